@@ -1,0 +1,1 @@
+"""Differential privacy as a relation of distances."""

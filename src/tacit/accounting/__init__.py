@@ -1,0 +1,1 @@
+"""Budgets, and the ledger that keeps them."""

@@ -1,0 +1,1 @@
+"""The algebra: domains, metrics, measures, transformations, measurements, and how they chain."""

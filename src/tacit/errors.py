@@ -1,0 +1,119 @@
+"""Every exception that Tacit raises on purpose.
+
+The tree::
+
+    TacitError
+    +-- UsageError (also ValueError)      the question itself is wrong; nothing was spent
+    |   +-- MismatchError                 two parts of a chain do not fit together
+    |   +-- InfeasibleError               a distance, size or search that cannot be made
+    |   +-- DataSourceError               a file or table that cannot be read as asked
+    |   +-- LedgerError                   a ledger that cannot be opened, or is another data set's
+    +-- RefusedError                      understood, and refused
+    |   +-- BudgetError                   the budget does not cover the release
+    |   +-- VerificationError             a claim that was checked and does not hold
+    +-- MissingExtraError (also ImportError)   an optional dependency is not installed
+
+A message says what was wrong, where, and what to do.  No message carries a value of the
+private data: only names, bounds and numbers that the caller gave or that are public.
+
+The command line exits with 2 for a :class:`UsageError` or :class:`MissingExtraError` and with 1
+for a :class:`RefusedError`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from types import ModuleType
+
+__all__ = [
+    "BudgetError",
+    "DataSourceError",
+    "InfeasibleError",
+    "LedgerError",
+    "MismatchError",
+    "MissingExtraError",
+    "RefusedError",
+    "TacitError",
+    "UsageError",
+    "VerificationError",
+]
+
+
+class TacitError(Exception):
+    """The root: catch this to catch all that Tacit raises on purpose."""
+
+
+class UsageError(TacitError, ValueError):
+    """The question itself is wrong; nothing was spent."""
+
+
+class MismatchError(UsageError):
+    """Two parts of a chain do not fit together; carries both sides as ``left`` and ``right``."""
+
+    def __init__(self, message: str, left: object = None, right: object = None) -> None:
+        super().__init__(message)
+        self.left = left
+        self.right = right
+
+
+class InfeasibleError(UsageError):
+    """A distance, size or search that cannot be made; the message says what can."""
+
+
+class DataSourceError(UsageError):
+    """A file or table that cannot be read as asked."""
+
+
+class LedgerError(UsageError):
+    """A ledger that cannot be opened or written, or that belongs to another data set."""
+
+
+class RefusedError(TacitError):
+    """Understood, and refused."""
+
+
+class BudgetError(RefusedError):
+    """The budget does not cover the release; nothing was spent."""
+
+
+class VerificationError(RefusedError):
+    """A claim that was checked and does not hold."""
+
+
+class MissingExtraError(TacitError, ImportError):
+    """An optional dependency is not installed; the message names the ``pip install`` to run."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a sentence that suggests the nearest known names, or lists them.
+
+    Only for public names: columns, statistics, options; never for values of the data.
+
+    >>> did_you_mean("agee", ["age", "wage", "sex"])
+    "did you mean 'age'?"
+    >>> did_you_mean("x", ["age", "sex"])
+    "known: 'age', 'sex'"
+    """
+    names = [str(k) for k in known]
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    shown = ", ".join(repr(n) for n in names[:20])
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return f"known: {shown}{more}" if names else "there are none"
+
+
+def need(module: str, extra: str) -> ModuleType:
+    """Import an optional module, or say which extra brings it.
+
+    >>> need("json", "plot").__name__
+    'json'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{module.split('.')[0]} is not installed; run: pip install 'tacit[{extra}]'"
+        ) from error

@@ -1,0 +1,1 @@
+"""Noise on aggregates: measurements and the privacy maps that they are held to."""

@@ -1,0 +1,1 @@
+"""Exact noise: secure bits, certified enclosures, and draws by integer inversion."""

@@ -1,0 +1,1 @@
+"""Certificates: what was released, under which proof, for a person and for a machine."""

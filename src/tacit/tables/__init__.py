@@ -1,0 +1,1 @@
+"""Statistics of a real table, computed where the table is."""
