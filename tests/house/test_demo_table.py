@@ -33,7 +33,7 @@ def test_size_and_people(table: duckdb.DuckDBPyConnection) -> None:
     ).fetchall()
     assert counts == [(20_190, 5_912, 20_190)]
     rows_each = table.execute(
-        "select k, count(*) from (select count(*) as k from t group by person) group by 1 order by 1"
+        "select k, count(*) from (select count(*) k from t group by person) group by 1 order by 1"
     ).fetchall()
     assert rows_each == [(1, 269), (2, 246), (3, 3743), (4, 70), (5, 1584)]
     assert health_insurance().stat().st_size < 1_000_000

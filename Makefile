@@ -1,0 +1,70 @@
+# Every target sets up what it needs.  A Python of 3.11 or newer, pip and make are enough:
+#     make demo                     publish statistics of the bundled table
+#     make test                     the fast tests
+#     make test PYTHON=python3.13   with another interpreter (then: make clean first)
+
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= 2
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BENCH_READY := $(VENV)/.ready-bench
+PYTEST := $(BIN)/python -m pytest
+
+export MPLBACKEND := Agg
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup demo test test-slow bench docs check clean
+
+help:
+	@echo "make setup      create $(VENV) with Tacit and all that its tests need"
+	@echo "make demo       publish statistics of the bundled table"
+	@echo "make test       the fast tests, the examples of the docs among them"
+	@echo "make test-slow  the statistical tests that take minutes"
+	@echo "make bench      the benchmarks, each against a peer in the same run"
+	@echo "make docs       run every example of the README and the docs"
+	@echo "make check      lint, format, types, rules of the house"
+	@echo "make clean      remove $(VENV) and the caches"
+
+setup: $(READY)
+
+# A Python without ensurepip (some Linux distributions split it off) still makes a bare
+# environment, which the pip outside then fills.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Tacit needs Python 3.11 or newer; run: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || \
+	  { rm -rf $(VENV) && $(PYTHON) -m venv --without-pip $(VENV) && \
+	    $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; } || \
+	  { rm -rf $(VENV); echo "cannot make $(VENV); on Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --prefer-binary --editable ".[all,test,check]"
+	@touch $@
+
+$(BENCH_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --prefer-binary --editable ".[bench]"
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/tacit demo
+
+test: $(READY)
+	$(PYTEST) -n $(WORKERS)
+
+test-slow: $(READY)
+	$(PYTEST) -m slow -n $(WORKERS)
+
+bench: $(BENCH_READY)
+	@set -e; for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+
+docs: $(READY)
+	$(PYTEST) tests/docs
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(PYTEST) tests/house
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

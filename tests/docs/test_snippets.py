@@ -1,0 +1,141 @@
+"""Every example of the README and the docs runs.
+
+A page is run from top to bottom in a folder of its own, in which lies ``health_insurance.parquet``:
+
+- a ``python`` block is executed; the blocks of a page share their names.  A block with ``>>>`` is a
+  doctest, so its answers are compared (``...`` stands for any text);
+- a ``console`` block is a terminal: each line that starts with ``$ tacit`` is run and must end
+  with exit code 0.  Other commands (``$ make``, ``$ pip``) are for the reader and are not run.
+  A command that is meant to be refused has ``exit=1`` behind the word ``console``, and what is
+  printed is compared, as in a doctest, if ``compare`` stands there;
+- a block marked ``no-run`` is left alone.  Blocks of another language are left alone too.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tacit.data import health_insurance
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w+)[ ]*([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the words behind it, its text, the line where it starts."""
+
+    language: str
+    marks: frozenset[str]
+    text: str
+    line: int
+
+
+def blocks(markdown: str) -> list[Block]:
+    """The fenced blocks of a page that are examples to run."""
+    found = [
+        Block(
+            match[1],
+            frozenset(match[2].split()),
+            match[3],
+            markdown.count("\n", 0, match.start(3)) + 1,
+        )
+        for match in FENCE.finditer(markdown)
+    ]
+    return [b for b in found if b.language in {"python", "console"} and "no-run" not in b.marks]
+
+
+def run_python(block: Block, page: str, names: dict[str, object]) -> None:
+    """Run a block of Python, as a doctest where it shows answers."""
+    if ">>> " not in block.text:
+        padding = "\n" * (block.line - 1)  # so that a traceback names the line of the page
+        exec(compile(padding + block.text, page, "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(block.text, {}, page, page, block.line)
+    test.globs = names  # shared, not copied: later blocks see the names of this one
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    runner.run(test, out=report.append, clear_globs=False)
+    assert runner.failures == 0, "".join(report)
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """The commands of a console block, each with what the page shows that it prints.
+
+    >>> commands("$ tacit a \\\\\\n    --b\\nprinted\\n$ make test\\n")
+    [('tacit a     --b', 'printed\\n'), ('make test', '')]
+    """
+    joined = text.replace("\\\n", "")
+    parts = re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]
+    return [(head, shown) for head, _, shown in (part.partition("\n") for part in parts)]
+
+
+def run_console(block: Block, where: str) -> None:
+    """Run the commands of Tacit in a console block."""
+    wanted = next((int(m[5:]) for m in block.marks if m.startswith("exit=")), 0)
+    program = Path(sys.executable).with_name("tacit")
+    for command, shown in commands(block.text):
+        words = shlex.split(command, comments=True)
+        if words[0] != "tacit":
+            continue
+        done = subprocess.run([program, *words[1:]], capture_output=True, text=True, timeout=120)
+        printed = done.stdout + done.stderr
+        assert done.returncode == wanted, f"{where}: $ {command}\n{printed}"
+        if "compare" in block.marks:
+            same = doctest.OutputChecker().check_output(shown, printed, OPTIONS)
+            assert same, f"{where}: $ {command}\nshown:\n{shown}\nprinted:\n{printed}"
+
+
+def run_page(markdown: str, page: str) -> int:
+    """Run every example of a page in the current folder; return how many there were."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    examples = blocks(markdown)
+    for block in examples:
+        if block.language == "python":
+            run_python(block, page, names)
+        else:
+            run_console(block, f"{page}:{block.line}")
+    return len(examples)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for a page, with the bundled table, as the current one."""
+    shutil.copy(health_insurance(), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.usefixtures("folder")
+def test_page(page: Path) -> None:
+    run_page(page.read_text(encoding="utf-8"), str(page.relative_to(ROOT)))
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_runner_shares_names_and_sees_a_wrong_answer() -> None:
+    good = "```python\na = 1\n```\ntext\n```python\n>>> a + 1\n2\n```\n"
+    assert run_page(good, "good.md") == 2
+    with pytest.raises(AssertionError, match="Expected"):
+        run_page(good.replace("\n2\n", "\n3\n"), "bad.md")
+    with pytest.raises(ZeroDivisionError):
+        run_page("```python\n1 / 0\n```\n", "bad.md")
+    assert run_page("```python no-run\n1 / 0\n```\n```console\n$ make test\n```\n", "none.md") == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_runner_sees_a_command_that_fails() -> None:
+    with pytest.raises(AssertionError, match="no-such-command"):
+        run_page("```console\n$ tacit no-such-command\n```\n", "bad.md")
+    run_page("```console exit=2\n$ tacit no-such-command\n```\n", "good.md")

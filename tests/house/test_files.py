@@ -1,0 +1,74 @@
+"""Rules that every file of the project obeys."""
+
+from __future__ import annotations
+
+import re
+
+from house.project import PACKAGE, ROOT, sources, tracked
+
+LONGEST = 400
+LONGER_WITH_REASON: dict[str, str] = {}
+"""Files over the limit, each with the reason why it is one room and not several."""
+
+UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:root|work|farm|home/\w+|Users/\w+|mnt/\w+)/")
+REGISTRY_HOST = re.compile(r"pypi\." + r"org|pythonhosted\." + r"org")
+
+
+def hits(pattern: re.Pattern[str]) -> list[str]:
+    """The lines of tracked text files in which the pattern stands."""
+    found = []
+    for path in tracked():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        found += [
+            f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}"
+            for number, line in enumerate(text.splitlines(), 1)
+            if pattern.search(line)
+        ]
+    return found
+
+
+def test_no_file_is_too_long() -> None:
+    lengths = {
+        str(path.relative_to(PACKAGE)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in sources()
+    }
+    too_long = {name: n for name, n in lengths.items() if n > LONGEST}
+    assert set(too_long) == set(LONGER_WITH_REASON), too_long
+
+
+def test_nothing_is_left_for_later() -> None:
+    assert hits(UNFINISHED) == []
+
+
+def test_no_path_of_a_machine() -> None:
+    assert hits(MACHINE_PATH) == []
+
+
+def test_no_registry_host() -> None:
+    assert hits(REGISTRY_HOST) == []
+
+
+def test_the_patterns_find_what_they_are_for() -> None:
+    assert UNFINISHED.search("# TO" + "DO: later")
+    assert MACHINE_PATH.search("open('/ro" + "ot/data.csv')")
+    assert MACHINE_PATH.search("/ho" + "me/ann/x")
+    assert not MACHINE_PATH.search("docs/home/x and ~/work/x and net/work/x")
+    assert REGISTRY_HOST.search("https://py" + "pi.org")
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [
+        str(path.relative_to(PACKAGE))
+        for path in sources()
+        if not path.read_text(encoding="utf-8").lstrip().startswith(('"""', 'r"""'))
+    ]
+    assert silent == []
+
+
+def test_names_of_test_files_are_unique() -> None:
+    names = [path.name for path in tracked() if path.name.startswith("test_")]
+    assert len(names) == len(set(names)), sorted(n for n in set(names) if names.count(n) > 1)
