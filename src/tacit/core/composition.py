@@ -1,0 +1,175 @@
+"""Several releases of one data set: sequential, and parallel over disjoint parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from tacit.core.measure import Loss, Measure, PureDP
+from tacit.core.measurement import Measurement
+from tacit.core.metric import ChangeOneDistance, SymmetricDistance
+from tacit.errors import MismatchError, UsageError
+
+__all__ = ["compose", "convert", "parallel"]
+
+
+def compose(measurements: Sequence[Measurement]) -> Measurement:
+    """Release several measurements of one data set; the answer is a tuple of theirs.
+
+    The losses add up, in any of the measures here, also when each is chosen after seeing the
+    answers before it (Dwork and Roth 2014, section 3.5; Bun and Steinke 2016, lemma 2.3): the
+    privacy-loss variable of the whole is the sum of the parts', conditioned on the past.
+    Pure measurements beside others are converted.
+
+    Raises:
+        UsageError: an empty list.
+        MismatchError: different input spaces, or measures that no conversion joins.
+
+    Example:
+        >>> from tacit.core import Space, SymmetricDistance, Vector
+        >>> from tacit.transformations import Count
+        >>> from tacit.mechanisms import Laplace
+        >>> m = Space(Vector(float), SymmetricDistance()) >> Count() >> Laplace(scale=2)
+        >>> compose([m, m]).map(1)
+        Fraction(1, 1)
+    """
+    parts = list(measurements)
+    if not parts:
+        raise UsageError("compose needs at least one measurement")
+    space = parts[0].input
+    for part in parts:
+        if part.input != space:
+            raise MismatchError(
+                f"measurements compose on one input space; got ({space}) and ({part.input})",
+                space,
+                part.input,
+            )
+    measure = _common_measure([part.measure for part in parts])
+    same = [convert(part, measure) for part in parts]
+    return Measurement(
+        space,
+        measure,
+        lambda data: tuple(part._function(data) for part in same),
+        lambda d: measure.compose(part._privacy(d) for part in same),
+        name=f"compose of {len(same)}",
+    )
+
+
+def convert(measurement: Measurement, measure: Measure) -> Measurement:
+    """State a pure-DP measurement's guarantee in another measure.
+
+    Raises:
+        MismatchError: the measurement is not pure, or the measure has no conversion from pure.
+    """
+    if measurement.measure == measure:
+        return measurement
+    if not isinstance(measurement.measure, PureDP):
+        raise MismatchError(
+            f"only pure DP converts to {measure} without further choices, not "
+            f"{measurement.measure}",
+            measurement.measure,
+            measure,
+        )
+    privacy = measurement._privacy
+    measure.from_pure(Fraction(1))
+    converted = Measurement(
+        measurement.input,
+        measure,
+        measurement._function,
+        lambda d: measure.from_pure(privacy(d)),
+        distribution=measurement._distribution,
+    )
+    converted.links = measurement.links
+    return converted
+
+
+def parallel(
+    measurements: Mapping[Hashable, Measurement], by: Callable[[Any], Hashable]
+) -> Measurement:
+    """Release one measurement on each of several disjoint parts of the data.
+
+    Args:
+        measurements: key to measurement; all on one space under the symmetric distance.
+        by: a record to its key; records of other keys are in no part.  It must be total.
+
+    The answer is a dict with every key of ``measurements``, also for empty parts.
+
+    **Map.** Inputs at symmetric distance d split it over the parts, d = d_1 + ... + d_k, so the loss
+    is at most the largest sum of ``map_i(d_i)`` over all splits, which is computed.  It is
+    ``max_i map_i(d)`` wherever the maps are convex (Laplace: linear; Gaussian: quadratic).
+
+    Raises:
+        MismatchError: the measurements do not share a space and measure, or the space is not a
+            vector under the symmetric distance.
+    """
+    if not measurements:
+        raise UsageError("parallel needs at least one measurement")
+    parts = dict(measurements)
+    first = next(iter(parts.values()))
+    space, measure = first.input, first.measure
+    for part in parts.values():
+        if part.input != space or part.measure != measure:
+            raise MismatchError(
+                "parallel measurements share one input space and one measure", first, part
+            )
+    if not isinstance(space.metric, SymmetricDistance):
+        hint = ChangeOneDistance.__name__
+        raise MismatchError(
+            f"parallel works under the symmetric distance (a {hint} of k is a symmetric distance "
+            f"of 2k), not under {space.metric}",
+            space.metric,
+            SymmetricDistance(),
+        )
+
+    def release(data: Any) -> dict[Hashable, Any]:
+        keys = [by(record) for record in np.asarray(data).tolist()]
+        rows: dict[Hashable, list[int]] = {key: [] for key in parts}
+        for index, key in enumerate(keys):
+            if key in rows:
+                rows[key].append(index)
+        return {key: part._function(data[rows[key]]) for key, part in parts.items()}
+
+    return Measurement(
+        space,
+        measure,
+        release,
+        lambda d: _worst_split(measure, [part._privacy for part in parts.values()], int(d)),
+        name=f"parallel over {len(parts)}",
+    )
+
+
+def _common_measure(measures: Sequence[Measure]) -> Measure:
+    others = list(dict.fromkeys(m for m in measures if not isinstance(m, PureDP)))
+    if len(others) > 1:
+        raise MismatchError(
+            f"no conversion joins {others[0]} and {others[1]}", others[0], others[1]
+        )
+    return others[0] if others else PureDP()
+
+
+def _worst_split(
+    measure: Measure, maps: Sequence[Callable[[Fraction], Loss]], distance: int
+) -> Loss:
+    """Return the largest composed loss over all splits of a whole distance, by max-plus steps.
+
+    Pairs (epsilon, delta) are bounded part by part, which covers every split.
+    """
+    tables = [[m(Fraction(d)) for d in range(distance + 1)] for m in maps]
+
+    def join(left: list[Loss], right: list[Loss]) -> list[Loss]:
+        return [
+            reduce(_upper, (measure.compose([left[i], right[d - i]]) for i in range(d + 1)))
+            for d in range(distance + 1)
+        ]
+
+    return reduce(join, tables)[distance]
+
+
+def _upper(a: Loss, b: Loss) -> Loss:
+    if isinstance(a, tuple):
+        return tuple(max(x, y) for x, y in zip(a, b, strict=True))
+    return max(a, b)

@@ -1,0 +1,131 @@
+"""Measurements: random functions of a data set whose output is safe to publish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from tacit.core.explain import Link, chain_html, chain_text, distances
+from tacit.core.measure import Loss, Measure
+from tacit.core.space import Space
+from tacit.core.step import Step
+from tacit.core.transformation import Transformation, read_distance
+from tacit.errors import UsageError
+from tacit.exact import Number
+
+__all__ = ["Measurement"]
+
+
+class Measurement:
+    """A random function that keeps neighbours close: ``divergence(M(u), M(v)) <= map(d(u, v))``.
+
+    Args:
+        input: the space of its data.
+        measure: how distances between output distributions are counted.
+        function: an internal member to a released value; draws its own secure noise.
+        privacy: the privacy map, from an input distance to a loss of ``measure``.
+        distribution: an internal member to the exact output distribution, where it is discrete.
+        step: the recipe it was built from, if there is one.
+
+    ``t >> m`` runs a transformation first; its map is ``m.map(t.map(d))``.  ``m >> f`` applies any
+    function to the *released* value: post-processing, which no map can make worse, since the
+    divergence of images never exceeds the divergence of the originals (data processing).
+    """
+
+    def __init__(
+        self,
+        input: Space,
+        measure: Measure,
+        function: Callable[[Any], Any],
+        privacy: Callable[[Fraction], Loss],
+        *,
+        distribution: Callable[[Any], Any] | None = None,
+        step: Step | None = None,
+        name: str = "",
+    ) -> None:
+        self.input = input
+        self.measure = measure
+        self._function = function
+        self._privacy = privacy
+        self._distribution = distribution
+        self.links: tuple[Link, ...] = (
+            Link(name or (step.name if step else "noise"), step, measure, privacy),
+        )
+
+    def map(self, d_in: Number) -> Loss:
+        """Return the privacy loss at an input distance: a Fraction, or ``(epsilon, delta)``.
+
+        Raises:
+            UsageError: ``d_in`` is negative, or no whole number where records are counted.
+        """
+        return self._privacy(read_distance(self.input, d_in))
+
+    def check(self, d_in: Number, d_out: Any) -> bool:
+        """Tell whether inputs at distance ``d_in`` lose at most ``d_out``."""
+        return self.measure.at_most(self.map(d_in), self.measure.read(d_out))
+
+    def __call__(self, data: Any) -> Any:
+        """Release: evaluate on data, with fresh noise."""
+        return self._function(self.input.domain.read(data))
+
+    def distribution(self, data: Any) -> Any:
+        """Return the exact distribution of the output on ``data``.  Not private: for teaching.
+
+        Raises:
+            UsageError: this measurement has no explicit output distribution.
+        """
+        if self._distribution is None:
+            raise UsageError("this measurement has no explicit output distribution")
+        return self._distribution(self.input.domain.read(data))
+
+    def after(self, first: Transformation) -> Measurement:
+        """Return this measurement behind a transformation (``first >> self``)."""
+        inner, privacy, law = first.function, self._privacy, self._distribution
+        stability = first._stability
+        chained = Measurement(
+            first.input,
+            self.measure,
+            lambda data: self._function(inner(data)),
+            lambda d: privacy(stability(d)),
+            distribution=None if law is None else lambda data: law(inner(data)),
+        )
+        chained.links = first.links + self.links
+        return chained
+
+    def __rshift__(self, function: Callable[[Any], Any]) -> Measurement:
+        if not callable(function):
+            return NotImplemented
+        release = self._function
+        processed = Measurement(
+            self.input, self.measure, lambda data: function(release(data)), self._privacy
+        )
+        title = getattr(function, "__name__", type(function).__name__)
+        processed.links = (*self.links, Link(title, None, self.measure, lambda loss: loss))
+        return processed
+
+    def explain(self, d_in: Number = 1) -> str:
+        """Return the chain as text, with the distance after each step and the loss at its end."""
+        return chain_text(self.input, self.links, read_distance(self.input, d_in))
+
+    def describe(self, d_in: Number = 1) -> dict[str, Any]:
+        """Return the chain as plain JSON values: its start, its steps, the distance after each."""
+        start = read_distance(self.input, d_in)
+        steps = []
+        for link, distance in zip(self.links, distances(self.links, start), strict=True):
+            recipe = {"step": link.name} if link.step is None else link.step.describe()
+            shown = [str(d) for d in distance] if isinstance(distance, tuple) else str(distance)
+            steps.append({**recipe, "distance": shown})
+        return {
+            "space": self.input.describe(),
+            "d_in": str(start),
+            "steps": steps,
+            "measure": self.measure.describe(),
+        }
+
+    def _repr_html_(self) -> str:
+        return chain_html(self.input, self.links, Fraction(1))
+
+    def __repr__(self) -> str:
+        steps = " >> ".join(link.title for link in self.links)
+        return f"<Measurement {steps}: ({self.input}) -> {self.measure}>"

@@ -1,0 +1,100 @@
+"""The discrete Gaussian mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from tacit import noise
+from tacit.core import (
+    AbsoluteDistance,
+    L2Distance,
+    Measurement,
+    Space,
+    Step,
+    Vector,
+    ZeroConcentratedDP,
+    register,
+)
+from tacit.errors import MismatchError
+from tacit.exact import Number, positive
+from tacit.mechanisms.lattice import Lattice, LatticeDistribution
+
+__all__ = ["Gaussian"]
+
+
+@register
+@dataclass(frozen=True)
+class Gaussian(Step):
+    """Add discrete Gaussian noise: ``P(x) proportional to exp(-x^2 / (2 scale^2))`` on the grid.
+
+    **Map.** ``d -> d^2 / (2 scale^2)`` in zCDP, on a number under the absolute distance or a vector
+    under L2.  Inputs on one grid differ by a whole shift s in each coordinate; writing
+    ``w(x) = exp(-x^2 / (2 sigma^2))`` and Z for its sum over the integers, the Renyi divergence of
+    order a between the law shifted by s and the law itself is
+
+        ``ln(sum_x w(x - s)^a w(x)^(1 - a) / Z) / (a - 1)
+        = a s^2 / (2 sigma^2) + ln(sum_x w(x - a s) / Z) / (a - 1)``,
+
+    and ``sum_x w(x - t) <= sum_x w(x)`` for every real t (Poisson summation: the Fourier
+    coefficients of the left side are those of the right times a phase, and they are positive).  So
+    D_a <= a s^2 / (2 sigma^2); coordinates add.  Source: Canonne, Kamath, Steinke, "The discrete
+    Gaussian for differential privacy", NeurIPS 2020.
+
+    Args:
+        scale: sigma, in the units of the aggregate; above zero.  (The standard deviation of the
+            noise is at most sigma.)
+        grid: only for floats that are on no grid.
+
+    Raises:
+        UsageError: a scale or grid that is not above zero.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance
+        >>> from tacit.transformations import Count
+        >>> people = Space(Vector(str), SymmetricDistance()) >> Count()
+        >>> (people >> Gaussian(scale=10)).map(1)
+        Fraction(1, 200)
+    """
+
+    scale: Number
+    grid: Number | None = None
+
+    name: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+        if self.grid is not None:
+            object.__setattr__(self, "grid", positive(self.grid, "grid"))
+
+    def build(self, space: Space) -> Measurement:
+        """Return the mechanism on a number or a vector.
+
+        Raises:
+            MismatchError: a metric other than the absolute or the L2 distance, or no numbers.
+        """
+        if not isinstance(space.metric, (AbsoluteDistance, L2Distance)):
+            raise MismatchError(
+                f"{self.name} needs an aggregate under the absolute or the L2 distance, not under "
+                f"{space.metric}; chain a statistic such as sum() or count() before it",
+                space,
+                self,
+            )
+        lattice = Lattice.of(space, self, self.grid)  # type: ignore[arg-type]
+        scale = Fraction(self.scale)
+        units = scale / lattice.grid
+
+        def law(value: Any) -> LatticeDistribution:
+            return LatticeDistribution(
+                noise.DiscreteGaussian(units), lattice.units(value), lattice.grid
+            )
+
+        return Measurement(
+            space,
+            ZeroConcentratedDP(),
+            lambda value: lattice.add(lambda size: noise.discrete_gaussian(units, size), value),
+            lambda d: ((d + lattice.charge) / scale) ** 2 / 2 if d else Fraction(0),
+            distribution=None if isinstance(space.domain, Vector) else law,
+            step=self,
+        )

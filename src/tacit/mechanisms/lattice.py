@@ -1,0 +1,143 @@
+"""What the additive mechanisms share: whole grid units in, noise on them, numbers out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tacit.core import Number, Space, Step, Vector
+from tacit.errors import MismatchError, UsageError
+from tacit.exact import Number as NumberLike
+from tacit.exact import as_fraction
+from tacit.noise.enclosure import Enclosure
+
+__all__ = ["Lattice", "LatticeDistribution"]
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """How the values of a space become whole units, and what that costs in distance.
+
+    Attributes:
+        grid: the unit.
+        charge: what rounding may add to the distance between two inputs.
+        size: None for a number, else the length of a vector (or -1 where it is not public).
+    """
+
+    space: Space
+    grid: Fraction
+    charge: Fraction
+    rounds: bool
+
+    @classmethod
+    def of(cls, space: Space, step: Step, grid: Fraction | None) -> Lattice:
+        """Return the lattice of a space of numbers.
+
+        Aggregates of Tacit are on a grid already: nothing is rounded, nothing charged.  Floats
+        without a grid are rounded to the nearest multiple of ``grid``: each of n numbers moves by
+        at most half of it, so two of them move apart by at most ``grid``: n grids in L1, ``sqrt(n)``
+        (bounded by n) in L2.
+
+        Raises:
+            MismatchError: no numbers, or floats of unknown number or without a grid.
+        """
+        domain = space.domain
+        element = domain.element if isinstance(domain, Vector) else domain
+        if not isinstance(element, Number):
+            raise MismatchError(f"{step.name} adds noise to numbers, not to {domain}", space, step)
+        own = element.grid or (Fraction(1) if element.kind == "int" else None)
+        if own is not None:
+            return cls(space, own, Fraction(0), rounds=False)
+        count = domain.size if isinstance(domain, Vector) else 1
+        if grid is None or count is None:
+            raise MismatchError(
+                f"{step.name} meets floats that are on no grid; chain sum() or count() before it, "
+                f"or write {step.name}(..., grid='1/1024') for a number or a vector of public size",
+                space,
+                step,
+            )
+        return cls(space, grid, grid * count, rounds=True)
+
+    def units(self, value: Any) -> Any:
+        """Return whole units (Python integers, so that nothing overflows)."""
+        if isinstance(self.space.domain, Vector):
+            return [self._unit(v) for v in np.asarray(value).tolist()]
+        return self._unit(value)
+
+    def _unit(self, value: Any) -> int:
+        if not self.rounds:
+            return int(value)
+        if not math.isfinite(value):
+            value = 0.0 if math.isnan(value) else math.copysign(1.7e308, value)
+        return math.floor(Fraction(value) / self.grid + Fraction(1, 2))
+
+    def numbers(self, units: Any) -> Any:
+        """Return whole units as numbers: post-processing of what was released."""
+        shown = Number("int" if self.grid.denominator == 1 else "float", grid=self.grid)
+        if isinstance(self.space.domain, Vector):
+            return np.array([shown.present(u) for u in units])
+        return shown.present(units)
+
+    def add(self, draw: Callable[..., Any], value: Any) -> Any:
+        """Release: units plus noise drawn by ``draw(size)``, as numbers."""
+        units = self.units(value)
+        if not isinstance(self.space.domain, Vector):
+            return self.numbers(units + int(draw(None)))
+        noise = np.asarray(draw(len(units))).tolist() if units else []
+        return self.numbers([u + e for u, e in zip(units, noise, strict=True)])
+
+
+@dataclass(frozen=True)
+class LatticeDistribution:
+    """The exact distribution of a number plus discrete noise, on a grid.
+
+    Args:
+        law: the law of the noise in grid units (of :mod:`tacit.noise`).
+        centre: the exact aggregate, in grid units.
+        grid: the unit.
+    """
+
+    law: Any
+    centre: int
+    grid: Fraction
+
+    def _offset(self, value: NumberLike) -> Fraction:
+        return as_fraction(value) / self.grid - self.centre
+
+    def probability(self, value: NumberLike) -> Enclosure:
+        """Return an enclosure of the probability of exactly this value."""
+        offset = self._offset(value)
+        if offset.denominator != 1:
+            return Enclosure(Fraction(0), Fraction(0))
+        found: Enclosure = self.law.probability(int(offset))
+        return found
+
+    def cdf(self, value: NumberLike) -> Enclosure:
+        """Return an enclosure of the probability of this value or less."""
+        found: Enclosure = self.law.cdf(math.floor(self._offset(value)))
+        return found
+
+    def interval(self, lower: NumberLike, upper: NumberLike) -> Enclosure:
+        """Return the probability of the event ``lower <= output <= upper``.
+
+        Raises:
+            UsageError: the ends are reversed.
+        """
+        if as_fraction(lower) > as_fraction(upper):
+            raise UsageError("the ends of the event are reversed; swap them")
+        first = math.ceil(self._offset(lower))
+        last = math.floor(self._offset(upper))
+        if last < first:
+            return Enclosure(Fraction(0), Fraction(0))
+        below, upto = self.law.cdf(first - 1), self.law.cdf(last)
+        return Enclosure(max(Fraction(0), upto.lower - below.upper), upto.upper - below.lower)
+
+    def support(self, mass: NumberLike = "0.999") -> tuple[float, float]:
+        """Return the ends of an interval that holds at least this probability."""
+        low, high = self.law.support(as_fraction(mass, "mass"))
+        return float((self.centre + low) * self.grid), float((self.centre + high) * self.grid)
