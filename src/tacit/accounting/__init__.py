@@ -1,1 +1,23 @@
 """Budgets, and the ledger that keeps them."""
+
+from tacit.accounting.budget import Budget, Kind, epsilon, epsilon_delta, fit, rho
+from tacit.accounting.chain import key_of
+from tacit.accounting.ledger import Entry, Ledger
+from tacit.accounting.odometer import Odometer
+from tacit.accounting.opening import adopt_ledger, create_ledger, open_ledger
+
+__all__ = [
+    "Budget",
+    "Entry",
+    "Kind",
+    "Ledger",
+    "Odometer",
+    "adopt_ledger",
+    "create_ledger",
+    "epsilon",
+    "epsilon_delta",
+    "fit",
+    "key_of",
+    "open_ledger",
+    "rho",
+]

@@ -1,0 +1,158 @@
+"""Beginning, opening and adopting a ledger, and refusing one that is another's."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tacit.accounting.budget import Budget, nearly_equal
+from tacit.accounting.chain import Event, Head, canonical
+from tacit.accounting.ledger import Ledger
+from tacit.accounting.store import MemoryStore, Store
+from tacit.errors import LedgerError, UsageError
+
+__all__ = ["adopt_ledger", "create_ledger", "open_ledger"]
+
+
+def open_ledger(
+    path: str | os.PathLike[str] | None,
+    *,
+    dataset: str | None = None,
+    budget: Budget | None = None,
+    terms: Mapping[str, Any] | None = None,
+    create: bool = True,
+) -> Ledger:
+    """Open the ledger at ``path``, or begin one there.
+
+    Args:
+        path: a file of the local disk; None for a ledger in memory, which ends with the process.
+        dataset: the identity of the data set; may be left out to look at a ledger that exists.
+        budget: the whole budget; may be left out for a ledger that exists.
+        terms: what a charge means, in plain JSON: the unit of privacy, the neighbour relation.
+        create: whether to begin a ledger where there is none.
+
+    Raises:
+        LedgerError: the file is no ledger, cannot be written, is another data set's, has another
+            budget or other terms, was copied or moved, or does not exist and is not to be begun.
+        UsageError: a ledger is to be begun without a budget or a data set.
+
+    >>> from tacit.accounting import epsilon
+    >>> open_ledger(None, dataset="clinic", budget=epsilon(1)).remaining
+    epsilon(1)
+    """
+    store = _store(path, create=create and budget is not None and dataset is not None)
+    try:
+        if budget is not None and dataset is not None and create:
+            _begin(store, dataset, budget, terms)
+        ledger = Ledger(store)
+        _check(ledger, store, dataset, budget, terms)
+    except BaseException:
+        store.close()
+        raise
+    return ledger
+
+
+def create_ledger(
+    path: str | os.PathLike[str],
+    *,
+    dataset: str,
+    budget: Budget,
+    terms: Mapping[str, Any] | None = None,
+) -> Ledger:
+    """Begin a ledger at ``path``, where there must be none.
+
+    Raises:
+        LedgerError: there is one, or none can be made there.
+    """
+    store = _store(path, create=True)
+    try:
+        if not _begin(store, dataset, budget, terms):
+            raise LedgerError(f"{store.name} exists already: open it, or name another file")
+        return Ledger(store)
+    except BaseException:
+        store.close()
+        raise
+
+
+def adopt_ledger(path: str | os.PathLike[str]) -> Ledger:
+    """Accept a ledger file at the place where it is now, and note that in its chain.
+
+    Do this only when the file was moved for good.  If another copy of it goes on being used, each
+    of the two spends the same budget, and what is published is protected by their sum only.
+
+    Raises:
+        LedgerError: there is no ledger, or it cannot be written.
+    """
+    store = _store(path, create=False)
+    try:
+        ledger = Ledger(store)
+        ledger.adopt()
+    except BaseException:
+        store.close()
+        raise
+    return ledger
+
+
+def _store(path: str | os.PathLike[str] | None, *, create: bool) -> Store:
+    if path is None:
+        return MemoryStore()
+    if str(path).startswith(("postgresql:", "postgres:")):
+        raise LedgerError("a ledger in a database server is not offered yet: name a local file")
+    # SQLite takes a while to load, and a ledger in memory does without.
+    from tacit.accounting.sqlite_store import SqliteStore
+
+    return SqliteStore(Path(path), create=create)
+
+
+def _begin(store: Store, dataset: str, budget: Budget, terms: Mapping[str, Any] | None) -> bool:
+    """Write the first event unless there is one; return whether it was written."""
+    if not dataset:
+        raise UsageError("a ledger protects a data set: give its identity")
+    if not budget.amount:
+        raise UsageError("a budget must be above zero")
+    body = {
+        "ledger": secrets.token_hex(16),
+        "dataset": dataset,
+        "terms": dict(terms or {}),
+        "budget": budget.to_json(),
+        "home": store.home(),
+    }
+    event = Event.after(None, "create", None, body)
+    with store.write() as transaction:
+        if transaction.head() is not None:
+            return False
+        transaction.append(event, Head.following(None, event))
+    return True
+
+
+def _check(
+    ledger: Ledger,
+    store: Store,
+    dataset: str | None,
+    budget: Budget | None,
+    terms: Mapping[str, Any] | None,
+) -> None:
+    if dataset is not None and dataset != ledger.dataset:
+        raise LedgerError(
+            f"{store.name} belongs to the data set {ledger.dataset!r}, not to {dataset!r}: "
+            "each data set needs a ledger of its own"
+        )
+    if terms is not None and canonical(terms, "terms") != canonical(ledger.terms):
+        names = sorted(set(terms) | set(ledger.terms))
+        changed = [name for name in names if terms.get(name) != ledger.terms.get(name)]
+        told = ", ".join(f"{n} is {ledger.terms.get(n)!r}, not {terms.get(n)!r}" for n in changed)
+        raise LedgerError(f"{store.name} counts under other terms: {told}. Ask under its terms")
+    if budget is not None and not nearly_equal(budget, ledger.total):
+        raise LedgerError(
+            f"{store.name} has the budget {ledger.total!r}, not {budget!r}: leave the budget out "
+            "to go on with it, or raise it in the open with extend(...)"
+        )
+    home, recorded = store.home(), ledger.home
+    if home != recorded:
+        raise LedgerError(
+            f"{store.name} was copied or moved: it was made at {(recorded or {}).get('path')!r}. "
+            "Use the original; if this is now the only one, adopt it: adopt_ledger(path)"
+        )

@@ -1,0 +1,248 @@
+"""A ledger in one SQLite file: durable, and safe among the processes of one machine.
+
+- Each write begins with ``BEGIN IMMEDIATE``, which takes SQLite's only write lock before
+  anything is read.  (Reading first and writing later lets two processes see the same remainder
+  and both spend it.)
+- The write-ahead log is on and every commit is synced to the disk, so a charge outlives the
+  process, and the machine, from the moment that ``write()`` is left.
+- A process that dies inside a transaction leaves nothing of it: the lock ends with the process,
+  and the next one to come finds the last commit.
+
+The log of the latest commits stands beside the file (``-wal``) while the ledger is in use or
+after a crash, and belongs to it.  The locks work among processes of one machine on a local disk;
+machines that share a budget need a ledger in a database server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tacit.accounting.budget import Budget
+from tacit.accounting.chain import FORMAT, Event, Head
+from tacit.errors import LedgerError
+
+__all__ = ["SqliteStore"]
+
+_APPLICATION = 0x54414349  # "TACI", by which the file is known
+_PATIENCE = 60.0  # seconds to wait for another writer
+
+# Plain SQL that PostgreSQL reads as well.
+_SCHEMA = (
+    "CREATE TABLE event (sequence INTEGER PRIMARY KEY, about TEXT, body TEXT NOT NULL,"
+    " hash TEXT NOT NULL)",
+    "CREATE INDEX event_about ON event (about)",
+    "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL,"
+    " hash TEXT NOT NULL, total TEXT NOT NULL, spent TEXT NOT NULL)",
+)
+
+# A connection must not be used, nor even closed, in a process forked from the one that made it.
+_inherited: list[sqlite3.Connection] = []
+
+
+class SqliteStore:
+    """The events of one ledger in the file at ``path``.
+
+    Args:
+        path: the file; its folder must exist and be writable.
+        create: make the file if there is none, or if it is empty.
+
+    Raises:
+        LedgerError: there is no such file, it is no ledger, it is a newer one, or it cannot be
+            opened and written.
+    """
+
+    def __init__(self, path: Path, *, create: bool) -> None:
+        self._path = Path(os.path.realpath(path))
+        self._locks: dict[int, threading.Lock] = {}
+        self._refuse_what_is_no_file(create)
+        self._open()
+        with _explained(self.name):
+            self._prepare(create)
+        self._inode = os.stat(self._path).st_ino
+
+    @property
+    def name(self) -> str:
+        """What to call the file in a message."""
+        return f"the ledger {str(self._path)!r}"
+
+    def home(self) -> dict[str, str]:
+        """Return the path and the inode of the file; a copy has another of each."""
+        return {"path": str(self._path), "inode": str(self._inode)}
+
+    @contextmanager
+    def write(self) -> Iterator[_Transaction]:
+        """Hold the write lock of the file; see :meth:`Store.write`."""
+        with self._transaction("BEGIN IMMEDIATE") as transaction:
+            self._refuse_if_replaced()
+            yield transaction
+
+    @contextmanager
+    def read(self) -> Iterator[_Transaction]:
+        """See one state of the file; see :meth:`Store.read`."""
+        with self._transaction("BEGIN") as transaction:
+            yield transaction
+
+    def close(self) -> None:
+        """Close the file; the last one to close it folds the log into it."""
+        self._finalizer()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[_Transaction]:
+        # One lock a process: after a fork, that of the parent may be held by a thread of its own.
+        with self._locks.setdefault(os.getpid(), threading.Lock()), _explained(self.name):
+            if os.getpid() != self._process:
+                _inherited.append(self._connection)
+                self._open()
+            self._connection.execute(begin)
+            try:
+                yield _Transaction(self._connection)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _open(self) -> None:
+        self._process = os.getpid()
+        with _explained(self.name):
+            self._connection = sqlite3.connect(
+                self._path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            )
+        self._finalizer = weakref.finalize(self, _close, self._connection, self._process)
+        with _explained(self.name):
+            self._connection.execute("PRAGMA synchronous = EXTRA")
+            self._connection.execute("PRAGMA fullfsync = ON")
+
+    def _refuse_what_is_no_file(self, create: bool) -> None:
+        if self._path.is_dir():
+            raise LedgerError(f"{str(self._path)!r} is a folder; name a file for the ledger in it")
+        if not self._path.parent.is_dir():
+            raise LedgerError(
+                f"{self.name} cannot be made: there is no folder {str(self._path.parent)!r}"
+            )
+        if not (create or self._path.exists()):
+            raise LedgerError(f"{self.name} does not exist: create it first, or check the path")
+
+    def _refuse_if_replaced(self) -> None:
+        try:
+            inode = os.stat(self._path).st_ino
+        except OSError:
+            inode = None
+        if inode != self._inode:
+            raise LedgerError(
+                f"{self.name} was removed or replaced by another file while in use; "
+                "nothing was spent. Put it back, or open the new one"
+            )
+
+    def _prepare(self, create: bool) -> None:
+        """Make the tables in an empty file, and refuse a file that is something else."""
+        run = self._connection.execute
+        run("BEGIN IMMEDIATE")
+        try:
+            application = run("PRAGMA application_id").fetchone()[0]
+            empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+            if application != _APPLICATION and not (empty and create):
+                raise LedgerError(f"{str(self._path)!r} is no ledger of Tacit: name another file")
+            if application != _APPLICATION:
+                for statement in _SCHEMA:
+                    run(statement)
+                run(f"PRAGMA application_id = {_APPLICATION}")
+                run(f"PRAGMA user_version = {FORMAT}")
+            version = run("PRAGMA user_version").fetchone()[0]
+            if version > FORMAT:
+                raise LedgerError(
+                    f"{self.name} was written by a newer Tacit (format {version}, and this one "
+                    f"reads {FORMAT}): upgrade Tacit"
+                )
+            run("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                run("ROLLBACK")
+            raise
+        run("PRAGMA journal_mode = WAL")
+
+
+class _Transaction:
+    """The queries, inside one transaction of a connection; see :class:`Transaction`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._run = connection.execute
+
+    def head(self) -> Head | None:
+        row = self._run("SELECT sequence, hash, total, spent FROM head").fetchone()
+        if row is None:
+            return None
+        sequence, digest, total, spent = row
+        try:
+            budgets = Budget.from_json(json.loads(total)), Budget.from_json(json.loads(spent))
+        except (TypeError, ValueError):
+            raise LedgerError("the totals cannot be read: the ledger is damaged") from None
+        return Head(sequence, digest, *budgets)
+
+    def append(self, event: Event, head: Head) -> None:
+        self._run(
+            "INSERT INTO event (sequence, about, body, hash) VALUES (?, ?, ?, ?)",
+            (event.sequence, event.key, event.text, event.hash),
+        )
+        budgets = json.dumps(head.total.to_json()), json.dumps(head.spent.to_json())
+        row = (head.sequence, head.hash, *budgets)
+        if event.sequence == 1:
+            self._run(
+                "INSERT INTO head (one, sequence, hash, total, spent) VALUES (1, ?, ?, ?, ?)", row
+            )
+        else:
+            self._run("UPDATE head SET sequence = ?, hash = ?, total = ?, spent = ?", row)
+
+    def about(self, key: str | None) -> list[Event]:
+        if key is None:
+            return list(self._select("WHERE about IS NULL"))
+        return list(self._select("WHERE about = ?", key))
+
+    def at(self, sequence: int) -> Event | None:
+        return next(self._select("WHERE sequence = ?", sequence), None)
+
+    def events(self) -> Iterator[Event]:
+        return self._select("")
+
+    def _select(self, where: str, *values: object) -> Iterator[Event]:
+        query = f"SELECT sequence, about, body, hash FROM event {where} ORDER BY sequence"
+        for sequence, about, text, digest in self._run(query, values):
+            event = Event.parse(text, digest)
+            if (event.sequence, event.key) != (sequence, about):
+                raise LedgerError(f"event {sequence} stands in a wrong place: it was changed")
+            yield event
+
+
+_CAUSES = {
+    "NOTADB": "is no ledger: the file is something else. Name another file",
+    "CANTOPEN": "cannot be opened: look whether the folder exists and can be written",
+    "READONLY": "cannot be written, and a ledger must be: look at the rights of file and folder",
+    "PERM": "cannot be written, and a ledger must be: look at the rights of file and folder",
+    "FULL": "cannot grow: the disk is full; nothing was spent. Make room and ask again",
+    "BUSY": f"was held by another process for {_PATIENCE:.0f} s; nothing was spent. Ask again",
+    "CORRUPT": "is damaged: restore the disk, not an old copy, which would forget what was spent",
+    "IOERR": "met a failing disk; look at its history before asking again",
+}
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        kind = str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_").split("_")[0]
+        cause = _CAUSES.get(kind, f"cannot be used: {error}")
+        raise LedgerError(f"{name} {cause}") from error
+
+
+def _close(connection: sqlite3.Connection, process: int) -> None:
+    if os.getpid() == process:
+        with suppress(sqlite3.Error):  # the charges are durable; closing only tidies up
+            connection.close()
