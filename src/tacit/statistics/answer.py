@@ -38,7 +38,7 @@ class Sensitivity:
     >>> import tacit.statistics as ts
     >>> s = ts.sensitivity("median", over=ts.Records([1, 2, 3, 10, 11], size=3))
     >>> s.value, s.witness
-    (Fraction(7, 2), ((1, 2, 3), (1, 2, 3, 10)))
+    (Fraction(4, 1), ((1, 10, 11), (1, 2, 10, 11)))
     """
 
     def __init__(

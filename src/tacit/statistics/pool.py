@@ -1,0 +1,224 @@
+"""Where extreme records come from: a population, or values without limit.
+
+The worst neighbours of mean, sums and order statistics are made of the smallest and the largest
+records there are.  A :class:`Pool` hands those out; :class:`Ends` is the multiset of its ``c``
+smallest and ``m - c`` largest; :class:`Joined` is what a release keeps together with what it gains.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from tacit.statistics.domain import Domain, Records
+from tacit.statistics.sample import Sample, merge
+
+__all__ = ["Endless", "Ends", "Joined", "Pool", "Population", "Ranked", "pool_of"]
+
+
+class Ranked(Protocol):
+    """A multiset in ascending order, asked for single ranks and for sums of ranks."""
+
+    def __len__(self) -> int: ...
+
+    def rank(self, index: int) -> Fraction:
+        """The exact value of rank ``index``, from 0."""
+        ...
+
+    def sum(self, start: int, stop: int) -> Fraction:
+        """The exact sum of the ranks ``start <= rank < stop``."""
+        ...
+
+    def rough_sum(self, start: int, stop: int) -> float:
+        """The same in floats, with a relative error below ``len * 2**-50`` of the magnitudes."""
+        ...
+
+
+class Pool(Protocol):
+    """Where the smallest and the largest records come from."""
+
+    def low(self, index: int) -> Fraction:
+        """The value of rank ``index`` from below."""
+        ...
+
+    def high(self, index: int) -> Fraction:
+        """The value of rank ``index`` from above."""
+        ...
+
+    def bottom(self, count: int) -> Sample:
+        """The ``count`` smallest records."""
+        ...
+
+    def top(self, count: int) -> Sample:
+        """The ``count`` largest records."""
+        ...
+
+    def sum_of(self, start: int, stop: int, from_top: bool) -> Fraction:
+        """The exact sum of the ranks ``start <= rank < stop``, counted from either end."""
+        ...
+
+    def rough_sum_of(self, start: int, stop: int, from_top: bool) -> float:
+        """The same in floats."""
+        ...
+
+
+class Population:
+    """The records of a known population."""
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample = sample
+        self._size = len(sample)
+
+    def low(self, index: int) -> Fraction:
+        """The value of rank ``index`` from below."""
+        return self.sample[index]
+
+    def high(self, index: int) -> Fraction:
+        """The value of rank ``index`` from above."""
+        return self.sample[self._size - 1 - index]
+
+    def bottom(self, count: int) -> Sample:
+        """The ``count`` smallest records."""
+        return self.sample.slice(0, count)
+
+    def top(self, count: int) -> Sample:
+        """The ``count`` largest records."""
+        return self.sample.slice(self._size - count, self._size)
+
+    def sum_of(self, start: int, stop: int, from_top: bool) -> Fraction:
+        """The exact sum of the ranks ``start <= rank < stop``, counted from either end."""
+        if start >= stop:
+            return Fraction(0)
+        if from_top:
+            start, stop = self._size - stop, self._size - start
+        return self.sample.total(start, stop)
+
+    def rough_sum_of(self, start: int, stop: int, from_top: bool) -> float:
+        """The same in floats."""
+        if from_top:
+            start, stop = self._size - stop, self._size - start
+        return float(self.sample.floats[start:stop].sum())
+
+
+class Endless:
+    """Two values (the least and the greatest there are), each as often as one likes."""
+
+    def __init__(self, lower: Fraction, upper: Fraction) -> None:
+        self.lower, self.upper = lower, upper
+        self._bounds = Sample([lower, upper])
+
+    def low(self, index: int) -> Fraction:
+        """The lower bound, whatever the rank."""
+        return self.lower
+
+    def high(self, index: int) -> Fraction:
+        """The upper bound, whatever the rank."""
+        return self.upper
+
+    def bottom(self, count: int) -> Sample:
+        """``count`` copies of the lower bound."""
+        return self._bounds.take(np.zeros(count, dtype=np.int64))
+
+    def top(self, count: int) -> Sample:
+        """``count`` copies of the upper bound."""
+        return self._bounds.take(np.ones(count, dtype=np.int64))
+
+    def sum_of(self, start: int, stop: int, from_top: bool) -> Fraction:
+        """The sum of so many copies."""
+        return max(stop - start, 0) * (self.upper if from_top else self.lower)
+
+    def rough_sum_of(self, start: int, stop: int, from_top: bool) -> float:
+        """The same in floats."""
+        return float(self.sum_of(start, stop, from_top))
+
+
+def pool_of(domain: Domain, rest: Sample | None = None) -> Pool:
+    """The pool of a domain; ``rest`` replaces the population where a release is fixed."""
+    if isinstance(domain, Records):
+        return Population(domain.sample if rest is None else rest)
+    return Endless(domain.lower, domain.upper)
+
+
+class Ends:
+    """The ``count`` smallest and the ``size - count`` largest records of a pool, ascending."""
+
+    def __init__(self, pool: Pool, count: int, size: int) -> None:
+        self.pool, self.count, self.size = pool, count, size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def rank(self, index: int) -> Fraction:
+        """The exact value of rank ``index``."""
+        if index < self.count:
+            return self.pool.low(index)
+        return self.pool.high(self.size - 1 - index)
+
+    def sum(self, start: int, stop: int) -> Fraction:
+        """The exact sum of the ranks ``start <= rank < stop``."""
+        cut = min(max(self.count, start), stop)
+        return self.pool.sum_of(start, cut, from_top=False) + self.pool.sum_of(
+            self.size - stop, self.size - cut, from_top=True
+        )
+
+    def rough_sum(self, start: int, stop: int) -> float:
+        """The same in floats."""
+        cut = min(max(self.count, start), stop)
+        return self.pool.rough_sum_of(start, cut, from_top=False) + self.pool.rough_sum_of(
+            self.size - stop, self.size - cut, from_top=True
+        )
+
+    def sample(self, start: int, stop: int) -> Sample:
+        """The records of the ranks ``start <= rank < stop``."""
+        cut = min(max(self.count, start), stop)
+        low = self.pool.bottom(cut)
+        high = self.pool.top(self.size - cut)
+        return merge(low.slice(start, cut), high.slice(0, stop - cut))
+
+
+class Joined:
+    """Two ascending samples as one, without merging them."""
+
+    def __init__(self, kept: Sample, gained: Sample) -> None:
+        self.kept, self.gained = kept, gained
+
+    def __len__(self) -> int:
+        return len(self.kept) + len(self.gained)
+
+    def rank(self, index: int) -> Fraction:
+        """The exact value of rank ``index``, by bisection over how many come from ``kept``."""
+        kept, gained = self.kept, self.gained
+        low, high = max(0, index + 1 - len(gained)), min(index + 1, len(kept))
+        while low < high:  # the least j with gained[index - j] <= kept[j], or the whole range
+            middle = (low + high) // 2
+            if gained[index - middle] <= kept[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        from_gained = index + 1 - low
+        best = [kept[low - 1]] if low else []
+        if from_gained:
+            best.append(gained[from_gained - 1])
+        return max(best)
+
+    @cached_property
+    def total(self) -> Fraction:
+        """The exact sum of all."""
+        return self.kept.total() + self.gained.total()
+
+    def sum(self, start: int, stop: int) -> Fraction:
+        """The exact sum of all ranks (only the whole is ever asked for)."""
+        assert (start, stop) == (0, len(self))
+        return self.total
+
+    def rough_sum(self, start: int, stop: int) -> float:
+        """The same in floats."""
+        assert (start, stop) == (0, len(self))
+        return float(self.kept.floats.sum()) + float(self.gained.floats.sum())
+
+    def sample(self) -> Sample:
+        """The merged sample."""
+        return merge(self.kept, self.gained)
