@@ -19,6 +19,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from tacit.data import health_insurance
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FENCE = re.compile(r"^```(\w+)[ ]*([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^([ ]*)```(\w+)[ ]*([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -46,10 +47,10 @@ def blocks(markdown: str) -> list[Block]:
     """The fenced blocks of a page that are examples to run."""
     found = [
         Block(
-            match[1],
-            frozenset(match[2].split()),
-            match[3],
-            markdown.count("\n", 0, match.start(3)) + 1,
+            match[2],
+            frozenset(match[3].split()),
+            textwrap.dedent(match[4]),  # a block may stand in a list
+            markdown.count("\n", 0, match.start(4)) + 1,
         )
         for match in FENCE.finditer(markdown)
     ]
@@ -127,6 +128,7 @@ def test_page(page: Path) -> None:
 def test_the_runner_shares_names_and_sees_a_wrong_answer() -> None:
     good = "```python\na = 1\n```\ntext\n```python\n>>> a + 1\n2\n```\n"
     assert run_page(good, "good.md") == 2
+    assert run_page("- list\n\n" + textwrap.indent(good, "  "), "good.md") == 2
     with pytest.raises(AssertionError, match="Expected"):
         run_page(good.replace("\n2\n", "\n3\n"), "bad.md")
     with pytest.raises(ZeroDivisionError):
