@@ -1,0 +1,1 @@
+"""One module a library; each is imported only in the interpreter where its library lives."""
