@@ -1,1 +1,32 @@
-"""Exact noise: secure bits, certified enclosures, and draws by integer inversion."""
+"""Exact noise: secure bits, certified enclosures, and draws by integer inversion.
+
+Every draw has exactly the law that it names: given ideal random bits the total variation
+distance is zero.  Nothing can be seeded.
+"""
+
+from __future__ import annotations
+
+from tacit.noise.bernoulli import bernoulli, bernoulli_exp
+from tacit.noise.bits import random_bytes
+from tacit.noise.categorical import categorical
+from tacit.noise.enclosure import Enclosure
+from tacit.noise.gaussian import DiscreteGaussian, discrete_gaussian
+from tacit.noise.laplace import DiscreteLaplace, Geometric, discrete_laplace, geometric
+from tacit.noise.law import Law
+from tacit.noise.uniform import uniform
+
+__all__ = [
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Enclosure",
+    "Geometric",
+    "Law",
+    "bernoulli",
+    "bernoulli_exp",
+    "categorical",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "geometric",
+    "random_bytes",
+    "uniform",
+]

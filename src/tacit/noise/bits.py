@@ -1,0 +1,113 @@
+"""Secure random bits: OpenSSL's generator, or the operating system's.
+
+OpenSSL's generator (``ssl.RAND_bytes``) reseeds itself in a forked child, is safe across
+threads, and needs no dependency.  It is asked for at most 64 KiB at once, which is the most that
+its default generator gives for one request.  Releases 1.1.1 to 1.1.1c could repeat their
+stream in a forked child (CVE-2019-1549): with those, or with the environment variable
+``TACIT_RANDOM=os``, all bits come from :func:`os.urandom`.
+
+Nothing is kept between calls, so no bit can serve twice, nor be read later from memory or from
+a copied process.  There is no seed.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.exact import as_integer
+
+__all__ = ["generator_name", "random_bytes", "word", "words8", "words16", "words32", "words64"]
+
+LARGEST_REQUEST = 1 << 16
+
+Generator: TypeAlias = Callable[[int], bytes]
+
+
+def fork_safe(version: tuple[int, ...]) -> bool:
+    """Whether an OpenSSL of this ``ssl.OPENSSL_VERSION_INFO`` reseeds after a fork.
+
+    >>> fork_safe((1, 1, 1, 3, 15)), fork_safe((1, 1, 1, 4, 15)), fork_safe((3, 0, 0, 19, 0))
+    (False, True, True)
+    """
+    return not (1, 1, 1, 0) <= tuple(version[:4]) < (1, 1, 1, 4)
+
+
+def _choose(mode: str | None, version: tuple[int, ...]) -> Generator:
+    return os.urandom if mode == "os" or not fork_safe(version) else ssl.RAND_bytes
+
+
+_DEFAULT = _choose(os.environ.get("TACIT_RANDOM"), ssl.OPENSSL_VERSION_INFO)
+_generator: ContextVar[Generator] = ContextVar("generator", default=_DEFAULT)
+
+
+@contextmanager
+def _injected(generator: Generator) -> Iterator[None]:
+    """Draw from ``generator(n) -> bytes`` inside the block: for tests alone."""
+    token = _generator.set(generator)
+    try:
+        yield
+    finally:
+        _generator.reset(token)
+
+
+def generator_name() -> str:
+    """Say where bits come from: ``"openssl"`` or ``"os"`` (``"injected"`` inside tests)."""
+    names = {ssl.RAND_bytes: "openssl", os.urandom: "os"}
+    return names.get(_generator.get(), "injected")
+
+
+def random_bytes(n: int) -> bytes:
+    """Return ``n`` secure random bytes.
+
+    Raises:
+        UsageError: ``n`` is negative or not whole.
+
+    >>> len(random_bytes(100_000))
+    100000
+    """
+    return _read(as_integer(n, "n", minimum=0))
+
+
+def _read(n: int) -> bytes:
+    generator = _generator.get()
+    if n <= LARGEST_REQUEST:
+        return generator(n)
+    whole, rest = divmod(n, LARGEST_REQUEST)
+    return b"".join([*(generator(LARGEST_REQUEST) for _ in range(whole)), generator(rest)])
+
+
+def words8(n: int) -> NDArray[np.uint8]:
+    """Return ``n`` uniform words of 8 bits."""
+    return np.frombuffer(_read(n), np.uint8)
+
+
+def words16(n: int) -> NDArray[np.uint16]:
+    """Return ``n`` uniform words of 16 bits."""
+    return np.frombuffer(_read(2 * n), np.uint16)
+
+
+def words32(n: int) -> NDArray[np.uint32]:
+    """Return ``n`` uniform words of 32 bits."""
+    return np.frombuffer(_read(4 * n), np.uint32)
+
+
+def words64(n: int) -> NDArray[np.uint64]:
+    """Return ``n`` uniform words of 64 bits."""
+    return np.frombuffer(_read(8 * n), np.uint64)
+
+
+def word(bits: int) -> int:
+    """Return a uniform integer below ``2**bits``.
+
+    >>> 0 <= word(100) < 2**100
+    True
+    """
+    return int.from_bytes(_read((bits + 7) // 8), "little") >> (-bits % 8)

@@ -1,0 +1,47 @@
+"""Exact draws from a finite law with rational weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from math import lcm
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import UsageError
+from tacit.exact import Number, as_fraction
+from tacit.noise.inversion import InversionTable
+from tacit.noise.shape import Size, shape_of
+from tacit.noise.uniform import uniform
+
+__all__ = ["categorical"]
+
+
+def categorical(weights: Sequence[Number], size: Size | None = None) -> Any:
+    """Draw index i with probability exactly ``weights[i] / sum(weights)``.
+
+    Args:
+        weights: at least one above zero, none negative; taken exactly.
+        size: ``None`` for one Python integer, or a length or shape for an int64 array.
+
+    Raises:
+        UsageError: no weights, one that is negative or not finite, all zero, a bad size.
+
+    >>> categorical([0, 2, 0]), categorical(["1/2", "1/3"], size=3).shape
+    (1, (3,))
+    """
+    exact = [as_fraction(w, "weight") for w in weights]
+    if not exact or min(exact) < 0 or not any(exact):
+        raise UsageError("weights must not be negative, and at least one must be above zero")
+    common = lcm(*(w.denominator for w in exact))
+    edges = list(accumulate(int(w * common) for w in exact))
+    total = edges[-1]
+    if size is None:
+        drawn = uniform(total)
+        return sum(edge <= drawn for edge in edges)
+    shape, n = shape_of(size)
+    if len(edges) == 1:
+        return np.zeros(shape, np.int64)
+    table = InversionTable(lambda width: [(e << width) // total for e in edges[:-1]])
+    return table.draw(n).astype(np.int64).reshape(shape)
