@@ -3,9 +3,12 @@
 #     make test                     the fast tests
 #     make test PYTHON=python3.13   with another interpreter (then: make clean first)
 
-PYTHON ?= python3
+NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
+  $$name $(NEW_ENOUGH) 2>/dev/null && { echo $$name; break; }; done)
 VENV ?= .venv
 WORKERS ?= 2
+PEERS ?= opendp diffprivlib pydp
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -32,8 +35,8 @@ setup: $(READY)
 # A Python without ensurepip (some Linux distributions split it off) still makes a bare
 # environment, which the pip outside then fills.
 $(READY): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Tacit needs Python 3.11 or newer; run: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 1; }
+	@test -n "$(PYTHON)" && $(PYTHON) $(NEW_ENOUGH) || \
+	  { echo "Tacit needs Python 3.11 or newer; name one so: make setup PYTHON=python3.12" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || \
 	  { rm -rf $(VENV) && $(PYTHON) -m venv --without-pip $(VENV) && \
 	    $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; } || \
@@ -55,7 +58,12 @@ test-slow: $(READY)
 	$(PYTEST) -m slow -n $(WORKERS)
 
 bench: $(BENCH_READY)
-	@set -e; for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+	@set -e; for file in $(wildcard benchmarks/*.py); do \
+	  echo "== $$file"; $(BIN)/python -m benchmarks.$$(basename "$$file" .py); done
+	@for peer in $(PEERS); do test -x benchmarks/.venvs/$$peer/bin/python || \
+	  $(BIN)/python -m benchmarks.peers.setup $$peer || echo "left out: $$peer" >&2; done
+	$(BIN)/python -m benchmarks.peers speed
+	$(BIN)/python -m benchmarks.peers error
 
 docs: $(READY)
 	$(PYTEST) tests/docs
