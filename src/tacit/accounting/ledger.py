@@ -231,7 +231,8 @@ class Ledger:
         """
         with self._write() as (transaction, head):
             charge = transaction.at(entry.sequence)
-            if charge is None or charge.event != "charge" or charge.hash != entry.hash:
+            paid = charge is not None and charge.event == "charge"
+            if charge is None or not paid or (charge.hash, charge.key) != (entry.hash, entry.key):
                 raise LedgerError(f"{self._store.name} has no such charge to answer")
             standing = _entry_of(transaction.about(entry.key))
             if standing is not None and standing.answer is not None:
@@ -307,7 +308,7 @@ class Ledger:
         raise LedgerError("a ledger cannot be copied or pickled: open its file where it is needed")
 
     def __repr__(self) -> str:
-        return f"<Ledger of {self.dataset!r} in {self._store.name}: {self.remaining!r} remaining>"
+        return f"<Ledger of {self.dataset!r}: {self._store.name}>"
 
     # --- how ---------------------------------------------------------------------------------
 
@@ -322,6 +323,8 @@ class Ledger:
     def _write(self) -> Iterator[tuple[Transaction, Head]]:
         with self._store.write() as transaction:
             yield transaction, self._checked_head(transaction)
+            head = transaction.head()
+        self._remember(head)
 
     def _head(self) -> Head:
         with self._store.read() as transaction:
@@ -337,9 +340,12 @@ class Ledger:
                 f"{self._store.name} has gone back behind what was already spent: an old copy was "
                 "put in its place. Nothing was spent; bring the latest one back"
             )
-        if self._store.home() is not None:
-            _seen[self._id] = head.sequence, head.hash
+        self._remember(head)
         return head
+
+    def _remember(self, head: Head | None) -> None:
+        if head is not None and self._store.home() is not None:
+            _seen[self._id] = head.sequence, head.hash
 
 
 def _append(
