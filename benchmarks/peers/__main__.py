@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.peers import data, error, report, setup, speed
@@ -13,7 +14,7 @@ from benchmarks.peers.client import start_all
 EVERYONE = (*setup.OURS, *setup.PEERS)
 
 
-def names(known: tuple[str, ...]) -> type[list[str]]:
+def names(known: tuple[str, ...]) -> Callable[[str], list[str]]:
     """A parser of a comma-separated choice among known names."""
 
     def parse(text: str) -> list[str]:
@@ -25,7 +26,7 @@ def names(known: tuple[str, ...]) -> type[list[str]]:
             )
         return chosen
 
-    return parse  # type: ignore[return-value]
+    return parse
 
 
 def options() -> argparse.Namespace:

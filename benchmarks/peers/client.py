@@ -82,9 +82,16 @@ class Peer:
         self.refused[task] = answer["error"]
         print(f"{self.name}: {task}: {answer['error']}", file=sys.stderr)
         if "lost" in answer:
-            self.close()
-            self._start()
+            self._restart()
         return None
+
+    def _restart(self) -> None:
+        """Start again with the same data; where that fails, no task is asked any more."""
+        self.close()
+        try:
+            self._start()
+        except UnavailableError as reason:
+            self.refused.update(dict.fromkeys(self.about["tasks"], str(reason)))
 
     def close(self) -> None:
         """End the process and what it started."""

@@ -108,7 +108,7 @@ def run(
     rows = {**figures, "to reach": to_reach(table, exact, epsilon)}
     report.table(
         f"{len(table['age'])} rows, epsilon {epsilon:g} in total, root mean square error of {runs} "
-        f"runs (sampling error about {100 / math.sqrt(2 * runs):.0f}%);\n"
+        f"runs (sampling error about {100 * math.sqrt(5 / (4 * runs)):.0f}% for Laplace noise);\n"
         "group_mean in units of sqrt(2) (U - L)/(n_g epsilon), root mean square over the groups",
         ["library", *TASKS],
         [[name, *(report.number(row.get(task)) for task in TASKS)] for name, row in rows.items()],

@@ -2,9 +2,9 @@
 
     python -m benchmarks.peers.server opendp
 
-Requests: `{"do": "load", "folder": ...}`, `{"do": "task", "task": ..., "epsilon": ...}` and
-`{"do": "quit"}`. An answer to a task tells its wall time, the CPU time of the calling thread and
-of the process with all its threads, in seconds (null where the work is done in other processes).
+Requests: `{"do": "load", "folder": ...}` and `{"do": "task", "task": ..., "epsilon": ...}`. The
+answer to a task tells its wall time, the CPU time of the calling thread and of the process with all its
+threads, in seconds (null where the work is done in other processes).
 """
 
 from __future__ import annotations
@@ -60,12 +60,9 @@ def handle(adapter: Adapter, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def serve(adapter: Adapter, requests: TextIO, answers: TextIO) -> None:
-    """Answer until told to quit or the other side is gone."""
+    """Answer until the other side is gone."""
     for line in requests:
-        request = json.loads(line)
-        if request["do"] == "quit":
-            return
-        answers.write(json.dumps(handle(adapter, request)) + "\n")
+        answers.write(json.dumps(handle(adapter, json.loads(line))) + "\n")
         answers.flush()
 
 

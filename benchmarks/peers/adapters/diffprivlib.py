@@ -13,7 +13,7 @@ from diffprivlib import tools
 class Diffprivlib(Adapter):
     """numpy arrays in, grouping by masks."""
 
-    relation = "replace one row; sizes, also of groups, public (counts: add or remove)"
+    relation = "replace one row; sizes, also of groups, public (group_count: add or remove)"
     accounting = "epsilon of the call; groups in parallel"
 
     def version(self) -> str:

@@ -36,7 +36,7 @@ class SmartNoise(Adapter):
     """SQL text in; the epsilon a column is scaled so that the query costs the total asked for."""
 
     relation = "add or remove one row"
-    accounting = "epsilon a column scaled until the library's own cost of the query is the total"
+    accounting = "epsilon a column, scaled so that the library's own cost of the query is the total"
 
     def version(self) -> str:
         return version("smartnoise-sql")
@@ -45,13 +45,15 @@ class SmartNoise(Adapter):
         # The inner reader keeps the table in its own engine; a private one is made a question.
         people = pd.DataFrame(dict(columns))
         self.reader = from_df(people, metadata=METADATA, privacy=Privacy(epsilon=1.0)).reader
+        self.costs: dict[str, float] = {}
 
     def private(self, epsilon: float) -> PrivateReader:
         return PrivateReader(self.reader, METADATA, Privacy(epsilon=epsilon))
 
     def rows(self, query: str, epsilon: float) -> list[tuple[Any, ...]]:
-        cost, _ = self.private(epsilon).get_privacy_cost(query)
-        reader = self.private(epsilon * epsilon / cost)
+        if query not in self.costs:
+            self.costs[query] = float(self.private(1.0).get_privacy_cost(query)[0])
+        reader = self.private(epsilon / self.costs[query])
         return [tuple(row) for row in reader.execute(query)[1:]]
 
     def one(self, expression: str, epsilon: float) -> float:
