@@ -110,6 +110,7 @@ def over_values(
 ) -> Fraction:
     """The sensitivity over releases that hold each value as often as they like."""
     values = sorted(set(values))
+    within = within or relation == "bounded"  # a substitute may have an equal value
     largest = max(sizes) + k
     everything = [
         (Counter(c), value(c))

@@ -38,7 +38,7 @@ class Sensitivity:
     >>> import tacit.statistics as ts
     >>> s = ts.sensitivity("median", over=ts.Records([1, 2, 3, 10, 11], size=3))
     >>> s.value, s.witness
-    (Fraction(4, 1), ((1, 10, 11), (1, 2, 10, 11)))
+    (Fraction(9, 2), ((1, 2, 11), (2, 11)))
     """
 
     def __init__(
