@@ -1,0 +1,108 @@
+"""Everything that differs between SQL engines, in one frozen object.
+
+The plan of :mod:`tacit.tables.query` is text.  Names go into it only through
+:meth:`Dialect.identifier`, values only through :meth:`Dialect.literal`; nothing else that a user
+wrote reaches an engine.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from dataclasses import dataclass
+
+from tacit.errors import UsageError
+
+__all__ = ["DUCKDB", "Dialect"]
+
+_INT64 = 1 << 63
+_WIDE = 1 << 126
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one engine spells what the integer plan needs.
+
+    Attributes:
+        name: the engine.
+        quote: the character around an identifier, doubled inside.
+        integer, wide, double, text, date: type names; ``wide`` holds 126-bit integers exactly.
+        floor_divide: quotient of integers ``{x}`` and ``{y}``, both at least zero.
+        shift_right: ``{x} >> {n}`` of an integer at least zero.
+        starts_with: whether text ``{x}`` begins with ``{y}``.
+        random: a fresh uniform draw in [0, 1) for every row.
+        smallest: an expression with one output row for each of the ``{k}`` smallest ``{x}`` of
+            a group.
+
+    >>> print(DUCKDB.identifier('a "b" c'))
+    "a ""b"" c"
+    """
+
+    name: str
+    quote: str = '"'
+    integer: str = "bigint"
+    wide: str = "hugeint"
+    double: str = "double"
+    text: str = "varchar"
+    date: str = "date"
+    floor_divide: str = "({x} // {y})"
+    shift_right: str = "(({x}) >> {n})"
+    starts_with: str = "starts_with({x}, {y})"
+    random: str = "random()"
+    smallest: str = "unnest(min({x}, {k}))"
+
+    def identifier(self, name: str) -> str:
+        """Return a quoted name, whatever characters it has."""
+        if "\0" in name:
+            raise UsageError("a name of a column or table cannot hold the character NUL")
+        return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
+
+    def literal(self, value: object) -> str:
+        """Write a public value: None, a bool, an integer, a float, text or a date.
+
+        Raises:
+            UsageError: another type, a NaN, text with NUL, an integer beyond 126 bits.
+
+        >>> DUCKDB.literal("it's"), DUCKDB.literal(3), DUCKDB.literal(0.5)
+        ("'it''s'", 'cast(3 as bigint)', "cast('0.5' as double)")
+        """
+        if value is None:
+            return "null"
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int):
+            return self._integer(value)
+        if isinstance(value, float) and not math.isnan(value):
+            return f"cast('{float(value)!r}' as {self.double})"
+        if isinstance(value, str) and "\0" not in value:
+            return "'" + value.replace("'", "''") + "'"
+        if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+            return f"cast('{value.isoformat()}' as {self.date})"
+        raise UsageError(f"a {type(value).__name__} such as {value!r} cannot be written in a query")
+
+    def _integer(self, value: int) -> str:
+        if -_INT64 < value < _INT64:
+            return f"cast({value} as {self.integer})"
+        if -_WIDE < value < _WIDE:
+            return f"cast('{value}' as {self.wide})"
+        raise UsageError(f"the whole number {value} is too large: at most 126 bits are exact")
+
+    def cast(self, sql: str, kind: str) -> str:
+        """Return ``sql`` cast to ``integer``, ``wide``, ``double``, ``text`` or ``date``."""
+        return f"cast({sql} as {getattr(self, kind)})"
+
+    def divide(self, x: str, y: str) -> str:
+        """Return the quotient, rounded down, of two integers at least zero."""
+        return self.floor_divide.format(x=x, y=y)
+
+    def shift(self, x: str, n: int) -> str:
+        """Return an integer at least zero without its last ``n`` bits."""
+        return self.shift_right.format(x=x, n=n) if n else x
+
+    def not_nan(self, sql: str) -> str:
+        """Return a float with NaN made NULL (engines compare NaN as equal to itself here)."""
+        return f"nullif({sql}, cast('NaN' as {self.double}))"
+
+
+DUCKDB = Dialect("duckdb")
+"""The default engine."""

@@ -1,0 +1,84 @@
+"""The public shape of a table: names and kinds of its columns.
+
+Names and kinds are *public facts*: questions are refused on them alone, before anything is spent
+(unknown column, text where numbers must be).  A Parquet file, a database or a data frame declares
+its types.  A CSV file does not: the kinds are read off its values once, when it is opened, unless
+they are declared with ``types=``; declare them where even the kind of a column must not depend on
+the people in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tacit.errors import UsageError, did_you_mean
+
+__all__ = ["KINDS", "Column", "Schema", "kind_of"]
+
+KINDS = ("integer", "float", "decimal", "text", "boolean", "date", "missing", "other")
+"""What a column can hold; ``missing`` is a column without one value, which fits every use."""
+
+_INTEGERS = {
+    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
+    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
+}
+_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+
+
+def kind_of(declared: str) -> str:
+    """Return the kind of an SQL type.
+
+    >>> kind_of("DECIMAL(18,3)"), kind_of("UBIGINT"), kind_of("STRUCT(a INTEGER)")
+    ('decimal', 'integer', 'other')
+    """
+    name = declared.upper()
+    if name in _INTEGERS:
+        return "integer"
+    if name in {"FLOAT", "DOUBLE", "REAL"}:
+        return "float"
+    if name.startswith("DECIMAL(") and "[" not in name:
+        return "decimal"
+    if name in {"VARCHAR", "UUID"} or (name.startswith("ENUM(") and not name.endswith("]")):
+        return "text"
+    if name == "BOOLEAN":
+        return "boolean"
+    if name == "DATE" or name in _TIMES:
+        return "date"
+    return "missing" if name in {'"NULL"', "NULL"} else "other"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name, its kind (one of :data:`KINDS`) and the engine's own type."""
+
+    name: str
+    kind: str
+    declared: str
+
+
+class Schema(Mapping[str, Column]):
+    """The columns by name, in order.
+
+    >>> Schema([Column("age", "integer", "BIGINT")]).column("Age")
+    Traceback (most recent call last):
+    tacit.errors.UsageError: there is no column 'Age'; did you mean 'age'?
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = {c.name: c for c in columns}
+
+    def __getitem__(self, name: str) -> Column:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def column(self, name: str) -> Column:
+        """Return a column, or refuse with the nearest name that exists."""
+        if name not in self._columns:
+            raise UsageError(f"there is no column {name!r}; {did_you_mean(name, self._columns)}")
+        return self._columns[name]
