@@ -113,6 +113,7 @@ def _begin(store: Store, dataset: str, budget: Budget, terms: Mapping[str, Any] 
         raise UsageError("a ledger protects a data set: give its identity")
     if not budget.amount:
         raise UsageError("a budget must be above zero")
+    canonical(terms or {}, "terms")
     body = {
         "ledger": secrets.token_hex(16),
         "dataset": dataset,

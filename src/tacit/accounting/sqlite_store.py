@@ -129,6 +129,9 @@ class SqliteStore:
             )
         if not (create or self._path.exists()):
             raise LedgerError(f"{self.name} does not exist: create it first, or check the path")
+        # SQLite takes a file too short for its header as an empty one, and would write over it.
+        if self._path.exists() and 0 < self._path.stat().st_size < 512:
+            raise LedgerError(f"{str(self._path)!r} is no ledger of Tacit: name another file")
 
     def _refuse_if_replaced(self) -> None:
         try:

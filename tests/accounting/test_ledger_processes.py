@@ -1,0 +1,205 @@
+"""The ledger among real processes, some of which are killed."""
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tacit.accounting import create_ledger, epsilon, open_ledger
+
+WORKER = Path(__file__).with_name("ledger_worker.py")
+COST = epsilon("1/100")
+
+
+class Worker:
+    """Another process, held at its start until it is let go."""
+
+    def __init__(self, action, *arguments):
+        command = [sys.executable, str(WORKER), action, *map(str, arguments)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def wait_until_ready(self):
+        assert self.process.stdout.readline() == "ready\n"
+
+    def go(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def told(self):
+        return json.loads(self.process.stdout.readline())
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        assert self.process.wait() == -signal.SIGKILL
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+@contextlib.contextmanager
+def workers(count, action, *arguments):
+    crew = [Worker(action, *arguments) for _ in range(count)]
+    try:
+        for worker in crew:
+            worker.wait_until_ready()
+        for worker in crew:
+            worker.go()
+        yield crew
+    finally:
+        for worker in crew:
+            worker.end()
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "d.ledger"
+    create_ledger(path, dataset="d", budget=epsilon(1)).close()
+    return path
+
+
+def test_eight_racing_processes_are_granted_exactly_the_budget(path):
+    with workers(8, "race", path, 20) as crew:
+        told = [worker.told() for worker in crew]
+    assert sum(granted for granted, _ in told) == 100
+    assert sum(refused for _, refused in told) == 60
+    with open_ledger(path) as ledger:
+        assert ledger.spent == ledger.total
+        assert len(ledger.history()) == 100
+        assert ledger.verify_chain() == 101
+
+
+def test_the_naive_way_overspends(tmp_path):
+    """Contrast: the same race on a number that is read, checked and written back."""
+    path = tmp_path / "naive"
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("CREATE TABLE budget (spent INTEGER)")
+    connection.execute("INSERT INTO budget VALUES (0)")
+    connection.close()
+    with workers(4, "naive", path, 400) as crew:
+        granted = sum(worker.told()[0] for worker in crew)
+    assert granted > 100
+
+
+def test_without_the_lock_the_sequence_numbers_still_hold_the_budget(path):
+    """Two charges that read the same head make the same number, and only one can be kept."""
+    with workers(4, "unlocked", path, 60) as crew:
+        told = [worker.told() for worker in crew]
+    assert sum(broken for _, broken in told) > 0  # so the lock is not idle
+    with open_ledger(path) as ledger:
+        assert len(ledger.history()) <= 100
+
+
+def test_processes_that_begin_together_share_one_ledger(tmp_path):
+    path = tmp_path / "new.ledger"
+    with workers(6, "begin", path) as crew:
+        names = {worker.told() for worker in crew}
+    assert len(names) == 1
+    with open_ledger(path) as ledger:
+        assert [event.event for event in ledger.events()] == ["create"]
+
+
+def test_processes_that_ask_the_same_at_once_give_out_one_answer(path):
+    with workers(6, "same", path) as crew:
+        answers = {worker.told() for worker in crew}
+    assert len(answers) == 1
+    with open_ledger(path) as ledger:
+        history = ledger.history()
+        answered = [entry for entry in history if entry.state == "answered"]
+        assert [entry.answer["n"] for entry in answered] == list(answers)
+        assert ledger.spent.amount == len(history) * COST.amount
+        assert 1 <= len(history) <= 6
+
+
+def test_killed_inside_the_transaction_leaves_nothing_and_no_lock(path):
+    with workers(1, "killed_inside", path) as (worker,):
+        assert worker.told() == "inside"
+        worker.kill()
+    with open_ledger(path) as ledger:
+        assert ledger.spent.is_nothing
+        assert ledger.find("k") is None
+        begun = time.monotonic()
+        ledger.charge("k", COST, {})
+        assert time.monotonic() - begun < 5
+        assert ledger.verify_chain() == 2
+
+
+def test_killed_between_charge_and_answer_is_spent_and_not_lost(path):
+    with workers(1, "killed_between", path) as (worker,):
+        assert worker.told() == "charged"
+        worker.kill()
+    with open_ledger(path) as ledger:
+        assert ledger.spent == COST
+        assert ledger.find("k").state == "charged"
+        calls = []
+        entry = ledger.release("k", COST, {}, lambda: calls.append(1) or {"n": 1})
+        assert (entry.answer, calls) == ({"n": 1}, [1])  # no replay of what was never said
+        assert ledger.spent == COST + COST
+        assert ledger.verify_chain() == 4
+
+
+def test_killed_after_the_answer_replays_it_free(path):
+    with workers(1, "killed_after", path) as (worker,):
+        assert worker.told() == {"n": 7}
+        worker.kill()
+    with open_ledger(path) as ledger:
+        assert ledger.release("k", COST, {}, lambda: pytest.fail("drawn anew")).answer == {"n": 7}
+        assert ledger.spent == COST
+
+
+def test_writers_killed_under_load_leave_a_sound_chain(tmp_path):
+    path = tmp_path / "storm.ledger"
+    create_ledger(path, dataset="d", budget=epsilon(10**6)).close()
+    for _ in range(3):
+        with workers(3, "storm", path) as crew:
+            for worker in crew:
+                assert worker.told() == "running"
+            time.sleep(0.15)
+            for worker in crew:
+                worker.kill()
+    with open_ledger(path) as ledger:
+        history = ledger.history()
+        assert len(history) > 9
+        assert ledger.spent.amount == len(history) * COST.amount
+        lost = [entry for entry in history if entry.state == "charged"]
+        assert len(lost) <= 9  # at most one unanswered charge for each that was killed
+        ledger.verify_chain()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_fork_shares_the_file_and_not_the_memory(path):
+    with workers(1, "forked", path) as (worker,):
+        status, keys, events, in_memory = worker.told()
+    assert status == 0
+    assert keys == ["before", "child", "parent"]
+    assert events == 4
+    assert in_memory == 1
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become somebody else"
+)
+def test_a_read_only_folder_is_refused(tmp_path):
+    path = tmp_path / "d.ledger"
+    create_ledger(path, dataset="d", budget=epsilon(1)).close()
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    with workers(1, "powerless", path) as (worker,):
+        opened, created = worker.told(), worker.told()
+    assert "cannot be" in opened
+    assert "cannot be opened" in created
+    assert not path.with_name("d.ledger.new").exists()
+    with open_ledger(path) as ledger:
+        assert ledger.spent.is_nothing
