@@ -3,8 +3,8 @@
     python -m benchmarks.peers.server opendp
 
 Requests: `{"do": "load", "folder": ...}` and `{"do": "task", "task": ..., "epsilon": ...}`. The
-answer to a task tells its wall time, the CPU time of the calling thread and of the process with all its
-threads, in seconds (null where the work is done in other processes).
+answer to a task tells its wall time, the CPU time of the calling thread and of the process with
+all its threads, in seconds (null where the work is done in other processes).
 """
 
 from __future__ import annotations
