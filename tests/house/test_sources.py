@@ -1,0 +1,81 @@
+"""Laws that the source text itself can show."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from house.project import PACKAGE, sources
+
+FORBIDDEN = {
+    "random": "noise comes from tacit.noise only",
+    "numpy.random": "noise comes from tacit.noise only",
+    "pickle": "a file that is read must not run code",
+    "shelve": "a file that is read must not run code",
+    "marshal": "a file that is read must not run code",
+}
+BROAD = {"Exception", "BaseException"}
+
+
+def used(tree: ast.Module) -> Iterator[str]:
+    """Dotted names that a file imports from a module, or reaches through one."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            # the module random may be imported to say in a type that a caller hands a source in
+            yield from (alias.name for alias in node.names if alias.name != "random")
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Attribute):
+            name = ast.unparse(node)
+            if name != "random.Random" or id(node) in called:
+                yield "numpy" + name[2:] if name.startswith("np.") else name
+
+
+def broken_laws(text: str) -> list[str]:
+    """What in the text of a module breaks a law."""
+    tree = ast.parse(text)
+    found = [
+        f"{name}: {reason}"
+        for name in used(tree)
+        for module, reason in FORBIDDEN.items()
+        if f"{name}.".startswith(f"{module}.")
+    ]
+    for node in ast.walk(tree):
+        broad = isinstance(node, ast.ExceptHandler) and (
+            node.type is None or ast.unparse(node.type) in BROAD
+        )
+        if broad and all(isinstance(step, ast.Pass) for step in node.body):
+            found.append(f"line {node.lineno}: every error is swallowed")
+    return found
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_source(path: Path) -> None:
+    assert broken_laws(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from random import random",
+        "import random\nrandom.gauss(0, 1)",
+        "import random\nrandom.Random(1)",
+        "from numpy import random",
+        "import numpy.random",
+        "import numpy as np\nnp.random.normal()",
+        "import pickle",
+        "from pickle import loads",
+        "try:\n    f()\nexcept Exception:\n    pass\n",
+        "try:\n    f()\nexcept:\n    pass\n",
+    ],
+)
+def test_the_reader_sees_what_is_forbidden(text: str) -> None:
+    assert broken_laws(text)
+
+
+def test_the_reader_allows_a_source_of_chance_that_is_handed_in() -> None:
+    assert broken_laws("import random\ndef draw(source: random.Random): ...") == []
