@@ -10,6 +10,7 @@ from tacit.noise.bernoulli import bernoulli, bernoulli_exp
 from tacit.noise.bits import random_bytes
 from tacit.noise.categorical import categorical
 from tacit.noise.enclosure import Enclosure
+from tacit.noise.exponential import ExponentialChoice, exponential_choice
 from tacit.noise.gaussian import DiscreteGaussian, discrete_gaussian
 from tacit.noise.laplace import DiscreteLaplace, Geometric, discrete_laplace, geometric
 from tacit.noise.law import Law
@@ -19,6 +20,7 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Enclosure",
+    "ExponentialChoice",
     "Geometric",
     "Law",
     "bernoulli",
@@ -26,6 +28,7 @@ __all__ = [
     "categorical",
     "discrete_gaussian",
     "discrete_laplace",
+    "exponential_choice",
     "geometric",
     "random_bytes",
     "uniform",

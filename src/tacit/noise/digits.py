@@ -146,15 +146,16 @@ class GeometricDigits:
 
 
 @lru_cache(maxsize=256)
-def geometric_digits(scale: Fraction, width: int = WIDTH) -> GeometricDigits:
+def geometric_digits(scale: Fraction, width: int = WIDTH, reach: int = 45) -> GeometricDigits:
     """Prepare the digits of the geometric law with ratio exp(-1/scale).
 
-    ``2**J >= 45 scale`` makes the carry rarer than e**-45 < 2**-64.
+    ``2**J >= reach scale`` makes the carry rarer than e**-45 < 2**-64; tests lower ``width`` and
+    ``reach`` to make ties and carries frequent.
 
     >>> geometric_digits(Fraction(25)).count
     11
     """
-    count = max(1, (45 * scale.numerator // scale.denominator).bit_length())
+    count = max(1, (reach * scale.numerator // scale.denominator).bit_length())
     odds = [_odds(Fraction(1 << j) / scale) for j in range(count)]
     carry = Fraction(1 << count) / scale
     odds.append(exponential(carry))

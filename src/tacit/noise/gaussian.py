@@ -2,10 +2,10 @@
 
 Few draws: with t = floor(sigma) + 1, propose Y from the discrete Laplace law of scale t and
 accept it with probability exp(-(|Y| - sigma**2/t)**2 / (2 sigma**2)); the product of the two is
-proportional to exp(-Y**2 / (2 sigma**2)).  Source: C. Canonne, G. Kamath, T. Steinke, *The discrete Gaussian for
-differential privacy* (2020), algorithm 3.  Trials are independent of each other and each does
-the same work, so how many are needed, and hence the time, is independent of the value that is
-accepted; one batch of 64 is enough but for a probability below 2**-50.
+proportional to exp(-Y**2 / (2 sigma**2)).  Source: C. Canonne, G. Kamath, T. Steinke, *The
+discrete Gaussian for differential privacy* (2020), algorithm 3.  Trials are independent of each
+other and each does the same work, so how many are needed, and hence the time, is independent of the
+value that is accepted; one batch of 64 is enough but for a probability below 2**-50.
 
 Many draws: :mod:`tacit.noise.blocks`.
 """
@@ -98,9 +98,10 @@ class DiscreteGaussian(Law):
     def _accepted(
         self, ratios: NDArray[np.float64], values: Any, certain: Iterable[int] = ()
     ) -> NDArray[np.bool_]:
-        """Accept each proposal, given the size of Y/t in doubles; in doubt, and for ``certain``, exactly.
+        """Accept each proposal, given the size of Y/t in doubles.
 
-        With a = sigma**2/t**2 the exponent is (|Y|/t - a)**2 / (2 a).
+        Those in doubt, and those at ``certain``, are decided exactly.  With
+        a = sigma**2/t**2 the exponent is (|Y|/t - a)**2 / (2 a).
         """
         a = max(float(self.sigma_squared / self._proposal_scale**2), 2.0**-900)
         words = words64(len(ratios))

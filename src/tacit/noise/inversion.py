@@ -1,7 +1,7 @@
 """Draw the index of a finite law by inversion, through integer thresholds and a lookup table.
 
 State i has the cumulative probability F_i (the last one, F = 1, is left out).  With U uniform on
-[0, 1) the state is the number of i with F_i <= U.  Let t_i = floor(F_i 2**64) and u = floor(U 2**64):
+[0, 1) the state is the number of i with F_i <= U.  With t_i = floor(F_i 2**64), u = floor(U 2**64):
 
     u < t_i implies U < F_i;     u > t_i implies u >= t_i + 1 > F_i 2**64, so U >= F_i;
 
@@ -32,7 +32,7 @@ class InversionTable:
         width: how many bits are compared before a tie is refined; small only in tests.
 
     Attributes:
-        thresholds: ``floors(width)`` as uint64.
+        thresholds: ``floors(width)`` as uint64, at most ``2**width - 1``.
         certain: per cell, the state, or -1 where the cell holds a threshold.
     """
 
@@ -41,7 +41,9 @@ class InversionTable:
     ) -> None:
         self.floors, self.first, self.width = floors, first, width
         # uint64 throughout: numpy would compare uint64 with int64 as float64, and lose bits
-        self.thresholds = np.array(floors(width), np.uint64)
+        # F = 1, before states of no weight, is cut to the last word: a tie, settled exactly
+        most = (1 << width) - 1
+        self.thresholds = np.array([min(t, most) for t in floors(width)], np.uint64)
         shift = np.uint64(width - first)
         starts = np.arange(1 << first, dtype=np.uint64) << shift
         lowest = np.searchsorted(self.thresholds, starts, "left")
