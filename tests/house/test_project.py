@@ -111,6 +111,14 @@ def test_links_of_the_docs_lead_somewhere() -> None:
         check_links(page)
 
 
+def test_index_names_every_page_of_the_docs() -> None:
+    index = read("docs/index.md")
+    pages = [p.relative_to(ROOT / "docs") for p in (ROOT / "docs").rglob("*.md")]
+    assert [
+        str(p) for p in pages if p.name != "index.md" and f"({p.as_posix()})" not in index
+    ] == []
+
+
 def check_links(page: Path) -> None:
     """Every relative link of a page names a file of the project."""
     links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
