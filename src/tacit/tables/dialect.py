@@ -26,13 +26,14 @@ class Dialect:
     Attributes:
         name: the engine.
         quote: the character around an identifier, doubled inside.
-        integer, wide, double, text, date: type names; ``wide`` holds 126-bit integers exactly.
+        integer, wide, double, text, date, boolean: names of types; ``wide`` is exact to 126 bits.
         floor_divide: quotient of integers ``{x}`` and ``{y}``, both at least zero.
         shift_right: ``{x} >> {n}`` of an integer at least zero.
         starts_with: whether text ``{x}`` begins with ``{y}``.
         random: a fresh uniform draw in [0, 1) for every row.
-        smallest: an expression with one output row for each of the ``{k}`` smallest ``{x}`` of
-            a group.
+        total: the exact sum of 64-bit or wide integers ``{x}``.
+        same: the comparison in which two NULLs are equal.
+        inline: the hint that a named subquery is not kept in memory.
 
     >>> print(DUCKDB.identifier('a "b" c'))
     "a ""b"" c"
@@ -45,11 +46,14 @@ class Dialect:
     double: str = "double"
     text: str = "varchar"
     date: str = "date"
+    boolean: str = "boolean"
     floor_divide: str = "({x} // {y})"
     shift_right: str = "(({x}) >> {n})"
     starts_with: str = "starts_with({x}, {y})"
     random: str = "random()"
-    smallest: str = "unnest(min({x}, {k}))"
+    total: str = "sum({x})"
+    same: str = "is not distinct from"
+    inline: str = "not materialized"
 
     def identifier(self, name: str) -> str:
         """Return a quoted name, whatever characters it has."""
@@ -88,7 +92,7 @@ class Dialect:
         raise UsageError(f"the whole number {value} is too large: at most 126 bits are exact")
 
     def cast(self, sql: str, kind: str) -> str:
-        """Return ``sql`` cast to ``integer``, ``wide``, ``double``, ``text`` or ``date``."""
+        """Return ``sql`` cast to a type named by one of the attributes above."""
         return f"cast({sql} as {getattr(self, kind)})"
 
     def divide(self, x: str, y: str) -> str:

@@ -2,11 +2,11 @@
 
 Every expression is *total*: on every row it has a value or is missing, on every engine alike.
 
-- Two-valued logic: a comparison with a missing value is false, so ``~(a < 3)`` keeps the rows where
-  ``a`` is missing.  NaN counts as missing.
-- Arithmetic is done in doubles on operands clipped to +-2^500, so that nothing overflows; a quotient
-  by a number below 2^-500 in size is missing.  Whole numbers above 2^53 are exact in comparisons with
-  whole numbers and in sums, not in arithmetic.
+- Two-valued logic: a comparison with a missing value is false, so ``~(a < 3)`` keeps the rows
+  where ``a`` is missing.  NaN counts as missing.
+- Arithmetic is done in doubles on operands clipped to +-2^500, so that nothing overflows; a
+  quotient by a number below 2^-500 in size is missing.  Whole numbers above 2^53 are exact in
+  comparisons with whole numbers and in sums, not in arithmetic.
 - Text is compared for equality only (an order would depend on the engine's collation), and
   ``lower`` changes A to Z alone.
 - A column of dates with times is read as its dates.
@@ -25,6 +25,7 @@ Python (the reference for every engine), and describes itself as JSON.
 from __future__ import annotations
 
 import datetime
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -146,7 +147,7 @@ class Expression:
         'adult'
         """
         marks = [as_fraction(e, "edge") for e in edges]
-        if len(marks) < 2 or any(a >= b for a, b in zip(marks, marks[1:], strict=False)):
+        if len(marks) < 2 or any(a >= b for a, b in itertools.pairwise(marks)):
             raise UsageError("cut needs at least two edges, each above the one before")
         if max(abs(m) for m in marks) > Fraction(_FAR):
             raise UsageError("an edge is too far from zero: at most 2^500")
@@ -259,7 +260,7 @@ def col(name: str) -> Expression:
 
 
 def literal(value: object) -> Expression:
-    """Return a public constant (a number, text, a bool, a date, None), or an expression as it is."""
+    """Return a public constant (number, text, bool, date, None); an expression stays as it is."""
     if isinstance(value, Expression):
         return value
     if isinstance(value, (Fraction, Decimal)):
@@ -329,7 +330,7 @@ def from_json(description: Sequence[Any]) -> Expression:
 
 def _bin_names(marks: Sequence[Fraction]) -> list[str]:
     shown = [show(m) for m in marks]
-    names = [f"[{a}, {b})" for a, b in zip(shown, shown[1:], strict=False)]
+    names = [f"[{a}, {b})" for a, b in itertools.pairwise(shown)]
     return [*names[:-1], names[-1][:-1] + "]"]
 
 

@@ -40,7 +40,9 @@ _ARITY = {
     **dict.fromkeys(("col", "literal"), (0, 1)),
     **dict.fromkeys((*_COMPARE, *_ARITHMETIC, "&", "|", "starts_with", "fill"), (2, 0)),
     **dict.fromkeys(("~", "is_null", *_TAKES), (1, 0)),
-    **{"clamp": (1, 2), "cut": (1, 2), "when": (3, 0)},
+    "clamp": (1, 2),
+    "cut": (1, 2),
+    "when": (3, 0),
 }
 
 
@@ -101,7 +103,8 @@ def _together(node: Expression, kinds: list[str]) -> str:
 
 def _sides(node: Expression, schema: Schema) -> list[Expression]:
     """Return the operands, with the text of dates read as dates where they are compared."""
-    dates = (node.operation in _COMPARE or node.operation == "is_in") and any(kind(o, schema) == "date" for o in node.operands)
+    compared = node.operation in _COMPARE or node.operation == "is_in"
+    dates = compared and any(kind(o, schema) == "date" for o in node.operands)
     return [_dated(o, "date") if dates else o for o in node.operands]
 
 
@@ -151,7 +154,6 @@ def kind(node: Expression, schema: Schema) -> str:
         _fit(node, ("boolean",), kinds[0])
         return _together(node, kinds[1:])
     return _together(node, kinds)  # fill
-
 
 
 def render(node: Expression, schema: Schema, d: Dialect) -> str:
@@ -313,9 +315,7 @@ def _evaluate_arithmetic(name: str, x: float | None, y: float | None) -> float |
     return _ARITHMETIC[name](x, y)
 
 
-def _evaluate_cut(
-    x: float | None, edges: tuple[float, ...], labels: tuple[str, ...]
-) -> str | None:
+def _evaluate_cut(x: float | None, edges: tuple[float, ...], labels: tuple[str, ...]) -> str | None:
     if x is None or x < edges[0] or x > edges[-1]:
         return None
     return labels[min(sum(x >= e for e in edges), len(labels)) - 1]

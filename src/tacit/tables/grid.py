@@ -62,7 +62,8 @@ class Grid:
         every value rounds the same way.
 
         Args:
-            lower, upper: public bounds, lower below upper.
+            lower: the public lower bound.
+            upper: the public upper bound, above it.
             bits: at most this many bits for an offset, 1 to 31.
             whole: the column holds whole numbers: no step below 1 where the bounds are whole.
 
@@ -126,7 +127,8 @@ class Grid:
 
         Args:
             value: SQL text, NaN already made NULL.
-            kind: ``integer``, ``boolean``, ``decimal`` or ``float``.
+            kind: ``integer``, ``boolean``, ``decimal``, ``float`` or ``missing``.
+            dialect: the engine's.
         """
         if kind == "boolean":
             value, kind = dialect.cast(value, "integer"), "integer"
@@ -167,7 +169,8 @@ class Grid:
         size = 1 << -self.exponent
         base = low // size * size
         raised = f"({dialect.cast(clipped, 'wide')} - {dialect.literal(base - size // 2)})"
-        return f"({dialect.divide(raised, dialect.literal(size))} + {dialect.literal(base // size)})"
+        quotient = dialect.divide(raised, dialect.literal(size))
+        return f"({quotient} + {dialect.literal(base // size)})"
 
     def _decimal(self, value: str, dialect: Dialect) -> str:
         whole = dialect.cast(f"floor({value})", "wide")

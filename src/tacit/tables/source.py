@@ -4,10 +4,10 @@ Rows stay in the engine.  What is public of a source is its schema (:mod:`tacit.
 and its identity: a name, and the names of its columns.
 
 *CSV files* are read once, when they are opened, into the engine.  The first line holds the names,
-and it alone decides the delimiter.  The kind of a column is decided over all its values, unless it is
-declared with ``types``; a value that does not fit a declared kind is missing.  A line with too many or
-too few fields makes the file broken: it is refused as a whole, since leaving lines out would be
-silent.
+and it alone decides the delimiter.  The kind of a column is decided over all its values, unless it
+is declared with ``types``; a value that does not fit a declared kind is missing.  A line with too
+many or too few fields makes the file broken: it is refused as a whole, since leaving lines out
+would be silent.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ class Source:
     def identity(self) -> str:
         """A digest of the public name and the names of the columns.
 
-        It tells a ledger of another data set from this one's.  It says nothing about the rows, which
-        may grow while the ledger stays, nor about the folder, so a data set may move.  Kinds are not
-        in it: those of a CSV file are read off private values.
+        It tells a ledger of another data set from this one's.  It says nothing about the rows,
+        which may grow while the ledger stays, nor about the folder, so a data set may move.  Kinds
+        are not in it: those of a CSV file are read off private values.
         """
         text = json.dumps([self.name, *self.schema], ensure_ascii=True)
         return hashlib.sha256(b"tacit table 1\0" + text.encode()).hexdigest()
@@ -100,7 +100,7 @@ def open_source(
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Source:
-    """Open a table.
+    r"""Open a table.
 
     Args:
         source: a path to a CSV or Parquet file, a folder or a glob of them; a pandas, polars or
@@ -109,7 +109,8 @@ def open_source(
         name: the public name of the data set, for the ledger; default: the name of the file,
             folder or table, without its path; ``"table"`` for data in memory.
         types: kinds of columns of a CSV file: integer, float, text, boolean or date.
-        memory_limit, threads: bounds for the engine.
+        memory_limit: the most memory of the engine, such as ``"4GB"``.
+        threads: how many threads the engine uses.
 
     Raises:
         DataSourceError: nothing there, not readable, empty, or broken.
@@ -117,7 +118,7 @@ def open_source(
     >>> import tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name) / "people.csv"
-    >>> _ = path.write_text("age,sex\\n31,f\\n45,m\\n")
+    >>> _ = path.write_text("age,sex\n31,f\n45,m\n")
     >>> with open_source(path) as people:
     ...     people
     Source('people.csv', age: integer, sex: text)
@@ -209,7 +210,9 @@ def _from_memory(table: Any, engine: DuckEngine) -> str:
     if hasattr(table, "dtypes") and hasattr(table, "iloc"):
         return _from_pandas(table, engine)
     if hasattr(table, "__arrow_c_stream__"):
-        if not hasattr(table, "schema") or not (hasattr(table, "num_rows") or _is(table, "DataFrame")):
+        if not hasattr(table, "schema") or not (
+            hasattr(table, "num_rows") or _is(table, "DataFrame")
+        ):
             return engine.materialise(f"select * from {engine.register(_Stream(table))}")
         return engine.register(table)
     raise DataSourceError(
@@ -224,7 +227,7 @@ def _from_pandas(table: Any, engine: DuckEngine) -> str:
     # the kind of a column of Python objects is decided over all of them, not over a sample
     engine.rows(f"set pandas_analyze_sample = {max(len(table), 1000)}")
     relation = engine.register(table)
-    if any(kind == object for kind in table.dtypes):
+    if any(str(kind) == "object" for kind in table.dtypes):
         return engine.materialise(f"select * from {relation}")
     return relation
 
@@ -320,7 +323,7 @@ def _files(path: str) -> list[str]:
             found = sorted(f for f in glob.glob(str(place), recursive=True) if Path(f).is_file())
             siblings = [f.name for f in place.parent.iterdir()] if place.parent.is_dir() else []
             hint = f"there is nothing; {did_you_mean(place.name, siblings)}"
-        readable = all(os.access(f, os.R_OK) for f in (found or [place.parent]))
+        readable = all(os.access(f, os.R_OK) for f in (found or [str(place.parent)]))
     except PermissionError:
         readable, found, hint = False, [], ""
     if not readable:
@@ -334,7 +337,9 @@ def _files(path: str) -> list[str]:
         raise DataSourceError(f"{path} mixes CSV and Parquet files; name one kind with a glob")
     empty = [f for f in found if os.path.getsize(f) == 0]
     if empty:
-        raise DataSourceError(f"{empty[0]} is empty: a table needs at least the names of its columns")
+        raise DataSourceError(
+            f"{empty[0]} is empty: a table needs at least the names of its columns"
+        )
     return found
 
 

@@ -1,0 +1,143 @@
+"""The unit of privacy, and how the weight of one person is bounded.
+
+A row counts with a *weight*, a whole multiple of ``1 / one``.  Let a person have rows i with masses
+``m_i >= 0`` (whole numbers), of total ``m``, and let ``limit`` be the most mass allowed.  Each of
+the rows gets the weight
+
+    ``w = one``                         if ``m <= limit``,
+    ``w = floor(one * limit / m)``      otherwise.
+
+*Theorem.*  The weighted mass of a person, over all rows and so over any division of them into
+groups and bins, is at most ``one * limit``; and nobody else's weights depend on that person.
+*Proof.*  ``w m <= one m <= one limit`` in the first case and ``w m <= one limit`` in the second.
+The weight is a function of the person's own rows and public numbers.
+
+With mass 1 a row and the limit k rows: a person adds at most ``k * one`` to the weighted row counts
+of all groups and bins together, in L1, hence also in L2 and L-infinity (all three are attained by
+a person with k rows in one cell).  A vector that divides each row's weight between coordinates
+(one-sided sums, Bernstein sums) has the same bound times the most that one row divides.  With
+mass ``|q|`` and the limit ``k max|q|``: the sums of q over all groups move by at most
+``one * k * max|q|`` in L1.  For values of one sign and no groups this is the clamp of a person's
+total to k times the bounds (a total above the bound is scaled onto it).
+
+Against keeping k rows drawn at random, the weights are what that draw gives on average: the same
+bound, no variance of the draw, no salt, and the same bits on every engine.  The rounding down of w
+costs a person at most ``m / (one * limit)`` of their weight.
+
+What a weight cannot bound is presence: how many *people* a group has.  There a person counts in at
+most ``groups`` groups, drawn with the engine's fresh randomness among the groups that they are in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.errors import UsageError
+from tacit.exact import as_integer
+from tacit.tables.dialect import Dialect
+from tacit.tables.schema import Schema
+
+__all__ = ["OneRowEach", "PersonUnit", "few_groups", "weighted"]
+
+_PERSON_KINDS = ("integer", "text", "float", "decimal", "date", "boolean", "missing")
+
+
+@dataclass(frozen=True)
+class OneRowEach:
+    """Every row is a person of its own."""
+
+    rows = 1
+    groups = 1
+    one = 1
+
+    def person(self, schema: Schema, dialect: Dialect) -> str | None:
+        """Return no SQL: there is no person column."""
+        return None
+
+
+@dataclass(frozen=True)
+class PersonUnit:
+    """A person is all rows with the same value in ``column``; rows without one are left out.
+
+    Args:
+        column: the person column.
+        rows: the most rows' weight that a person has in a question.
+        most_groups: the most groups that a person counts in as present; default: ``rows``.
+
+    >>> unit = PersonUnit("person_id", rows=5, most_groups=3)
+    >>> unit.groups, unit.one
+    (3, 1048576)
+    """
+
+    column: str
+    rows: int
+    most_groups: int | None = None
+
+    one = 1 << 20
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", as_integer(self.rows, "rows", minimum=1))
+        if self.most_groups is not None:
+            groups = as_integer(self.most_groups, "groups", minimum=1)
+            object.__setattr__(self, "most_groups", groups)
+        if self.rows > 1 << 40:
+            raise UsageError("rows must be at most 2^40 a person")
+
+    @property
+    def groups(self) -> int:
+        """The most groups that a person counts in as present."""
+        return self.rows if self.most_groups is None else self.most_groups
+
+    def person(self, schema: Schema, dialect: Dialect) -> str | None:
+        """Return the SQL of the person of a row, or refuse a column that holds no persons."""
+        column = schema.column(self.column)
+        if column.kind not in _PERSON_KINDS:
+            raise UsageError(
+                f"the person column {self.column!r} is of kind {column.kind}; it must be whole "
+                "numbers or text"
+            )
+        name = dialect.identifier(self.column)
+        if column.kind != "float":
+            return name
+        # one zero, and no NaN: the same people in a grouping and in a join
+        return f"({dialect.not_nan(dialect.cast(name, 'double'))} + {dialect.literal(0.0)})"
+
+
+def weighted(base: str, mass: str, limit: int, one: int, dialect: Dialect) -> str:
+    """Return the SQL of the rows of ``base`` with their weight in the column ``w``.
+
+    Args:
+        base: SQL of a query with the person in the column ``u``, never NULL.
+        mass: SQL of a row's mass, a whole number of at least zero or NULL for none.
+        limit: the most mass of a person.
+        one: the weight of a row of a person within the limit.
+        dialect: the engine's.
+
+    People are grouped by themselves, never by a hash of themselves: two people of one hash would
+    share a weight, and one of them could move the other's.
+    """
+    top = dialect.literal(one * limit)
+    total = dialect.cast(dialect.total.format(x=mass), "wide")
+    share = dialect.cast(dialect.divide(top, total), "integer")
+    heavy = f"select u, {share} as w from base group by u having {total} > {dialect.literal(limit)}"
+    return (
+        f"with base as {dialect.inline} ({base}), heavy as ({heavy}) "
+        f"select base.*, coalesce(heavy.w, {dialect.literal(one)}) as w "
+        "from base left join heavy on base.u = heavy.u"
+    )
+
+
+def few_groups(base: str, names: list[str], groups: int, dialect: Dialect) -> str:
+    """Return the SQL of distinct people and groups, at most ``groups`` of them a person.
+
+    Args:
+        base: SQL of a query with the person in the column ``u`` and the columns ``names``.
+        names: quoted names of the group's columns.
+        groups: the most groups of a person.
+        dialect: the engine's.
+    """
+    shown = ", ".join(names)
+    distinct = f"select distinct u, {shown} from ({base}) as pairs"
+    place = f"row_number() over (partition by u order by {dialect.random})"
+    drawn = f"select u, {shown}, {place} as place from ({distinct}) as own"
+    return f"select u, {shown} from ({drawn}) as placed where place <= {groups}"

@@ -1,0 +1,298 @@
+"""The exact integer plan: from a table, in its engine, to vectors of whole numbers.
+
+``select`` the person, the group's code and every value's grid offset of the rows that the filter
+keeps; bound each person's weight; add up weights and weighted offsets as wide integers.
+Integer addition is associative, so row order, threads and the engine do not matter.  Codes are
+those of the public keys; a group without rows is zeros, and the shape of an answer is public.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import UsageError
+from tacit.tables.contributions import OneRowEach, PersonUnit, few_groups, weighted
+from tacit.tables.dialect import Dialect
+from tacit.tables.expression import Expression
+from tacit.tables.grid import Grid
+from tacit.tables.key_table import check_keys, keys_sql
+from tacit.tables.requests import (
+    Bins,
+    Cells,
+    ExactAggregates,
+    Moments,
+    People,
+    Request,
+    Rows,
+    Total,
+)
+from tacit.tables.source import Source
+
+__all__ = ["Query"]
+
+_GROUP_KINDS = ("text", "integer", "boolean", "date", "missing")
+_VALUE_KINDS = ("integer", "float", "decimal", "boolean", "missing")
+
+
+class Query:
+    """Rows of a source that a filter keeps, in groups, with the unit of privacy.
+
+    All of it is checked here, on names and kinds alone; once made, no value in the data can make it
+    fail.
+
+    Args:
+        source: the table.
+        unit: whose contribution is bounded.
+        where: the filter, or None.
+        by: the group's columns, by name.
+        keys: the public keys, one tuple a group (or one value, where ``by`` has one column); None
+            for keys that are not known, which :meth:`people_by_key` counts.
+            None within a key is the key of rows where the column is missing.
+
+    Raises:
+        UsageError: a column that does not exist, kinds that do not fit, keys that are none.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        unit: OneRowEach | PersonUnit,
+        *,
+        where: Expression | None = None,
+        by: Mapping[str, Expression] | None = None,
+        keys: Iterable[Any] | None = None,
+    ) -> None:
+        self.source, self.unit = source, unit
+        self._dialect = source.engine.dialect
+        self._person = unit.person(source.schema, self._dialect)
+        self._where = self._condition(where)
+        self.by = dict(by or {})
+        self._kinds = [self._group_kind(name, e) for name, e in self.by.items()]
+        self._groups = [e.sql(source.schema, self._dialect) for e in self.by.values()]
+        self.keys: list[tuple[Any, ...]] | None = [()] if not self.by else None
+        if keys is not None:
+            self.keys = check_keys(keys, list(self.by), self._kinds)
+        self._bounded: list[tuple[dict[str, str], str]] = []
+        self._lock = threading.Lock()
+
+    def check(self, request: Request) -> None:
+        """Refuse a request whose column is not a number or does not exist."""
+        if not isinstance(request, (Rows, People)):
+            self._offset(request.value, request.grid)
+
+    def run(self, requests: Sequence[Request]) -> ExactAggregates:
+        """Answer requests exactly.  What comes back is not private: add noise to it.
+
+        Raises:
+            UsageError: the keys are not known; or see :meth:`check`.
+            DataSourceError: the engine failed.
+        """
+        if self.keys is None:
+            raise UsageError("the keys are not known: give keys, or release them first")
+        for request in requests:
+            self.check(request)
+        found: dict[Request, Any] = {}
+        self._moments([r for r in requests if isinstance(r, (Rows, Moments))], found)
+        for request in requests:
+            if isinstance(request, People):
+                found[request] = self._people()
+            elif isinstance(request, Total):
+                found[request] = self._total(request)
+            elif isinstance(request, Bins):
+                found[request] = self._bins(request)
+            elif isinstance(request, Cells):
+                found[request] = self._cells(request)
+        return ExactAggregates(found, len(self.keys))
+
+    def people_by_key(self) -> dict[tuple[Any, ...], int]:
+        """Return every key that occurs with its number of people: not private, nor are the keys.
+
+        A person counts in at most ``unit.groups`` keys, drawn at random among their own.
+        """
+        if not self.by:
+            raise UsageError("keys belong to group_by; this question has no groups")
+        names = [f"g{i}" for i in range(len(self._groups))]
+        columns = [f"{sql} as {n}" for sql, n in zip(self._groups, names, strict=True)]
+        shown = ", ".join(names)
+        base = self._select(columns, keyed=False)
+        if self._person is not None:
+            base = few_groups(base, names, self.unit.groups, self._dialect)
+        counted = f"select {shown}, count(*) from ({base}) as pairs group by {shown}"
+        return {row[:-1]: row[-1] for row in self.source.engine.rows(counted)}
+
+    # ---- the parts of the plan
+
+    def _condition(self, where: Expression | None) -> str | None:
+        if where is None:
+            return None
+        kind = where.kind(self.source.schema)
+        if kind not in ("boolean", "missing"):
+            raise UsageError(f"a filter is a condition; {where} is of kind {kind}")
+        return where.sql(self.source.schema, self._dialect)
+
+    def _group_kind(self, name: str, expression: Expression) -> str:
+        kind = expression.kind(self.source.schema)
+        if kind not in _GROUP_KINDS:
+            raise UsageError(
+                f"{name!r} is of kind {kind} and makes no groups: cut it into bins, as in "
+                f"tc.col({name!r}).cut([0, 10, 20])"
+            )
+        return kind
+
+    def _offset(self, value: Expression, grid: Grid) -> str:
+        kind = value.kind(self.source.schema)
+        if kind not in _VALUE_KINDS:
+            raise UsageError(f"{value} is of kind {kind}; this statistic needs numbers")
+        return grid.sql(value.sql(self.source.schema, self._dialect), kind, self._dialect)
+
+    def _select(self, columns: list[str], *, keyed: bool = True) -> str:
+        """Return the SQL of the rows that count, with the person as ``u`` and the code."""
+        d = self._dialect
+        chosen = list(columns)
+        join = ""
+        if keyed and self.by:
+            assert self.keys is not None
+            values, names = keys_sql(self.keys, self._kinds, d)
+            same = [f"{g} {d.same} {n}" for g, n in zip(self._groups, names, strict=True)]
+            join = f" join {values} on " + " and ".join(same)
+            chosen.append("tacit_code as code")
+        elif keyed:
+            chosen.append(f"{d.literal(0)} as code")
+        tests = [self._where] if self._where else []
+        if self._person is not None:
+            chosen.append(f"{self._person} as u")
+            tests.append(f"{self._person} is not null")
+        where = " where " + " and ".join(tests) if tests else ""
+        return f"select {', '.join(chosen)} from {self.source.relation} as tacit_rows{join}{where}"
+
+    def _rows_sql(self, offsets: Sequence[str]) -> tuple[str, list[str]]:
+        """Return a relation of weighted rows and the names of the offsets in it.
+
+        With a person column the relation is made once and kept in the engine.
+        """
+        offsets = list(dict.fromkeys(offsets))
+        if self._person is None:
+            names = {sql: f"z{i}" for i, sql in enumerate(offsets)}
+            return f"({self._select([f'{s} as {n}' for s, n in names.items()])}) as kept", [
+                names[s] for s in offsets
+            ]
+        with self._lock:
+            for known, table in self._bounded:
+                if all(s in known for s in offsets):
+                    return table, [known[s] for s in offsets]
+            names = {sql: f"z{i}" for i, sql in enumerate(offsets)}
+            base = self._select([f"{s} as {n}" for s, n in names.items()])
+            d = self._dialect
+            sql = weighted(base, d.literal(1), self.unit.rows, self.unit.one, d)
+            kept = ", ".join(["code", "w", *names.values()])
+            table = self.source.engine.materialise(f"select {kept} from ({sql}) as bounded")
+            self._bounded.append((names, table))
+            return table, [names[s] for s in offsets]
+
+    def _sum(self, sql: str) -> str:
+        return f"coalesce({self._dialect.total.format(x=sql)}, 0)"
+
+    def _moments(self, requests: Sequence[Rows | Moments], found: dict[Request, Any]) -> None:
+        if not requests:
+            return
+        assert self.keys is not None
+        moments = [r for r in requests if isinstance(r, Moments)]
+        offsets = [self._offset(r.value, r.grid) for r in moments]
+        relation, names = self._rows_sql(offsets)
+        place = dict(zip(dict.fromkeys(offsets), names, strict=True))
+        parts = ["count(*)" if self._person is None else self._sum("w")]
+        for name in names:
+            parts += self._powers(name)
+        rows = self.source.engine.rows(
+            f"select code, {', '.join(parts)} from {relation} group by code"
+        )
+        table = np.zeros((len(self.keys), len(parts)), dtype=object)
+        for code, *values in rows:
+            table[code] = [int(v) for v in values]
+        for request in requests:
+            if isinstance(request, Rows):
+                found[request] = table[:, 0].copy()
+        for request, offset in zip(moments, offsets, strict=True):
+            first = 1 + 3 * names.index(place[offset])
+            present, total, squares = table[:, first : first + 3].T
+            found[request] = np.stack([present, table[:, 0] - present, total, squares], axis=1)
+
+    def _powers(self, z: str) -> list[str]:
+        """Return the sums of the weight, of z and of z^2, where z is at most 2^31."""
+        if self._person is None:
+            return [f"count({z})", self._sum(z), self._sum(f"{z} * {z}")]
+        wide = self._dialect.cast(z, "wide")
+        return [
+            self._sum(f"case when {z} is not null then w end"),
+            self._sum(f"{z} * w"),
+            self._sum(f"{wide} * {z} * w"),
+        ]
+
+    def _people(self) -> Any:
+        assert self.keys is not None
+        base = self._select([])
+        if self._person is not None:
+            most = min(self.unit.groups, len(self.keys))
+            base = few_groups(base, ["code"], most, self._dialect)
+        sql = f"select code, count(*) from ({base}) as pairs group by code"
+        return self._spread(self.source.engine.rows(sql))
+
+    def _spread(self, rows: Iterable[tuple[Any, ...]]) -> Any:
+        assert self.keys is not None
+        counts = np.zeros(len(self.keys), dtype=object)
+        for code, value in rows:
+            counts[code] = int(value)
+        return counts
+
+    def _total(self, request: Total) -> Any:
+        d, grid = self._dialect, request.grid
+        offset = self._offset(request.value, grid)
+        point = f"({d.cast('z0', 'wide')} + {d.literal(grid.first)})"
+        base = self._select([f"{offset} as z0"])
+        if self._person is None:
+            sql = f"select code, {self._sum(point)} from ({base}) as kept group by code"
+            return self._spread(self.source.engine.rows(sql))
+        most = max(abs(grid.first), abs(grid.last))
+        rows = weighted(base, f"abs({point})", self.unit.rows * most, self.unit.one, d)
+        sql = f"select code, {self._sum(f'{point} * w')} from ({rows}) as kept group by code"
+        return self._spread(self.source.engine.rows(sql))
+
+    def _counted(self, cell: str, relation: str, z: str) -> list[Any]:
+        weight = "count(*)" if self._person is None else self._dialect.cast("sum(w)", "integer")
+        sql = (
+            f"select code, {cell} as cell, {weight} as weight from {relation} "
+            f"where {z} is not null group by code, cell order by code, cell"
+        )
+        return self.source.engine.integers(sql)
+
+    def _bins(self, request: Bins) -> Any:
+        assert self.keys is not None
+        relation, (z,) = self._rows_sql([self._offset(request.inside(), request.grid)])
+        cuts = list(request.edges[1:-1])
+        codes, cells, weights = self._counted(_bin_sql(z, cuts, 0, self._dialect), relation, z)
+        counts = np.zeros((len(self.keys), len(request.edges) - 1), dtype=np.int64)
+        counts[codes, cells] = weights
+        return counts
+
+    def _cells(self, request: Cells) -> Any:
+        assert self.keys is not None
+        relation, (z,) = self._rows_sql([self._offset(request.value, request.grid)])
+        cell = self._dialect.shift(z, request.shift)
+        codes, cells, weights = self._counted(cell, relation, z)
+        ends = np.searchsorted(codes, np.arange(len(self.keys) + 1))
+        return [(cells[a:b].copy(), weights[a:b].copy()) for a, b in itertools.pairwise(ends)]
+
+
+def _bin_sql(z: str, cuts: list[int], first: int, dialect: Dialect) -> str:
+    """Return the SQL of how many cuts are at or below z: a balanced tree of choices."""
+    if not cuts:
+        return dialect.literal(first)
+    middle = len(cuts) // 2
+    below = _bin_sql(z, cuts[:middle], first, dialect)
+    above = _bin_sql(z, cuts[middle + 1 :], first + middle + 1, dialect)
+    return f"case when {z} < {dialect.literal(cuts[middle])} then {below} else {above} end"
