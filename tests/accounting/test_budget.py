@@ -190,6 +190,10 @@ def test_a_budget_that_cannot_pay_says_which_one_could(cost, kind, remedy):
         cost.cost_in(kind)
 
 
+def test_the_smallest_epsilon_costs_a_rho_that_can_be_written_down():
+    assert epsilon(5e-324).cost_in("concentrated").amount == Fraction(1, GRID)
+
+
 def test_an_unknown_kind_of_budget_is_refused():
     with pytest.raises(UsageError, match="no budget of kind"):
         epsilon(1).cost_in("renyi")

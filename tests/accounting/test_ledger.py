@@ -152,6 +152,20 @@ def test_a_cost_that_the_budget_cannot_count_is_refused(ledger, cost):
     assert ledger.spent.is_nothing
 
 
+@pytest.mark.parametrize("key", ["", None, 7, "\ud800", "two\nlines"])
+def test_a_key_is_text(ledger, key):
+    with pytest.raises(UsageError, match="printable text"):
+        ledger.charge(key, QUARTER, {})
+    assert ledger.spent.is_nothing
+
+
+def test_delta_is_held_even_where_the_sum_would_be_no_delta():
+    ledger = open_ledger(None, dataset="d", budget=epsilon_delta(9, "0.9"))
+    ledger.charge("a", epsilon_delta(1, "0.5"), {})
+    with pytest.raises(BudgetError, match=r"delta 0.6 and epsilon 8, delta 0.4"):
+        ledger.charge("b", epsilon_delta(1, "0.6"), {})
+
+
 def test_a_cost_of_nothing_is_refused(ledger):
     with pytest.raises(UsageError, match="must cost something"):
         ledger.charge("k", Budget.nothing("pure"), {})

@@ -166,7 +166,7 @@ def test_a_full_disk_spends_nothing(path):
         run = ledger._store._connection.execute
         (pages,) = run("PRAGMA page_count").fetchone()
         run(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(LedgerError, match=r"disk is full; nothing was spent"):
+        with pytest.raises(LedgerError, match=r"disk is full; nothing more was spent"):
             ledger.charge("k", COST, {"text": "x" * 100_000})
         run(f"PRAGMA max_page_count = {pages + 1000}")
         assert ledger.spent == COST

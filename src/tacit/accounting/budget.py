@@ -183,7 +183,7 @@ class Budget:
             return self
         if self.kind != "concentrated" and self.delta == 0:
             if kind == "concentrated":
-                return Budget(kind, pure_to_concentrated(self.amount))
+                return Budget(kind, _rounded(pure_to_concentrated(self.amount), up=True))
             return Budget(kind, self.amount)
         raise UsageError(
             f"this budget cannot pay for that mechanism: the budget is {_MAKERS[kind]} and the "

@@ -6,7 +6,6 @@ import math
 from fractions import Fraction
 
 from tacit.errors import UsageError
-from tacit.exact import float_up
 from tacit.noise.enclosure import exp, log
 
 __all__ = ["concentrated_epsilon", "pure_to_concentrated"]
@@ -86,17 +85,18 @@ def _best_order(rho: Fraction, delta: Fraction) -> float:
 
     The bound falls to its least value and rises again as a grows from 1 to infinity.
     """
-    rate = float_up(rho)
+    log_rho = math.log(rho.numerator) - math.log(rho.denominator)
     log_delta = min(math.log(delta.numerator) - math.log(delta.denominator), -1e-300)
 
     def bound(t: float) -> float:
         above_one = math.exp(t)
         log_order = math.log1p(above_one)
-        return (1 + above_one) * rate + (t - log_order) - (log_order + log_delta) / above_one
+        rate = math.exp(min(log_rho + log_order, 700))
+        return rate + (t - log_order) - (log_order + log_delta) / above_one
 
     golden = (math.sqrt(5) - 1) / 2
     # Around the best order for the looser tail bound, a - 1 = sqrt(ln(1/delta) / rho).
-    middle = (math.log(-log_delta) - math.log(rho.numerator) + math.log(rho.denominator)) / 2
+    middle = (math.log(-log_delta) - log_rho) / 2
     low, high = max(middle - 40, -700), min(middle + 40, 700)  # where exp is a positive float
     for _ in range(100):
         step = golden * (high - low)

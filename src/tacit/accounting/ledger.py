@@ -24,9 +24,10 @@ chosen after seeing earlier answers (:mod:`tacit.accounting.odometer`).
 and a copy would spend the same budget twice.  What is detected: a ledger file that was copied or
 moved (its path or inode is not the one it was made or adopted at), one that is replaced or
 removed while open, and one that in the life of a process goes back behind what this process saw.
-What is *not* detected: an old content written back into the same file between two runs, the file
-deleted and begun anew, or a new data set under a new name.  Against these keep the hash of a
-certificate, outside the reach of whoever holds the file, and ask :meth:`Ledger.contains`.
+What is *not* detected: an old content written back into the same file between two runs, the
+``-wal`` file of a crash thrown away, the ledger deleted and begun anew, or the same data under
+another name.  Against these keep the hash of a certificate, outside the reach of whoever holds
+the file, and ask :meth:`Ledger.contains`.
 
 The ledger holds descriptions of questions, costs, and answers that are already private: never a
 row, and never an aggregate without its noise.
@@ -205,6 +206,8 @@ class Ledger:
             UsageError: a cost of nothing or of another kind, a key of another question.
             LedgerError: the ledger cannot be written; nothing was spent.
         """
+        if not (isinstance(key, str) and key and key.isprintable()):
+            raise UsageError("a key is printable text, such as key_of(question)")
         described = canonical(question, "question")
         with self._write() as (transaction, head):
             entry = _entry_of(transaction.about(key))
@@ -316,7 +319,7 @@ class Ledger:
         paid = cost.cost_in(head.total.kind)
         if paid.is_nothing:
             raise UsageError("a release must cost something: its privacy loss is above zero")
-        require(head.total, head.remaining, paid)
+        require(head.total, head.spent, paid)
         return paid
 
     @contextmanager
@@ -338,7 +341,7 @@ class Ledger:
         if head is None or not known:
             raise LedgerError(
                 f"{self._store.name} has gone back behind what was already spent: an old copy was "
-                "put in its place. Nothing was spent; bring the latest one back"
+                "put in its place. Nothing more was spent; bring the latest one back"
             )
         self._remember(head)
         return head

@@ -78,18 +78,20 @@ class Odometer:
         with self._lock:
             paid = cost.cost_in(self._spent.kind)
             if self._total is not None:
-                require(self._total, self._total - self._spent, paid)
+                require(self._total, self._spent, paid)
             self._spent = self._spent + paid
         return paid
 
 
-def require(total: Budget, remaining: Budget, cost: Budget) -> None:
-    """Raise the error of an overdrawn budget unless ``remaining`` covers ``cost``.
+def require(total: Budget, spent: Budget, cost: Budget) -> None:
+    """Raise the error of an overdrawn budget unless ``total`` covers ``cost`` too.
 
     Raises:
         BudgetError: it does not.
     """
-    if not remaining.covers(cost):
+    remaining = total - spent
+    # Both: the sum is only made where it is known to be one, and it may have been rounded up.
+    if not (remaining.covers(cost) and total.covers(spent + cost)):
         raise BudgetError(
             f"the release costs {cost} and {remaining} of {total} remains: "
             "nothing was spent. Ask with less, or ask for less"

@@ -82,6 +82,8 @@ def adopt_ledger(path: str | os.PathLike[str]) -> Ledger:
 
     Do this only when the file was moved for good.  If another copy of it goes on being used, each
     of the two spends the same budget, and what is published is protected by their sum only.
+    Move the file while nobody has it open, or bring the file ``-wal`` beside it along: the latest
+    charges may be there.
 
     Raises:
         LedgerError: there is no ledger, or it cannot be written.

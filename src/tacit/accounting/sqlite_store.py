@@ -141,7 +141,7 @@ class SqliteStore:
         if inode != self._inode:
             raise LedgerError(
                 f"{self.name} was removed or replaced by another file while in use; "
-                "nothing was spent. Put it back, or open the new one"
+                "nothing more was spent. Put it back, or open the new one"
             )
 
     def _prepare(self, create: bool) -> None:
@@ -228,8 +228,8 @@ _CAUSES = {
     "CANTOPEN": "cannot be opened: look whether the folder exists and can be written",
     "READONLY": "cannot be written, and a ledger must be: look at the rights of file and folder",
     "PERM": "cannot be written, and a ledger must be: look at the rights of file and folder",
-    "FULL": "cannot grow: the disk is full; nothing was spent. Make room and ask again",
-    "BUSY": f"was held by another process for {_PATIENCE:.0f} s; nothing was spent. Ask again",
+    "FULL": "cannot grow: the disk is full; nothing more was spent. Make room and ask again",
+    "BUSY": f"was held by another process for {_PATIENCE:.0f} s; nothing more was spent",
     "CORRUPT": "is damaged: restore the disk, not an old copy, which would forget what was spent",
     "IOERR": "met a failing disk; look at its history before asking again",
 }
