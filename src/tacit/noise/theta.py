@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit.errors import InfeasibleError
 from tacit.noise.enclosure import Enclosure, exp, pi, sqrt
@@ -47,6 +48,7 @@ def _dual(v: Fraction, bits: int) -> Callable[[int], Enclosure]:
     return lambda k: exp(-k * k * rate, bits + 8) if k else Enclosure.of(1)
 
 
+@lru_cache(maxsize=64)
 def total(v: Fraction, bits: int = 64) -> Enclosure:
     """Enclose the sum of p over all integers.
 
