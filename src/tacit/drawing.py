@@ -1,0 +1,170 @@
+"""A small drawing kit over matplotlib: figures, axes and marks that read without colour.
+
+matplotlib is imported when something is drawn, never before, and never through ``pyplot``: a figure
+belongs to who asked for it, and nothing global changes.  Every series differs from the others in
+colour, in dash and in marker, so that a figure survives a black-and-white printer; the colours are
+those of Okabe and Ito (2008), which the colour-blind tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from tacit.errors import need
+
+__all__ = [
+    "ACCENT",
+    "FAINT",
+    "INK",
+    "MUTED",
+    "SECOND",
+    "Style",
+    "axes",
+    "figure",
+    "integer_ticks",
+    "number",
+    "quiet",
+    "series",
+    "title",
+]
+
+INK = "#1a1a1a"
+MUTED = "#5f6368"
+FAINT = "#d9dce0"
+ACCENT = "#0072b2"
+SECOND = "#d55e00"
+
+_COLOURS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#1a1a1a",
+    "#e69f00",
+    "#56b4e9",
+    "#7a5195",
+    "#8c6d31",
+    "#5f6368",
+)
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h")
+
+_FONTS = {
+    "font.size": 10,
+    "font.family": "DejaVu Sans",
+    "svg.fonttype": "none",
+    "axes.unicode_minus": True,
+}
+
+
+class Style(NamedTuple):
+    """How one series looks; every part alone tells it from its neighbours."""
+
+    colour: str
+    dash: Any
+    marker: str
+    filled: bool
+
+    def line(self) -> dict[str, Any]:
+        """Keyword arguments for ``Axes.plot``."""
+        return {
+            "color": self.colour,
+            "linestyle": self.dash,
+            "marker": self.marker,
+            "markerfacecolor": self.colour if self.filled else "white",
+            "markeredgecolor": self.colour,
+            "markeredgewidth": 1.4,
+            "markersize": 6.5,
+            "linewidth": 1.7,
+        }
+
+
+def series(index: int) -> Style:
+    """The look of the ``index``-th series of a figure.
+
+    >>> series(0).marker, series(1).marker
+    ('o', 's')
+    """
+    return Style(
+        _COLOURS[index % len(_COLOURS)],
+        _DASHES[index % len(_DASHES)],
+        _MARKERS[index % len(_MARKERS)],
+        index // 2 % 2 == 0,
+    )
+
+
+def figure(width: float, height: float) -> Any:
+    """A new figure, in inches, that belongs to no window.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    need("matplotlib", "plot")
+    figures = need("matplotlib.figure", "plot")
+    made = figures.Figure(figsize=(width, height), dpi=150, layout="constrained")
+    made.patch.set_facecolor("white")
+    return made
+
+
+def axes(
+    parent: Any, rows: int, columns: int, *, share_y: Any = False, heights: Any = None
+) -> list[list[Any]]:
+    """A grid of axes as nested lists, in the house style."""
+    with _fonts():
+        grid = parent.subplots(rows, columns, squeeze=False, sharey=share_y, height_ratios=heights)
+    for row in grid:
+        for one in row:
+            quiet(one)
+    return [list(row) for row in grid]
+
+
+def quiet(one: Any) -> None:
+    """Draw only the axes that carry something: left and bottom, thin, with a faint grid."""
+    for side in ("top", "right"):
+        one.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        one.spines[side].set_color(MUTED)
+    one.tick_params(colors=INK, labelsize=9, length=3)
+    one.grid(visible=True, axis="y", color=FAINT, linewidth=0.7)
+    one.set_axisbelow(True)
+
+
+def title(one: Any, text: str, detail: str = "") -> None:
+    """A left-aligned title, with a quieter second line."""
+    one.set_title(
+        text, loc="left", fontsize=10.5, color=INK, fontweight="bold", pad=18 if detail else 8
+    )
+    if detail:
+        one.annotate(
+            detail,
+            xy=(0, 1),
+            xycoords="axes fraction",
+            xytext=(0, 5),
+            textcoords="offset points",
+            fontsize=8.5,
+            color=MUTED,
+        )
+
+
+def integer_ticks(one: Any, values: Sequence[int]) -> None:
+    """Tick the horizontal axis at whole numbers only, and not at too many of them."""
+    distinct = sorted(set(values))
+    step = -(-len(distinct) // 12)
+    one.set_xticks(distinct[::step], [str(v) for v in distinct[::step]])
+    one.margins(x=0.06)
+
+
+def number(value: Fraction | float | int) -> str:
+    """A number as a label: at most four significant digits.
+
+    >>> number(Fraction(9, 2)), number(Fraction(1, 3)), number(1234567)
+    ('4.5', '0.3333', '1.235e+06')
+    """
+    shown = f"{float(value):.4g}"
+    return shown if "e" in shown else shown.replace("-", "\N{MINUS SIGN}")
+
+
+def _fonts() -> Any:
+    return need("matplotlib", "plot").rc_context(_FONTS)

@@ -1,0 +1,224 @@
+"""The picture of an answer: two neighbouring releases on the number line, and the gap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit import drawing
+from tacit.errors import UsageError
+from tacit.exact import show
+from tacit.statistics.base import Exact
+from tacit.statistics.monotone import Monotone
+
+if TYPE_CHECKING:
+    from tacit.statistics.answer import Sensitivity
+
+__all__ = ["draw_pair"]
+
+Floats = npt.NDArray[np.float64]
+_STACKED = 80  # up to so many records every one is drawn as a dot
+_MOST_RUGS = 3000
+
+
+def draw_pair(answer: Sensitivity) -> Any:
+    """Draw the two neighbours of an answer; see :meth:`Sensitivity.plot`."""
+    if answer.pair is None:
+        raise UsageError(f"there is no pair of neighbours to draw: {answer.method} only")
+    x, y = (sample.floats for sample in answer.pair)
+    values = [as_float(answer.statistic.of(sample)) for sample in answer.pair]
+    on_line = isinstance(answer.statistic, Monotone)
+    fig = drawing.figure(7.6, 3.3 if on_line else 4.1)
+    rows = drawing.axes(fig, 1 if on_line else 2, 1, heights=None if on_line else [3, 1])
+    line = rows[0][0]
+    _draw_releases(line, x, y)
+    if on_line:
+        _mark_on_line(line, values, answer)
+    else:
+        _mark_apart(rows[1][0], values, answer)
+    _describe(line, answer)
+    return fig
+
+
+def as_float(value: Exact) -> float:
+    """A value of a statistic as a coordinate."""
+    if isinstance(value, tuple):
+        raise UsageError("a histogram has no place on the number line")
+    return float(value)
+
+
+def _draw_releases(line: Any, x: Floats, y: Floats) -> None:
+    """``x`` above and ``y`` below; what they share is grey, what differs stands out."""
+    only_x, only_y, both = differences(x, y)
+    lowest, highest = min(x[0], y[0]), max(x[-1], y[-1])
+    span = max(highest - lowest, 1e-9)
+    line.set_xlim(lowest - 0.06 * span, highest + 0.06 * span)
+    line.set_ylim(-0.75, 1.75)
+    line.grid(visible=False)
+    line.spines["left"].set_visible(False)
+    line.set_yticks([1, 0], ["release  x", "neighbour  y"])
+    line.tick_params(axis="y", length=0)
+    for height in (0, 1):
+        line.axhline(height, color=drawing.FAINT, linewidth=1.2, zorder=0)
+    gone = {"marker": "o", "facecolor": "white", "edgecolor": drawing.SECOND, "linewidth": 2}
+    come = {"marker": "D", "facecolor": drawing.ACCENT, "edgecolor": drawing.INK, "linewidth": 0.8}
+    same = {"marker": "o", "facecolor": "#9aa0a6", "edgecolor": drawing.INK, "linewidth": 0.6}
+    for height, special, look, label in (
+        (1, only_x, gone, "only in x (removed)"),
+        (0, only_y, come, "only in y (added)"),
+    ):
+        _dots(line, both, special, height, same, look, label, span)
+    handles, labels = line.get_legend_handles_labels()
+    line.legend(
+        handles,
+        labels,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.14),
+        ncols=4,
+        frameon=False,
+        fontsize=8.5,
+    )
+
+
+def _dots(
+    line: Any,
+    shared: Floats,
+    special: Floats,
+    height: float,
+    same: dict[str, Any],
+    look: dict[str, Any],
+    label: str,
+    span: float,
+) -> None:
+    """Equal values stand on top of each other; many records become a rug of thin strokes."""
+    if len(shared) + len(special) > _STACKED:
+        some = shared[:: max(1, len(shared) // _MOST_RUGS)]
+        line.vlines(some, height, height + 0.16, color="#9aa0a6", linewidth=0.5, rasterized=True)
+        places, lifts = special, np.zeros(len(special))
+        line.scatter(places, height + lifts, s=62, zorder=4, label=label, **look)
+        return
+    both = np.concatenate([shared, special])
+    order = np.argsort(both, kind="stable")
+    rank = np.empty(len(both), dtype=np.int64)
+    ordered = both[order]
+    rank[order] = np.arange(len(both)) - np.searchsorted(ordered, ordered, side="left")
+    lift = min(0.15, 0.6 / max(1, int(rank.max(initial=0))))
+    n = len(shared)
+    shown = "in both" if height == 1 and n else None
+    line.scatter(shared, height + lift * rank[:n], s=56, zorder=3, label=shown, **same)
+    if len(special):
+        line.scatter(special, height + lift * rank[n:], s=62, zorder=4, label=label, **look)
+
+
+def _mark_on_line(line: Any, values: list[float], answer: Sensitivity) -> None:
+    """The statistic as a stroke through each line, the gap as a band between them."""
+    low, high = sorted(values)
+    line.axvspan(low, high, ymin=0.12, ymax=0.88, color="#fdf0c4", zorder=-2, linewidth=0)
+    for value, (bottom, top), dash in (
+        (values[0], (0.78, 1.42), "-"),
+        (values[1], (-0.3, 0.34), (0, (4, 1.5))),
+    ):
+        line.plot([value, value], [bottom, top], color=drawing.INK, linewidth=2.4, linestyle=dash)
+    name = answer.statistic.name
+    for value, height, side in ((values[0], 1.5, "x"), (values[1], -0.46, "y")):
+        _label(line, value, height, f"{name}({side}) = {drawing.number(value)}")
+    _gap(line, low, high, 0.5, answer)
+
+
+def _label(line: Any, value: float, height: float, text: str) -> None:
+    lowest, highest = line.get_xlim()
+    share = (value - lowest) / (highest - lowest)
+    side = "left" if share < 0.15 else "right" if share > 0.85 else "center"
+    line.annotate(text, (value, height), ha=side, va="center", fontsize=9, color=drawing.INK)
+
+
+def _gap(line: Any, low: float, high: float, height: float, answer: Sensitivity) -> None:
+    text = f"gap = {show(answer.value)}"
+    lowest, highest = line.get_xlim()
+    if high - low > 0.02 * (highest - lowest):
+        line.annotate(
+            "",
+            (low, height),
+            (high, height),
+            arrowprops={
+                "arrowstyle": "<->",
+                "color": drawing.INK,
+                "lw": 1.3,
+                "shrinkA": 0,
+                "shrinkB": 0,
+            },
+        )
+    middle = min(
+        max((low + high) / 2, lowest + 0.12 * (highest - lowest)),
+        highest - 0.12 * (highest - lowest),
+    )
+    line.annotate(
+        text,
+        (middle, height),
+        xytext=(0, 7),
+        textcoords="offset points",
+        ha="center",
+        fontsize=9.5,
+        fontweight="bold",
+        bbox={
+            "boxstyle": "round,pad=0.15",
+            "facecolor": "white",
+            "edgecolor": "none",
+            "alpha": 0.8,
+        },
+    )
+
+
+def _mark_apart(strip: Any, values: list[float], answer: Sensitivity) -> None:
+    """A statistic that is no place on the records' line gets a line of its own."""
+    low, high = sorted(values)
+    pad = max(high - low, 1e-9) * 0.35
+    strip.set_xlim(low - pad, high + pad)
+    strip.set_ylim(-0.8, 1.2)
+    strip.grid(visible=False)
+    strip.set_yticks([0], [answer.statistic.name])
+    strip.tick_params(axis="y", length=0)
+    strip.spines["left"].set_visible(False)
+    strip.axhline(0, color=drawing.FAINT, linewidth=1.2, zorder=0)
+    strip.plot([low, high], [0, 0], color="#e9c46a", linewidth=7, solid_capstyle="butt", zorder=1)
+    for value, marker, side in ((values[0], "o", "x"), (values[1], "D", "y")):
+        strip.plot([value], [0], marker=marker, color=drawing.INK, markersize=8, linestyle="none")
+        strip.annotate(
+            f"{answer.statistic.name}({side}) = {drawing.number(value)}",
+            (value, -0.35),
+            ha="center",
+            va="top",
+            fontsize=9,
+        )
+    _gap(strip, low, high, 0.32, answer)
+
+
+def _describe(line: Any, answer: Sensitivity) -> None:
+    question = answer.question
+    kind = "Global" if question.at is None else "Local"
+    how = "within" if question.within else "at exactly"
+    drawing.title(
+        line,
+        f"{kind} sensitivity of the {answer.statistic.name}: {show(answer.value)}",
+        f"{question.relation} neighbours {how} distance {question.distance}  \N{MIDDLE DOT}  "
+        f"{answer.method}",
+    )
+
+
+def differences(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
+    """The values only in ``x``, only in ``y``, and in both, as multisets.
+
+    >>> differences(np.array([1.0, 2.0, 2.0]), np.array([2.0, 3.0]))
+    (array([1., 2.]), array([3.]), array([2.]))
+    """
+    values, inverse = np.unique(np.concatenate([x, y]), return_inverse=True)
+    in_x = np.bincount(inverse[: len(x)], minlength=len(values))
+    in_y = np.bincount(inverse[len(x) :], minlength=len(values))
+    both = np.minimum(in_x, in_y)
+    return (
+        np.repeat(values, in_x - both),
+        np.repeat(values, in_y - both),
+        np.repeat(values, both),
+    )
