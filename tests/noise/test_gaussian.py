@@ -1,5 +1,6 @@
 """Discrete Gaussian: thresholds, fit on every path, ties and tails, and the law as numbers."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -11,7 +12,7 @@ from scipy.stats import norm
 import tacit.noise as tn
 from tacit.errors import UsageError
 from tacit.noise import bits, gaussian
-from tacit.noise.blocks import BlockTable, Convex, gaussian_exponent
+from tacit.noise.blocks import BlockTable, gaussian_exponent
 
 
 def real(x):
@@ -94,8 +95,8 @@ def test_proposals_with_a_carry_are_decided_exactly(stream, fits, monkeypatch):
 def test_ties_and_tails_of_tables(stream, fits, sigma):
     """Words of 12 bits, blocks that stop at sigma, every acceptance decided exactly."""
     usual = gaussian_exponent(Fraction(sigma * sigma))
-    short = Convex(usual.exact, usual.rise, usual.scale, sigma)
-    table = BlockTable(short, per_scale=4, first=8, width=12, margin=2.0)
+    short = replace(usual, reach=sigma, per_scale=4)
+    table = BlockTable(short, first=8, width=12, margin=2.0)
     with stream(25):
         found = table.draw(8_000)
     subject = tn.DiscreteGaussian(sigma)

@@ -1,5 +1,6 @@
 """Discrete Laplace and geometric: thresholds, fit, ties, carries, tails, and the law as numbers."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ import pytest
 import tacit.noise as tn
 from tacit.errors import UsageError
 from tacit.noise import laplace, law
-from tacit.noise.blocks import BlockTable, Convex, laplace_exponent
+from tacit.noise.blocks import BlockTable, laplace_exponent
 from tacit.noise.digits import GeometricDigits, geometric_digits, wrapped
 
 SCALES = [Fraction(1, 40), Fraction(1), Fraction(10, 7), Fraction(25), Fraction(96), 10**6, 2**50]
@@ -128,8 +129,8 @@ def test_ties_and_carries_of_digits(stream, fits, sign):
 def test_ties_and_tails_of_tables(stream, fits, scale):
     """Words of 12 bits, blocks that stop at the scale, every acceptance decided exactly."""
     usual = laplace_exponent(Fraction(scale))
-    short = Convex(usual.exact, usual.rise, usual.scale, scale)
-    table = BlockTable(short, per_scale=4, first=8, width=12, margin=1.0)
+    short = replace(usual, reach=scale, per_scale=4)
+    table = BlockTable(short, first=8, width=12, margin=1.0)
     with stream(14):
         found = table.draw(8_000)
     subject = tn.DiscreteLaplace(scale)

@@ -60,12 +60,15 @@ class Convex:
         rise: ``rise(m, low)`` is g(m + low) - g(m) in doubles, for arrays.
         scale: a length over which p falls noticeably: the scale, or sigma.
         reach: the m at which g is about 28, where the blocks may stop: p(m) is near 2**-40.
+        per_scale: there are from one to two times so many blocks to a ``scale``; the more, the
+            fewer residual draws and the longer the building.
     """
 
     exact: Callable[[int], Fraction]
     rise: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
     scale: int
     reach: int
+    per_scale: int
 
 
 def laplace_exponent(scale: Fraction) -> Convex:
@@ -76,6 +79,7 @@ def laplace_exponent(scale: Fraction) -> Convex:
         lambda m, low: low * slope,
         int(scale),
         int(28 * scale) + 1,
+        per_scale=20,
     )
 
 
@@ -87,6 +91,7 @@ def gaussian_exponent(sigma_squared: Fraction) -> Convex:
         lambda m, low: (2 * m + low) * low * factor,
         isqrt(int(sigma_squared)),
         isqrt(int(56 * sigma_squared)) + 1,
+        per_scale=40,
     )
 
 
@@ -95,8 +100,6 @@ class BlockTable:
 
     Args:
         law: the exponent.
-        per_scale: there are from one to two times so many blocks to a ``scale``; the more, the
-            fewer residual draws and the longer the building.
         first, width: as for :class:`~tacit.noise.inversion.InversionTable`.
         margin: acceptances this close to the uniform are decided exactly.
     """
@@ -104,13 +107,12 @@ class BlockTable:
     def __init__(
         self,
         law: Convex,
-        per_scale: int = 40,
         first: int = 16,
         width: int = 64,
         margin: float = MARGIN,
     ) -> None:
         self.law, self.margin = law, margin
-        self.shift = max(0, (law.scale // per_scale).bit_length() - 1)
+        self.shift = max(0, (law.scale // law.per_scale).bit_length() - 1)
         self.length = 1 << self.shift
         self.blocks = max(1, -(-law.reach // self.length))
         self.slope = law.exact(self.blocks * self.length + 1) - law.exact(self.blocks * self.length)
