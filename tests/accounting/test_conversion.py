@@ -1,5 +1,6 @@
 """Conversions against their definitions, in high precision."""
 
+import math
 from fractions import Fraction
 
 import mpmath
@@ -7,7 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.accounting.conversion import concentrated_epsilon, pure_to_concentrated
+from tacit.accounting.conversion import (
+    _best_order,
+    concentrated_epsilon,
+    pure_to_concentrated,
+)
 from tacit.errors import UsageError
 
 
@@ -53,14 +58,18 @@ def test_it_is_below_half_the_square_and_exact_arithmetic_is_kept_for_tiny_epsil
     assert pure_to_concentrated(Fraction(10**6)) == 10**6
 
 
+def bound_at(above_one: mpmath.mpf, rho: Fraction, delta: Fraction) -> mpmath.mpf:
+    """Evaluate the bound at one order."""
+    order = 1 + above_one
+    tail = (mpmath.log(order) + mpmath.log(precise(delta))) / above_one
+    return order * precise(rho) + mpmath.log(above_one / order) - tail
+
+
 def best_by_grid(rho: Fraction, delta: Fraction) -> mpmath.mpf:
     """Minimise the bound over a fine grid of orders, then around the best of it."""
-    r, log_delta = precise(rho), mpmath.log(precise(delta))
 
     def bound(t: mpmath.mpf) -> mpmath.mpf:
-        order = 1 + mpmath.exp(t)
-        tail = (mpmath.log(order) + log_delta) / (order - 1)
-        return order * r + mpmath.log((order - 1) / order) - tail
+        return bound_at(mpmath.exp(t), rho, delta)
 
     centre, width = mpmath.mpf(0), mpmath.mpf(60)
     for _ in range(12):
@@ -82,6 +91,19 @@ def test_the_order_found_is_the_best_and_the_bound_is_rounded_up(value, digits):
         bound = precise(concentrated_epsilon(rho, delta))
         assert best <= bound * (1 + mpmath.mpf(10) ** -18) + mpmath.mpf(10) ** -40
         assert bound <= best * (1 + mpmath.mpf(10) ** -9) + mpmath.mpf(10) ** -12
+
+
+@given(
+    st.floats(min_value=1e-9, max_value=1e4),
+    st.integers(min_value=1, max_value=300),
+)
+@settings(deadline=None)
+def test_the_bound_is_that_of_an_order_rounded_up(value, digits):
+    rho, delta = Fraction(value), Fraction(1, 10**digits)
+    above_one = math.exp(_best_order(rho, delta))
+    with mpmath.workdps(120):
+        exact = bound_at(mpmath.mpf(above_one), rho, delta)
+        assert exact <= precise(concentrated_epsilon(rho, delta))
 
 
 @pytest.mark.parametrize("sigma", [0.5, 1, 3, 20])

@@ -1,6 +1,7 @@
 """The odometer adds up; as a filter it stops before the total is passed."""
 
 import threading
+import time
 from fractions import Fraction
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.accounting import Budget, Odometer, epsilon, epsilon_delta, rho
+from tacit.accounting.odometer import require
 from tacit.errors import BudgetError, UsageError
 
 costs = st.lists(
@@ -57,7 +59,12 @@ def test_what_a_pure_release_takes_of_a_concentrated_total():
     assert odometer.total == rho("1/2")
 
 
-def test_threads_together_never_pass_the_total():
+def test_threads_together_never_pass_the_total(monkeypatch):
+    def slowly(*amounts):
+        require(*amounts)
+        time.sleep(0.0005)  # time for the others to see the same remainder
+
+    monkeypatch.setattr("tacit.accounting.odometer.require", slowly)
     odometer, granted, start = Odometer(epsilon(1)), [], threading.Barrier(8)
 
     def work() -> None:
