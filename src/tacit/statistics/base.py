@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +52,7 @@ class Statistic(ABC):
         """The exact value of a sample; rooms override it where bulk arithmetic is faster."""
         return self.exact(sample.fractions())
 
-    def __call__(self, data: npt.ArrayLike) -> float:
+    def __call__(self, data: npt.ArrayLike) -> Any:
         """The value on a non-empty 1-D array, as numpy computes it."""
         return float(self.batch(np.asarray(data)[None, :])[0])
 

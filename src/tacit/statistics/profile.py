@@ -101,7 +101,7 @@ def sensitivity_profile(
     >>> p = sensitivity_profile(["mean", "median"], over=Records([1, 2, 3, 10, 11], size=3),
     ...                         distances=[1, 2], relations="bounded")
     >>> [row.value for row in p.rows]
-    [3.3333333333333335, 6.0, 8.0, 9.0]
+    [3.3333333333333335, 6.0, 8.0, 8.0]
     """
     asked = [lookup(s) for s in _listed(statistics)]
     kinds: list[Any] = _listed(relations)
