@@ -31,13 +31,14 @@ most ``groups`` groups, drawn with the engine's fresh randomness among the group
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tacit.errors import UsageError
 from tacit.exact import as_integer
 from tacit.tables.dialect import Dialect
 from tacit.tables.schema import Schema
 
-__all__ = ["OneRowEach", "PersonUnit", "few_groups", "weighted"]
+__all__ = ["OneRowEach", "PersonUnit", "few_groups", "one_row_each", "unit", "weighted"]
 
 _PERSON_KINDS = ("integer", "text", "float", "decimal", "date", "boolean", "missing")
 
@@ -46,6 +47,7 @@ _PERSON_KINDS = ("integer", "text", "float", "decimal", "date", "boolean", "miss
 class OneRowEach:
     """Every row is a person of its own."""
 
+    column = None
     rows = 1
     groups = 1
     one = 1
@@ -53,6 +55,13 @@ class OneRowEach:
     def person(self, schema: Schema, dialect: Dialect) -> str | None:
         """Return no SQL: there is no person column."""
         return None
+
+    def describe(self) -> dict[str, Any]:
+        """Return the unit as plain JSON values."""
+        return {"column": None, "rows": 1, "groups": 1}
+
+    def __str__(self) -> str:
+        return "one row each"
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,13 @@ class PersonUnit:
         """The most groups that a person counts in as present."""
         return self.rows if self.most_groups is None else self.most_groups
 
+    def describe(self) -> dict[str, Any]:
+        """Return the unit as plain JSON values."""
+        return {"column": self.column, "rows": self.rows, "groups": self.groups}
+
+    def __str__(self) -> str:
+        return f"{self.column}, at most {self.rows} rows in {self.groups} groups"
+
     def person(self, schema: Schema, dialect: Dialect) -> str | None:
         """Return the SQL of the person of a row, or refuse a column that holds no persons."""
         column = schema.column(self.column)
@@ -101,6 +117,30 @@ class PersonUnit:
             return name
         # one zero, and no NaN: the same people in a grouping and in a join
         return f"({dialect.not_nan(dialect.cast(name, 'double'))} + {dialect.literal(0.0)})"
+
+
+one_row_each = OneRowEach()
+"""Every row is another person."""
+
+
+def unit(column: str, rows: int = 1, groups: int | None = None) -> PersonUnit:
+    """Name the column that tells people apart, and how much of each person is used.
+
+    Args:
+        column: the person's identifier; rows where it is missing are left out.
+        rows: at most so many rows' weight of one person enters an answer; noise grows with it.
+        groups: a person counts as present in at most so many groups; ``rows`` by default.
+
+    Raises:
+        UsageError: limits below one.
+
+    Example:
+        >>> print(unit("person_id", rows=5, groups=3))
+        person_id, at most 5 rows in 3 groups
+    """
+    if not isinstance(column, str):
+        raise UsageError("the person column is named by text")
+    return PersonUnit(column, rows, groups)
 
 
 def weighted(base: str, mass: str, limit: int, one: int, dialect: Dialect) -> str:
@@ -138,6 +178,8 @@ def few_groups(base: str, names: list[str], groups: int, dialect: Dialect) -> st
     """
     shown = ", ".join(names)
     distinct = f"select distinct u, {shown} from ({base}) as pairs"
-    place = f"row_number() over (partition by u order by {dialect.random})"
-    drawn = f"select u, {shown}, {place} as place from ({distinct}) as own"
-    return f"select u, {shown} from ({drawn}) as placed where place <= {groups}"
+    drawn = f"select u, {shown}, {dialect.random} as draw from ({distinct}) as own"
+    place = (
+        f"select *, row_number() over (partition by u order by draw) as place from ({drawn}) as d"
+    )
+    return f"select u, {shown} from ({place}) as placed where place <= {groups}"

@@ -132,6 +132,8 @@ class DuckEngine:
 def _advice(failure: str) -> str:
     if failure == "OutOfMemoryException":
         return "the engine ran out of memory: raise memory_limit, or free space for spilling"
+    if failure == "ConnectionException":
+        return "the connection to the database was closed; keep it open while the table is in use"
     return (
         f"the engine could not read the data as asked ({failure}; its message is withheld because "
         "it may quote the data): check the file or table with the engine's own tools"

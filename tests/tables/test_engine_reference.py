@@ -1,0 +1,218 @@
+"""The engine against the definition in pure Python, bit by bit, on hostile tables."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.util
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tacit.tables.contributions import OneRowEach, PersonUnit
+from tacit.tables.expression import col, when
+from tacit.tables.grid import Grid
+from tacit.tables.query import Query
+from tacit.tables.requests import Bins, Cells, Moments, People, Rows, Total
+from tacit.tables.source import open_source
+
+_path = Path(__file__).with_name("reference.py")
+_spec = importlib.util.spec_from_file_location("tables_reference", _path)
+assert _spec is not None
+assert _spec.loader is not None
+reference = importlib.util.module_from_spec(_spec)
+sys.modules["tables_reference"] = reference
+_spec.loader.exec_module(reference)
+
+COLUMNS = {
+    "person id": "bigint",
+    'na"me': "varchar",
+    "group": "varchar",
+    "year": "smallint",
+    "select": "double",
+    "huge": "hugeint",
+    "long": "bigint",
+    "cents": "decimal(18,3)",
+    "flag": "boolean",
+    "day": "date",
+}
+floats = st.one_of(
+    st.floats(),
+    st.sampled_from([0.0, -0.0, 1e300, -1e300, 5e-324, 0.5, 2.5, 99.99999999, 100.0]),
+    st.floats(-10, 110),
+)
+rows_strategy = st.lists(
+    st.fixed_dictionaries(
+        {
+            "person id": st.one_of(st.none(), st.integers(0, 4)),
+            'na"me': st.one_of(st.none(), st.sampled_from(["", "a'b", 'c"d', "é€", "日本"])),
+            "group": st.sampled_from([None, "", "Ünï", "x'y", "other"]),
+            "year": st.one_of(st.none(), st.integers(-3, 3)),
+            "select": st.one_of(st.none(), floats),
+            "huge": st.one_of(st.none(), st.integers(-(1 << 125), 1 << 125)),
+            "long": st.one_of(st.none(), st.integers(-(1 << 63), (1 << 63) - 1), st.just(1 << 62)),
+            "cents": st.one_of(st.none(), st.decimals(-(10**14), 10**14, places=3)),
+            "flag": st.one_of(st.none(), st.booleans()),
+            "day": st.one_of(st.none(), st.dates()),
+        }
+    ),
+    max_size=25,
+)
+UNITS = [OneRowEach(), PersonUnit("person id", rows=1), PersonUnit("person id", rows=3)]
+
+
+def load(rows: list[dict[str, Any]], types: dict[str, str] = COLUMNS) -> Any:
+    connection = duckdb.connect()
+    columns = ", ".join(f'"{n.replace(chr(34), chr(34) * 2)}" {t}' for n, t in types.items())
+    connection.execute(f"create table data ({columns})")
+    if rows:
+        marks = ", ".join("?" for _ in types)
+        connection.executemany(
+            f"insert into data values ({marks})", [[r[n] for n in types] for r in rows]
+        )
+    return open_source(connection, "data")
+
+
+def requests() -> list[Any]:
+    derived = when(col("flag")).then(col("select") * col("cents")).otherwise(col("year") / 3)
+    grid = Grid.for_bounds(0, 100)
+    return [
+        Rows(),
+        Moments(col("select"), grid),
+        Moments(col("select"), Grid.for_bounds("-0.1", "0.3", bits=9)),
+        Moments(col("huge"), Grid.for_bounds(-(1 << 120), 1 << 121, whole=True)),
+        Moments(col("long"), Grid.for_bounds(-(1 << 62), (1 << 62) + 7, whole=True)),
+        Moments(col("long"), Grid.for_bounds((1 << 62) - 5, (1 << 62) + 5, whole=True)),
+        Moments(col("year"), Grid.for_bounds("-1.25", "2.5", whole=True)),
+        Moments(col("cents"), Grid.for_bounds(-1000, "1e6")),
+        Moments(col("cents"), Grid.for_bounds(-(10**13), 10**13, bits=12)),
+        Moments(col("flag"), Grid.for_bounds(0, 1, whole=True)),
+        Moments(derived, Grid.for_bounds(-5, 5)),
+        Total(col("select"), Grid.for_bounds(-50, 100)),
+        Total(col("long"), Grid.for_bounds(0, 1 << 62, whole=True)),
+        Bins(col("select"), grid, tuple(grid.offset(e) for e in (0, "0.5", 10, 50, 100))),
+        Bins(col("year"), Grid.for_bounds(-2, 2, whole=True), (1, 2, 4)),
+        Cells(col("select"), Grid.for_bounds(0, 100, bits=16), shift=3),
+    ]
+
+
+def compare(rows: list[dict[str, Any]], source: Any, query: dict[str, Any]) -> None:
+    exact = Query(
+        source,
+        query["unit"],
+        where=query["where"],
+        by=query["by"],
+        keys=query["keys"] if query["by"] else None,
+    ).run(requests())
+    for request in requests():
+        expected = reference.answer(rows, query, request)
+        assert reference.plain(exact.of(request)) == expected, request
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows_strategy, st.sampled_from(UNITS), st.booleans())
+def test_the_engine_agrees_with_the_definition(rows, unit, grouped):
+    where = (col("select") < 1e200) | ~(col("group") == "other") & (col("long") != 3)
+    by = {"group": col("group"), "y": col("year")} if grouped else {}
+    keys = [("Ünï", 1), (None, None), ("", 0), ("x'y", -1), ("nobody", 9)] if grouped else [()]
+    with load(rows) as source:
+        compare(rows, source, {"unit": unit, "where": where, "by": by, "keys": keys})
+
+
+EXPRESSIONS = [
+    col("select") > 0.5,
+    col("select") != col("year"),
+    col("long") >= (1 << 62),
+    col("long") == col("year"),
+    col("huge") <= col("long"),
+    col("cents") < col("select"),
+    col("year").is_in([1, 2, -3]),
+    col("select").is_in([0, 2.5]),
+    col("group").is_in(["", "x'y"]),
+    ~(col("group") == col('na"me')),
+    col("flag") & ~col("flag").is_null() | (col("year") == 0),
+    col("day") >= "2000-01-01",
+    col("day").between(datetime.date(1, 1, 1), "1999-12-31"),
+    col("day").year() < 1500,
+    (col("day").month() + 1) * col("year"),
+    col("select") * col("select") - col("long") / col("year"),
+    1 / (col("select") - 0.5),
+    (col("huge") + 1).clamp(-3, 3),
+    col("select").clamp("-0.1", 1e10),
+    col("select").cut([0, "0.5", 100], ["low'", "high"]),
+    col("cents").cut([-5, 0, 5]),
+    col('na"me').lower() == "a'b",
+    col('na"me').length() > 1,
+    col('na"me').starts_with("a'"),
+    when(col("flag")).then(col("year")).otherwise(col("select")),
+    when(col("year") > 0).then("plus").otherwise(None),
+    when(col("year") > 0).then(col("long")).otherwise(7),
+    col("select").fill(3),
+    col("year").fill(0) > -1,
+    col("group").fill("none"),
+    col("flag") == True,  # noqa: E712
+]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows_strategy)
+def test_every_expression_is_the_same_in_sql_and_in_python(rows):
+    with load(rows) as source:
+        sql = ", ".join(e.sql(source.schema, source.engine.dialect) for e in EXPRESSIONS)
+        found = source.engine.rows(f"select {sql} from {source.relation}")
+        for row, values in zip(rows, found, strict=True):
+            for expression, value in zip(EXPRESSIONS, values, strict=True):
+                expected = expression.evaluate(row)
+                assert (value is None) == (expected is None), (str(expression), row)
+                assert value == expected, (str(expression), row, value, expected)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_no_rows_at_all(unit):
+    with load([]) as source:
+        by = {"group": col("group")}
+        compare([], source, {"unit": unit, "where": None, "by": by, "keys": [("a",), ("b",)]})
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows_strategy, st.integers(0, 4), st.sampled_from(UNITS[1:]))
+def test_one_person_moves_nobody_else_and_at_most_their_limit(rows, person, unit):
+    """The theorem of the weights, on answers: the difference is that person's own, and bounded."""
+    grid = Grid.for_bounds(0, 100)
+    total = Total(col("select"), Grid.for_bounds(-50, 100))
+    bins = Bins(col("select"), grid, (0, 5, grid.cells))
+    asked = [Rows(), Moments(col("select"), grid), total, bins, People()]
+    by, keys = {"group": col("group")}, ["", "Ünï", "x'y", "other", None]
+    other = [r for r in rows if r["person id"] != person]
+    own = [r for r in rows if r["person id"] == person]
+    answers = []
+    for table in (rows, other, own):
+        with load(table) as source:
+            answers.append(Query(source, unit, by=by, keys=keys).run(asked))
+    both, without, alone = answers
+    limit = unit.rows * unit.one
+    for request in asked[:4]:
+        assert (both.of(request) == without.of(request) + alone.of(request)).all()
+    assert abs(alone.of(asked[0])).sum() <= limit
+    assert abs(alone.of(bins)).sum() <= limit
+    present, _, low, _ = alone.of(asked[1]).T
+    assert (low + (present * grid.cells - low)).sum() <= limit * grid.cells
+    assert abs(alone.of(total)).sum() <= limit * max(abs(total.grid.first), total.grid.last)
+    assert alone.of(asked[4]).sum() <= unit.groups
+
+
+def test_decimals_with_large_whole_parts_are_exact():
+    rows = [{"d": Decimal("99999999999999999999999999.123")}, {"d": Decimal("7.5")}, {"d": None}]
+    with load(rows, {"d": "decimal(38,3)"}) as source:
+        grid = Grid.for_bounds(0, 10)
+        found = Query(source, OneRowEach()).run([Moments(col("d"), grid)])
+        assert list(found.of(Moments(col("d"), grid))[0][:3]) == [
+            2,
+            1,
+            grid.cells + grid.offset("7.5"),
+        ]
