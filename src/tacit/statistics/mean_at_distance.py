@@ -1,0 +1,122 @@
+"""Local sensitivity of the mean at a distance, exact.
+
+Below, ``L = 0`` (shift the data), ``P_k`` is the sum of the ``k`` smallest records, and only rises of
+the mean are spelled out: the mirror image serves the falls.
+
+**Substitution.**  The sum's, over ``n``.
+
+**Add or remove.**  A record ``e`` that joins a set ``S`` of ``s`` records moves the mean by ``(e - mean(S)) /
+(s + 1)``.  ``S`` is ``x`` without ``d`` records and with ``a`` others: a rise is largest if the ``d``
+largest left and the others are ``0``, with ``s = n - d + a``:
+
+    ``rise(s) = (e s - P_(n-d)) / (s (s + 1))``.
+
+Either ``e = U`` joins ``S``, which is at distance ``d + a``; or ``e`` is a record of ``x``, the largest, and
+leaves ``S + e``, which is at distance ``d + a - 1`` (any other record gives a smaller rise).  For fixed ``d``
+the rise grows from ``s`` to ``s + 1`` exactly if ``e s <= 2 P_(n-d)``: cross-multiplied, ``(e(s+1) - P) s >=
+(e s - P)(s + 2)``.  So the best ``s`` is ``floor(2 P / e) + 1``, or as near as the distance allows, and ``A(t)``
+takes one look at each ``d <= t``.  It ends at half the range, for ``s = 1``, at ``t = n + 1``.
+
+**Add.**  ``d = 0``, ``e = U``; the rise falls once ``s > 2 n``, because ``P_n <= n U``.
+**Remove.**  ``a = 0``, ``e`` is the largest record, and ``t = d - 1``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from tacit.statistics.at_distance import AtDistance
+from tacit.statistics.clamped import Clamped
+from tacit.statistics.question import Relation
+from tacit.statistics.sample import Array
+
+__all__ = ["MeanAtDistance", "mean_at_distance"]
+
+
+def mean_at_distance(data: Clamped, relation: Relation) -> AtDistance:
+    """``A(t)`` of the mean.
+
+    >>> a = mean_at_distance(Clamped([2, 4], 0, 8), "unbounded")
+    >>> [str(a.at(t)) for t in range(4)]
+    ['5/3', '3', '4', '4']
+    """
+    return MeanAtDistance(data, relation)
+
+
+class MeanAtDistance(AtDistance):
+    """``A(t)`` of the mean under any relation."""
+
+    def __init__(self, data: Clamped, relation: Relation) -> None:
+        n = len(data)
+        self.relation = relation
+        self.last = {"bounded": 1, "unbounded": n + 1, "add": n, "remove": max(n - 2, 0)}[relation]
+        self.grain = data.grain
+        self._sides = _Rises(data), _Rises(data.mirrored())
+
+    def at(self, distance: int) -> Fraction:
+        """``A(distance)``, exact."""
+        t = min(distance, self.last)
+        return max(max(s.best(t, self.relation) for s in self._sides), Fraction(0)) * self.grain
+
+
+class _Rises:
+    """How far the mean can rise, in units of the grid."""
+
+    def __init__(self, data: Clamped) -> None:
+        self.data = data
+        self.n = len(data)
+        self.span = data.upper - data.lower
+
+    @cached_property
+    def largest(self) -> int:
+        return int(self.data.records[-1]) - self.data.lower
+
+    @cached_property
+    def sums(self) -> Array:
+        """``P_0 .. P_n``: ``int64`` if even ``e s`` fits, else Python integers."""
+        small = self.span * 4 * (self.n + 2) < 2**62
+        shifted = self.data.records.astype(np.int64 if small else object) - self.data.lower
+        return np.concatenate((np.zeros(1, dtype=shifted.dtype), np.cumsum(shifted)))
+
+    def best(self, t: int, relation: Relation) -> Fraction:
+        if relation == "bounded":
+            least = int(self.data.records[0]) - self.data.lower
+            return Fraction(self.span if t else self.span - least, self.n)
+        return max((self._largest(*c) for c in self._candidates(t, relation)), default=Fraction(0))
+
+    def _candidates(self, t: int, relation: Relation) -> Iterator[tuple[int, Array, Array]]:
+        """``e``, the sizes ``s`` and the sums ``P`` of what can be reached."""
+        if relation == "add":
+            s = np.arange(self.n, self.n + t + 1)
+            yield self.span, s, np.broadcast_to(self.sums[-1], s.shape)
+        elif relation == "remove":
+            s = np.arange(max(1, self.n - t - 1), self.n)
+            yield self.largest, s, self.sums[s]
+        else:
+            yield self._freely(self.span, 0, t)
+            yield self._freely(self.largest, 1, t + 1)
+
+    def _freely(self, e: int, fewest: int, steps: int) -> tuple[int, Array, Array]:
+        taken = np.arange(fewest, min(self.n, steps) + 1)
+        kept = self.n - taken
+        sums = self.sums[kept]
+        turn = 2 * sums // max(e, 1) + 1
+        size = np.clip(turn, kept, kept + steps - taken).astype(np.int64)
+        return e, size[size > 0], sums[size > 0]
+
+    @staticmethod
+    def _largest(e: int, sizes: Array, sums: Array) -> Fraction:
+        """The largest ``(e s - P) / (s (s + 1))``: floats find the candidates, integers decide."""
+        if not len(sizes):
+            return Fraction(0)
+        whole = sizes.astype(sums.dtype)
+        tops = e * whole - sums
+        rough = tops.astype(np.float64) / sizes / (sizes + 1.0)
+        most = float(rough.max())
+        near = np.flatnonzero(rough >= most - abs(most) * 2.0**-48)
+        pairs = {(int(tops[k]), int(sizes[k])) for k in near.tolist()}
+        return max(Fraction(top, s * (s + 1)) for top, s in pairs)

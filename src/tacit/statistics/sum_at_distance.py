@@ -1,0 +1,54 @@
+"""Local sensitivity of counts and sums at a distance, exact.
+
+**Count.**  One record more or less is one; a substitution changes nothing.
+
+**Sum, substitution.**  The record ``v`` that moves changes the sum by at most ``max(U - v, v - L)``, and
+the smallest or the largest record is worst.  After one substitution there can be a record at ``L``,
+which can then go to ``U``: ``A(t) = U - L`` for ``t >= 1``.
+
+**Sum, add or remove.**  A record that joins or leaves changes the sum by itself: at most ``max(|L|,
+|U|)``, attained by one that joins.  Where records only leave, by the largest magnitude in the data:
+other records leaving first add nothing.  A release is never empty, so one record cannot leave.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.statistics.clamped import Clamped
+from tacit.statistics.points_at_distance import PointsAtDistance
+from tacit.statistics.question import Relation
+
+__all__ = ["count_at_distance", "sum_at_distance"]
+
+
+def count_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
+    """``A(t)`` of the number of records.
+
+    >>> count_at_distance(Clamped([1, 2], 0, 9), "unbounded").at(0)
+    Fraction(1, 1)
+    """
+    moves = relation in ("unbounded", "add") or (relation == "remove" and len(data) > 1)
+    return _from(([1] if moves else [0]), Fraction(1))
+
+
+def sum_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
+    """``A(t)`` of the sum.
+
+    >>> a = sum_at_distance(Clamped([4, 6], 0, 9), "bounded")
+    >>> a.at(0), a.at(1)
+    (Fraction(6, 1), Fraction(9, 1))
+    """
+    low, high = data.lower, data.upper
+    least, largest = int(data.records[0]), int(data.records[-1])
+    if relation == "bounded":
+        return _from([max(high - least, largest - low), high - low], data.grain)
+    if relation == "remove":
+        return _from([max(-least, largest) if len(data) > 1 else 0], data.grain)
+    return _from([max(-low, high)], data.grain)
+
+
+def _from(values: list[int], unit: Fraction) -> PointsAtDistance:
+    return PointsAtDistance(np.arange(len(values)), np.array(values, dtype=object), unit)
