@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import UsageError
+from tacit.errors import InfeasibleError, UsageError
 from tacit.noise.enclosure import (
     Enclosure,
     exp,
@@ -180,3 +180,12 @@ def test_rounded_is_narrow():
 def test_bad_questions(wrong):
     with pytest.raises(UsageError):
         wrong()
+
+
+def test_exponentials_beyond_use():
+    far = exp(-(10**40))
+    assert far.lower == 0
+    assert far.upper == Fraction(1, 2**65536)
+    assert exp(-65536).upper < far.upper
+    with pytest.raises(InfeasibleError, match="65536"):
+        exp(65537)

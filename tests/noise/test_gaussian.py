@@ -196,3 +196,29 @@ def test_law_is_consistent(square):
         low, high = subject.support(mass)
         covered = subject.cdf(high, 200) - subject.cdf(low - 1, 200)
         assert covered.lower >= Fraction(mass)
+
+
+@pytest.mark.parametrize("square", [400, Fraction(10001, 7), 300**2])
+@pytest.mark.parametrize("precision", [30, 64, 150])
+def test_smooth_sums_against_term_by_term(square, precision):
+    """Euler and Maclaurin's formula agrees with the sum of all terms, to its last bits."""
+    subject = tn.DiscreteGaussian(sigma_squared=square)
+    with mpmath.workprec(600):
+        p, total, _ = brute_force(Fraction(square))
+        for k in (-700, -41, -1, 0, 1, 2, 20, 100, 901):
+            at_most = [p[abs(x)] for x in range(1 - len(p), min(k + 1, len(p)))]
+            exact, slack = exactly(mpmath.fsum(at_most) / total), Fraction(1, 2**280)
+            found = subject.cdf(k, precision)
+            assert found.lower - slack <= exact <= found.upper + slack
+            assert found.width <= Fraction(1, 2 ** (precision - 2))
+
+
+def test_cumulative_of_huge_sigma_is_normal_to_its_correction():
+    subject = tn.DiscreteGaussian(10**12)
+    for k in (-3 * 10**12, 10**11, 4 * 10**12):
+        with mpmath.workprec(300):
+            middle = exactly(mpmath.ncdf((mpmath.mpf(k) + 0.5) / 10**12))
+        assert abs(subject.cdf(k).middle - middle) < Fraction(1, 10**19)
+    step = subject.cdf(10**12, 160) - subject.cdf(10**12 - 1, 160)
+    assert step.lower <= subject.probability(10**12).upper
+    assert step.upper >= subject.probability(10**12).lower

@@ -48,7 +48,7 @@ BLOCK = 1 << 15
 
 SUPERBLOCK = 16 * BLOCK
 MARGIN = 2.0**-30
-"""Far above the rounding error of an acceptance probability in doubles, about 2**-44."""
+"""Far above the rounding error of an acceptance probability in doubles, below 2**-38."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import TypeAlias
 
-from tacit.errors import UsageError
+from tacit.errors import InfeasibleError, UsageError
 from tacit.exact import float_down, float_up
 from tacit.noise.fixed import exp_scaled, log_two, log_unit, pi_fixed
 
@@ -33,6 +33,9 @@ __all__ = [
     "sqrt_down",
     "sqrt_up",
 ]
+
+LARGEST_EXPONENT = 1 << 16
+"""Beyond this an exponential has more digits than anyone can use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +201,10 @@ def _increasing(function: Callable[[Fraction, int], Enclosure], x: Exactly, bits
 def _exp(x: Fraction, bits: int) -> Enclosure:
     if x == 0:
         return Enclosure.of(1)
+    if x > LARGEST_EXPONENT:
+        raise InfeasibleError(f"e**x is enclosed for x up to {LARGEST_EXPONENT} only")
+    if x < -LARGEST_EXPONENT:
+        return Enclosure.scaled(0, 1, LARGEST_EXPONENT)
     low, high, k = exp_scaled(x.numerator, x.denominator, bits + 4)
     return Enclosure.scaled(low, high, bits + 4 - k)
 
@@ -235,6 +242,11 @@ def _sqrt(x: Fraction, bits: int) -> Enclosure:
 
 def exp(x: Exactly, bits: int = 64) -> Enclosure:
     """Enclose ``e**x`` with relative width at most ``2**-bits`` (plus that of ``x``).
+
+    Below -65,536 the enclosure is [0, 2**-65536].
+
+    Raises:
+        InfeasibleError: ``x`` is above 65,536.
 
     >>> one = exp(Fraction(1, 2)) * exp(Fraction(-1, 2))
     >>> one.contains(1), one.width < Fraction(1, 2**62)

@@ -77,7 +77,7 @@ class DiscreteGaussian(Law):
         return theta.weight(self.sigma_squared, k, bits) / theta.total(self.sigma_squared, bits)
 
     def cdf(self, k: int, bits: int = 64) -> Enclosure:
-        """Enclose P(X <= k); see :func:`tacit.noise.theta.cumulative` for the precision."""
+        """Enclose P(X <= k), whatever sigma is."""
         return theta.cumulative(self.sigma_squared, k, bits)
 
     def variance(self, bits: int = 64) -> Enclosure:
