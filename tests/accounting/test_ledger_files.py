@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+import threading
 
 import pytest
 
@@ -184,6 +185,21 @@ def test_a_ledger_held_too_long_by_another_is_told(path, monkeypatch):
             ledger.charge("k", COST, {})
         other.close()
         ledger.charge("k", COST, {})
+
+
+def test_opening_waits_for_a_reader_that_is_in_the_way_of_the_journal(path):
+    """SQLite says that it is busy at once here, however long it was told to wait."""
+    reader = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    reader.execute("PRAGMA journal_mode = DELETE")
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM event").fetchone()
+    leaves = threading.Timer(0.3, reader.execute, ["COMMIT"])
+    leaves.start()
+    with open_ledger(path) as ledger:
+        assert ledger._store._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        ledger.charge("second", COST, {})
+    leaves.join()
+    reader.close()
 
 
 def test_a_closed_ledger_is_told(path):

@@ -19,6 +19,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -100,7 +101,7 @@ class SqliteStore:
             if os.getpid() != self._process:
                 _inherited.append(self._connection)
                 self._open()
-            self._connection.execute(begin)
+            self._insist(begin)
             try:
                 yield _Transaction(self._connection)
                 self._connection.execute("COMMIT")
@@ -147,7 +148,7 @@ class SqliteStore:
     def _prepare(self, create: bool) -> None:
         """Make the tables in an empty file, and refuse a file that is something else."""
         run = self._connection.execute
-        run("BEGIN IMMEDIATE")
+        self._insist("BEGIN IMMEDIATE")
         try:
             application = run("PRAGMA application_id").fetchone()[0]
             empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
@@ -169,7 +170,23 @@ class SqliteStore:
             if self._connection.in_transaction:
                 run("ROLLBACK")
             raise
-        run("PRAGMA journal_mode = WAL")
+        self._insist("PRAGMA journal_mode = WAL")
+
+    def _insist(self, statement: str) -> None:
+        """Run a statement that begins something, again while another process is in the way.
+
+        SQLite waits for most locks by itself, but answers at once that it is busy where it is
+        the journal that changes: when others open or close the same file in that moment.
+        """
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._connection.execute(statement)
+                return
+            except sqlite3.OperationalError as error:
+                if _kind(error) != "BUSY" or time.monotonic() >= end:
+                    raise
+            time.sleep(0.005)
 
 
 class _Transaction:
@@ -240,9 +257,13 @@ def _explained(name: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        kind = str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_").split("_")[0]
-        cause = _CAUSES.get(kind, f"cannot be used: {error}")
+        cause = _CAUSES.get(_kind(error), f"cannot be used: {error}")
         raise LedgerError(f"{name} {cause}") from error
+
+
+def _kind(error: sqlite3.Error) -> str:
+    """Return the primary code of an error, such as ``BUSY`` for ``SQLITE_BUSY_SNAPSHOT``."""
+    return str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_").split("_")[0]
 
 
 def _close(connection: sqlite3.Connection, process: int) -> None:
