@@ -1,1 +1,100 @@
-"""Differential privacy as a relation of distances."""
+"""Differential privacy as a relation of distances.
+
+Publish statistics of a sensitive table with a proof and a budget that cannot be overdrawn; compute
+sensitivities exactly; build mechanisms from maps that the machine checks.
+
+    >>> import tacit as tc
+    >>> m = tc.Space(tc.Vector(float), tc.SymmetricDistance()) >> tc.clamp(0, 12) >> tc.sum()
+    >>> m.map(1)
+    Fraction(12, 1)
+
+Names are loaded when they are first used, so that importing the package is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES: dict[str, tuple[str, ...]] = {
+    "tacit.accounting": ("Budget", "Ledger", "epsilon", "epsilon_delta", "open_ledger", "rho"),
+    "tacit.core": (
+        "AbsoluteDistance",
+        "ApproximateDP",
+        "Category",
+        "ChangeOneDistance",
+        "DiscreteDistance",
+        "Frame",
+        "HammingDistance",
+        "InsertDeleteDistance",
+        "L1Distance",
+        "L2Distance",
+        "LInfinityDistance",
+        "Measurement",
+        "Number",
+        "PureDP",
+        "RenyiDP",
+        "Space",
+        "SymmetricDistance",
+        "Transformation",
+        "Vector",
+        "ZeroConcentratedDP",
+        "compose",
+        "parallel",
+    ),
+    "tacit.report": ("Certificate",),
+    "tacit.tables": (
+        "Session",
+        "col",
+        "count",
+        "count_people",
+        "histogram",
+        "max",
+        "mean",
+        "median",
+        "min",
+        "one_row_each",
+        "percentile",
+        "std",
+        "sum",
+        "unit",
+        "var",
+        "when",
+    ),
+}
+
+_RENAMED: dict[str, tuple[str, str]] = {
+    "clamp": ("tacit.transformations", "Clamp"),
+    "impute": ("tacit.transformations", "Impute"),
+    "laplace": ("tacit.mechanisms", "Laplace"),
+    "gaussian": ("tacit.mechanisms", "Gaussian"),
+    "geometric": ("tacit.mechanisms", "Geometric"),
+    "exponential": ("tacit.mechanisms", "Exponential"),
+}
+"""Steps of a chain are classes; in a chain they read as verbs."""
+
+_ROOMS = ("data", "errors", "noise")
+
+_FOUND: dict[str, tuple[str, str]] = {
+    **{name: (home, name) for home, names in _HOMES.items() for name in names},
+    **_RENAMED,
+}
+
+__all__ = sorted([*_FOUND, *_ROOMS])  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"tacit.{name}")
+    if name not in _FOUND:
+        raise AttributeError(f"tacit has no name {name!r}")
+    home, inner = _FOUND[name]
+    value = getattr(importlib.import_module(home), inner)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

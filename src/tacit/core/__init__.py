@@ -24,7 +24,7 @@ from tacit.core.metric import (
     Metric,
     SymmetricDistance,
 )
-from tacit.core.space import Space
+from tacit.core.space import Space, register_space, space_from
 from tacit.core.step import Pipeline, Step, register, step_from
 from tacit.core.transformation import Transformation
 
@@ -60,5 +60,7 @@ __all__ = [
     "measure_from",
     "parallel",
     "register",
+    "register_space",
+    "space_from",
     "step_from",
 ]

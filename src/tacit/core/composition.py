@@ -98,8 +98,8 @@ def parallel(
 
     The answer is a dict with every key of ``measurements``, also for empty parts.
 
-    **Map.** Inputs at symmetric distance d split it over the parts, d = d_1 + ... + d_k, so the loss
-    is at most the largest sum of ``map_i(d_i)`` over all splits, which is computed.  It is
+    **Map.** Inputs at symmetric distance d split it over the parts, d = d_1 + ... + d_k, so the
+    loss is at most the largest sum of ``map_i(d_i)`` over all splits, which is computed.  It is
     ``max_i map_i(d)`` wherever the maps are convex (Laplace: linear; Gaussian: quadratic).
 
     Raises:

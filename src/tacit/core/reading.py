@@ -46,8 +46,8 @@ def whole(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind == "i":
         return array.astype(np.int64)
     if array.dtype.kind == "u":
-        return np.minimum(array, np.uint64(_INT64.max)).astype(np.int64)
+        return np.asarray(np.minimum(array, np.uint64(_INT64.max)).astype(np.int64))
     rounded = np.floor(np.nan_to_num(array.astype(np.float64), nan=0.0) + 0.5)
-    safe: NDArray[Any] = rounded.clip(-_FLOAT_LIMIT, np.nextafter(_FLOAT_LIMIT, 0)).astype(np.int64)
+    safe = rounded.clip(-_FLOAT_LIMIT, np.nextafter(_FLOAT_LIMIT, 0)).astype(np.int64)
     safe[rounded >= _FLOAT_LIMIT] = _INT64.max
-    return safe
+    return np.asarray(safe)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tacit.core.domain import Domain
 from tacit.core.metric import Metric
-from tacit.errors import MismatchError
+from tacit.errors import MismatchError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from tacit.core.measurement import Measurement
     from tacit.core.step import Step
     from tacit.core.transformation import Transformation
 
-__all__ = ["Space"]
+__all__ = ["Space", "register_space", "space_from"]
+
+_BUILDERS: dict[str, Callable[[Mapping[str, Any]], Space]] = {}
 
 
 @dataclass(frozen=True)
@@ -54,3 +57,31 @@ class Space:
 
     def __str__(self) -> str:
         return f"{self.domain}, {self.metric}"
+
+
+def register_space(
+    domain: str,
+) -> Callable[[Callable[[Mapping[str, Any]], Space]], Callable[[Mapping[str, Any]], Space]]:
+    """Decorate the function that builds spaces of a domain from their description."""
+
+    def keep(build: Callable[[Mapping[str, Any]], Space]) -> Callable[[Mapping[str, Any]], Space]:
+        _BUILDERS[domain] = build
+        return build
+
+    return keep
+
+
+def space_from(description: Mapping[str, Any]) -> Space:
+    """Build a space from its description.
+
+    Raises:
+        UsageError: no such space, or parameters that it refuses.
+    """
+    try:
+        name = str(description["domain"]["domain"])
+        build = _BUILDERS[name]
+    except (KeyError, TypeError):
+        raise UsageError(
+            f"this space cannot be built from its description; {did_you_mean('', _BUILDERS)}"
+        ) from None
+    return build(description)

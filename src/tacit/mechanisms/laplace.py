@@ -29,12 +29,13 @@ __all__ = ["Geometric", "Laplace"]
 class Laplace(Step):
     """Add discrete Laplace noise: ``P(x) proportional to exp(-|x| / scale)`` on the grid.
 
-    **Map.** ``d -> d / scale`` in pure DP, on a number under the absolute distance or a vector under
-    L1.  For outputs z and inputs u, v (per coordinate, on the grid):
-    ``P(z | u) / P(z | v) = exp((|z - v| - |z - u|) / scale) <= exp(|u - v| / scale)`` by the triangle
-    inequality, and the normalising sum over the grid is the same for u and v because they are on
-    it.  Coordinates multiply, distances add.  Attained at any z on the far side of u.  Floats that
-    are on no grid are rounded to ``grid`` first, and the map becomes ``(d + n grid) / scale``.
+    **Map.** ``d -> d / scale`` in pure DP, on a number under the absolute distance or a vector
+    under L1.  For outputs z and inputs u, v (per coordinate, on the grid):
+    ``P(z | u) / P(z | v) = exp((|z - v| - |z - u|) / scale) <= exp(|u - v| / scale)`` by the
+    triangle inequality, and the normalising sum over the grid is the same for u and v because they
+    are on it.  Coordinates multiply, distances add.  Attained at any z on the far side of u.
+    Floats that are on no grid are rounded to ``grid`` first, and the map becomes
+    ``(d + n grid) / scale``.
 
     Source: Dwork, McSherry, Nissim, Smith, TCC 2006; discrete: Ghosh, Roughgarden, Sundararajan,
     STOC 2009.

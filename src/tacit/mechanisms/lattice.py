@@ -40,8 +40,8 @@ class Lattice:
 
         Aggregates of Tacit are on a grid already: nothing is rounded, nothing charged.  Floats
         without a grid are rounded to the nearest multiple of ``grid``: each of n numbers moves by
-        at most half of it, so two of them move apart by at most ``grid``: n grids in L1, ``sqrt(n)``
-        (bounded by n) in L2.
+        at most half of it, so two of them move apart by at most ``grid``: n grids in L1, and
+        no more in L2.
 
         Raises:
             MismatchError: no numbers, or floats of unknown number or without a grid.

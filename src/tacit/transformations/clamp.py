@@ -59,6 +59,8 @@ class Clamp(Step):
                 space,
                 self,
             )
-        inside = replace(domain.element, lower=self.lower, upper=self.upper)
+        inside = replace(
+            domain.element, lower=as_fraction(self.lower), upper=as_fraction(self.upper)
+        )
         output = Space(Vector(inside, size=domain.size), space.metric)
         return row_by_row(self, space, output, inside.read_many)

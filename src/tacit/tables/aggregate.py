@@ -1,0 +1,297 @@
+"""What can be asked of a column: one object for a chain, for a sensitivity, and for a table.
+
+``tc.sum()`` alone is a step of a chain and the name of a statistic; ``tc.sum("pay", 0, 1000)`` is a
+question to a table.  Both are an :class:`Aggregate`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from tacit.core import Measurement, Space, Step, Transformation
+from tacit.errors import MismatchError, UsageError
+from tacit.exact import Number, as_fraction, show
+from tacit.transformations import Count, Mean, Sum
+
+__all__ = [
+    "Aggregate",
+    "count",
+    "count_people",
+    "histogram",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "percentile",
+    "std",
+    "sum",
+    "var",
+]
+
+_STEPS: dict[str, type[Step]] = {"count": Count, "sum": Sum, "mean": Mean}
+_MOMENTS = ("sum", "mean", "var", "std")
+_QUANTILES = ("median", "percentile", "min", "max")
+
+
+@dataclass(frozen=True)
+class Aggregate(Step):
+    """A statistic, of a column where one is named.
+
+    Attributes:
+        kind: count, count_people, sum, mean, var, std, median, percentile, min, max or histogram.
+        column: the column it is asked of, or None.
+        lower, upper: the public bounds that the column is clamped to.
+        q: for percentiles, in 0..100.
+        edges: for histograms.
+    """
+
+    kind: str
+    column: str | None = None
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    q: Fraction | None = None
+    edges: tuple[Fraction, ...] | None = None
+
+    name: ClassVar[str] = "aggregate"
+
+    @property
+    def family(self) -> str:
+        """Which machinery answers it: count, people, moments, quantile or histogram."""
+        if self.kind in _MOMENTS:
+            return "moments"
+        if self.kind in _QUANTILES:
+            return "quantile"
+        return {"count": "count", "count_people": "people", "histogram": "histogram"}[self.kind]
+
+    @property
+    def statistic(self) -> Any:
+        """The statistic whose sensitivities can be asked for."""
+        from tacit.statistics import percentile as percentile_statistic
+        from tacit.statistics import statistic_named
+
+        if self.kind == "percentile" and self.q is not None:
+            return percentile_statistic(self.q)
+        return statistic_named(self.kind)
+
+    def build(self, space: Space) -> Transformation | Measurement:
+        """Build the step of a chain that this statistic is.
+
+        Raises:
+            MismatchError: the statistic is no step, or names a column of a table.
+        """
+        if self.column is not None or self.kind not in _STEPS:
+            raise MismatchError(
+                f"{self} is a question to a table, not a step of a chain; steps: "
+                f"{', '.join(f'{kind}()' for kind in _STEPS)}",
+                space,
+                self,
+            )
+        return _STEPS[self.kind]().build(space)
+
+    def require_column(self) -> str:
+        """Return the column, or say how to name one."""
+        if self.column is None:
+            raise UsageError(
+                f"{self.kind} of a table needs a column and its public bounds: "
+                f'tc.{self.kind}("column", lower, upper)'
+            )
+        return self.column
+
+    def __str__(self) -> str:
+        parts = [self.column] if self.column else []
+        if self.q is not None and self.kind == "percentile":
+            parts.append(show(self.q))
+        if self.lower is not None and self.upper is not None:
+            parts += [show(self.lower), show(self.upper)]
+        if self.edges is not None:
+            parts.append(f"{len(self.edges) - 1} bins")
+        return f"{self.kind}({', '.join(str(p) for p in parts)})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the aggregate as plain JSON values."""
+        found: dict[str, Any] = {"kind": self.kind}
+        for field in ("column", "lower", "upper", "q"):
+            value = getattr(self, field)
+            if value is not None:
+                found[field] = value if field == "column" else str(value)
+        if self.edges is not None:
+            found["edges"] = [str(edge) for edge in self.edges]
+        return found
+
+
+def count() -> Aggregate:
+    """Count rows.
+
+    >>> print(count())
+    count()
+    """
+    return Aggregate("count")
+
+
+def count_people() -> Aggregate:
+    """Count the people (units of privacy) who have at least one row.
+
+    >>> print(count_people())
+    count_people()
+    """
+    return Aggregate("count_people")
+
+
+def sum(column: str | None = None, lower: Number | None = None, upper: Number | None = None) -> Any:
+    """Add up a column, each value clamped to [lower, upper]; missing values add nothing.
+
+    >>> print(sum("pay", 0, 1000))
+    sum(pay, 0, 1000)
+    """
+    return _bounded("sum", column, lower, upper)
+
+
+def mean(
+    column: str | None = None, lower: Number | None = None, upper: Number | None = None
+) -> Any:
+    """Average a column over its values that are not missing, each clamped to [lower, upper].
+
+    >>> print(mean("age", 0, 100))
+    mean(age, 0, 100)
+    """
+    return _bounded("mean", column, lower, upper)
+
+
+def var(column: str | None = None, lower: Number | None = None, upper: Number | None = None) -> Any:
+    """Return the variance (divided by n) of a column clamped to [lower, upper].
+
+    >>> print(var("age", 0, 100))
+    var(age, 0, 100)
+    """
+    return _bounded("var", column, lower, upper)
+
+
+def std(column: str | None = None, lower: Number | None = None, upper: Number | None = None) -> Any:
+    """Return the standard deviation (divided by n) of a column clamped to [lower, upper].
+
+    >>> print(std("age", 0, 100))
+    std(age, 0, 100)
+    """
+    return _bounded("std", column, lower, upper)
+
+
+def median(
+    column: str | None = None, lower: Number | None = None, upper: Number | None = None
+) -> Any:
+    """Return the median of a column clamped to [lower, upper].
+
+    >>> print(median("age", 0, 100))
+    median(age, 0, 100)
+    """
+    return _bounded("median", column, lower, upper, q=Fraction(50))
+
+
+def percentile(
+    column_or_q: str | Number,
+    q: Number | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+) -> Any:
+    """Return a percentile: ``percentile(90)``, or ``percentile("age", 90, 0, 100)`` of a column.
+
+    Raises:
+        UsageError: a percentile outside 0..100.
+
+    >>> print(percentile("age", 90, 0, 100))
+    percentile(age, 90, 0, 100)
+    """
+    if q is None:
+        return _bounded("percentile", None, None, None, q=_percent(column_or_q))
+    if not isinstance(column_or_q, str):
+        raise UsageError('a percentile of a column is percentile("column", q, lower, upper)')
+    return _bounded("percentile", column_or_q, lower, upper, q=_percent(q))
+
+
+def min(column: str | None = None, lower: Number | None = None, upper: Number | None = None) -> Any:
+    """Return a low value of a column that a handful of rows may be below.
+
+    No differentially private answer can be the exact minimum, which is one person's value.
+
+    >>> print(min("age", 0, 100))
+    min(age, 0, 100)
+    """
+    return _bounded("min", column, lower, upper, q=Fraction(0))
+
+
+def max(column: str | None = None, lower: Number | None = None, upper: Number | None = None) -> Any:
+    """Return a high value of a column that a handful of rows may be above.
+
+    >>> print(max("age", 0, 100))
+    max(age, 0, 100)
+    """
+    return _bounded("max", column, lower, upper, q=Fraction(100))
+
+
+def histogram(column: str | None = None, edges: Sequence[Number] | None = None) -> Any:
+    """Count the values of a column between each two edges; the last bin includes its upper edge.
+
+    Values outside the edges, and missing ones, are in no bin.
+
+    Raises:
+        UsageError: fewer than two edges, or edges that do not rise.
+
+    >>> print(histogram("age", [0, 20, 40, 60]))
+    histogram(age, 3 bins)
+    """
+    if column is None:
+        return Aggregate("histogram")
+    if not isinstance(column, str):
+        raise UsageError(f"a column is named by text, not by {column!r}")
+    exact = tuple(as_fraction(edge, "an edge") for edge in edges or ())
+    if len(exact) < 2 or any(b <= a for a, b in itertools.pairwise(exact)):
+        raise UsageError(
+            'a histogram needs at least two rising edges: tc.histogram("age", [0, 20, 40])'
+        )
+    return Aggregate("histogram", column, exact[0], exact[-1], edges=exact)
+
+
+def bin_names(edges: Sequence[Fraction]) -> list[str]:
+    """Name the bins between edges.
+
+    >>> bin_names([Fraction(0), Fraction(1, 2), Fraction(1)])
+    ['[0, 0.5)', '[0.5, 1]']
+    """
+    names = [f"[{show(a)}, {show(b)})" for a, b in itertools.pairwise(edges)]
+    return [*names[:-1], names[-1][:-1] + "]"]
+
+
+def _percent(q: object) -> Fraction:
+    exact = as_fraction(q, "a percentile")  # type: ignore[arg-type]
+    if not 0 <= exact <= 100:
+        raise UsageError(f"a percentile lies in 0..100, not at {show(exact)}")
+    return exact
+
+
+def _bounded(
+    kind: str,
+    column: str | None,
+    lower: Number | None,
+    upper: Number | None,
+    q: Fraction | None = None,
+) -> Aggregate:
+    if column is None:
+        if lower is not None or upper is not None:
+            raise UsageError(f'name the column: tc.{kind}("column", lower, upper)')
+        return Aggregate(kind, q=q)
+    if not isinstance(column, str):
+        raise UsageError(f"a column is named by text, not by {column!r}")
+    if lower is None or upper is None:
+        raise UsageError(
+            f"{kind} of {column!r} needs public bounds, such as tc.{kind}({column!r}, 0, 100): "
+            "they limit what one person can change, and must not be read off the private data"
+        )
+    low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
+    if low >= high:
+        raise UsageError(
+            f"the bounds of {column!r} must rise: lower {show(low)}, upper {show(high)}"
+        )
+    return Aggregate(kind, column, low, high, q=q)

@@ -1,0 +1,117 @@
+"""Keys that nobody listed: release those that enough people share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from tacit import noise
+from tacit.core import ApproximateDP, L1Distance, Measurement, Space, Step, Vector, register
+from tacit.errors import MismatchError
+from tacit.exact import as_integer, positive
+from tacit.noise.enclosure import exp
+
+__all__ = ["ReleaseKeys", "least_threshold", "tail"]
+
+
+@register
+@dataclass(frozen=True)
+class ReleaseKeys(Step):
+    """Add discrete Laplace noise to the people of each key; release keys at ``threshold`` or more.
+
+    The input is the vector of people counts over *all possible* keys, zero for those that nobody
+    has; a key with a zero count is never released.
+
+    **Map.** ``d -> (groups d / scale, groups d P(X >= threshold - d))`` for d people, X the noise.
+    Let d_u people be in u alone and d_v in v alone, d = d_u + d_v.  Keys that only u has are at
+    most ``groups d_u``, those that only v has ``groups d_v``, and the count of each is at most d.
+    By the union bound some key of u alone is released with probability at most
+    ``delta_u = groups d_u P(X >= threshold - d)``, and likewise delta_v.  On the keys of both, the
+    noisy counts u', v' are ``e^epsilon``-close with ``epsilon = groups d / scale``
+    (:class:`~tacit.mechanisms.Laplace`) and independent of the noise on other keys.  For an event
+    S, with S' its part in which no other key is released,
+    ``P(u in S) <= delta_u + P(u' in S')``, ``P(u' in S') <= e^epsilon P(v' in S')``, and
+    ``P(v in S) >= P(v' in S') (1 - delta_v)``; so
+    ``P(u' in S') (1 - delta_v) <= e^epsilon P(v in S)``, and together
+    ``P(u in S) <= e^epsilon P(v in S) + delta_u + delta_v``.
+
+    Source: Korolova, Kenthapadi, Mishra, Ntoulas, WWW 2009; the count of a key that only one person
+    has is 1, not 0, so the tail begins at ``threshold - 1``.
+
+    Args:
+        scale: of the noise; above zero.
+        threshold: the least noisy count that is released.
+        groups: how many keys a person can have at most.
+    """
+
+    scale: Any
+    threshold: int
+    groups: int
+
+    name: ClassVar[str] = "release_keys"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+        object.__setattr__(self, "threshold", as_integer(self.threshold, "threshold", minimum=2))
+        object.__setattr__(self, "groups", as_integer(self.groups, "groups", minimum=1))
+
+    def build(self, space: Space) -> Measurement:
+        """Return the release on a vector of people counts under L1.
+
+        Raises:
+            MismatchError: no vector of whole numbers under L1.
+        """
+        if not isinstance(space.domain, Vector) or not isinstance(space.metric, L1Distance):
+            raise MismatchError(f"release_keys works on people counts under L1, not on ({space})")
+        scale = Fraction(self.scale)
+
+        def loss(moved: Fraction) -> tuple[Fraction, Fraction]:
+            # The vector under L1 moves by groups * d for d people.
+            people = moved / self.groups
+            if not moved:
+                return Fraction(0), Fraction(0)
+            low = self.threshold - int(-(-people // 1))
+            delta = moved * tail(scale, low) if low > 0 else Fraction(1)
+            return moved / scale, min(Fraction(1), delta)
+
+        def release(counts: Any) -> list[int | None]:
+            exact = [int(count) for count in counts]
+            noisy = noise.discrete_laplace(scale, len(exact)).tolist() if exact else []
+            shown = [count + error for count, error in zip(exact, noisy, strict=True)]
+            return [
+                n if n >= self.threshold and count > 0 else None
+                for n, count in zip(shown, exact, strict=True)
+            ]
+
+        return Measurement(space, ApproximateDP(), release, loss, step=self)
+
+
+def tail(scale: Fraction, low: int) -> Fraction:
+    """Return ``P(X >= low)`` for discrete Laplace X and ``low >= 1``, rounded up.
+
+    ``r^low / (1 + r)`` with ``r = exp(-1 / scale)``.
+
+    >>> float(tail(Fraction(1), 1)) >= 0.268941
+    True
+    """
+    ratio = exp(-1 / scale, 128)
+    return exp(Fraction(-low) / scale, 128).upper / (1 + ratio.lower)
+
+
+@lru_cache(maxsize=256)
+def least_threshold(scale: Fraction, groups: int, delta: Fraction) -> int:
+    """Return the least threshold at which one person moves delta by no more than asked.
+
+    >>> least_threshold(Fraction(1), 1, Fraction(1, 10**6))
+    15
+    """
+    low, high = 0, 2
+    while groups * tail(scale, high) > delta:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = groups * tail(scale, middle) <= delta
+        low, high = (low, middle) if enough else (middle, high)
+    return high + 1

@@ -1,0 +1,358 @@
+"""The plan of a release: its parts, the noise of each, and what all of it costs.
+
+Made from public facts alone.  The same plan previews a release, carries it out and, as a
+certificate, lets anyone derive its privacy loss again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from tacit.accounting.budget import Budget
+from tacit.core import Measurement, Step, compose
+from tacit.errors import UsageError, did_you_mean
+from tacit.exact import as_fraction
+from tacit.tables.aggregate import Aggregate
+from tacit.tables.contributions import OneRowEach, PersonUnit
+from tacit.tables.expression import Expression
+from tacit.tables.grid import Grid
+from tacit.tables.keys import ReleaseKeys, least_threshold
+from tacit.tables.parts import (
+    HistogramPart,
+    MomentsPart,
+    Noise,
+    Part,
+    PeoplePart,
+    RowsPart,
+    SumPart,
+)
+from tacit.tables.quantile_part import QuantilePart
+from tacit.tables.schema import Column, Schema
+from tacit.tables.space import table_space
+from tacit.tables.steps import (
+    BoundContributions,
+    DerivedColumn,
+    FilterRows,
+    PeopleByGroup,
+)
+
+__all__ = ["Plan", "Query", "Unit"]
+
+Unit: TypeAlias = OneRowEach | PersonUnit
+
+_NUMERIC = ("integer", "float", "decimal", "boolean", "missing")
+_QUANTILE_BITS = 16
+_SQUARE_BITS = 20
+_SUM_BITS = 31
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question to a table, from public facts alone.
+
+    Attributes:
+        schema: the columns of the source.
+        unit: what is protected.
+        where: filters, all of which must hold.
+        derived: columns computed from each row, by name.
+        by: the grouping columns.
+        keys: the public keys, one tuple each; None where they are unknown (or there is no ``by``).
+        aggregates: what is asked, by label.
+    """
+
+    schema: Schema
+    unit: Unit
+    where: tuple[Expression, ...] = ()
+    derived: tuple[tuple[str, Expression], ...] = ()
+    by: tuple[str, ...] = ()
+    keys: tuple[tuple[Any, ...], ...] | None = None
+    aggregates: tuple[tuple[str, Aggregate], ...] = ()
+
+    @cached_property
+    def columns(self) -> Schema:
+        """The columns with the derived ones."""
+        columns: dict[str, Column] = dict(self.schema)
+        for name, expression in self.derived:
+            kind = expression.kind(Schema(list(columns.values())))
+            columns[name] = Column(name, kind, kind)
+        return Schema(list(columns.values()))
+
+    @property
+    def unknown_keys(self) -> bool:
+        """Whether the keys themselves must be released."""
+        return bool(self.by) and self.keys is None
+
+    def describe(self) -> dict[str, Any]:
+        """Return the question as plain JSON values: equal questions, equal values."""
+        return {
+            "unit": self.unit.describe(),
+            "where": [expression.to_json() for expression in self.where],
+            "derived": [[name, expression.to_json()] for name, expression in self.derived],
+            "by": list(self.by),
+            "keys": None if self.keys is None else [list(map(_plain_key, k)) for k in self.keys],
+            "aggregates": [[label, a.to_json()] for label, a in self.aggregates],
+        }
+
+
+def _plain_key(value: Any) -> Any:
+    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
+
+
+@dataclass(frozen=True)
+class KeysPart:
+    """The release of keys that nobody listed."""
+
+    scale: Fraction
+    threshold: int
+    groups: int
+
+    def chain(self, by: tuple[str, ...]) -> tuple[Step, Step]:
+        """Return the chain: people of each key, noise and threshold."""
+        people = PeopleByGroup(size=None, norm="L1", groups=self.groups, by=by)
+        return people, ReleaseKeys(self.scale, self.threshold, self.groups)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query with its noise.
+
+    Args:
+        query: the question.
+        request: what may be spent: a pure epsilon, (epsilon, delta), or a rho.
+
+    Raises:
+        UsageError: a column that is not there or holds no numbers, nothing asked, or unknown keys
+            without a delta.
+    """
+
+    query: Query
+    request: Budget
+
+    def __post_init__(self) -> None:
+        query = self.query
+        if not query.aggregates:
+            raise UsageError("nothing is asked; use .agg(n=tc.count(), ...)")
+        if query.unknown_keys and self.request.kind != "approximate":
+            raise UsageError(
+                f"the keys of {', '.join(query.by)} are not public, and releasing them takes a "
+                "delta: list them with keys=[...], or use a budget such as "
+                "tc.epsilon_delta(1, '1e-6') and release(epsilon=..., delta=...)"
+            )
+        if query.unknown_keys and self.request.delta == 0:
+            raise UsageError(
+                "releasing keys that are not public takes a delta; release(epsilon=..., "
+                "delta='1e-7'), or list the keys with keys=[...]"
+            )
+        for name in query.by:
+            kind = query.columns.column(name).kind
+            if kind in ("float", "decimal", "other"):
+                raise UsageError(
+                    f"{name!r} holds {kind} values, too many to be groups; cut it into bins first: "
+                    f'with_column("bin", tc.col({name!r}).cut([...]))'
+                )
+        self.parts  # noqa: B018  (checks every column now, before anything is spent)
+
+    @cached_property
+    def _placed(self) -> dict[Any, Part]:
+        """The parts by what they answer, in the order in which they are first asked for."""
+        found: dict[Any, Part] = {}
+        counted = any(a.kind == "count" for _, a in self.query.aggregates)
+        for _, aggregate in self.query.aggregates:
+            key = _place(aggregate)
+            if aggregate.family == "moments":
+                before = found.get(key)
+                kinds = before.kinds if isinstance(before, MomentsPart) else frozenset()
+                found[key] = self._moments(aggregate, kinds | {aggregate.kind}, counted)
+            elif aggregate.family == "quantile":
+                found[key] = QuantilePart(
+                    aggregate.require_column(),
+                    self._grid(aggregate, _QUANTILE_BITS),
+                    aggregate.kind,
+                    as_fraction(aggregate.q or 0) / 100,
+                )
+            elif aggregate.family == "histogram":
+                found[key] = HistogramPart(
+                    aggregate.require_column(),
+                    self._grid(aggregate, _SUM_BITS),
+                    aggregate.edges or (),
+                )
+            elif aggregate.family == "people":
+                found[key] = PeoplePart(self.query.unit.groups if self.query.by else 1)
+        placed = {key: _lone_sum(part) for key, part in found.items()}
+        if counted and not any(isinstance(part, MomentsPart) for part in placed.values()):
+            placed["count"] = RowsPart()
+        return placed
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts, each once."""
+        return tuple(self._placed.values())
+
+    def parts_of(self, aggregate: Aggregate) -> list[int]:
+        """Return the places of the parts that answer an aggregate.
+
+        It is one part, but for a count of rows, which every family of moments makes again.
+        """
+        if aggregate.kind == "count":
+            served = (RowsPart, MomentsPart)
+            return [i for i, part in enumerate(self.parts) if isinstance(part, served)]
+        return [list(self._placed).index(_place(aggregate))]
+
+    def _moments(self, aggregate: Aggregate, kinds: frozenset[str], counted: bool) -> MomentsPart:
+        squares = bool(kinds & {"var", "std"})
+        grid = self._grid(aggregate, _SQUARE_BITS if squares else _SUM_BITS)
+        asked = kinds | {"count"} if counted else kinds
+        return MomentsPart(aggregate.require_column(), grid, frozenset(asked), missing=counted)
+
+    def _grid(self, aggregate: Aggregate, bits: int) -> Grid:
+        column = self.query.columns.column(aggregate.require_column())
+        if column.kind not in _NUMERIC:
+            raise UsageError(
+                f"{aggregate.kind} needs numbers, and {column.name!r} holds {column.kind}; name "
+                f"another column ({did_you_mean(column.name, self._numeric_columns())})"
+            )
+        whole = column.kind in ("integer", "boolean")
+        lower, upper = as_fraction(aggregate.lower or 0), as_fraction(aggregate.upper or 0)
+        return Grid.for_bounds(lower, upper, bits=bits, whole=whole)
+
+    def _numeric_columns(self) -> list[str]:
+        return [name for name, c in self.query.columns.items() if c.kind in _NUMERIC]
+
+    @property
+    def _shares(self) -> int:
+        return len(self.parts) + int(self.query.unknown_keys)
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The noise that one part may use: an even share of the request."""
+        kind: Literal["laplace", "gaussian"] = (
+            "gaussian" if self.request.kind == "concentrated" else "laplace"
+        )
+        unit = self.query.unit
+        return Noise(kind, self.request.amount / self._shares, unit.rows, unit.one)
+
+    @cached_property
+    def keys(self) -> KeysPart | None:
+        """How unknown keys are released, if they are."""
+        if not self.query.unknown_keys:
+            return None
+        groups = self.query.unit.groups
+        scale = groups / (self.request.amount / self._shares)
+        threshold = least_threshold(scale, groups, self.request.delta)
+        return KeysPart(scale, threshold, groups)
+
+    def chains(self, size: int) -> list[list[tuple[Step, Step]]]:
+        """Return each part's chains, for so many groups."""
+        return [part.chains(size, self.query.by, self.noise) for part in self.parts]
+
+    def measurement(self, end: tuple[Step, Step], people: bool) -> Measurement:
+        """Return the whole chain from the table to the noise.
+
+        Args:
+            end: the step that computes, and the noise on it.
+            people: whether the chain starts from people rather than from bounded rows.
+        """
+        chain: Any = self._space
+        for step in self._row_steps:
+            chain = chain >> step
+        if not people:
+            chain = chain >> BoundContributions(self.query.unit.rows, self.query.unit.groups)
+        return chain >> end[0] >> end[1]  # type: ignore[no-any-return]
+
+    @cached_property
+    def _space(self) -> Any:
+        kinds = {name: column.kind for name, column in self.query.schema.items()}
+        return table_space(kinds, self.query.unit.column)
+
+    @cached_property
+    def _row_steps(self) -> list[Step]:
+        query = self.query
+        derived: list[Step] = [
+            DerivedColumn(name, query.columns[name].kind, expression.to_json())
+            for name, expression in query.derived
+        ]
+        return derived + [FilterRows(expression.to_json()) for expression in query.where]
+
+    def measurements(self, size: int) -> list[list[Measurement]]:
+        """Return each part's whole chains; the keys' chain, where there is one, stands first."""
+        chains = [
+            [self.measurement(end, part.on_people) for end in ends]
+            for part, ends in zip(self.parts, self.chains(size), strict=True)
+        ]
+        if self.keys is not None:
+            chains.insert(0, [self.measurement(self.keys.chain(self.query.by), people=True)])
+        return chains
+
+    @cached_property
+    def cost(self) -> Budget:
+        """What the release loses, by composing the maps of all chains at one person."""
+        size = 1 if self.query.keys is None else len(self.query.keys)
+        whole = compose([m for chain in self.measurements(size) for m in chain])
+        loss = whole.map(1)
+        if isinstance(loss, tuple):
+            return Budget("approximate", *loss)
+        if self.request.kind == "approximate":
+            return Budget("approximate", loss)
+        return Budget(self.request.kind, loss)
+
+    def describe(self, size: int) -> dict[str, Any]:
+        """Return every chain with its distances, and what they lose together, as JSON values."""
+        chains = self.measurements(size)
+        titles = [part.title for part in self.parts]
+        if self.keys is not None:
+            titles.insert(0, f"keys of {', '.join(self.query.by)}")
+        whole = compose([m for chain in chains for m in chain])
+        loss = whole.map(1)
+        return {
+            "chains": [
+                {"title": title, **m.describe(1)}
+                for title, chain in zip(titles, chains, strict=True)
+                for m in chain
+            ],
+            "composition": {
+                "measure": whole.measure.describe(),
+                "loss": [str(part) for part in loss] if isinstance(loss, tuple) else str(loss),
+            },
+        }
+
+
+def _place(aggregate: Aggregate) -> Any:
+    """Return what the aggregates that one part answers have in common."""
+    if aggregate.family in ("count", "people"):
+        return aggregate.family
+    return (
+        aggregate.family,
+        aggregate.column,
+        aggregate.lower,
+        aggregate.upper,
+        aggregate.q,
+        aggregate.edges,
+    )
+
+
+def _lone_sum(part: Part) -> Part:
+    """A sum of which nothing else is asked has the least noise alone."""
+    if isinstance(part, MomentsPart) and part.kinds == {"sum"}:
+        return SumPart(part.column, part.grid)
+    return part
+
+
+def labels_of(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate], ...]:
+    """Check what ``.agg`` was given, and return it in order.
+
+    Raises:
+        UsageError: an empty label, or a value that is no aggregate.
+    """
+    for label, aggregate in aggregates.items():
+        if not isinstance(aggregate, Aggregate):
+            raise UsageError(
+                f"{label} must be an aggregate such as tc.count() or tc.mean('age', 0, 100), not "
+                f"a {type(aggregate).__name__}"
+            )
+        if aggregate.family in ("moments", "quantile", "histogram"):
+            aggregate.require_column()
+    return tuple(aggregates.items())

@@ -1,0 +1,92 @@
+"""What a release would cost and how far off its answers would be, before anything is spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.accounting.budget import Budget
+from tacit.errors import UsageError, need
+from tacit.exact import show
+from tacit.tables.plan import Plan
+
+__all__ = ["Preview"]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The expected error of every answer, from the noise alone.
+
+    Attributes:
+        cost: what the release would take.
+        remaining: what is left before it.
+        rows: the sizes of a group for which errors are given.
+        errors: for each label, one error for each size: a standard error; for quantiles, how many
+            *rows* the answer is off in rank at most, in 95 of 100 releases.
+        threshold: how many people a key must have, about, to be released; None for public keys.
+    """
+
+    cost: Budget
+    remaining: Budget
+    rows: tuple[int, ...]
+    errors: dict[str, tuple[float, ...]]
+    units: dict[str, str]
+    threshold: int | None = None
+
+    @classmethod
+    def of(cls, plan: Plan, remaining: Budget, rows: tuple[int, ...]) -> Preview:
+        """Return the preview of a plan.
+
+        Raises:
+            UsageError: sizes that are not above zero, or a budget that cannot pay for the release.
+        """
+        if not rows or any(size <= 0 for size in rows):
+            raise UsageError("rows are sizes of a group, above zero")
+        errors = {}
+        units = {}
+        for label, aggregate in plan.query.aggregates:
+            served = [plan.parts[place] for place in plan.parts_of(aggregate)]
+            errors[label] = tuple(
+                served[0].expected_error(aggregate.kind, plan.noise, size) / len(served) ** 0.5
+                for size in rows
+            )
+            rank = aggregate.family == "quantile"
+            units[label] = "rows in rank" if rank else "standard error"
+        threshold = None if plan.keys is None else plan.keys.threshold
+        cost = plan.cost.cost_in(remaining.kind)
+        return cls(cost, remaining, rows, errors, units, threshold)
+
+    @property
+    def affordable(self) -> bool:
+        """Whether what remains covers the cost."""
+        return self.remaining.covers(self.cost)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the preview as columns: label, unit, and the error at each size of a group."""
+        table: dict[str, list[Any]] = {
+            "label": list(self.errors),
+            "error in": list(self.units.values()),
+        }
+        for place, size in enumerate(self.rows):
+            table[f"{size} rows"] = [errors[place] for errors in self.errors.values()]
+        return table
+
+    def to_pandas(self) -> Any:
+        """Return the preview as a pandas DataFrame (needs the extra ``pandas``)."""
+        return need("pandas", "pandas").DataFrame(self.to_dict())
+
+    def __str__(self) -> str:
+        table = self.to_dict()
+        rows = [list(table)] + [
+            [v if isinstance(v, str) else show(float(v)) for v in row]
+            for row in zip(*table.values(), strict=True)
+        ]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = [
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        lines.append(f"cost {self.cost!r} of the {self.remaining!r} that is left")
+        if self.threshold is not None:
+            lines.append(f"a key is released where its noisy count of people is {self.threshold}+")
+        return "\n".join(lines)

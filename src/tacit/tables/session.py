@@ -1,0 +1,367 @@
+"""A session: a table, whom it protects, and a budget that cannot be overdrawn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, NoReturn
+
+from tacit.accounting import Entry, Ledger, open_ledger
+from tacit.accounting.budget import Budget, epsilon_delta, fit
+from tacit.accounting.budget import epsilon as pure
+from tacit.accounting.budget import rho as concentrated
+from tacit.accounting.chain import key_of
+from tacit.errors import BudgetError, UsageError
+from tacit.exact import Number
+from tacit.tables.aggregate import Aggregate
+from tacit.tables.answer import Answer
+from tacit.tables.collect import Collector
+from tacit.tables.contributions import OneRowEach, PersonUnit, one_row_each
+from tacit.tables.expression import Expression
+from tacit.tables.group_keys import public_keys
+from tacit.tables.plan import Plan, Query, Unit, labels_of
+from tacit.tables.preview import Preview
+from tacit.tables.release import release_answer
+from tacit.tables.source import open_source
+
+__all__ = ["Question", "Session"]
+
+NEIGHBOURS = "unbounded"
+"""One unit of privacy, with all its rows, added or removed."""
+
+
+class Session:
+    """Ask a table for statistics, under one budget.
+
+    Args:
+        source: a path to a CSV or Parquet file, a folder or a glob of them; a pandas, polars or
+            Arrow table; a DuckDB relation, or a connection or file with ``table``.
+        unit: whom an answer protects: :data:`tacit.one_row_each`, or :func:`tacit.unit`.
+        budget: all that may ever be lost: ``tc.epsilon(1)``, ``tc.epsilon_delta(1, "1e-6")`` or
+            ``tc.rho(0.1)``.
+        ledger: the file that keeps the budget, begun where there is none; None keeps it in memory,
+            so that it ends with the session and nothing stops the next one from spending again.
+        table: the table of a database.
+        name: the public name of the data set; a file's own name by default.
+        types: kinds of the columns of a CSV file, such as ``{"age": "integer"}``.
+        memory_limit, threads: bounds on the engine, such as ``"4GB"`` and 2.
+
+    Raises:
+        DataSourceError: the table cannot be read.
+        LedgerError: the ledger is another data set's, has another budget, or cannot be written.
+        UsageError: no budget, or a person column that is not there.
+
+    Example:
+        >>> import tacit as tc
+        >>> from tacit.data import health_insurance
+        >>> session = tc.Session(
+        ...     health_insurance(), unit=tc.unit("person", rows=5), budget=tc.epsilon(1)
+        ... )
+        >>> answer = session.agg(visits=tc.mean("visits", 0, 20)).release(epsilon="1/2")
+        >>> 0 <= answer.value("visits") <= 20, session.remaining
+        (True, epsilon(0.5))
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        unit: Unit = one_row_each,
+        budget: Budget | None = None,
+        ledger: str | os.PathLike[str] | Ledger | None = None,
+        *,
+        table: str | None = None,
+        name: str | None = None,
+        types: Mapping[str, str] | None = None,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if not isinstance(unit, (OneRowEach, PersonUnit)):
+            raise UsageError(
+                "unit says whom an answer protects: tc.one_row_each, or tc.unit('person', rows=5)"
+            )
+        if budget is not None and not isinstance(budget, Budget):
+            raise UsageError(
+                "a budget is tc.epsilon(1), tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
+            )
+        self.source = open_source(
+            source, table, name=name, types=types, memory_limit=memory_limit, threads=threads
+        )
+        try:
+            if unit.column is not None:
+                self.source.schema.column(unit.column)
+            self.unit = unit
+            self.ledger = self._open(ledger, budget)
+        except BaseException:
+            self.source.close()
+            raise
+        self._collector = Collector(self.source)
+
+    def _open(
+        self, ledger: str | os.PathLike[str] | Ledger | None, budget: Budget | None
+    ) -> Ledger:
+        terms = {"unit": self.unit.describe(), "neighbours": NEIGHBOURS}
+        if isinstance(ledger, Ledger):
+            return ledger
+        if budget is None and (ledger is None or not os.path.exists(ledger)):
+            raise UsageError(
+                "say how much may be lost in all: budget=tc.epsilon(1), "
+                "tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
+            )
+        return open_ledger(ledger, dataset=self.dataset, budget=budget, terms=terms)
+
+    @property
+    def dataset(self) -> str:
+        """The identity of the data set: its public name and a digest of its column names."""
+        return f"{self.source.name} ({self.source.identity[:16]})"
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The kind of every column, by name."""
+        return self.source.columns
+
+    @property
+    def budget(self) -> Budget:
+        """The whole budget."""
+        return self.ledger.total
+
+    @property
+    def spent(self) -> Budget:
+        """What is spent so far."""
+        return self.ledger.spent
+
+    @property
+    def remaining(self) -> Budget:
+        """What is left to spend."""
+        return self.ledger.remaining
+
+    def history(self) -> list[Entry]:
+        """Return every charge so far: when, for which question, how much, answered or not."""
+        return self.ledger.history()
+
+    def _question(self) -> Question:
+        return Question(self, Query(self.source.schema, self.unit))
+
+    def filter(self, *conditions: Expression) -> Question:
+        """Ask about the rows that all conditions hold for; see :meth:`Question.filter`."""
+        return self._question().filter(*conditions)
+
+    def with_column(self, name: str, expression: Expression) -> Question:
+        """Add a column computed from each row; see :meth:`Question.with_column`."""
+        return self._question().with_column(name, expression)
+
+    def group_by(self, *by: str, keys: Any = None) -> Question:
+        """Ask about each group; see :meth:`Question.group_by`."""
+        return self._question().group_by(*by, keys=keys)
+
+    def agg(self, **aggregates: Aggregate) -> Question:
+        """Say what is asked; see :meth:`Question.agg`."""
+        return self._question().agg(**aggregates)
+
+    def close(self) -> None:
+        """Let go of the table and of the ledger's file."""
+        self.source.close()
+        self.ledger.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise UsageError("a session is not pickled: open the table and the ledger where they are")
+
+    def __repr__(self) -> str:
+        return f"<Session on {self.source.name!r}, {self.unit}: {self.remaining!r} left>"
+
+
+class Question:
+    """A question to the table of a session; it spends nothing until it is released."""
+
+    def __init__(self, session: Session, query: Query) -> None:
+        self._session = session
+        self._query = query
+
+    def filter(self, *conditions: Expression) -> Question:
+        """Keep the rows for which every condition holds.
+
+        Conditions are total expressions such as ``tc.col("age") >= 18``: they cannot raise on a
+        value, and a comparison with a missing value is false.
+
+        Raises:
+            UsageError: an unknown column, or kinds that cannot be compared.
+        """
+        for condition in conditions:
+            if not isinstance(condition, Expression):
+                raise UsageError('a filter is an expression such as tc.col("age") >= 18')
+            if condition.kind(self._query.columns) not in ("boolean", "missing"):
+                raise UsageError(f"a filter is true or false on each row; {condition} is neither")
+        return self._with(where=(*self._query.where, *conditions))
+
+    def with_column(self, name: str, expression: Expression) -> Question:
+        """Add a column computed from each row alone.
+
+        Raises:
+            UsageError: the name exists already, or the expression does not fit the table.
+        """
+        if not isinstance(expression, Expression):
+            raise UsageError('a column is an expression such as tc.col("age").cut([0, 18, 100])')
+        if name in self._query.columns:
+            raise UsageError(f"there is a column {name!r} already; choose another name")
+        question = self._with(derived=(*self._query.derived, (name, expression)))
+        question._query.columns  # noqa: B018  (checks the expression now)
+        return question
+
+    def group_by(self, *by: str, keys: Any = None) -> Question:
+        """Answer for each group.
+
+        Args:
+            by: the grouping columns.
+            keys: the public keys: a list of values (of tuples, for several columns), a mapping of
+                column to values (all combinations), or a public table with those columns.  Every
+                key given is answered, also when nobody has it; others are left out.  None releases
+                the keys themselves, those that enough people share, which takes a delta.
+
+        Raises:
+            UsageError: an unknown column, a column given twice, or keys that do not fit.
+        """
+        if not by:
+            raise UsageError('name at least one column: group_by("site")')
+        if self._query.by:
+            raise UsageError("the question is grouped already; name all columns in one group_by")
+        for name in by:
+            self._query.columns.column(name)
+        if len(set(by)) < len(by):
+            raise UsageError("a grouping column is given twice")
+        return self._with(by=tuple(by), keys=None if keys is None else public_keys(by, keys))
+
+    def agg(self, **aggregates: Aggregate) -> Question:
+        """Say what is asked, by label: ``agg(n=tc.count(), age=tc.mean("age", 0, 99))``.
+
+        Raises:
+            UsageError: something that is no aggregate, an unknown column, text where numbers must
+                be, or a label that is a grouping column.
+        """
+        asked = (*self._query.aggregates, *labels_of(aggregates))
+        labels = [label for label, _ in asked]
+        taken = set(labels) & set(self._query.by)
+        if taken or len(set(labels)) < len(labels):
+            raise UsageError(
+                "each answer needs a label of its own, other than the grouping columns"
+            )
+        question = self._with(aggregates=asked)
+        for _, aggregate in question._query.aggregates:
+            if aggregate.column is not None:
+                question._query.columns.column(aggregate.column)
+        return question
+
+    def preview(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        rows: Iterable[int] = (100, 1_000, 10_000),
+    ) -> Preview:
+        """Return the expected error of every answer, before anything is spent.
+
+        Reads no row and draws no noise: an error depends on the noise, which is public, and for
+        means and the like on the size of the group, of which a few are shown.
+
+        Args:
+            epsilon: as in :meth:`release`.
+            delta: as in :meth:`release`.
+            rho: as in :meth:`release`.
+            rows: sizes of a group.
+
+        Raises:
+            UsageError: as :meth:`release`.
+        """
+        plan = Plan(self._query, self._request(epsilon, delta, rho))
+        return Preview.of(plan, self._session.remaining, tuple(rows))
+
+    def release(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> Answer:
+        """Publish the answers, with noise, and pay for them.
+
+        The budget is charged, durably, before noise is drawn.  The same question at the same price
+        is answered from the ledger, with the same numbers, at no cost.
+
+        Args:
+            epsilon: pure differential privacy, paid from any budget.
+            delta: with ``epsilon``: what unknown keys may add, from an (epsilon, delta) budget.
+            rho: zero-concentrated differential privacy (Gaussian noise), from a rho budget.
+            tag: text that makes this release another one than the same question with another tag,
+                for a table that changes.
+
+        Raises:
+            BudgetError: more than remains; nothing was spent.
+            UsageError: no loss given, zero or below, or one that the budget cannot pay.
+            DataSourceError: the table cannot be read any more; nothing was spent.
+        """
+        requested = self._request(epsilon, delta, rho)
+        ledger = self._session.ledger
+        public = {
+            "query": self._query.describe(),
+            "request": requested.to_json(),
+            "tag": tag,
+        }
+        key = key_of(public)
+        answered = ledger.find(key)
+        if answered is not None and answered.answer is not None:
+            return Answer.of(answered, ledger, replayed=True)
+        plan = Plan(self._query, self._affordable(requested))
+        exact = self._session._collector.collect(plan)
+
+        def answer() -> dict[str, Any]:
+            return {**release_answer(plan, exact), "remaining": ledger.remaining.to_json()}
+
+        return Answer.of(ledger.release(key, plan.cost, public, answer), ledger)
+
+    def _request(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
+        kind = self._session.budget.kind
+        if rho is not None:
+            if epsilon is not None or delta is not None:
+                raise UsageError("give a rho, or an epsilon (with a delta), not both")
+            request = concentrated(rho)
+            request.cost_in(kind)
+            return request
+        if epsilon is None:
+            example = "rho='1/10'" if kind == "concentrated" else "epsilon='1/2'"
+            raise UsageError(f"say what this release may lose: release({example})")
+        return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
+
+    def _affordable(self, requested: Budget) -> Budget:
+        """Return the request, lowered by rounding at most, or refuse it before any work."""
+        ledger = self._session.ledger
+        remaining = ledger.remaining
+        if remaining.kind != "concentrated" or requested.kind == remaining.kind:
+            requested = fit(requested.cost_in(remaining.kind), remaining)
+        cost = Plan(self._query, requested).cost.cost_in(remaining.kind)
+        if not remaining.covers(cost):
+            raise BudgetError(
+                f"this release costs {cost!r}, and {remaining!r} is left of {ledger.total!r}; "
+                "nothing was spent. Ask for less, or begin with a larger budget"
+            )
+        return requested
+
+    def _with(self, **changes: Any) -> Question:
+        return Question(self._session, replace(self._query, **changes))
+
+    def __repr__(self) -> str:
+        asked: Sequence[str] = [f"{label}={a}" for label, a in self._query.aggregates]
+        by = f" by {', '.join(self._query.by)}" if self._query.by else ""
+        return f"<Question {', '.join(asked) or 'about nothing yet'}{by}>"
