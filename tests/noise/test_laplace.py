@@ -270,3 +270,17 @@ def test_public_caches_hold_thresholds_alone():
     assert geometric_digits(Fraction(7)) is digits
     assert geometric_digits.cache_parameters()["maxsize"] == 256
     assert laplace.block_table.cache_parameters()["maxsize"] == 32
+
+
+@pytest.mark.parametrize("size", [None, 100, 70_000])
+@pytest.mark.parametrize("draw", [tn.discrete_laplace, tn.geometric, tn.discrete_gaussian])
+def test_vanishing_scale_gives_zero(draw, size):
+    assert not np.any(draw(Fraction(1, 10**400), size=size))
+
+
+def test_arrays_are_fresh_and_writable():
+    for size in (10, 70_000):
+        first, second = tn.discrete_laplace(2**40, size=size), tn.discrete_laplace(2**40, size=size)
+        assert (first != second).any()
+        first += second
+        assert tn.bernoulli("1/2", size=size).flags.writeable

@@ -35,6 +35,7 @@ from math import isqrt, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.exact import float_down
 from tacit.noise.bits import word, words8, words16, words32, words64
 from tacit.noise.compare import below, certified_floors, cumulative, exponential
 from tacit.noise.digits import geometric_digits, wrapped
@@ -73,7 +74,7 @@ class Convex:
 
 def laplace_exponent(scale: Fraction) -> Convex:
     """Return g(m) = m / scale."""
-    slope = float(1 / scale)
+    slope = float_down(1 / scale)
     return Convex(
         lambda m: m / scale,
         lambda m, low: low * slope,
@@ -85,7 +86,7 @@ def laplace_exponent(scale: Fraction) -> Convex:
 
 def gaussian_exponent(sigma_squared: Fraction) -> Convex:
     """Return g(m) = m**2 / (2 sigma**2)."""
-    factor = float(1 / (2 * sigma_squared))
+    factor = float_down(1 / (2 * sigma_squared))
     return Convex(
         lambda m: m * m / (2 * sigma_squared),
         lambda m, low: (2 * m + low) * low * factor,
