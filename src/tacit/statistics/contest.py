@@ -1,0 +1,183 @@
+"""Candidates for the worst pair of neighbours: sorted out in floats, decided exactly.
+
+A *candidate* is a pair of releases ``(wide, narrow)`` whose spread may differ most.  Families of
+candidates offer float estimates with bounds on their errors; a candidate stays while its upper
+end reaches the best lower end seen so far.  The few that stay are evaluated in exact rationals,
+so that the winner is the true maximum over all candidates offered.
+
+A family may offer only the float optimum over one of its whole-numbered coordinates, found by
+bisection.  It then adds to the upper end what a misjudged comparison could have cost, and names
+that coordinate with its limits; the value along it rises and then falls, so that the exact
+optimum is reached by walking uphill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.statistics.moments import UNIT, Moments, Range
+from tacit.statistics.root import Root, gap
+
+__all__ = ["Candidate", "Contest", "Finding", "Spread", "Walk"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Which measure of spread: the variance or its root, over ``n - ddof``."""
+
+    ddof: int = 0
+    root: bool = False
+
+    def value(self, variance: Fraction) -> Fraction | Root:
+        """The measure of spread for an exact variance."""
+        return Root(variance) if self.root else variance
+
+    def gap(self, wide: Fraction, narrow: Fraction) -> Fraction | float:
+        """How far two exact variances are apart in this measure, rounded up where irrational."""
+        return gap(self.value(wide), self.value(narrow))
+
+
+class Candidate(Protocol):
+    """A pair of releases, as ranges of ranks of the population."""
+
+    def ranges(self) -> tuple[list[Range], list[Range]]:
+        """The ranges of the wide and of the narrow release."""
+        ...
+
+
+class Walk(NamedTuple):
+    """A candidate, and the coordinate along which it may still improve."""
+
+    candidate: Any
+    coordinate: str | None = None
+    lowest: int = 0
+    highest: int = 0
+
+
+class Finding(NamedTuple):
+    """The exact maximum over the candidates."""
+
+    value: Fraction | float
+    candidate: Candidate
+
+
+class Contest:
+    """The running maximum of ``spread(wide) - spread(narrow)`` over candidates of a population.
+
+    Attributes:
+        floor: a proven lower bound on the maximum so far, in the units of ``moments.values``.
+        evaluations: how many candidates were offered.
+    """
+
+    def __init__(self, moments: Moments, spread: Spread) -> None:
+        self.moments = moments
+        self.spread = spread
+        self.floor = -np.inf
+        self.evaluations = 0
+        self._staying: list[tuple[float, Callable[[], Walk]]] = []
+
+    def offer(
+        self,
+        wide: tuple[Floats, Floats, int],
+        narrow: tuple[Floats, Floats, int],
+        make: Callable[[int], Walk],
+        loss: float = 0.0,
+    ) -> None:
+        """Offer many pairs at once.
+
+        Args:
+            wide: float sums, sums of squares, and the size of the wide releases.
+            narrow: the same of the narrow releases.
+            make: builds the candidate of an index.
+            loss: how much more variance the wide release may have at the true optimum.
+        """
+        top, top_error = self._variance(*wide)
+        bottom, bottom_error = self._variance(*narrow)
+        low = self._measure(top - top_error) - self._measure(bottom + bottom_error)
+        high = self._measure(top + (top_error + loss)) - self._measure(bottom - bottom_error)
+        self.evaluations += len(top)
+        if len(low):
+            self.floor = max(self.floor, float(low.max()) - 8 * UNIT)
+        for index in np.flatnonzero(high + 8 * UNIT >= self.floor).tolist():
+            self._staying.append((float(high[index]) + 8 * UNIT, partial(make, index)))
+        if len(self._staying) > 4096:
+            self._staying = [entry for entry in self._staying if entry[0] >= self.floor]
+
+    def may_win(
+        self, union: tuple[Floats, Floats, int], size: int, narrow: tuple[Floats, Floats, int]
+    ) -> npt.NDArray[np.intp]:
+        """Which pairs may win whatever ``size`` records of the union the wide release has.
+
+        Leaving records out of the union only lowers its sum of squared deviations.
+        """
+        sums, squares, count = union
+        ddof = self.spread.ddof
+        most = (squares - sums * sums / count) / (size - ddof)
+        error = self.moments.variance_error(count, 0) * count / (size - ddof)
+        bottom, bottom_error = self._variance(*narrow)
+        high = self._measure(most + error) - self._measure(bottom - bottom_error)
+        return np.flatnonzero(high + 8 * UNIT >= self.floor)
+
+    def winner(self) -> Finding | None:
+        """Decide exactly; None where no candidate was offered."""
+        reached = [self._uphill(make()) for high, make in self._staying if high >= self.floor]
+        if not reached:
+            return None
+        least = max(low for _, low, _ in reached)
+        tied = [candidate for candidate, low, slack in reached if low + slack >= least]
+        values = [self._gap(candidate) for candidate in tied]
+        best = max(range(len(tied)), key=values.__getitem__)
+        return Finding(values[best], tied[best])
+
+    def _uphill(self, walk: Walk) -> tuple[Candidate, Fraction, Fraction]:
+        candidate, (value, slack) = walk.candidate, self._difference(walk.candidate)
+        if walk.coordinate is None:
+            return candidate, value, slack
+        for step in (1, -1):
+            place = getattr(candidate, walk.coordinate) + step
+            while walk.lowest <= place <= walk.highest:
+                other = replace(candidate, **{walk.coordinate: place})
+                reached, slack = self._difference(other)
+                if reached <= value:
+                    break
+                candidate, value, place = other, reached, place + step
+        return candidate, value, slack
+
+    def _difference(self, candidate: Candidate) -> tuple[Fraction, Fraction]:
+        """``spread(wide) - spread(narrow)`` and a bound on its error (0 for variances)."""
+        wide, narrow = self._exact(candidate)
+        if not self.spread.root:
+            return wide - narrow, Fraction(0)
+        bits = 160
+        wide_low, wide_high = Root(wide).enclose(bits)
+        narrow_low, narrow_high = Root(narrow).enclose(bits)
+        low, high = wide_low - narrow_high, wide_high - narrow_low
+        return low, high - low
+
+    def _gap(self, candidate: Candidate) -> Fraction | float:
+        wide, narrow = self._exact(candidate)
+        value = self.spread.gap(wide, narrow)
+        return value if wide >= narrow else -value
+
+    def _exact(self, candidate: Candidate) -> tuple[Fraction, Fraction]:
+        wide, narrow = candidate.ranges()
+        ddof = self.spread.ddof
+        return self.moments.variance(wide, ddof), self.moments.variance(narrow, ddof)
+
+    def _variance(self, sums: Floats, squares: Floats, size: int) -> tuple[Floats, float]:
+        variance = (squares - sums * sums / size) / (size - self.spread.ddof)
+        return variance, self.moments.variance_error(size, self.spread.ddof)
+
+    def _measure(self, variance: Floats) -> Floats:
+        if not self.spread.root:
+            return variance
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)), dtype=np.float64)

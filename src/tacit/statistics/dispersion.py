@@ -1,0 +1,324 @@
+"""What variance and standard deviation share: their value, and which algorithm answers a question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import InfeasibleError, UsageError
+from tacit.exact import float_up
+from tacit.statistics.answer import Method, Sensitivity
+from tacit.statistics.base import Exact, Statistic
+from tacit.statistics.contest import Contest, Finding, Spread
+from tacit.statistics.domain import Interval, Records, Values
+from tacit.statistics.moments import Moments
+from tacit.statistics.question import Question
+from tacit.statistics.root import Root
+from tacit.statistics.sample import Array, Sample
+from tacit.statistics.variance_local import extreme_neighbours
+from tacit.statistics.variance_moves import widen
+from tacit.statistics.variance_range import Extreme, flat, spread_inside
+from tacit.statistics.variance_scattered import choices, scattered
+
+__all__ = ["Dispersion"]
+
+Move = tuple[int, int]
+Sizes = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Dispersion(Statistic):
+    """Variance or standard deviation, over ``n - ddof``.
+
+    Args:
+        ddof: 0 (numpy's default) or 1 (the unbiased variance, undefined for a single record).
+    """
+
+    ddof: int = 0
+
+    def __post_init__(self) -> None:
+        if self.ddof not in (0, 1):
+            raise UsageError(f"ddof must be 0 or 1, not {self.ddof!r}")
+
+    @property
+    def spread(self) -> Spread:
+        """Which measure of spread this is."""
+        raise NotImplementedError
+
+    def variance(self, values: Sequence[Fraction]) -> Fraction:
+        """The exact variance of some values, with this ``ddof``."""
+        n, total = len(values), Fraction(sum(values))
+        self._defined(n)
+        return (sum((v * v for v in values), Fraction(0)) - total * total / n) / (n - self.ddof)
+
+    def exact(self, values: Sequence[Fraction]) -> Exact:
+        """The exact value."""
+        return self.spread.value(self.variance(values))
+
+    def of(self, sample: Sample) -> Exact:
+        """The exact value of a sample, summed in bulk."""
+        self._defined(len(sample))
+        return self.spread.value(Moments(sample).variance([(0, len(sample))], self.ddof))
+
+    def answer(self, question: Question) -> Sensitivity:
+        """The exact sensitivity, or a proven upper bound where no exact method is known."""
+        if question.size is not None:
+            self._defined(question.size)
+        if question.at is not None:
+            return self._local(question)
+        if isinstance(question.domain, Records):
+            return self._over_records(question, question.domain.sample, self._moves(question))
+        return self._over_range(question)
+
+    def _defined(self, size: int) -> None:
+        if size <= self.ddof:
+            raise InfeasibleError(
+                f"{self.name} with ddof={self.ddof} of {size} record(s) is undefined; "
+                f"it needs at least {self.ddof + 1}"
+            )
+
+    def _moves(self, question: Question) -> Iterator[tuple[int, list[Move]]]:
+        """Every size of the release with its moves between releases that have a value."""
+        if question.size is not None:
+            yield question.size, self._moves_from(question, question.size)
+            return
+        largest = question.population
+        size = self.ddof + 1
+        while largest is None or size <= largest:
+            yield size, self._moves_from(question, size)
+            size += 1
+
+    def _moves_from(self, question: Question, size: int) -> list[Move]:
+        return [(r, a) for r, a in question.moves(size) if size - r + a > self.ddof]
+
+    def _notes(self, question: Question) -> tuple[str, ...]:
+        notes = []
+        if question.size is None:
+            notes.append("the worst over releases of every size")
+        elif question.relation in ("unbounded", "remove"):
+            smallest = question.size - question.distance
+            if smallest <= self.ddof:
+                least = self.ddof + 1
+                notes.append(
+                    f"neighbours of fewer than {least} record(s) were left out: "
+                    f"{self.name} has no value there"
+                )
+        return tuple(notes)
+
+    def _local(self, question: Question) -> Sensitivity:
+        x = question.at
+        assert x is not None
+        moves = self._moves_from(question, len(x))
+        if not moves:
+            return self._alone(question, (x, x))
+        here = Moments(x).variance([(0, len(x))], self.ddof)
+        found, count = extreme_neighbours(question, moves, self.ddof)
+        gaps = [self.spread.gap(variance, here) for _, variance in found]
+        best = max((0, 1), key=gaps.__getitem__)
+        return Sensitivity(
+            gaps[best],
+            "polynomial",
+            statistic=self,
+            question=question,
+            witness=lambda: (x, found[best][0]()),
+            evaluations=count + 1,
+            notes=self._notes(question),
+        )
+
+    def _alone(self, question: Question, pair: tuple[Sample, Sample]) -> Sensitivity:
+        if question.relation != "bounded" and question.size is not None:
+            raise InfeasibleError(
+                f"every neighbour at this distance has fewer than {self.ddof + 1} record(s), "
+                f"where {self.name} is undefined; ask for a smaller distance or another relation"
+            )
+        return Sensitivity(
+            Fraction(0),
+            "closed form",
+            statistic=self,
+            question=question,
+            witness=lambda: pair,
+            notes=("no record can be exchanged, so a release has no neighbour but itself",),
+        )
+
+    def _over_records(
+        self, question: Question, population: Sample, sizes: Iterator[tuple[int, list[Move]]]
+    ) -> Sensitivity:
+        moments = Moments(population)
+        contest = Contest(moments, self.spread)
+        unproven: list[tuple[float, Sizes]] = []
+        first: tuple[int, Move] | None = None
+        for size, moves in sizes:
+            if moves and first is None:
+                first = (size, moves[0])
+            if not moments.constant:
+                unproven += self._offer(contest, question, size, moves)
+        if first is None:
+            lone = population.slice(0, question.size or self.ddof + 1)
+            return self._alone(question, (lone, lone))
+        method: Method = "polynomial"
+        for bound, shape in sorted(unproven):
+            if bound >= contest.floor and choices(moments.size, *shape):
+                scattered(contest, *shape)
+                method = "exhaustive"
+        found = contest.winner()
+        bound = max((bound for bound, _ in unproven if bound >= contest.floor), default=-math.inf)
+        if found is not None and any(
+            bound >= contest.floor and not choices(moments.size, *shape)
+            for bound, shape in unproven
+        ):
+            return self._bound(question, bound, moments, found, contest.evaluations)
+        size, (removed, added) = first
+        value: Fraction | float = Fraction(0)
+        pair = [(0, size)], [(removed, size + added)]
+        if found is not None:
+            value, pair = found.value, found.candidate.ranges()
+            if question.size is not None and sum(j - i for i, j in pair[0]) != question.size:
+                pair = pair[1], pair[0]
+        return Sensitivity(
+            value,
+            method,
+            statistic=self,
+            question=question,
+            witness=lambda: (moments.take(pair[0]), moments.take(pair[1])),
+            evaluations=max(contest.evaluations, 1),
+            notes=self._notes(question),
+        )
+
+    def _offer(
+        self, contest: Contest, question: Question, size: int, moves: list[Move]
+    ) -> list[tuple[float, Sizes]]:
+        """Offer both directions of every move; return bounds on what no proof covers."""
+        directions = {(size - r, *d) for r, a in moves for d in ((r, a), (a, r))}
+        width = float(contest.moments.values[-1] - contest.moments.values[0])
+        unproven = []
+        for shape in sorted(directions, key=lambda d: (d[1] < d[2], -d[1], d[2])):
+            reach = _reach(*shape, self.ddof) * width**2 * (1 + 1e-9)
+            if (math.sqrt(reach) if self.spread.root else reach) >= contest.floor:
+                bound = widen(contest, *shape, question.within)
+                if bound > -math.inf:
+                    unproven.append((bound, shape))
+        return unproven
+
+    def _bound(
+        self, question: Question, unproven: float, moments: Moments, found: Finding, count: int
+    ) -> Sensitivity:
+        """An upper bound, where the largest pair found may not be the worst."""
+        scale = Fraction(2) ** moments.frame[1]
+        return Sensitivity(
+            max(float_up(Fraction(unproven) * scale), float_up(Fraction(found.value))),
+            "upper bound",
+            statistic=self,
+            question=question,
+            evaluations=count,
+            notes=(
+                *self._notes(question),
+                "mixed moves that lose more than they gain are only bounded; "
+                f"a pair with {float(found.value):.6g} exists",
+            ),
+        )
+
+    def _over_range(self, question: Question) -> Sensitivity:
+        domain = question.domain
+        assert isinstance(domain, (Values, Interval))
+        width = domain.upper - domain.lower
+        best, inner, first = None, None, None
+        for size, moves in self._moves(question):
+            reach = max((_reach(size - r, max(r, a), 0, self.ddof) for r, a in moves), default=0.0)
+            if best is not None and size > 2 * question.distance + 4 and reach < best.change:
+                break
+            for r, a in moves:
+                first = first or (size, moves)
+                for gained, lost in ((r, a), (a, r)):
+                    flat_pair = flat(size - r, gained, lost, self.ddof)
+                    best = max(best or flat_pair, flat_pair)
+                    inside = spread_inside(size - r, gained, lost, self.ddof)
+                    if inside is not None:
+                        inner = max(inner or inside, inside)
+            if self.ddof == 0 and best is not None and best.change == Fraction(1, 4):
+                break
+        if best is None:
+            lone = domain.sample.take([0] * (question.size or 1))
+            return self._alone(question, (lone, lone))
+        if inner is not None and inner.change > best.change and width:
+            return self._spread_inside(question, inner, best)
+        return self._range_answer(question, best)
+
+    def _range_answer(self, question: Question, pair: Extreme) -> Sensitivity:
+        lower, upper = question.domain.lower, question.domain.upper
+        change = pair.change * (upper - lower) ** 2
+
+        def witness() -> tuple[Sample, Sample]:
+            wide = [lower] * (pair.kept + pair.gained - pair.wide_ones) + [upper] * pair.wide_ones
+            core = [lower] * (pair.kept - pair.narrow_ones) + [upper] * pair.narrow_ones
+            mean = Fraction(sum(core)) / len(core) if core else lower
+            releases = Sample(wide), Sample(core + [mean] * pair.lost)
+            swap = question.size is not None and len(wide) != question.size
+            return (releases[1], releases[0]) if swap else releases
+
+        return Sensitivity(
+            self.spread.gap(change, Fraction(0)),
+            "closed form",
+            statistic=self,
+            question=question,
+            witness=witness,
+            notes=self._notes(question),
+        )
+
+    def _spread_inside(
+        self, question: Question, inner: Extreme, best: Extreme
+    ) -> Sensitivity:
+        """Only for ``ddof=1``, where most of the release can be removed."""
+        domain = question.domain
+        if isinstance(domain, Values):
+            sizes = [
+                (size, moves)
+                for size, moves in self._moves_up_to(question, inner.kept + inner.lost)
+            ]
+            most = max(size + max(a for _, a in moves) for size, moves in sizes if moves)
+            ranks = np.repeat(np.arange(len(domain.sample)), most)
+            return self._over_records(question, domain.sample.take(ranks), iter(sizes))
+        if not self.spread.root:
+            return self._range_answer(question, inner)
+        width = domain.upper - domain.lower
+        bound = self.spread.gap(inner.change * width * width, Fraction(0))
+        return Sensitivity(
+            bound,
+            "upper bound",
+            statistic=self,
+            question=question,
+            notes=(
+                *self._notes(question),
+                "removing most of the release is only bounded; "
+                f"a pair with {float(Root(best.change * width * width)):.6g} exists",
+            ),
+        )
+
+    def _moves_up_to(self, question: Question, size: int) -> Iterator[tuple[int, list[Move]]]:
+        for reached, moves in self._moves(question):
+            yield reached, moves
+            if reached >= max(size, 2 * question.distance + 4):
+                return
+
+    def rows(self, rows: Array) -> npt.NDArray[np.float64]:
+        """The variance of every row, as numpy computes it."""
+        values = np.asarray(rows)
+        if values.shape[1] <= self.ddof:
+            return np.full(len(values), np.nan)
+        return np.asarray(np.var(values, axis=1, ddof=self.ddof), dtype=np.float64)
+
+
+def _reach(kept: int, gained: int, lost: int, ddof: int) -> float:
+    """A bound on the change of variance by a move, in units of the squared range.
+
+    ``f <= (alpha - beta) SS(C) + alpha SS(B) + (alpha c b/m) (difference of means)**2``.
+    """
+    m, s = kept + gained, kept + lost
+    if m <= ddof or s <= ddof:
+        return 0.0
+    alpha, beta = 1 / (m - ddof), 1 / (s - ddof)
+    return max(alpha - beta, 0) * kept / 4 + alpha * gained / 4 + alpha * kept * gained / m

@@ -1,0 +1,51 @@
+"""The variance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.statistics.contest import Spread
+from tacit.statistics.dispersion import Dispersion
+from tacit.statistics.sample import Array
+
+__all__ = ["Variance"]
+
+
+@dataclass(frozen=True)
+class Variance(Dispersion):
+    """The mean squared deviation from the mean: ``sum (v - mean)**2 / (n - ddof)``.
+
+    The worst neighbours are found, with proofs, in :mod:`~tacit.statistics.variance_moves` (a
+    known population), :mod:`~tacit.statistics.variance_range` (values without limit) and
+    :mod:`~tacit.statistics.variance_local` (one release).
+
+    Args:
+        ddof: 0 (numpy's default) or 1 (the unbiased variance, undefined for a single record).
+
+    Raises:
+        UsageError: any other ``ddof``.
+
+    >>> from tacit.statistics import Interval, Records, sensitivity
+    >>> s = sensitivity("var", over=Records([1, 2, 2, 2, 5, 5, 7, 8, 9, 9], size=6))
+    >>> s.value, s.witness
+    (Fraction(1723, 300), ((1, 2, 2, 2, 5, 9), (1, 2, 2, 2, 5)))
+    >>> sensitivity(Variance(ddof=1), over=Interval(0, 100, size=50), relation="bounded").value
+    Fraction(200, 1)
+    """
+
+    @property
+    def name(self) -> str:
+        """``"var"``, with its ``ddof`` if that is not 0."""
+        return f"var(ddof={self.ddof})" if self.ddof else "var"
+
+    @property
+    def spread(self) -> Spread:
+        """The variance itself."""
+        return Spread(self.ddof, root=False)
+
+    def batch(self, rows: Array) -> npt.NDArray[np.float64]:
+        """The variance of every row."""
+        return self.rows(rows)

@@ -1,0 +1,245 @@
+"""The largest and the smallest variance among the neighbours of one release.
+
+A neighbour ``y`` of ``x`` by the move ``(r, a)`` keeps ``n - r`` records of ``x`` (``K``) and gains ``a`` others (``A``);
+``m = n - r + a``.  Both the variance and the standard deviation change most where the variance of ``y`` is
+the largest or the smallest.
+
+**Largest.**  The sum of squared deviations of ``y`` is strictly convex in every record (second derivative
+``2 (1 - 1/m)``), so no record of ``K`` lies between two that were removed, and none of ``A`` between two that were
+left over: ``K`` lacks one block of ``x``, and ``A`` is the ``j`` lowest and ``a - j`` highest of what is left over.  For
+each ``j`` the block is found by bisection (:mod:`~tacit.statistics.variance_families` shows that the
+value along it rises and then falls): ``O(a log n)``.
+
+**Smallest.**  Write the sum of squared deviations as ``sum y**2 - (sum y)**2/m``.  It is at most its linearisation
+in ``sum y`` at the optimum, and equal there, so that the optimum minimises that linearisation, which is
+``sum (y - mean)**2`` up to a constant: ``K`` and ``A`` are the records nearest to one number, windows of ``x`` and
+of what is left over.  All ``r + 1`` windows ``K`` with all windows ``A`` are compared: ``O(r N)``.
+
+Where values repeat without limit, the extremes of what is left over are copies of the least and of the
+greatest value, and ``a`` copies of the nearest value are nearest.  For copies of ``v`` the sum of squared
+deviations is ``SS(K) + (v - mean of K)**2 a |K|/m``: the nearest values below and above the mean of ``K``, or, in an
+interval, the mean itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.statistics.domain import Domain, Interval, Records
+from tacit.statistics.moments import UNIT, Moments, Range, frame_around
+from tacit.statistics.question import Question
+from tacit.statistics.sample import Sample, merge
+from tacit.statistics.variance_shapes import bisect
+
+__all__ = ["Neighbour", "extreme_neighbours"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A neighbour: what it keeps, and what it gains from the pool, or copies of one value."""
+
+    kept: list[Range]
+    gained: list[Range] = field(default_factory=list)
+    copies: tuple[Fraction, int] = (Fraction(0), 0)
+
+
+class _Local:
+    """The release, the pool of what may be gained, and the exact variance of a neighbour."""
+
+    def __init__(self, x: Sample, pool: Sample, ddof: int) -> None:
+        bounds = [s[i] for s in (x, pool) if len(s) for i in (0, -1)]
+        frame = frame_around(x[len(x) // 2], min(bounds), max(bounds))
+        self.x, self.pool = Moments(x, frame), Moments(pool, frame)
+        self.ddof = ddof
+        self.evaluations = 0
+
+    def variance(self, y: Neighbour) -> Fraction:
+        """The exact variance of a neighbour."""
+        value, copies = y.copies
+        count, total, square = copies, copies * value, copies * value * value
+        for moments, ranges in ((self.x, y.kept), (self.pool, y.gained)):
+            if ranges:
+                n, s, q = moments.exact(ranges)
+                grain = moments.grain
+                count, total, square = count + n, total + s * grain, square + q * grain * grain
+        return Fraction(square - total * total / count) / (count - self.ddof)
+
+    def sample(self, y: Neighbour) -> Sample:
+        """The records of a neighbour."""
+        value, copies = y.copies
+        result = self.x.take(y.kept)
+        if y.gained:
+            result = merge(result, self.pool.take(y.gained))
+        return merge(result, Sample([value] * copies)) if copies else result
+
+    def estimate(self, total: Floats, square: Floats, size: int) -> tuple[Floats, float]:
+        """Variances in floats, and a bound on their error."""
+        parts = [m for m in (self.x, self.pool) if m.size]
+        sums, squares = sum(m.sum_error for m in parts), sum(m.square_error for m in parts)
+        error = squares + 2 * sums + 16 * UNIT * size + sums * sums / size
+        variance = (square - total * total / size) / (size - self.ddof)
+        return variance, 1.01 * error / (size - self.ddof)
+
+
+class _Extreme:
+    """The running extreme of the variance: the largest (sign 1) or the smallest (sign -1)."""
+
+    def __init__(self, local: _Local, sign: int) -> None:
+        self.local, self.sign = local, sign
+        self.floor = -np.inf
+        self.staying: list[tuple[float, Callable[[], tuple[Neighbour, Fraction]]]] = []
+        self.certain: list[Neighbour] = []
+
+    def offer(
+        self,
+        estimate: Floats,
+        error: float,
+        make: Callable[[int], tuple[Neighbour, Fraction]],
+        loss: float = 0.0,
+    ) -> None:
+        """Offer many neighbours by their float variances."""
+        value = self.sign * estimate
+        self.local.evaluations += len(value)
+        self.floor = max(self.floor, float(value.max()) - error - 8 * UNIT)
+        for index in np.flatnonzero(value + (error + loss + 8 * UNIT) >= self.floor).tolist():
+            high = float(value[index]) + error + loss + 8 * UNIT
+            self.staying.append((high, partial(make, index)))
+
+    def winner(self) -> tuple[Neighbour, Fraction]:
+        """The exact extreme."""
+        found = [make() for high, make in self.staying if high >= self.floor]
+        found += [(y, self.local.variance(y)) for y in self.certain]
+        self.local.evaluations += len(self.certain)
+        return max(found, key=lambda pair: self.sign * pair[1])
+
+
+def extreme_neighbours(
+    question: Question, moves: Iterable[tuple[int, int]], ddof: int
+) -> tuple[list[tuple[Callable[[], Sample], Fraction]], int]:
+    """The neighbours of ``question.at`` with the largest and with the smallest variance.
+
+    Args:
+        question: a local question.
+        moves: the moves to look at, at least one; the neighbours have more than ``ddof`` records.
+        ddof: 0 or 1, the variance being over ``n - ddof``.
+
+    Returns:
+        The two neighbours with their exact variances (made into samples when asked for), and how
+        many candidates were compared.
+    """
+    x = question.at
+    assert x is not None
+    moves = list(moves)
+    most = max(a for _, a in moves)
+    local = _Local(x, _pool(question, most), ddof)
+    largest, smallest = _Extreme(local, 1), _Extreme(local, -1)
+    for removed, added in moves:
+        _offer_largest(largest, removed, added)
+        if isinstance(question.domain, Records) or not added:
+            _offer_smallest(smallest, removed, added)
+        else:
+            smallest.certain += _nearest_copies(local, question.domain, removed, added)
+    found = [extreme.winner() for extreme in (largest, smallest)]
+    return [(partial(local.sample, y), value) for y, value in found], local.evaluations
+
+
+def _pool(question: Question, most: int) -> Sample:
+    if isinstance(question.domain, Records):
+        return question.rest
+    ends = question.domain.sample
+    return ends.take(np.repeat([0, len(ends) - 1], most))
+
+
+def _offer_largest(extreme: _Extreme, removed: int, added: int) -> None:
+    local = extreme.local
+    x, pool, n, left = local.x, local.pool, local.x.size, local.pool.size
+    m = n - removed + added
+    j = np.arange(added + 1)
+    top = left - added + j
+
+    def ends(prefix: Floats) -> Floats:
+        return np.asarray(prefix[j] + prefix[left] - prefix[top] if added else np.zeros(1))
+
+    gained = ends(pool.sums) + x.sums[n]
+
+    def gains(i: Integers) -> npt.NDArray[np.bool_]:
+        l, h = x.values[i], x.values[i + removed]  # noqa: E741
+        held = gained - (x.sums[i + removed] - x.sums[i])
+        return np.asarray(m * (l + h) - (l - h) < 2 * held)
+
+    steps = n - removed if removed else 0
+    i = bisect(np.zeros_like(j), np.full_like(j, steps), gains)
+    total = gained - (x.sums[i + removed] - x.sums[i])
+    square = ends(pool.squares) + x.squares[n] - (x.squares[i + removed] - x.squares[i])
+
+    def neighbour(j: int, i: int) -> Neighbour:
+        kept = [(0, i), (i + removed, n)]
+        return Neighbour(kept, [(0, j), (left - added + j, left)] if added else [])
+
+    def make(index: int) -> tuple[Neighbour, Fraction]:
+        place = int(i[index])
+        best = neighbour(index, place)
+        value = local.variance(best)
+        for step in (1, -1):  # uphill: the floats may have misjudged the last steps
+            other = place + step
+            while 0 <= other <= steps:
+                y = neighbour(index, other)
+                reached = local.variance(y)
+                if reached <= value:
+                    break
+                best, value, other = y, reached, other + step
+        return best, value
+
+    error = 2 * (x.sum_error + pool.sum_error if added else x.sum_error) / m + 32 * UNIT
+    loss = 2 * steps * error / (m - local.ddof)
+    extreme.offer(*local.estimate(total, square, m), make, loss)
+
+
+def _offer_smallest(extreme: _Extreme, removed: int, added: int) -> None:
+    local = extreme.local
+    x, pool, kept = local.x, local.pool, local.x.size - removed
+    m = kept + added
+    j = np.arange(pool.size - added + 1) if added else np.zeros(1, dtype=np.int64)
+    if added:
+        raw = pool.sample.raw  # windows of equal records need be looked at only once
+        new = raw[: len(j) - 1] != raw[added : added + len(j) - 1]
+        j = j[np.concatenate(([True], new))]
+        total, square = (p[j + added] - p[j] for p in (pool.sums, pool.squares))
+    else:
+        total, square = np.zeros(1), np.zeros(1)
+    for i in range(removed + 1):
+        s, q = (float(p[i + kept] - p[i]) for p in (x.sums, x.squares))
+
+        def make(index: int, i: int = i) -> tuple[Neighbour, Fraction]:
+            start = int(j[index])
+            y = Neighbour([(i, i + kept)], [(start, start + added)] if added else [])
+            return y, local.variance(y)
+
+        extreme.offer(*local.estimate(total + s, square + q, m), make)
+
+
+def _nearest_copies(local: _Local, domain: Domain, removed: int, added: int) -> Iterable[Neighbour]:
+    kept = local.x.size - removed
+    for i in range(removed + 1):
+        count, total, _ = local.x.exact([(i, i + kept)])
+        mean = total * local.x.grain / count if count else domain.lower
+        for value in [mean] if isinstance(domain, Interval) else _around(domain.sample, mean):
+            yield Neighbour([(i, i + kept)] if kept else [], [], (value, added))
+
+
+def _around(values: Sample, target: Fraction) -> set[Fraction]:
+    """The nearest values on either side of a target."""
+    low, high = 0, len(values)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if values[middle] <= target else (low, middle)
+    return {values[max(low - 1, 0)], values[min(low, len(values) - 1)]}
