@@ -187,8 +187,33 @@ def test_a_ledger_held_too_long_by_another_is_told(path, monkeypatch):
         ledger.charge("k", COST, {})
 
 
+@pytest.mark.parametrize(("code", "tries"), [("SQLITE_BUSY", 3), ("SQLITE_IOERR", 1)])
+def test_the_log_is_turned_on_again_where_another_did_so_in_that_moment(path, code, tries):
+    class Connection:
+        """Fails as SQLite does when two connections change the journal at once, twice."""
+
+        calls = 0
+
+        def execute(self, statement):
+            self.calls += 1
+            if self.calls <= 2:
+                error = sqlite3.OperationalError("database is locked")
+                error.sqlite_errorname = code
+                raise error
+
+    with open_ledger(path) as ledger:
+        kept, stub = ledger._store._connection, Connection()
+        ledger._store._connection = stub
+        if tries == 1:
+            with pytest.raises(sqlite3.OperationalError):
+                ledger._store._turn_on_the_log()
+        else:
+            ledger._store._turn_on_the_log()
+        ledger._store._connection = kept
+    assert stub.calls == tries
+
+
 def test_opening_waits_for_a_reader_that_is_in_the_way_of_the_journal(path):
-    """SQLite says that it is busy at once here, however long it was told to wait."""
     reader = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     reader.execute("PRAGMA journal_mode = DELETE")
     reader.execute("BEGIN")

@@ -36,8 +36,9 @@ def open_ledger(
 
     Raises:
         LedgerError: the file is no ledger, cannot be written, is another data set's, has another
-            budget or other terms, was copied or moved, or does not exist and is not to be begun.
-        UsageError: a ledger is to be begun without a budget or a data set.
+            budget or other terms, was copied or moved, or does not exist and is not to be begun
+            (or cannot be, for want of a budget or a data set).
+        UsageError: the budget is nothing, the data set is "", or the terms are no plain JSON.
 
     >>> from tacit.accounting import epsilon
     >>> open_ledger(None, dataset="clinic", budget=epsilon(1)).remaining

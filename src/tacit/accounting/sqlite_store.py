@@ -101,7 +101,7 @@ class SqliteStore:
             if os.getpid() != self._process:
                 _inherited.append(self._connection)
                 self._open()
-            self._insist(begin)
+            self._connection.execute(begin)
             try:
                 yield _Transaction(self._connection)
                 self._connection.execute("COMMIT")
@@ -148,7 +148,7 @@ class SqliteStore:
     def _prepare(self, create: bool) -> None:
         """Make the tables in an empty file, and refuse a file that is something else."""
         run = self._connection.execute
-        self._insist("BEGIN IMMEDIATE")
+        run("BEGIN IMMEDIATE")
         try:
             application = run("PRAGMA application_id").fetchone()[0]
             empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
@@ -170,18 +170,18 @@ class SqliteStore:
             if self._connection.in_transaction:
                 run("ROLLBACK")
             raise
-        self._insist("PRAGMA journal_mode = WAL")
+        self._turn_on_the_log()
 
-    def _insist(self, statement: str) -> None:
-        """Run a statement that begins something, again while another process is in the way.
+    def _turn_on_the_log(self) -> None:
+        """Turn on the write-ahead log, again while others are turning it on or off.
 
-        SQLite waits for most locks by itself, but answers at once that it is busy where it is
-        the journal that changes: when others open or close the same file in that moment.
+        SQLite waits for other locks by itself; but of two connections that both have the file
+        open and both want it alone, one is told at once that it is busy.
         """
         end = time.monotonic() + _PATIENCE
         while True:
             try:
-                self._connection.execute(statement)
+                self._connection.execute("PRAGMA journal_mode = WAL")
                 return
             except sqlite3.OperationalError as error:
                 if _kind(error) != "BUSY" or time.monotonic() >= end:
