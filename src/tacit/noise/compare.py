@@ -101,7 +101,9 @@ def cumulative(weights: Sequence[tuple[int, int]], bits: int) -> list[tuple[int,
     """Enclose the cumulative probabilities of all but the last of the enclosed ``weights``.
 
     With C the weight so far and R the rest, F = C / (C + R) grows with C and falls with R, so
-    its least value takes the low C with the high R.
+    its least value takes the low C with the high R.  The last weight must be above zero, if only
+    by less than one unit: then F is below 1, which no precision could show where R is tiny.  So
+    the upper end is cut to ``2**bits - 1``, which has the floor of every number below 1.
 
     >>> cumulative([(1, 1), (1, 1), (2, 2)], 8)
     [(64, 64), (128, 128)]
@@ -113,5 +115,6 @@ def cumulative(weights: Sequence[tuple[int, int]], bits: int) -> list[tuple[int,
         low, high = low + weight_low, high + weight_high
         rest_low, rest_high = rest_low - weight_low, rest_high - weight_high
         upper, remainder = divmod(high << bits, high + rest_low)
-        result.append(((low << bits) // (low + rest_high), upper + (remainder > 0)))
+        upper = min(upper + (remainder > 0), (1 << bits) - 1)
+        result.append(((low << bits) // (low + rest_high), upper))
     return result
