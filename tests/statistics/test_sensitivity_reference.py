@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from shared_data import shared_file
 
 import tacit.statistics as ts
+from shared_data import shared_file
 from tacit.errors import InfeasibleError
 
 READINGS = {
@@ -58,7 +58,7 @@ def compare(block: dict[str, Any], population: list[int], at: list[int] | None) 
 
 
 def one_direction(block: dict[str, Any], population: list[int], at: list[int] | None) -> int:
-    """"1..k fewer or 1..k more" is the larger of the two relations in one direction."""
+    """ "1..k fewer or 1..k more" is the larger of the two relations in one direction."""
     checked = 0
     for distance, queries in block["unbounded_at_most_k_one_direction"].items():
         for query, stated in queries.items():

@@ -1,0 +1,199 @@
+"""Every closed form and polynomial algorithm against plain enumeration in exact rationals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import statistics_oracle as oracle
+import tacit.statistics as ts
+from tacit.errors import InfeasibleError
+from tacit.statistics.search import exhaustive
+
+RELATIONS = ["unbounded", "add", "remove", "bounded"]
+NAMES = [name for name in oracle.VALUES if name != "var"]
+MOST = settings(max_examples=900, deadline=None)
+SOME = settings(max_examples=400, deadline=None)
+
+numbers = st.one_of(
+    st.integers(-3, 3).map(Fraction),  # many ties
+    st.integers(-100, 100).map(Fraction),
+    st.fractions(-9, 9, max_denominator=4),
+    st.sampled_from([Fraction(10**9), Fraction(-(10**6)), Fraction(0)]),
+)
+populations = st.lists(numbers, min_size=1, max_size=6)
+
+
+@st.composite
+def over_records(draw: Any) -> tuple[list[Fraction], int | None, frozenset[int] | None, int]:
+    population = sorted(draw(populations))
+    size = draw(st.one_of(st.none(), st.integers(1, len(population))))
+    at = None
+    if draw(st.booleans()):
+        everyone = st.permutations(range(len(population)))
+        held = size or draw(st.integers(1, len(population)))
+        at = frozenset(draw(everyone)[:held])
+    return population, size, at, draw(st.integers(1, len(population) + 1))
+
+
+@st.composite
+def over_values(draw: Any) -> tuple[list[Fraction], int | None, tuple[Fraction, ...] | None, int]:
+    values = sorted(draw(st.sets(numbers, min_size=1, max_size=3)))
+    size = draw(st.one_of(st.none(), st.integers(1, 3)))
+    at = None
+    if draw(st.booleans()):
+        held = size or draw(st.integers(1, 3))
+        at = tuple(draw(st.lists(st.sampled_from(values), min_size=held, max_size=held)))
+    return values, size, at, draw(st.integers(1, 3))
+
+
+def check_witness(answer: ts.Sensitivity, value: oracle.Value, truth: Fraction) -> None:
+    assert answer.witness is not None
+    x, y = (tuple(map(Fraction, side)) for side in answer.witness)
+    assert x
+    assert y
+    assert abs(value(x) - value(y)) == truth
+    lost, gained = (Counter(x) - Counter(y)).total(), (Counter(y) - Counter(x)).total()
+    question = answer.question
+    k, relation = question.distance, question.relation
+    # Records with equal values may have changed places too, so exactly k is an upper limit here.
+    if relation == "bounded":
+        assert len(x) == len(y)
+        assert lost <= k
+    else:
+        assert lost + gained <= k
+    if not question.within and relation != "bounded":
+        assert abs(len(x) - len(y)) == k
+    if question.size is not None:
+        assert len(x) == question.size
+        assert relation != "add" or len(y) > len(x)
+        assert relation != "remove" or len(y) < len(x)
+    if question.at is not None:
+        assert x == tuple(question.at.fractions())
+    if question.population is not None:
+        have = Counter(question.domain.sample.fractions())
+        assert not Counter(x) - have
+        assert not Counter(y) - have
+
+
+@MOST
+@given(over_records(), st.sampled_from(NAMES), st.sampled_from(RELATIONS), st.booleans())
+@example(([Fraction(v) for v in (-9, 1, 2, 5)], 2, None, 2), "sum", "unbounded", True)
+@example(([Fraction(3)], 1, frozenset([0]), 1), "mean", "bounded", True)
+def test_known_population(
+    case: tuple[list[Fraction], int | None, frozenset[int] | None, int],
+    name: str,
+    relation: Any,
+    within: bool,
+) -> None:
+    population, size, at, k = case
+    over = ts.Records(population, size=size)
+    release = None if at is None else [population[i] for i in at]
+    try:
+        found = ts.sensitivity(name, over, release, k, relation, within)
+    except InfeasibleError:
+        assert no_neighbour_at(len(population), size, at, k, relation, within)
+        return
+    value = oracle.VALUES[name]
+    truth = oracle.over_records(value, population, size, k, relation, within, at)
+    assert found.value == truth
+    assert found.exact
+    check_witness(found, value, truth)
+
+
+def no_neighbour_at(
+    n: int, size: int | None, at: frozenset[int] | None, k: int, relation: str, within: bool
+) -> bool:
+    """Whether no two releases have exactly that distance."""
+    everything = list(oracle.subsets(n, range(1, n + 1)))
+    starts = [at] if at is not None else [s for s in everything if size in (None, len(s))]
+    return not any(
+        oracle.is_asked(len(x - y), len(y - x), k, relation, within)
+        and (max(len(x - y), len(y - x)) == k if relation == "bounded" else len(x ^ y) == k)
+        for x in starts
+        for y in everything
+    )
+
+
+@SOME
+@given(over_values(), st.sampled_from(NAMES), st.sampled_from(RELATIONS), st.booleans())
+def test_values_without_limit(
+    case: tuple[list[Fraction], int | None, tuple[Fraction, ...] | None, int],
+    name: str,
+    relation: Any,
+    within: bool,
+) -> None:
+    values, size, at, k = case
+    sizes = [len(at)] if at else [size] if size else range(1, k + 3)
+    try:
+        found = ts.sensitivity(name, ts.Values(values, size=size), at, k, relation, within)
+    except InfeasibleError:
+        n = len(at) if at else size
+        assert n is not None
+        assert k >= n if relation == "remove" else k > n
+        return
+    value = oracle.VALUES[name]
+    truth = oracle.over_values(value, values, sizes, k, relation, within, at)
+    assert found.value == truth
+    check_witness(found, value, truth)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.fractions(-5, 5, max_denominator=3),
+    st.fractions(0, 9, max_denominator=3),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.sampled_from(NAMES),
+    st.sampled_from(RELATIONS),
+)
+def test_an_interval_is_its_two_ends(
+    lower: Fraction, width: Fraction, size: int, k: int, name: str, relation: Any
+) -> None:
+    """No release of a finer grid is worse than those of the two ends, which attain the value."""
+    grid = {lower + i * width / 3 for i in range(4)}
+    try:
+        found = ts.sensitivity(name, ts.Interval(lower, lower + width, size), None, k, relation)
+    except InfeasibleError:
+        return
+    truth = oracle.over_values(oracle.VALUES[name], sorted(grid), [size], k, relation, True)
+    assert found.value == truth
+
+
+@settings(max_examples=300, deadline=None)
+@given(over_records(), st.sampled_from(RELATIONS), st.booleans())
+def test_exhaustive_search_agrees_with_enumeration(
+    case: tuple[list[Fraction], int | None, frozenset[int] | None, int],
+    relation: Any,
+    within: bool,
+) -> None:
+    population, size, at, k = case
+    release = None if at is None else ts.Sample([population[i] for i in at])
+    try:
+        question = ts.Question(ts.Records(population, size=size), release, k, relation, within)
+    except InfeasibleError:
+        return
+
+    def odd(x: Any) -> Any:
+        """Exact in floats on these populations, and of no special shape."""
+        return 4 * x[0] - 3 * x[-1] + len(x) * x[len(x) // 3]
+
+    found = exhaustive(ts.lookup(odd), question)
+    exact_population = [Fraction(float(v)) for v in population]
+    truth = oracle.over_records(
+        lambda x: Fraction(odd(sorted(x))), exact_population, size, k, relation, within, at
+    )
+    assert abs(found.value - truth) <= abs(truth) / 2**40  # a third is not a float
+    if all(v.denominator in (1, 2, 4) for v in population):
+        assert found.value == truth
+
+
+def test_the_classic_population() -> None:
+    over = ts.Records([1, 2, 3, 10, 11], size=3)
+    assert ts.sensitivity("median", over, relation="bounded").value == 8
+    assert ts.sensitivity("median", over).value == Fraction(9, 2)
+    assert ts.sensitivity("median", over, at=[1, 2, 3]).value == Fraction(1, 2)
