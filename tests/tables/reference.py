@@ -77,7 +77,7 @@ def answer(rows: list[dict[str, Any]], query: dict[str, Any], request: Any) -> A
             table[code][3] += w * (z or 0) ** 2
         return table
     if isinstance(request, Total):
-        return _total(chosen, offsets, request, unit, size)
+        return _total(chosen, offsets, request, unit, size, grouped=bool(query["by"]))
     if isinstance(request, Bins):
         bins = [[0] * (len(request.edges) - 1) for _ in range(size)]
         for (_, code, _), w, z in zip(chosen, by_row, offsets, strict=True):
@@ -93,13 +93,20 @@ def answer(rows: list[dict[str, Any]], query: dict[str, Any], request: Any) -> A
     return [([c for c, _ in sorted(g.items())], [w for _, w in sorted(g.items())]) for g in cells]
 
 
-def _total(chosen: list, offsets: list, request: Total, unit: Any, size: int) -> list[int]:
+def _total(
+    chosen: list, offsets: list, request: Total, unit: Any, size: int, *, grouped: bool
+) -> list[int]:
     first, last = request.grid.first, request.grid.last
     points = [0 if z is None else z + first for z in offsets]
     limit = unit.rows * max(abs(first), abs(last))
     by_mass = weights(chosen, [abs(q) for q in points], limit, unit.one)
     if not isinstance(unit, PersonUnit):
         by_mass = [1] * len(points)
+    elif not grouped:
+        own: dict[Any, int] = defaultdict(int)
+        for (person, _, _), q in zip(chosen, points, strict=True):
+            own[person] += q
+        return [unit.one * sum(min(max(q, -limit), limit) for q in own.values())]
     found = [0] * size
     for (_, code, _), w, q in zip(chosen, by_mass, points, strict=True):
         found[code] += w * q

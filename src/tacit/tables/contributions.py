@@ -17,8 +17,9 @@ of all groups and bins together, in L1, hence also in L2 and L-infinity (all thr
 a person with k rows in one cell).  A vector that divides each row's weight between coordinates
 (one-sided sums, Bernstein sums) has the same bound times the most that one row divides.  With
 mass ``|q|`` and the limit ``k max|q|``: the sums of q over all groups move by at most
-``one * k * max|q|`` in L1.  For values of one sign and no groups this is the clamp of a person's
-total to k times the bounds (a total above the bound is scaled onto it).
+``one * k * max|q|`` in L1.
+Without groups a person has one total, and it is clamped to ``+-k max|q|`` as it is: the same
+bound.
 
 Against keeping k rows drawn at random, the weights are what that draw gives on average: the same
 bound, no variance of the draw, no salt, and the same bits on every engine.  The rounding down of w

@@ -27,6 +27,7 @@ class Dialect:
         name: the engine.
         quote: the character around an identifier, doubled inside.
         integer, wide, double, text, date, boolean: names of types; ``wide`` is exact to 126 bits.
+        small: the smallest type that holds 0 to 2^31.
         floor_divide: quotient of integers ``{x}`` and ``{y}``, both at least zero.
         shift_right: ``{x} >> {n}`` of an integer at least zero.
         starts_with: whether text ``{x}`` begins with ``{y}``.
@@ -42,6 +43,7 @@ class Dialect:
     name: str
     quote: str = '"'
     integer: str = "bigint"
+    small: str = "uinteger"
     wide: str = "hugeint"
     double: str = "double"
     text: str = "varchar"

@@ -43,6 +43,9 @@ class Engine(Protocol):
     def materialise(self, sql: str) -> str:
         """Keep the result of a query inside the engine; return its quoted name."""
 
+    def drop(self, name: str) -> None:
+        """Remove what :meth:`materialise` kept."""
+
     def close(self) -> None:
         """Let go of everything, on disk too."""
 
@@ -74,6 +77,7 @@ class DuckEngine:
         if connection is None:
             folder = Path(tempfile.mkdtemp(prefix="tacit-"))
             self._connection = _connect(folder, memory_limit, threads)
+            self._connection.execute("set enable_progress_bar = false")
         elif memory_limit is not None or threads is not None:
             raise UsageError("set memory_limit and threads on the DuckDB connection itself")
         else:

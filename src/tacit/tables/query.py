@@ -97,7 +97,9 @@ class Query:
         for request in requests:
             self.check(request)
         found: dict[Request, Any] = {}
-        self._moments([r for r in requests if isinstance(r, (Rows, Moments))], found)
+        alone = not self._bounded and not any(isinstance(r, (Bins, Cells)) for r in requests)
+        moments = [r for r in requests if isinstance(r, (Rows, Moments))]
+        self._moments(moments, found, alone=alone)
         for request in requests:
             if isinstance(request, People):
                 found[request] = self._people()
@@ -124,6 +126,12 @@ class Query:
             base = few_groups(base, names, self.unit.groups, self._dialect)
         counted = f"select {shown}, count(*) from ({base}) as pairs group by {shown}"
         return {row[:-1]: row[-1] for row in self.source.engine.rows(counted)}
+
+    def forget(self) -> None:
+        """Drop the bounded rows that are kept in the engine for the next question."""
+        with self._lock:
+            while self._bounded:
+                self.source.engine.drop(self._bounded.pop()[1])
 
     # ---- the parts of the plan
 
@@ -175,39 +183,56 @@ class Query:
 
         With a person column the relation is made once and kept in the engine.
         """
-        offsets = list(dict.fromkeys(offsets))
+        names = {sql: f"z{i}" for i, sql in enumerate(dict.fromkeys(offsets))}
+        base = self._select([f"{sql} as {name}" for sql, name in names.items()])
         if self._person is None:
-            names = {sql: f"z{i}" for i, sql in enumerate(offsets)}
-            return f"({self._select([f'{s} as {n}' for s, n in names.items()])}) as kept", [
-                names[s] for s in offsets
-            ]
+            return f"({base}) as kept", list(names.values())
         with self._lock:
             for known, table in self._bounded:
-                if all(s in known for s in offsets):
-                    return table, [known[s] for s in offsets]
-            names = {sql: f"z{i}" for i, sql in enumerate(offsets)}
-            base = self._select([f"{s} as {n}" for s, n in names.items()])
+                if all(sql in known for sql in names):
+                    return table, [known[sql] for sql in names]
             d = self._dialect
-            sql = weighted(base, d.literal(1), self.unit.rows, self.unit.one, d)
-            kept = ", ".join(["code", "w", *names.values()])
-            table = self.source.engine.materialise(f"select {kept} from ({sql}) as bounded")
+            rows = weighted(base, d.literal(1), self.unit.rows, self.unit.one, d)
+            kept = [f"{d.cast(name, 'small')} as {name}" for name in ["code", "w", *names.values()]]
+            table = self.source.engine.materialise(f"select {', '.join(kept)} from ({rows}) as r")
             self._bounded.append((names, table))
-            return table, [names[s] for s in offsets]
+            return table, list(names.values())
+
+    def _by_person(self, offsets: Sequence[str]) -> tuple[str, list[str]]:
+        """Return a relation of people with their weight and sums: the plan without groups."""
+        d = self._dialect
+        names = {sql: f"z{i}" for i, sql in enumerate(dict.fromkeys(offsets))}
+        base = self._select([f"{sql} as {name}" for sql, name in names.items()])
+        sums = [
+            f"count({z}) as {z}n, {self._sum(z)} as {z}s, {self._sum(f'{z} * {z}')} as {z}q"
+            for z in names.values()
+        ]
+        people = f"select {', '.join(['count(*) as c', *sums])} from ({base}) as r group by u"
+        share = d.divide(d.literal(self.unit.one * self.unit.rows), "c")
+        weight = f"case when c > {d.literal(self.unit.rows)} then {share} else {self.unit.one} end"
+        whole = f"select *, {d.cast(weight, 'integer')} as w from ({people}) as p"
+        return f"(select *, {d.literal(0)} as code from ({whole}) as v) as kept", list(
+            names.values()
+        )
 
     def _sum(self, sql: str) -> str:
         return f"coalesce({self._dialect.total.format(x=sql)}, 0)"
 
-    def _moments(self, requests: Sequence[Rows | Moments], found: dict[Request, Any]) -> None:
+    def _moments(
+        self, requests: Sequence[Rows | Moments], found: dict[Request, Any], *, alone: bool
+    ) -> None:
+        """Find the moments; ``alone``: no other request needs the weighted rows."""
         if not requests:
             return
         assert self.keys is not None
         moments = [r for r in requests if isinstance(r, Moments)]
         offsets = [self._offset(r.value, r.grid) for r in moments]
-        relation, names = self._rows_sql(offsets)
+        alone = alone and not self.by and self._person is not None
+        relation, names = self._by_person(offsets) if alone else self._rows_sql(offsets)
         place = dict(zip(dict.fromkeys(offsets), names, strict=True))
-        parts = ["count(*)" if self._person is None else self._sum("w")]
+        parts = ["count(*)" if self._person is None else self._sum("w * c" if alone else "w")]
         for name in names:
-            parts += self._powers(name)
+            parts += self._people_powers(name) if alone else self._powers(name)
         rows = self.source.engine.rows(
             f"select code, {', '.join(parts)} from {relation} group by code"
         )
@@ -226,12 +251,15 @@ class Query:
         """Return the sums of the weight, of z and of z^2, where z is at most 2^31."""
         if self._person is None:
             return [f"count({z})", self._sum(z), self._sum(f"{z} * {z}")]
-        wide = self._dialect.cast(z, "wide")
+        long, wide = self._dialect.cast(z, "integer"), self._dialect.cast(z, "wide")
         return [
             self._sum(f"case when {z} is not null then w end"),
-            self._sum(f"{z} * w"),
+            self._sum(f"{long} * w"),
             self._sum(f"{wide} * {z} * w"),
         ]
+
+    def _people_powers(self, z: str) -> list[str]:
+        return [self._sum(f"w * {z}{part}") for part in "nsq"]
 
     def _people(self) -> Any:
         assert self.keys is not None
@@ -251,30 +279,47 @@ class Query:
 
     def _total(self, request: Total) -> Any:
         d, grid = self._dialect, request.grid
-        offset = self._offset(request.value, grid)
-        point = f"({d.cast('z0', 'wide')} + {d.literal(grid.first)})"
-        base = self._select([f"{offset} as z0"])
+        most = max(abs(grid.first), abs(grid.last))
+        size = "integer" if most * self.unit.one < 1 << 62 else "wide"
+        point = f"({d.cast('z0', size)} + {d.literal(grid.first)})"
+        base = self._select([f"{self._offset(request.value, grid)} as z0"])
+        limit = self.unit.rows * most
         if self._person is None:
             sql = f"select code, {self._sum(point)} from ({base}) as kept group by code"
-            return self._spread(self.source.engine.rows(sql))
-        most = max(abs(grid.first), abs(grid.last))
-        rows = weighted(base, f"abs({point})", self.unit.rows * most, self.unit.one, d)
-        sql = f"select code, {self._sum(f'{point} * w')} from ({rows}) as kept group by code"
+        elif not self.by:
+            top, low = d.literal(limit), d.literal(-limit)
+            people = f"select {self._sum(point)} as own from ({base}) as rows_of group by u"
+            held = f"greatest(least({d.cast('own', 'wide')}, {top}), {low})"
+            one = d.literal(self.unit.one)
+            sql = f"select 0, {self._sum(held)} * {one} from ({people}) as totals"
+        else:
+            rows = weighted(base, f"abs({point})", limit, self.unit.one, d)
+            sql = f"select code, {self._sum(f'{point} * w')} from ({rows}) as kept group by code"
         return self._spread(self.source.engine.rows(sql))
 
-    def _counted(self, cell: str, relation: str, z: str) -> list[Any]:
-        weight = "count(*)" if self._person is None else self._dialect.cast("sum(w)", "integer")
+    def _counted(self, cell: str, cells: int, relation: str, z: str) -> list[Any]:
+        """Return the codes, cells and weights that occur, in order.
+
+        Group and cell are one whole number in the engine, which groups by that far faster.
+        """
+        d = self._dialect
+        weight = "count(*)" if self._person is None else d.cast("sum(w)", "integer")
+        both = f"{d.cast('code', 'integer')} * {d.literal(cells)} + {d.cast(cell, 'integer')}"
         sql = (
-            f"select code, {cell} as cell, {weight} as weight from {relation} "
-            f"where {z} is not null group by code, cell order by code, cell"
+            f"select {both} as place, {weight} as weight from {relation} "
+            f"where {z} is not null group by place"
         )
-        return self.source.engine.integers(sql)
+        places, weights = self.source.engine.integers(sql)
+        order = np.argsort(places)
+        codes, found = np.divmod(places[order], cells)
+        return [codes, found, weights[order]]
 
     def _bins(self, request: Bins) -> Any:
         assert self.keys is not None
         relation, (z,) = self._rows_sql([self._offset(request.inside(), request.grid)])
         cuts = list(request.edges[1:-1])
-        codes, cells, weights = self._counted(_bin_sql(z, cuts, 0, self._dialect), relation, z)
+        bins = _bin_sql(z, cuts, 0, self._dialect)
+        codes, cells, weights = self._counted(bins, len(cuts) + 1, relation, z)
         counts = np.zeros((len(self.keys), len(request.edges) - 1), dtype=np.int64)
         counts[codes, cells] = weights
         return counts
@@ -283,7 +328,8 @@ class Query:
         assert self.keys is not None
         relation, (z,) = self._rows_sql([self._offset(request.value, request.grid)])
         cell = self._dialect.shift(z, request.shift)
-        codes, cells, weights = self._counted(cell, relation, z)
+        size = (request.grid.cells >> request.shift) + 1
+        codes, cells, weights = self._counted(cell, size, relation, z)
         ends = np.searchsorted(codes, np.arange(len(self.keys) + 1))
         return [(cells[a:b].copy(), weights[a:b].copy()) for a, b in itertools.pairwise(ends)]
 

@@ -263,19 +263,31 @@ def _import_csv(
             raise UsageError(f"types= names {column!r}; {did_you_mean(column, names)}")
     as_text = ", ".join(f"{d.literal(c)}: 'VARCHAR'" for c in types)
     read = f"read_csv({listed}, {options}{', types = {' + as_text + '}' if types else ''})"
-    picked = [
-        f"try_cast({d.identifier(n)} as {_TYPES[types[n]]}) as {d.identifier(n)}"
-        if n in types
-        else d.identifier(n)
-        for n in names
-    ]
     try:
-        table = engine.materialise(f"select {', '.join(picked)} from {read}")
+        table = engine.materialise(f"select * from {read}")
     except DataSourceError:
         table = ""
     if not table:
         raise _broken(path)
-    return _mark_missing(table, types, engine)
+    return _mark_missing(_declare(table, names, types, engine), types, engine)
+
+
+def _declare(table: str, names: Sequence[str], types: Mapping[str, str], engine: DuckEngine) -> str:
+    """Give columns their declared kinds; a value that does not fit becomes missing.
+
+    Not in the statement that reads the file: the reader would take the cast over, and raise.
+    """
+    if not types:
+        return table
+    d = engine.dialect
+    quoted = {n: d.identifier(n) for n in names}
+    picked = [
+        f"try_cast({q} as {_TYPES[types[n]]}) as {q}" if n in types else q
+        for n, q in quoted.items()
+    ]
+    declared = engine.materialise(f"select {', '.join(picked)} from {table}")
+    engine.drop(table)
+    return declared
 
 
 def _mark_missing(table: str, types: Mapping[str, str], engine: DuckEngine) -> str:
