@@ -116,8 +116,7 @@ class Dispersion(Statistic):
         moves = self._moves_from(question, len(x))
         if not moves:
             return self._alone(question, (x, x))
-        here = Moments(x).variance([(0, len(x))], self.ddof)
-        found, count = extreme_neighbours(question, moves, self.ddof)
+        here, found, count = extreme_neighbours(question, moves, self.ddof)
         gaps = [self.spread.gap(variance, here) for _, variance in found]
         best = max((0, 1), key=gaps.__getitem__)
         return Sensitivity(

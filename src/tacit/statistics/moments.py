@@ -9,10 +9,13 @@ from the largest.  :class:`Moments` therefore keeps two views of the same record
   apart.
 
 **Floats.**  ``v`` is rounded at most three times, so its relative error is below ``4 u``, ``u = 2**-53``.
-Prefix sums are taken in blocks of 128, and over the blocks in the same way; a sum of ``n`` terms
-then passes at most ``130`` additions a level, so that its error is at most
-``132 (levels + 1) u sum|v|`` (Higham 2002, *Accuracy and Stability of Numerical Algorithms*, 4.2), with
-``sum v**2`` for the squares.
+A
+prefix sum is the sum of all whole blocks of 128 before it, and a running sum inside its own
+block.  The blocks are summed by halving (7 additions, so ``7 u`` of their magnitudes) and added up in
+extended precision; the running sum passes at most 127 additions of numbers from one block only.
+With the roundings of ``v``, of ``v**2`` and of the two last steps the error is at most ``24 u`` plus
+the number of blocks times the unit of extended precision, of ``sum |v|`` (or ``sum v**2``), plus ``128 u``
+of the largest block (Higham 2002, *Accuracy and Stability of Numerical Algorithms*, 4.2).
 
 **Exact.**  A float is a signed integer over a power of two.  All values are written with digits
 of 20 bits, ``x = sum_l d_l 2**(e - 20 l)`` with ``|d_l| <= 2**20``, kept in floats.  A product of two digits
@@ -42,6 +45,8 @@ Range = tuple[int, int]
 UNIT = 2.0**-53
 _DIGIT = 20
 _BLOCK = 1024
+_CHUNK = 32
+_MOST_DIGITS = 16
 _FLOAT_BLOCK = 128
 
 
@@ -99,31 +104,38 @@ class Moments:
     @cached_property
     def sums(self) -> Floats:
         """Prefix sums of the values."""
-        return _prefix(self.values)
+        return self._sums[0]
 
     @cached_property
     def squares(self) -> Floats:
         """Prefix sums of the squared values."""
-        return _prefix(self.values * self.values)
+        return self._squares[0]
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, float]:
+        return _prefix(self.values, self._absolute)
+
+    @cached_property
+    def _squares(self) -> tuple[Floats, float]:
+        return _prefix(self.values * self.values, None)
 
     @cached_property
     def sum_error(self) -> float:
         """A bound on the error of up to sixteen added prefix sums."""
-        return 16 * self._growth * float(np.abs(self.values).sum()) * 1.01
+        return 16 * self._sums[1]
 
     @cached_property
     def square_error(self) -> float:
         """A bound on the error of up to sixteen added prefix sums of squares."""
-        return 16 * self._growth * float(self.squares[-1]) * 1.01 + self.size * 2.0**-1000
+        return 16 * self._squares[1] + self.size * 2.0**-1000
 
     @cached_property
-    def _growth(self) -> float:
-        levels = 1 + math.ceil(math.log(max(self.size, 2), _FLOAT_BLOCK))
-        return (132 * (levels + 1) + 8) * UNIT
+    def _absolute(self) -> float:
+        return float(np.abs(self.values).sum())
 
     def variance_error(self, size: int, ddof: int) -> float:
         """A bound on the error of ``(q - s*s/size) / (size - ddof)`` made from prefix sums."""
-        mean = min(1.0, float(np.abs(self.values).sum()) / size)
+        mean = min(1.0, self._absolute / size)
         square = min(float(size), float(self.squares[-1]))
         numerator = self.square_error + 2 * mean * self.sum_error + 16 * UNIT * square
         return (numerator + self.sum_error**2 / size) / (size - ddof) * 1.01
@@ -132,7 +144,10 @@ class Moments:
         """How many records the ranges hold, their sum and their sum of squares, in grains."""
         count = total = square = 0
         for start, stop in ranges:
-            if stop > start:
+            if 0 < stop - start <= _BLOCK and self._digits is not None:
+                parts = self._assembled(*_gram(self._digits_of(start, stop)))
+                count, total, square = count + stop - start, total + parts[0], square + parts[1]
+            elif stop > start:
                 low, high = self._up_to(start), self._up_to(stop)
                 count += stop - start
                 total += high[0] - low[0]
@@ -153,46 +168,53 @@ class Moments:
     @cached_property
     def grain(self) -> Fraction:
         """What one unit of the exact sums stands for."""
-        digits, exponent = self._digits
-        if digits is None:
+        if self._digits is None:
             return self.sample.on_grid[1]
-        return Fraction(2) ** exponent * self.sample.unit
+        exponent, count = self._digits
+        return Fraction(2) ** (exponent - _DIGIT * count) * self.sample.unit
 
     @cached_property
-    def _digits(self) -> tuple[Floats | None, int]:
-        """Digits of 20 bits, most significant first, and the exponent of the last one's unit."""
+    def _digits(self) -> tuple[int, int] | None:
+        """The exponent of the first digit and how many digits there are; None if too many."""
         raw = self.sample.raw
         if raw.dtype == object or not len(raw):
-            return None, 0
+            return None
         largest = max(abs(raw[0].item()), abs(raw[-1].item()))
-        if raw.dtype == np.int64 and largest >= 2**53:
-            return None, 0
         exponent = math.frexp(float(largest))[1]
-        if abs(exponent) > 900:
-            return None, 0
-        rest = raw * 2.0**-exponent
-        digits: list[Floats] = []
-        while True:
-            rest = rest * 2.0**_DIGIT
-            digit = np.rint(rest)
+        if raw.dtype == np.int64:
+            return (exponent, max(1, -(-exponent // _DIGIT))) if largest < 2**53 else None
+        zero = np.searchsorted(raw, 0.0, "left"), np.searchsorted(raw, 0.0, "right")
+        near = [abs(float(v)) for v in (*raw[zero[1] : zero[1] + 1], *raw[: zero[0]][-1:])]
+        lowest = math.frexp(min(near))[1] - 53 if near else exponent - 1
+        count = max(1, -(-(exponent - lowest) // _DIGIT))
+        return (exponent, count) if abs(exponent) < 500 and count <= _MOST_DIGITS else None
+
+    def _digits_of(self, start: int, stop: int) -> Floats:
+        """The digits of the ranks ``start <= rank < stop``, most significant first."""
+        assert self._digits is not None
+        exponent, count = self._digits
+        rest = self.sample.raw[start:stop] * 2.0 ** (_DIGIT - exponent)
+        digits = np.empty((count, stop - start))
+        for digit in digits:
+            np.rint(rest, out=digit)
             rest -= digit
-            digits.append(digit)
-            if not rest.any():
-                return np.stack(digits), exponent - _DIGIT * len(digits)
-            if len(digits) >= 16:  # values of very different magnitudes
-                return None, 0
+            rest *= 2.0**_DIGIT
+        return digits
 
     @cached_property
     def _blocks(self) -> tuple[Array, Array]:
         """Sums of digits, and of products of two digits, of all whole blocks before each."""
-        digits, _ = self._digits
-        assert digits is not None
-        whole = self.size // _BLOCK
-        cut = digits[:, : whole * _BLOCK].reshape(len(digits), whole, _BLOCK).transpose(1, 0, 2)
+        assert self._digits is not None
+        count, whole = self._digits[1], self.size // _BLOCK
+        ones, twos = np.zeros((whole, count)), np.zeros((whole, count, count))
+        for first in range(0, whole, _CHUNK):
+            last = min(first + _CHUNK, whole)
+            cut = self._digits_of(first * _BLOCK, last * _BLOCK)
+            cut = cut.reshape(count, last - first, _BLOCK).transpose(1, 0, 2)
+            ones[first:last] = cut.sum(axis=2)
+            twos[first:last] = np.matmul(cut, cut.transpose(0, 2, 1))
         kind = np.int64 if whole < 4000 else object
-        ones = _cumulate(cut.sum(axis=2), kind)
-        twos = _cumulate(np.matmul(cut, cut.transpose(0, 2, 1)), kind)
-        return ones, twos
+        return _cumulate(ones, kind), _cumulate(twos, kind)
 
     @cached_property
     def _wide(self) -> tuple[list[int], list[int]]:
@@ -211,38 +233,58 @@ class Moments:
         return found
 
     def _sum_up_to(self, rank: int) -> tuple[int, int]:
-        digits, _ = self._digits
-        if digits is None:
+        if self._digits is None:
             return self._wide[0][rank], self._wide[1][rank]
         ones, twos = self._blocks
         block = rank // _BLOCK
-        tail = digits[:, block * _BLOCK : rank]
-        single = [int(a) + int(b) for a, b in zip(ones[block], tail.sum(axis=1), strict=True)]
-        product = tail @ tail.T
-        places = [_DIGIT * (len(single) - 1 - i) for i in range(len(single))]
-        total = sum(d << p for d, p in zip(single, places, strict=True))
-        square = sum(
-            (int(twos[block][i, j]) + int(product[i, j])) << (places[i] + places[j])
-            for i in range(len(single))
-            for j in range(len(single))
-        )
+        one, two = _gram(self._digits_of(block * _BLOCK, rank))
+        return self._assembled(ones[block] + one, twos[block] + two)
+
+    def _assembled(self, ones: Array, twos: Array) -> tuple[int, int]:
+        """Put sums of digits and of products of digits together."""
+        total = square = 0
+        for one, row in zip(ones.tolist(), twos.tolist(), strict=True):
+            total = (total << _DIGIT) + one
+            inner = 0
+            for two in row:
+                inner = (inner << _DIGIT) + two
+            square = (square << _DIGIT) + inner
         return total, square
 
 
-def _prefix(values: Floats) -> Floats:
-    """Prefix sums, from 0, that pass few additions: in blocks, and over the blocks again."""
+def _gram(digits: Floats) -> tuple[Array, Array]:
+    """Exact sums of digits and of products of two digits, of at most one block."""
+    return digits.sum(axis=1).astype(np.int64), (digits @ digits.T).astype(np.int64)
+
+
+def _prefix(values: Floats, magnitude: float | None) -> tuple[Floats, float]:
+    """Prefix sums from 0, and a bound on the error of each of them.
+
+    ``magnitude`` is the sum of the magnitudes, if that is not the sum itself.
+    """
     result = np.empty(len(values) + 1)
     result[0] = 0.0
-    if len(values) <= _FLOAT_BLOCK:
-        np.cumsum(values, out=result[1:])
-        return result
     whole = len(values) // _FLOAT_BLOCK
     cut = whole * _FLOAT_BLOCK
-    inner = np.cumsum(values[:cut].reshape(whole, _FLOAT_BLOCK), axis=1)
-    before = _prefix(np.ascontiguousarray(inner[:, -1]))
-    result[1 : cut + 1] = (inner + before[:-1, None]).ravel()
-    result[cut + 1 :] = np.cumsum(values[cut:]) + before[-1]
-    return result
+    blocks = values[:cut].reshape(whole, _FLOAT_BLOCK)
+    before = np.concatenate(([0.0], np.cumsum(_folded(blocks), dtype=np.longdouble)))
+    inner = result[1 : cut + 1].reshape(whole, _FLOAT_BLOCK)
+    np.cumsum(blocks, axis=1, out=inner)
+    inner += before[:-1, None].astype(np.float64)
+    np.cumsum(values[cut:], out=result[cut + 1 :])
+    result[cut + 1 :] += float(before[-1])
+    total = float(result[-1]) if magnitude is None else magnitude
+    widest = float(np.abs(values).max()) if len(values) else 0.0
+    growth = 24 * UNIT + whole * float(np.finfo(np.longdouble).eps)
+    return result, 1.01 * (growth * total + _FLOAT_BLOCK * UNIT * min(total, _FLOAT_BLOCK * widest))
+
+
+def _folded(blocks: Floats) -> Floats:
+    """The sum of every row, halving the rows: each number passes seven additions."""
+    while blocks.shape[1] > 1:
+        half = blocks.shape[1] // 2
+        blocks = blocks[:, :half] + blocks[:, half:]
+    return blocks[:, 0]
 
 
 def _cumulate(blocks: Floats, kind: type) -> Array:

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tacit.statistics.at_distance import AtDistance
+from tacit.statistics.clamped import Clamped
 from tacit.statistics.contest import Spread
 from tacit.statistics.dispersion import Dispersion
+from tacit.statistics.question import Relation
 from tacit.statistics.sample import Array
+from tacit.statistics.std_at_distance import DeviationAtDistance
 
 __all__ = ["StandardDeviation"]
 
@@ -45,6 +49,10 @@ class StandardDeviation(Dispersion):
     def spread(self) -> Spread:
         """The root of the variance."""
         return Spread(self.ddof, root=True)
+
+    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+        """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.std_at_distance`."""
+        return DeviationAtDistance(data, relation, self.ddof)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
         """The standard deviation of every row."""

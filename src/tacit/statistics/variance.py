@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tacit.statistics.at_distance import AtDistance
+from tacit.statistics.clamped import Clamped
 from tacit.statistics.contest import Spread
 from tacit.statistics.dispersion import Dispersion
+from tacit.statistics.question import Relation
 from tacit.statistics.sample import Array
+from tacit.statistics.variance_at_distance import variance_at_distance
 
 __all__ = ["Variance"]
 
@@ -45,6 +49,10 @@ class Variance(Dispersion):
     def spread(self) -> Spread:
         """The variance itself."""
         return Spread(self.ddof, root=False)
+
+    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+        """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.variance_at_distance`."""
+        return variance_at_distance(data, relation, self.ddof)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
         """The variance of every row."""

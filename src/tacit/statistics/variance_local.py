@@ -42,6 +42,8 @@ __all__ = ["Neighbour", "extreme_neighbours"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+_SHORT = 16
+
 
 @dataclass(frozen=True)
 class Neighbour:
@@ -124,7 +126,7 @@ class _Extreme:
 
 def extreme_neighbours(
     question: Question, moves: Iterable[tuple[int, int]], ddof: int
-) -> tuple[list[tuple[Callable[[], Sample], Fraction]], int]:
+) -> tuple[Fraction, list[tuple[Callable[[], Sample], Fraction]], int]:
     """The neighbours of ``question.at`` with the largest and with the smallest variance.
 
     Args:
@@ -133,8 +135,8 @@ def extreme_neighbours(
         ddof: 0 or 1, the variance being over ``n - ddof``.
 
     Returns:
-        The two neighbours with their exact variances (made into samples when asked for), and how
-        many candidates were compared.
+        The exact variance of the release; the two neighbours (made into samples when asked for)
+        with their exact variances; and how many candidates were compared.
     """
     x = question.at
     assert x is not None
@@ -149,7 +151,8 @@ def extreme_neighbours(
         else:
             smallest.certain += _nearest_copies(local, question.domain, removed, added)
     found = [extreme.winner() for extreme in (largest, smallest)]
-    return [(partial(local.sample, y), value) for y, value in found], local.evaluations
+    here = local.variance(Neighbour([(0, len(x))]))
+    return here, [(partial(local.sample, y), value) for y, value in found], local.evaluations
 
 
 def _pool(question: Question, most: int) -> Sample:
@@ -205,26 +208,49 @@ def _offer_largest(extreme: _Extreme, removed: int, added: int) -> None:
 
 
 def _offer_smallest(extreme: _Extreme, removed: int, added: int) -> None:
+    """Every window of ``x`` with every window of the pool.
+
+    For one window ``K``, what differs is ``g = sum a**2 - (2 S_K + S_A) S_A/m``, small numbers that floats
+    tell apart well even where the whole variance is too flat for them.
+    """
     local = extreme.local
     x, pool, kept = local.x, local.pool, local.x.size - removed
     m = kept + added
-    j = np.arange(pool.size - added + 1) if added else np.zeros(1, dtype=np.int64)
+    starts = np.zeros(1, dtype=np.int64)
+    total, square, rough = np.zeros(1), np.zeros(1), 0.0
     if added:
-        raw = pool.sample.raw  # windows of equal records need be looked at only once
-        new = raw[: len(j) - 1] != raw[added : added + len(j) - 1]
-        j = j[np.concatenate(([True], new))]
-        total, square = (p[j + added] - p[j] for p in (pool.sums, pool.squares))
-    else:
-        total, square = np.zeros(1), np.zeros(1)
+        raw, last = pool.sample.raw, pool.size - added
+        # A window equal to the one before need not be looked at.
+        starts = np.flatnonzero(np.concatenate(([True], raw[:last] != raw[added : added + last])))
+        total, square, rough = _window_sums(pool, starts, added)
     for i in range(removed + 1):
         s, q = (float(p[i + kept] - p[i]) for p in (x.sums, x.squares))
+        g = square - (2 * s + total) * (total / m)
+        slack = rough * (1 + 2 * abs(s) / m + 2) + 4 * added * x.sum_error / m + 32 * UNIT * added
+        close = np.flatnonzero(g <= g.min() + 2 * slack)
 
-        def make(index: int, i: int = i) -> tuple[Neighbour, Fraction]:
-            start = int(j[index])
+        def make(
+            index: int, i: int = i, close: Integers = close
+        ) -> tuple[Neighbour, Fraction]:
+            start = int(starts[close[index]])
             y = Neighbour([(i, i + kept)], [(start, start + added)] if added else [])
             return y, local.variance(y)
 
-        extreme.offer(*local.estimate(total + s, square + q, m), make)
+        local.evaluations += len(g) - len(close)
+        extreme.offer(*local.estimate(total[close] + s, square[close] + q, m), make)
+
+
+def _window_sums(pool: Moments, starts: Integers, length: int) -> tuple[Floats, Floats, float]:
+    """Sums and sums of squares of windows, and a bound on their errors."""
+    if length > _SHORT:
+        total, square = (p[starts + length] - p[starts] for p in (pool.sums, pool.squares))
+        return total, square, max(pool.sum_error, pool.square_error)
+    total, square = np.zeros(len(starts)), np.zeros(len(starts))
+    for offset in range(length):
+        value = pool.values[starts + offset]
+        total += value
+        square += value * value
+    return total, square, (length + 12) * length * UNIT
 
 
 def _nearest_copies(local: _Local, domain: Domain, removed: int, added: int) -> Iterable[Neighbour]:
