@@ -42,19 +42,16 @@ def _block_sum(
     high: npt.NDArray[np.float64],
     rest: npt.NDArray[np.float64],
 ) -> Fraction:
-    largest = _magnitude(values)
+    largest = max(float(values.max()), -float(values.min()))
     if largest > 1e290:  # sigma would overflow
         return Fraction(sum(map(Fraction, values.tolist())))
+    room = (2 * len(values)).bit_length()
     total = Fraction(0)
     while largest > 0:
-        sigma = 2.0 ** (math.frexp(largest)[1] + (2 * len(values)).bit_length())
+        sigma = math.ldexp(1.0, math.frexp(largest)[1] + room)
         np.add(values, sigma, out=high)
         np.subtract(high, sigma, out=high)
         total += Fraction(float(high.sum()))
         values = np.subtract(values, high, out=rest)
-        largest = _magnitude(values)
+        largest = sigma * 2.0**-52 if values.any() else 0.0  # no rest is larger
     return total
-
-
-def _magnitude(values: npt.NDArray[np.float64]) -> float:
-    return max(float(values.max()), -float(values.min()))

@@ -9,8 +9,12 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from tacit.statistics.at_distance import AtDistance
+from tacit.statistics.clamped import Clamped
+from tacit.statistics.mean_at_distance import mean_at_distance
 from tacit.statistics.monotone import Monotone
-from tacit.statistics.pool import Ranked
+from tacit.statistics.pool import Ends, Ranked
+from tacit.statistics.question import Relation
 from tacit.statistics.sample import Array, Sample
 
 __all__ = ["Mean"]
@@ -42,6 +46,10 @@ class Mean(Monotone):
         """``"mean"``."""
         return "mean"
 
+    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+        """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.mean_at_distance`."""
+        return mean_at_distance(data, relation)
+
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
         """The mean of every row."""
         return np.asarray(np.mean(rows, axis=1), dtype=np.float64)
@@ -62,6 +70,18 @@ class Mean(Monotone):
         """The exact mean of ``size`` ranks."""
         return data.sum(start, start + size) / size
 
-    def rough(self, data: Ranked, start: int, size: int) -> float:
-        """The mean of ``size`` ranks in floats."""
-        return data.rough_sum(start, start + size) / size
+    def gap(self, union: Ends, low: int, high: int) -> Fraction:
+        """The difference of the two means, with what they share summed once."""
+        total = len(union)
+        below = union.sum(0, total - high)
+        above = union.sum(low, total)
+        shared = union.sum(total - high, low) if low != high else Fraction(0)
+        return (shared + above) / high - (below + shared) / low
+
+    def rough_gap(self, union: Ends, low: int, high: int) -> float:
+        """The same in floats."""
+        total = len(union)
+        below = union.rough_sum(0, total - high)
+        above = union.rough_sum(low, total)
+        shared = union.rough_sum(total - high, low) if low != high else 0.0
+        return above / high - below / low + shared * ((low - high) / (low * high))

@@ -76,8 +76,15 @@ class Monotone(Statistic):
     def on(self, data: Ranked, start: int, size: int) -> Fraction:
         """The exact value on the ``size`` ranks from ``start`` on."""
 
-    def rough(self, data: Ranked, start: int, size: int) -> float | None:
-        """The value in floats, to sort out candidates; None where exact is as quick."""
+    def gap(self, union: Ends, low: int, high: int) -> Fraction:
+        """``g(T)``: the value of the ``high`` largest less that of the ``low`` smallest."""
+        return self.on(union, len(union) - high, high) - self.on(union, 0, low)
+
+    def rough_gap(self, union: Ends, low: int, high: int) -> float | None:
+        """``g(T)`` in floats, to sort out candidates; None where exact is as quick.
+
+        The error must stay below ``(2048 + m / 1024) * 2**-51`` times the largest magnitude.
+        """
         return None
 
     def answer(self, question: Question) -> Sensitivity:
@@ -121,29 +128,20 @@ class Monotone(Statistic):
     def _best(self, candidates: list[_Extreme]) -> tuple[Fraction, _Extreme]:
         """The candidate with the largest difference; floats first, exact where they are close."""
         if len(candidates) > 1:
-            rough = [self._rough_gap(c) for c in candidates]
-            if all(r is not None for r in rough):
-                gaps = [r for r in rough if r is not None]
-                least = max(value - error for value, error in gaps)
-                candidates = [
-                    c for c, (v, e) in zip(candidates, gaps, strict=True) if v + e >= least
-                ]
-        exact = [(self._gap(c), i) for i, c in enumerate(candidates)]
-        value, index = max(exact, key=lambda pair: pair[0])
-        return value, candidates[index]
+            candidates = self._close(candidates)
+        exact = [self.gap(c.ends, c.low, c.high) for c in candidates]
+        best = max(range(len(exact)), key=exact.__getitem__)
+        return exact[best], candidates[best]
 
-    def _gap(self, pair: _Extreme) -> Fraction:
-        start = pair.ends.size - pair.high
-        return self.on(pair.ends, start, pair.high) - self.on(pair.ends, 0, pair.low)
-
-    def _rough_gap(self, pair: _Extreme) -> tuple[float, float] | None:
-        """A float estimate of the difference and a bound on its error."""
-        above = self.rough(pair.ends, pair.ends.size - pair.high, pair.high)
-        below = self.rough(pair.ends, 0, pair.low)
-        if above is None or below is None:
-            return None
-        magnitude = max(abs(float(pair.ends.pool.low(0))), abs(float(pair.ends.pool.high(0))))
-        return above - below, (pair.ends.size + 16) * 2.0**-49 * magnitude
+    def _close(self, candidates: list[_Extreme]) -> list[_Extreme]:
+        """The candidates that may be the best, given the error of their estimates."""
+        pool = candidates[0].ends.pool
+        magnitude = max(abs(float(pool.low(0))), abs(float(pool.high(0))))
+        error = (2048 + max(c.ends.size for c in candidates) / 1024) * 2.0**-51 * magnitude
+        rough = [self.rough_gap(c.ends, c.low, c.high) for c in candidates]
+        known = [value for value in rough if value is not None]
+        least = max(known, default=0.0) - 2 * error
+        return [c for c, v in zip(candidates, rough, strict=True) if v is None or v >= least]
 
     def _any_size(self, question: Question) -> Sensitivity:
         size, asked = 1, question

@@ -233,7 +233,7 @@ def _read(values: Iterable[Any], name: str) -> tuple[Array, Fraction]:
 
 def _read_array(array: Array, name: str) -> tuple[Array, Fraction]:
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
-        floats = array.astype(np.float64)
+        floats = array.astype(np.float64, copy=False)
         if not np.isfinite(floats).all():
             where = int(np.flatnonzero(~np.isfinite(floats))[0])
             raise UsageError(
@@ -243,7 +243,7 @@ def _read_array(array: Array, name: str) -> tuple[Array, Fraction]:
     if array.dtype.kind in "iu" and not (
         array.dtype == np.uint64 and len(array) and int(array.max()) >= _INT64_SAFE
     ):
-        return array.astype(np.int64), Fraction(1)
+        return array.astype(np.int64, copy=False), Fraction(1)
     if array.dtype.kind in "mMSV":
         raise UsageError(f"{name} must be numbers, not {array.dtype.name}")
     return _read_objects(array.tolist(), name)
