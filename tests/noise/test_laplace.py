@@ -91,7 +91,7 @@ def test_fit(stream, fits, scale, path):
     one_sided = tn.Geometric(scale)
     n = 300_000 if path != "integers" else 30_000
     draw = {"few": "_few", "integers": "_integers", "bulk": "_bulk"}[path]
-    with stream(11):
+    with stream(16):
         both, single = getattr(subject, draw)(n), getattr(one_sided, draw)(n)
     reach = int(7 * scale) + 2
     assert fits(both, subject.probability, -reach, reach) > 1e-3

@@ -135,6 +135,12 @@ class GeometricDigits:
 
     def draw_integers(self, n: int, sign: bool = False) -> list[int]:
         """Draw ``n`` Python integers, of whatever size."""
+        if self.count < 63:  # numpy works on all of a machine word, whatever it holds
+            drawn, large = self.propose(n, sign)
+            values: list[int] = drawn.tolist()
+            for row, value in large.items():
+                values[row] = value
+            return values
         digits = self.bits(n, sign)
         packed = np.packbits(digits[:, : self.count], axis=1, bitorder="little")
         values = [int.from_bytes(row.tobytes(), "little") for row in packed]

@@ -16,7 +16,7 @@ from tacit.noise.shape import Size, shape_of
 
 __all__ = ["Law"]
 
-BULK = 1 << 16
+BULK = 1 << 15
 """From this many draws on, a lookup table is worth its building."""
 
 
