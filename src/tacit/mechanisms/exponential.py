@@ -68,8 +68,11 @@ class Exponential(Step):
         loss = 1 if self.monotone else 2
 
         def choose(scores: Any) -> int:
-            units = np.array(lattice.units(scores), dtype=object)
-            costs = units.max() - units
+            units = lattice.units(scores)
+            best = max(units)
+            # A cost held below 2^62 keeps the map: its weight is the larger of two that move by
+            # at most e^(d / scale), the score's own and the best one's share of e^(-2^62 rate).
+            costs = np.array([min(best - unit, 1 << 62) for unit in units], dtype=np.int64)
             return int(noise.exponential_choice(costs, rate))
 
         return Measurement(space, PureDP(), choose, lambda d: loss * d / scale, step=self)

@@ -47,7 +47,7 @@ from tacit.core import (
 )
 from tacit.errors import MismatchError, UsageError
 from tacit.exact import as_fraction, as_integer, positive
-from tacit.tables.space import Table
+from tacit.tables.steps import TableStep
 
 __all__ = ["ChooseQuantile", "QuantileCosts", "error_in_cost", "quantile_costs"]
 
@@ -109,7 +109,7 @@ class SumOfLargestChanges(Metric):
 
 @register
 @dataclass(frozen=True)
-class QuantileCosts(Step):
+class QuantileCosts(TableStep):
     """The costs of all candidates for a quantile of a column, in each group; see the module.
 
     Args:
@@ -147,8 +147,7 @@ class QuantileCosts(Step):
         Raises:
             MismatchError: no table under the symmetric distance.
         """
-        if not isinstance(space.domain, Table) or not isinstance(space.metric, SymmetricDistance):
-            raise MismatchError(f"quantile costs come from the rows of a table: ({space})")
+        self._require(space, SymmetricDistance)
         cells = as_integer(self.cells, "cells", minimum=1)
         output = Space(CostTables(self.size, cells), SumOfLargestChanges())
         return Transformation(

@@ -38,10 +38,11 @@ __all__ = [
     "PeopleByGroup",
     "RowsByGroup",
     "SumByGroup",
+    "TableStep",
 ]
 
 
-class _TableStep(Step):
+class TableStep(Step):
     """A step on the rows of a table; its function hands the engine's answers on."""
 
     def _require(self, space: Space, metric: type[Metric]) -> None:
@@ -55,7 +56,7 @@ class _TableStep(Step):
 
 @register
 @dataclass(frozen=True)
-class FilterRows(_TableStep):
+class FilterRows(TableStep):
     """Keep the rows that a total expression selects.
 
     **Map.** ``d -> d``: a row is kept or left without looking at others, so people whose rows are
@@ -77,7 +78,7 @@ class FilterRows(_TableStep):
 
 @register
 @dataclass(frozen=True)
-class DerivedColumn(_TableStep):
+class DerivedColumn(TableStep):
     """Add a column computed from each row alone by a total expression; map ``d -> d``."""
 
     column: str
@@ -101,7 +102,7 @@ class DerivedColumn(_TableStep):
 
 @register
 @dataclass(frozen=True)
-class BoundContributions(_TableStep):
+class BoundContributions(TableStep):
     """Let each person weigh at most ``rows`` rows, in at most ``groups`` groups.
 
     **Map.** ``d -> rows d``, from people to rows under the symmetric distance.  What is kept of a
@@ -129,7 +130,7 @@ class BoundContributions(_TableStep):
 
 
 @dataclass(frozen=True)
-class _VectorStep(_TableStep):
+class _VectorStep(TableStep):
     """A step that ends in a vector over the groups: ``size`` coordinates under L1 or L2.
 
     Rows carry weights that are multiples of ``1 / one``, so a weighted row count lies on that grid.

@@ -1,0 +1,85 @@
+"""Every metric is a metric: identity, symmetry and the triangle, on drawn members."""
+
+import random
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.core import (
+    AbsoluteDistance,
+    Category,
+    ChangeOneDistance,
+    DiscreteDistance,
+    Frame,
+    HammingDistance,
+    InsertDeleteDistance,
+    L1Distance,
+    L2Distance,
+    LInfinityDistance,
+    Metric,
+    Number,
+    SymmetricDistance,
+    Vector,
+)
+from tacit.core.metric import sqrt_up
+from tacit.tables.quantile import SumOfLargestChanges
+from tacit.tables.space import UnitDistance
+
+COLUMN = Vector(Number("int", 0, 2))
+FIXED = Vector(Number("int", 0, 3), size=3)
+TABLE = Frame({"person": Number("int", 0, 2), "x": Number("int", 0, 1)})
+CASES = [
+    (SymmetricDistance(), COLUMN),
+    (SymmetricDistance(), TABLE),
+    (ChangeOneDistance(), FIXED),
+    (HammingDistance(), FIXED),
+    (InsertDeleteDistance(), COLUMN),
+    (AbsoluteDistance(), Number("int", -5, 5)),
+    (L1Distance(), FIXED),
+    (L2Distance(), FIXED),
+    (LInfinityDistance(), FIXED),
+    (DiscreteDistance(), Category(("a", "b", "c"))),
+    (UnitDistance("person"), TABLE),
+    (UnitDistance(None), TABLE),
+]
+
+
+def subclasses(kind):
+    for child in kind.__subclasses__():
+        yield child
+        yield from subclasses(child)
+
+
+def test_every_metric_is_held():
+    public = {kind for kind in subclasses(Metric) if not kind.__name__.startswith("_")}
+    assert public == {type(metric) for metric, _ in CASES} | {SumOfLargestChanges}
+
+
+@pytest.mark.parametrize(("metric", "domain"), CASES, ids=str)
+@given(seed=st.integers(0, 2**32))
+def test_identity_symmetry_triangle(metric, domain, seed):
+    source = random.Random(seed)
+    u, v, w = (domain.sample(source) for _ in range(3))
+    assert metric.distance(u, u) == 0
+    assert metric.distance(u, v) == metric.distance(v, u) >= 0
+    # the Euclidean distance is rounded up, by at most 2^-64 each
+    slack = Fraction(1, 2**60) if isinstance(metric, L2Distance) else 0
+    assert metric.distance(u, w) <= metric.distance(u, v) + metric.distance(v, w) + slack
+
+
+@given(st.integers(0, 10**30), st.integers(1, 10**30))
+def test_roots_are_rounded_up(top, bottom):
+    value = Fraction(top, bottom)
+    root = sqrt_up(value)
+    assert root**2 >= value
+    assert (root - Fraction(1, 2**63)) ** 2 <= value or root < Fraction(1, 2**63)
+
+
+def test_distances_respect_multiplicity_and_missing_values():
+    nan = float("nan")
+    assert SymmetricDistance().distance([12, 10, 8, 7], [10, 10, 8, 7]) == 2
+    assert SymmetricDistance().distance([nan, nan], [nan]) == 1
+    assert ChangeOneDistance().distance([1, 2], [1]) == float("inf")
+    assert InsertDeleteDistance().distance([1, 2, 3], [3, 1, 2]) == 2
