@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 _BLOCK = 1024
+_NEAR = 4096
 
 
 class Ranked(Protocol):
@@ -83,6 +84,7 @@ class Population:
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
         self._size = len(sample)
+        self._sums: dict[tuple[int, int], Fraction] = {}  # long sums, for those that differ little
 
     def low(self, index: int) -> Fraction:
         """The value of rank ``index`` from below."""
@@ -106,7 +108,22 @@ class Population:
             return Fraction(0)
         if from_top:
             start, stop = self._size - stop, self._size - start
-        return self.sample.total(start, stop)
+        for known in self._sums:
+            if abs(known[0] - start) + abs(known[1] - stop) < _NEAR:
+                return self._sums[known] + self._between(known, (start, stop))
+        total = self.sample.total(start, stop)
+        if stop - start >= _NEAR:
+            self._sums[start, stop] = total
+        return total
+
+    def _between(self, known: tuple[int, int], asked: tuple[int, int]) -> Fraction:
+        """What the sum of the asked ranks has more than that of the known ones."""
+        changed = Fraction(0)
+        for i, j, sign in ((known[0], asked[0], -1), (known[1], asked[1], 1)):
+            if i != j:
+                part = self.sample.total(min(i, j), max(i, j))
+                changed += part if (j > i) == (sign > 0) else -part
+        return changed
 
     def rough_sum_of(self, start: int, stop: int, from_top: bool) -> float:
         """The same in floats."""

@@ -12,12 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.statistics.answer import Sensitivity
+from tacit.statistics.at_distance import AtDistance
 from tacit.statistics.base import Statistic
+from tacit.statistics.clamped import Clamped
 from tacit.statistics.domain import Records
 from tacit.statistics.neighbours import extreme_pair
 from tacit.statistics.pool import Pool, Population, pool_of
-from tacit.statistics.question import Question
+from tacit.statistics.question import Question, Relation
 from tacit.statistics.sample import Array, Sample
+from tacit.statistics.sum_at_distance import sum_at_distance
 
 __all__ = ["Sum"]
 
@@ -57,6 +60,10 @@ class Sum(Statistic):
     def name(self) -> str:
         """``"sum"``."""
         return "sum"
+
+    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+        """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.sum_at_distance`."""
+        return sum_at_distance(data, relation)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
         """The sum of every row."""
@@ -137,5 +144,6 @@ def _spans(question: Question) -> Iterator[tuple[int | None, int, int, int]]:
 def _sizes_that_matter(question: Question) -> list[int]:
     """Sizes at which each relation can make every move that it can make at any size."""
     k, population = question.distance, question.population
-    large = k + 1 if population is None else min(k + 1, population)
-    return [1, k, large] if question.relation == "bounded" else [1, large]
+    if question.relation == "bounded":  # half of the population has most to swap
+        return [k if population is None else max(1, min(k, population // 2))]
+    return [1, k + 1 if population is None else min(k + 1, population)]
