@@ -25,7 +25,7 @@ from tacit.tables.source import open_source
 
 KEYS = [f"group {i}" for i in range(14)]
 GRID = Grid.for_bounds(0, 100)
-MEAN = [Rows(), Moments(col("age"), GRID)]
+MEAN = [Rows(), Moments(col("age"), GRID, squares=False)]
 SUM = [Total(col("age"), GRID)]
 EDGES = tuple(GRID.offset(e) for e in range(0, 101, 2))
 ROWS_OF = [Bins(col("age"), GRID, EDGES)]

@@ -74,7 +74,7 @@ def answer(rows: list[dict[str, Any]], query: dict[str, Any], request: Any) -> A
             table[code][0] += w * (z is not None)
             table[code][1] += w * (z is None)
             table[code][2] += w * (z or 0)
-            table[code][3] += w * (z or 0) ** 2
+            table[code][3] += w * (z or 0) ** 2 * request.squares
         return table
     if isinstance(request, Total):
         return _total(chosen, offsets, request, unit, size, grouped=bool(query["by"]))

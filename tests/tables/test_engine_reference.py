@@ -84,6 +84,8 @@ def requests() -> list[Any]:
     return [
         Rows(),
         Moments(col("select"), grid),
+        Moments(col("select"), grid, squares=False),
+        Moments(col("flag"), Grid.for_bounds(0, 2), squares=False),
         Moments(col("select"), Grid.for_bounds("-0.1", "0.3", bits=9)),
         Moments(col("huge"), Grid.for_bounds(-(1 << 120), 1 << 121, whole=True)),
         Moments(col("long"), Grid.for_bounds(-(1 << 62), (1 << 62) + 7, whole=True)),

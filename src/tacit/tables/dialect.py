@@ -106,8 +106,8 @@ class Dialect:
         return self.shift_right.format(x=x, n=n) if n else x
 
     def not_nan(self, sql: str) -> str:
-        """Return a float with NaN made NULL (engines compare NaN as equal to itself here)."""
-        return f"nullif({sql}, cast('NaN' as {self.double}))"
+        """Return a float with NaN made NULL: to these engines NaN is above infinity."""
+        return f"(case when {sql} <= cast('Infinity' as {self.double}) then {sql} end)"
 
 
 DUCKDB = Dialect("duckdb")

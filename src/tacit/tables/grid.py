@@ -138,7 +138,8 @@ class Grid:
             value, dialect
         )
         inside = self._clip(point, self.first, self.last, dialect)
-        offset = dialect.cast(f"{inside} - {dialect.literal(self.first)}", "integer")
+        shifted = f"{inside} - {dialect.literal(self.first)}" if self.first else inside
+        offset = dialect.cast(shifted, "integer")
         # least and greatest skip a NULL: without this guard it would become a bound
         return f"case when {value} is not null then {offset} end"
 

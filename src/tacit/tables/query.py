@@ -228,11 +228,13 @@ class Query:
         moments = [r for r in requests if isinstance(r, Moments)]
         offsets = [self._offset(r.value, r.grid) for r in moments]
         alone = alone and not self.by and self._person is not None
+        squared = {sql for sql, r in zip(offsets, moments, strict=True) if r.squares}
         relation, names = self._by_person(offsets) if alone else self._rows_sql(offsets)
         place = dict(zip(dict.fromkeys(offsets), names, strict=True))
         parts = ["count(*)" if self._person is None else self._sum("w * c" if alone else "w")]
-        for name in names:
-            parts += self._people_powers(name) if alone else self._powers(name)
+        for sql, name in place.items():
+            powers = self._people_powers(name) if alone else self._powers(name)
+            parts += [*powers[:2], powers[2] if sql in squared else "0"]
         rows = self.source.engine.rows(
             f"select code, {', '.join(parts)} from {relation} group by code"
         )
@@ -245,7 +247,8 @@ class Query:
         for request, offset in zip(moments, offsets, strict=True):
             first = 1 + 3 * names.index(place[offset])
             present, total, squares = table[:, first : first + 3].T
-            found[request] = np.stack([present, table[:, 0] - present, total, squares], axis=1)
+            last = squares if request.squares else 0 * squares
+            found[request] = np.stack([present, table[:, 0] - present, total, last], axis=1)
 
     def _powers(self, z: str) -> list[str]:
         """Return the sums of the weight, of z and of z^2, where z is at most 2^31."""

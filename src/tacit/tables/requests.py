@@ -55,8 +55,10 @@ class Moments(_OfValue):
 
     The columns: the weight of rows with a value, of rows without, ``sum w z``, ``sum w z^2``.
     The one-sided sums follow exactly: of ``z`` the third, of ``cells - z`` the first times
-    ``cells`` less the third.
+    ``cells`` less the third.  Without ``squares`` the last column is zeros, for less work.
     """
+
+    squares: bool = True
 
 
 @dataclass(frozen=True, eq=False)
