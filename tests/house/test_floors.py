@@ -13,8 +13,8 @@ FLOORS = {
     2: {"core"},
     3: {"transformations", "statistics"},
     4: {"mechanisms", "local", "accounting"},
-    5: {"tables", "audit"},
-    6: {"cli", "service", "report"},
+    5: {"tables", "audit", "report"},
+    6: {"cli", "service"},
 }
 FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms}
 

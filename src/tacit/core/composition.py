@@ -102,6 +102,14 @@ def parallel(
     loss is at most the largest sum of ``map_i(d_i)`` over all splits, which is computed.  It is
     ``max_i map_i(d)`` wherever the maps are convex (Laplace: linear; Gaussian: quadratic).
 
+    Example:
+        >>> from tacit.core import Space, Vector
+        >>> from tacit.mechanisms import Laplace
+        >>> from tacit.transformations import Count
+        >>> m = Space(Vector(int), SymmetricDistance()) >> Count() >> Laplace(scale=2)
+        >>> parallel({0: m, 1: m}, by=lambda number: number % 2).map(1)
+        Fraction(1, 2)
+
     Raises:
         MismatchError: the measurements do not share a space and measure, or the space is not a
             vector under the symmetric distance.

@@ -163,6 +163,9 @@ class RenyiDP(Measure):
     """Renyi DP: the Renyi divergence of one order alpha > 1 is at most epsilon.
 
     Source: Mironov, "Renyi differential privacy", CSF 2017.
+
+    >>> RenyiDP(2).from_pure(Fraction(1, 2))
+    Fraction(1, 4)
     """
 
     alpha: Fraction

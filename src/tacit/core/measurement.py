@@ -31,6 +31,14 @@ class Measurement:
     ``t >> m`` runs a transformation first; its map is ``m.map(t.map(d))``.  ``m >> f`` applies any
     function to the *released* value: post-processing, which no map can make worse, since the
     divergence of images never exceeds the divergence of the originals (data processing).
+
+    Example:
+        >>> from tacit.core import SymmetricDistance, Vector
+        >>> from tacit.mechanisms import Laplace
+        >>> from tacit.transformations import Count
+        >>> m = Space(Vector(str), SymmetricDistance()) >> Count() >> Laplace(scale=2)
+        >>> m.map(1), m.check(1, 1)
+        (Fraction(1, 2), True)
     """
 
     def __init__(

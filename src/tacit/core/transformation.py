@@ -34,6 +34,15 @@ class Transformation:
 
     Two transformations with matching spaces chain by ``>>``; their maps compose, since
     ``d(g(f(u)), g(f(v))) <= map_g(d(f(u), f(v))) <= map_g(map_f(d(u, v)))`` by monotonicity.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance, Vector
+        >>> space = Space(Vector(int), SymmetricDistance())
+        >>> doubled = Transformation(
+        ...     space, space, lambda column: 2 * column, lambda d: d, name="double"
+        ... )
+        >>> doubled([1, 2]).tolist(), doubled.map(3)
+        ([2, 4], Fraction(3, 1))
     """
 
     def __init__(

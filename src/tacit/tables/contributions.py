@@ -46,7 +46,11 @@ _PERSON_KINDS = ("integer", "text", "float", "decimal", "date", "boolean", "miss
 
 @dataclass(frozen=True)
 class OneRowEach:
-    """Every row is a person of its own."""
+    """Every row is a person of its own.
+
+    >>> print(one_row_each)
+    one row each
+    """
 
     column = None
     rows = 1
