@@ -87,15 +87,19 @@ class Question:
         """How many records there are in all, or None where values repeat without limit."""
         return len(self.domain.sample) if isinstance(self.domain, Records) else None
 
-    @cached_property
+    @property
     def rest(self) -> Sample:
         """The records of the population that are not in ``at`` (only for local Records)."""
-        rest = None
-        if self.at is not None and isinstance(self.domain, Records):
-            rest = self.domain.sample.without(self.at)
+        rest = self._rest
         if rest is None:
             raise UsageError("only a release out of a known population leaves records over")
         return rest
+
+    @cached_property
+    def _rest(self) -> Sample | None:
+        if self.at is None or not isinstance(self.domain, Records):
+            return None
+        return self.domain.sample.without(self.at)
 
     def most_added(self, size: int) -> float:
         """The most records that a release of ``size`` can gain (infinity: no limit)."""
@@ -155,7 +159,7 @@ class Question:
                 if not self.domain.lower <= value <= self.domain.upper:
                     raise UsageError(f"at holds {show(value)}, which is outside {self.domain!r}")
         elif isinstance(self.domain, Records):
-            if self.domain.sample.without(at) is None:
+            if self._rest is None:
                 raise UsageError(
                     f"at is not a part of the population: {self._outside(at)} "
                     "(each record can be used once)"

@@ -159,13 +159,22 @@ class Sample:
         if not len(piece.raw):
             return self
         # The j-th of several equal values of ``part`` takes the j-th of those here.
-        repeat = np.arange(len(piece)) - np.searchsorted(piece.raw, piece.raw, side="left")
-        ranks = np.searchsorted(whole.raw, piece.raw, side="left") + repeat
+        ranks = np.searchsorted(whole.raw, piece.raw, side="left")
+        ranks += _repeats(piece.raw)
         if ranks.max() >= len(whole) or bool((whole.raw[ranks] != piece.raw).any()):
             return None
         keep = np.ones(len(whole), dtype=bool)
         keep[ranks] = False
         return Sample.of_sorted(whole.raw[keep], whole.unit)
+
+
+def _repeats(raw: Array) -> npt.NDArray[np.int64]:
+    """How many equal numbers stand before each of a sorted array."""
+    ranks = np.arange(len(raw))
+    starts = np.flatnonzero(np.concatenate(([True], raw[1:] != raw[:-1])))
+    if len(starts) == len(raw):
+        return np.zeros(len(raw), dtype=np.int64)
+    return ranks - np.repeat(starts, np.diff(np.append(starts, len(raw))))
 
 
 def on_common_unit(a: Sample, b: Sample) -> tuple[Sample, Sample]:

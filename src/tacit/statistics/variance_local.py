@@ -83,11 +83,13 @@ class _Local:
             result = merge(result, self.pool.take(y.gained))
         return merge(result, Sample([value] * copies)) if copies else result
 
-    def estimate(self, total: Floats, square: Floats, size: int) -> tuple[Floats, float]:
-        """Variances in floats, and a bound on their error."""
-        parts = [m for m in (self.x, self.pool) if m.size]
-        sums, squares = sum(m.sum_error for m in parts), sum(m.square_error for m in parts)
-        error = squares + 2 * sums + 16 * UNIT * size + sums * sums / size
+    def estimate(
+        self, total: Floats, square: Floats, size: int, rough: float
+    ) -> tuple[Floats, float]:
+        """Variances in floats, and a bound on their error; ``rough`` is that of the gained sums."""
+        sums, squares = self.x.sum_error + rough, self.x.square_error + rough
+        mean = float(np.abs(total).max()) / size
+        error = squares + 2 * (mean + sums / size) * sums + 16 * UNIT * float(square.max())
         variance = (square - total * total / size) / (size - self.ddof)
         return variance, 1.01 * error / (size - self.ddof)
 
@@ -166,13 +168,8 @@ def _offer_largest(extreme: _Extreme, removed: int, added: int) -> None:
     local = extreme.local
     x, pool, n, left = local.x, local.pool, local.x.size, local.pool.size
     m = n - removed + added
-    j = np.arange(added + 1)
-    top = left - added + j
-
-    def ends(prefix: Floats) -> Floats:
-        return np.asarray(prefix[j] + prefix[left] - prefix[top] if added else np.zeros(1))
-
-    gained = ends(pool.sums) + x.sums[n]
+    gained, gained_square = (_ends(pool.values, added, power) for power in (1, 2))
+    gained, rough = gained + x.sums[n], _rough(added)
 
     def gains(i: Integers) -> npt.NDArray[np.bool_]:
         l, h = x.values[i], x.values[i + removed]  # noqa: E741
@@ -180,9 +177,10 @@ def _offer_largest(extreme: _Extreme, removed: int, added: int) -> None:
         return np.asarray(m * (l + h) - (l - h) < 2 * held)
 
     steps = n - removed if removed else 0
-    i = bisect(np.zeros_like(j), np.full_like(j, steps), gains)
+    start = np.zeros(added + 1, dtype=np.int64)
+    i = bisect(start, start + steps, gains)
     total = gained - (x.sums[i + removed] - x.sums[i])
-    square = ends(pool.squares) + x.squares[n] - (x.squares[i + removed] - x.squares[i])
+    square = gained_square + x.squares[n] - (x.squares[i + removed] - x.squares[i])
 
     def neighbour(j: int, i: int) -> Neighbour:
         kept = [(0, i), (i + removed, n)]
@@ -202,13 +200,26 @@ def _offer_largest(extreme: _Extreme, removed: int, added: int) -> None:
                 best, value, other = y, reached, other + step
         return best, value
 
-    error = 2 * (x.sum_error + pool.sum_error if added else x.sum_error) / m + 32 * UNIT
+    error = 2 * (x.sum_error + rough) / m + 32 * UNIT
     loss = 2 * steps * error / (m - local.ddof)
-    extreme.offer(*local.estimate(total, square, m), make, loss)
+    extreme.offer(*local.estimate(total, square, m, rough), make, loss)
+
+
+def _ends(values: Floats, count: int, power: int) -> Floats:
+    """For ``j`` from 0 to ``count`` the sum of the ``j`` lowest and ``count - j`` highest."""
+    lowest = np.cumsum(values[:count] ** power, dtype=np.longdouble)
+    highest = np.cumsum(values[len(values) - count :][::-1] ** power, dtype=np.longdouble)
+    low, high = (np.concatenate(([0.0], part)) for part in (lowest, highest))
+    return np.asarray(low + high[::-1], dtype=np.float64)
+
+
+def _rough(count: int) -> float:
+    """A bound on the error of a sum of ``count`` values, or of their squares, added one by one."""
+    return count * (16 * UNIT + 2 * count * float(np.finfo(np.longdouble).eps))
 
 
 def _offer_smallest(extreme: _Extreme, removed: int, added: int) -> None:
-    """Every window of ``x`` with every window of the pool.
+    """Every window of ``x`` with every window of the pool that may be the best for it.
 
     For one window ``K``, what differs is ``g = sum a**2 - (2 S_K + S_A) S_A/m``, small numbers that floats
     tell apart well even where the whole variance is too flat for them.
@@ -216,28 +227,46 @@ def _offer_smallest(extreme: _Extreme, removed: int, added: int) -> None:
     local = extreme.local
     x, pool, kept = local.x, local.pool, local.x.size - removed
     m = kept + added
-    starts = np.zeros(1, dtype=np.int64)
-    total, square, rough = np.zeros(1), np.zeros(1), 0.0
-    if added:
-        raw, last = pool.sample.raw, pool.size - added
-        # A window equal to the one before need not be looked at.
-        starts = np.flatnonzero(np.concatenate(([True], raw[:last] != raw[added : added + last])))
-        total, square, rough = _window_sums(pool, starts, added)
     for i in range(removed + 1):
         s, q = (float(p[i + kept] - p[i]) for p in (x.sums, x.squares))
+        if not added:
+            starts = np.zeros(1, dtype=np.int64)
+        elif added == 1:
+            starts = _nearest(pool, s / max(kept, 1), 2 * x.sum_error / max(kept, 1) + 8 * UNIT)
+        else:
+            starts = _windows(pool, added)
+        total, square, rough = _window_sums(pool, starts, added)
         g = square - (2 * s + total) * (total / m)
-        slack = rough * (1 + 2 * abs(s) / m + 2) + 4 * added * x.sum_error / m + 32 * UNIT * added
+        slack = rough * (3 + 2 * abs(s) / m) + 4 * added * x.sum_error / m + 32 * UNIT * added
         close = np.flatnonzero(g <= g.min() + 2 * slack)
 
         def make(
-            index: int, i: int = i, close: Integers = close
+            index: int, i: int = i, starts: Integers = starts[close]
         ) -> tuple[Neighbour, Fraction]:
-            start = int(starts[close[index]])
+            start = int(starts[index])
             y = Neighbour([(i, i + kept)], [(start, start + added)] if added else [])
             return y, local.variance(y)
 
         local.evaluations += len(g) - len(close)
-        extreme.offer(*local.estimate(total[close] + s, square[close] + q, m), make)
+        extreme.offer(*local.estimate(total[close] + s, square[close] + q, m, rough), make)
+
+
+def _windows(pool: Moments, length: int) -> Integers:
+    """Where windows of the pool start, without those equal to the one before."""
+    raw, last = pool.sample.raw, pool.size - length
+    return np.flatnonzero(np.concatenate(([True], raw[:last] != raw[length : length + last])))
+
+
+def _nearest(pool: Moments, target: float, slack: float) -> Integers:
+    """The records nearest to a target: ``SS(K + v) = SS(K) + (v - mean of K)**2 |K|/(|K| + 1)``."""
+    values = pool.values
+    place = int(np.searchsorted(values, target))
+    beside = values[max(place - 1, 0) : place + 1]
+    reach = float(np.abs(beside - target).min()) + 2 * slack
+    first, last = np.searchsorted(values, [target - reach, target + reach], "left")
+    ranks = np.arange(first, max(int(last), int(first)) + 1)[: pool.size - first]
+    raw = pool.sample.raw[ranks]
+    return ranks[np.concatenate(([True], raw[1:] != raw[:-1]))]
 
 
 def _window_sums(pool: Moments, starts: Integers, length: int) -> tuple[Floats, Floats, float]:
