@@ -98,6 +98,7 @@ def requests() -> list[Any]:
         Total(col("select"), Grid.for_bounds(-50, 100)),
         Total(col("long"), Grid.for_bounds(0, 1 << 62, whole=True)),
         Bins(col("select"), grid, tuple(grid.offset(e) for e in (0, "0.5", 10, 50, 100))),
+        Bins(col("select"), grid, tuple(grid.offset(e) for e in (20, 30, 40, 50))),
         Bins(col("year"), Grid.for_bounds(-2, 2, whole=True), (1, 2, 4)),
         Cells(col("select"), Grid.for_bounds(0, 100, bits=16), shift=3),
     ]

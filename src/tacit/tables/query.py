@@ -320,9 +320,8 @@ class Query:
     def _bins(self, request: Bins) -> Any:
         assert self.keys is not None
         relation, (z,) = self._rows_sql([self._offset(request.inside(), request.grid)])
-        cuts = list(request.edges[1:-1])
-        bins = _bin_sql(z, cuts, 0, self._dialect)
-        codes, cells, weights = self._counted(bins, len(cuts) + 1, relation, z)
+        bins = _bins_sql(z, request.edges, self._dialect)
+        codes, cells, weights = self._counted(bins, len(request.edges) - 1, relation, z)
         counts = np.zeros((len(self.keys), len(request.edges) - 1), dtype=np.int64)
         counts[codes, cells] = weights
         return counts
@@ -335,6 +334,15 @@ class Query:
         codes, cells, weights = self._counted(cell, size, relation, z)
         ends = np.searchsorted(codes, np.arange(len(self.keys) + 1))
         return [(cells[a:b].copy(), weights[a:b].copy()) for a, b in itertools.pairwise(ends)]
+
+
+def _bins_sql(z: str, edges: Sequence[int], dialect: Dialect) -> str:
+    """Return the SQL of the bin of an offset that is within the edges."""
+    width, last = edges[1] - edges[0], len(edges) - 2
+    if any(b - a != width for a, b in itertools.pairwise(edges)):
+        return _bin_sql(z, list(edges[1:-1]), 0, dialect)
+    bin_ = dialect.divide(f"({z} - {dialect.literal(edges[0])})", dialect.literal(width))
+    return f"least({bin_}, {dialect.literal(last)})"
 
 
 def _bin_sql(z: str, cuts: list[int], first: int, dialect: Dialect) -> str:
