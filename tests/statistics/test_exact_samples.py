@@ -68,7 +68,7 @@ def test_multisets_join_and_part(a: list[Fraction], b: list[Fraction]) -> None:
     assert dict(zip(values.fractions(), counts.tolist(), strict=True)) == Counter(both.fractions())
     missing = Counter(two.fractions()) - Counter(one.fractions())
     assert (one.without(two) is None) == bool(missing)
-    joined = Joined(one, two)
+    joined = Joined(one, two, both.total)
     assert [joined.rank(i) for i in range(len(joined))] == both.fractions()
 
 

@@ -84,6 +84,7 @@ def check_witness(answer: ts.Sensitivity, value: oracle.Value, truth: Fraction) 
 @given(over_records(), st.sampled_from(NAMES), st.sampled_from(RELATIONS), st.booleans())
 @example(([Fraction(v) for v in (-9, 1, 2, 5)], 2, None, 2), "sum", "unbounded", True)
 @example(([Fraction(3)], 1, frozenset([0]), 1), "mean", "bounded", True)
+@example(([Fraction(v) for v in (0, 1, 2, 5, 9, 99)], None, None, 6), "sum", "bounded", True)
 def test_known_population(
     case: tuple[list[Fraction], int | None, frozenset[int] | None, int],
     name: str,

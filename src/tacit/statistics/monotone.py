@@ -49,7 +49,7 @@ from typing import NamedTuple
 from tacit.statistics.answer import Method, Sensitivity
 from tacit.statistics.base import Statistic
 from tacit.statistics.domain import Records
-from tacit.statistics.pool import Ends, Joined, Pool, Ranked, pool_of
+from tacit.statistics.pool import Ends, Joined, Pool, Population, Ranked, pool_of
 from tacit.statistics.question import Question
 from tacit.statistics.sample import Sample
 
@@ -162,12 +162,12 @@ class Monotone(Statistic):
         n = len(x)
         rest = question.rest if isinstance(question.domain, Records) else None
         pool = pool_of(question.domain, rest)
-        here = self.on(Joined(x, x.slice(0, 0)), 0, n)
+        leaving = Population(x)
+        here = self.on(Joined.alone(x), 0, n)
         best, value, count = None, Fraction(0), 0
-        for removed, added in question.frontier(n):
-            up = Joined(x.slice(removed, n), pool.top(added))
-            down = Joined(x.slice(0, n - removed), pool.bottom(added))
-            for data in (up, down):
+        for move in question.frontier(n):
+            for up in (True, False):
+                data = Joined.exchange(leaving, pool, move, up)
                 count += 1
                 moved = abs(self.on(data, 0, len(data)) - here)
                 if best is None or moved > value:

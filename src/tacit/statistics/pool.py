@@ -7,8 +7,8 @@ smallest and ``m - c`` largest; :class:`Joined` is what a release keeps together
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -43,10 +43,6 @@ class Ranked(Protocol):
 
     def sum(self, start: int, stop: int) -> Fraction:
         """The exact sum of the ranks ``start <= rank < stop``."""
-        ...
-
-    def rough_sum(self, start: int, stop: int) -> float:
-        """The same in floats, as precise as :func:`blocked_sum`."""
         ...
 
 
@@ -222,8 +218,24 @@ class Ends:
 class Joined:
     """Two ascending samples as one, without merging them."""
 
-    def __init__(self, kept: Sample, gained: Sample) -> None:
-        self.kept, self.gained = kept, gained
+    def __init__(self, kept: Sample, gained: Sample, total: Callable[[], Fraction]) -> None:
+        self.kept, self.gained, self._total = kept, gained, total
+
+    @classmethod
+    def alone(cls, sample: Sample) -> Joined:
+        """A sample as it is."""
+        return cls(sample, sample.slice(0, 0), sample.total)
+
+    @classmethod
+    def exchange(cls, leaving: Population, coming: Pool, move: tuple[int, int], up: bool) -> Joined:
+        """What a release becomes when its smallest leave and the largest come, or mirrored."""
+        removed, added = move
+        left = len(leaving.sample) - removed
+        return cls(
+            leaving.top(left) if up else leaving.bottom(left),
+            coming.top(added) if up else coming.bottom(added),
+            lambda: leaving.sum_of(0, left, from_top=up) + coming.sum_of(0, added, from_top=up),
+        )
 
     def __len__(self) -> int:
         return len(self.kept) + len(self.gained)
@@ -244,20 +256,10 @@ class Joined:
             best.append(gained[from_gained - 1])
         return max(best)
 
-    @cached_property
-    def total(self) -> Fraction:
-        """The exact sum of all."""
-        return self.kept.total() + self.gained.total()
-
     def sum(self, start: int, stop: int) -> Fraction:
         """The exact sum of all ranks (only the whole is ever asked for)."""
         assert (start, stop) == (0, len(self))
-        return self.total
-
-    def rough_sum(self, start: int, stop: int) -> float:
-        """The same in floats."""
-        assert (start, stop) == (0, len(self))
-        return float(self.kept.floats.sum()) + float(self.gained.floats.sum())
+        return self._total()
 
     def sample(self) -> Sample:
         """The merged sample."""

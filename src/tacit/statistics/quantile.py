@@ -12,8 +12,12 @@ import numpy.typing as npt
 
 from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction, show
+from tacit.statistics.at_distance import AtDistance
+from tacit.statistics.clamped import Clamped
 from tacit.statistics.monotone import Monotone
 from tacit.statistics.pool import Joined, Ranked
+from tacit.statistics.quantile_at_distance import quantile_at_distance
+from tacit.statistics.question import Relation
 from tacit.statistics.sample import Array, Sample
 
 __all__ = ["Median", "Quantile", "percentile"]
@@ -66,6 +70,10 @@ class Quantile(Monotone):
         percent = 100 * self.q
         return f"percentile({float(percent):.12g})"
 
+    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+        """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.quantile_at_distance`."""
+        return quantile_at_distance(self.q, data, relation)
+
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
         """The quantile of every row."""
         return np.asarray(np.quantile(rows, float(self.q), axis=1), dtype=np.float64)
@@ -89,7 +97,7 @@ class Quantile(Monotone):
 
     def of(self, sample: Sample) -> Fraction:
         """The exact quantile of a sample; only two of its values are read."""
-        return self.on(Joined(sample, sample.slice(0, 0)), 0, len(sample))
+        return self.on(Joined.alone(sample), 0, len(sample))
 
     def split(self, low: int, high: int, total: int) -> int:
         """The number of ranks up to the last that weighs negative in ``g(T)``."""
