@@ -63,6 +63,14 @@ class Walk(NamedTuple):
     highest: int = 0
 
 
+class _Entry(NamedTuple):
+    """A candidate that may win: its upper end, what walking may gain, and how it is made."""
+
+    high: float
+    gain: float
+    make: Callable[[], Walk]
+
+
 class Finding(NamedTuple):
     """The exact maximum over the candidates."""
 
@@ -83,7 +91,7 @@ class Contest:
         self.spread = spread
         self.floor = -np.inf
         self.evaluations = 0
-        self._staying: list[tuple[float, Callable[[], Walk]]] = []
+        self._staying: list[_Entry] = []
 
     def offer(
         self,
@@ -107,10 +115,15 @@ class Contest:
         self.evaluations += len(top)
         if len(low):
             self.floor = max(self.floor, float(low.max()) - 8 * UNIT)
+        gain = np.full(len(low), loss)
+        if self.spread.root and loss:
+            least = np.maximum(top - top_error, loss / 4)  # sqrt(v + loss) - sqrt(v), bounded
+            gain = np.asarray(loss / np.sqrt(least))
         for index in np.flatnonzero(high + 8 * UNIT >= self.floor).tolist():
-            self._staying.append((float(high[index]) + 8 * UNIT, partial(make, index)))
+            entry = _Entry(float(high[index]) + 8 * UNIT, float(gain[index]), partial(make, index))
+            self._staying.append(entry)
         if len(self._staying) > 4096:
-            self._staying = [entry for entry in self._staying if entry[0] >= self.floor]
+            self._staying = [entry for entry in self._staying if entry.high >= self.floor]
 
     def may_win(
         self, union: tuple[Floats, Floats, int], size: int, narrow: tuple[Floats, Floats, int]
@@ -129,27 +142,39 @@ class Contest:
 
     def winner(self) -> Finding | None:
         """Decide exactly; None where no candidate was offered."""
-        reached = [self._uphill(make()) for high, make in self._staying if high >= self.floor]
-        if not reached:
+        staying = [(e, e.make()) for e in self._staying if e.high >= self.floor]
+        if not staying:
             return None
+        reached = [(w.candidate, *self._difference(w.candidate)) for _, w in staying]
+        least = max(low for _, low, _ in reached)
+        scale = self._scale()
+        for index, (entry, walk) in enumerate(staying):
+            _, low, slack = reached[index]
+            if walk.coordinate and low + slack + Fraction(entry.gain) * scale >= least:
+                reached[index] = self._uphill(walk, walk.coordinate, low, slack)
         least = max(low for _, low, _ in reached)
         tied = [candidate for candidate, low, slack in reached if low + slack >= least]
         values = [self._gap(candidate) for candidate in tied]
         best = max(range(len(tied)), key=values.__getitem__)
         return Finding(values[best], tied[best])
 
-    def _uphill(self, walk: Walk) -> tuple[Candidate, Fraction, Fraction]:
-        candidate, (value, slack) = walk.candidate, self._difference(walk.candidate)
-        if walk.coordinate is None:
-            return candidate, value, slack
+    def _scale(self) -> Fraction:
+        """The contest's float unit, exactly."""
+        scale = Fraction(2) ** self.moments.frame[1]
+        return scale if self.spread.root else scale * scale
+
+    def _uphill(
+        self, walk: Walk, coordinate: str, value: Fraction, slack: Fraction
+    ) -> tuple[Candidate, Fraction, Fraction]:
+        candidate = walk.candidate
         for step in (1, -1):
-            place = getattr(candidate, walk.coordinate) + step
+            place = getattr(candidate, coordinate) + step
             while walk.lowest <= place <= walk.highest:
-                other = replace(candidate, **{walk.coordinate: place})
-                reached, slack = self._difference(other)
+                other = replace(candidate, **{coordinate: place})
+                reached, around = self._difference(other)
                 if reached <= value:
                     break
-                candidate, value, place = other, reached, place + step
+                candidate, value, slack, place = other, reached, around, place + step
         return candidate, value, slack
 
     def _difference(self, candidate: Candidate) -> tuple[Fraction, Fraction]:

@@ -207,7 +207,7 @@ class Dispersion(Statistic):
         self, question: Question, unproven: float, moments: Moments, found: Finding, count: int
     ) -> Sensitivity:
         """An upper bound, where the largest pair found may not be the worst."""
-        scale = Fraction(2) ** moments.frame[1]
+        scale = Fraction(2) ** moments.frame[1]  # an upper bound is only needed for roots
         return Sensitivity(
             max(float_up(Fraction(unproven) * scale), float_up(Fraction(found.value))),
             "upper bound",
@@ -268,9 +268,7 @@ class Dispersion(Statistic):
             notes=self._notes(question),
         )
 
-    def _spread_inside(
-        self, question: Question, inner: Extreme, best: Extreme
-    ) -> Sensitivity:
+    def _spread_inside(self, question: Question, inner: Extreme, best: Extreme) -> Sensitivity:
         """Only for ``ddof=1``, where most of the release can be removed."""
         domain = question.domain
         if isinstance(domain, Values):

@@ -144,7 +144,10 @@ class Moments:
         """How many records the ranges hold, their sum and their sum of squares, in grains."""
         count = total = square = 0
         for start, stop in ranges:
-            if 0 < stop - start <= _BLOCK and self._digits is not None:
+            if stop - start == 1 and self._digits is not None:
+                one = self._grains(start)
+                count, total, square = count + 1, total + one, square + one * one
+            elif 0 < stop - start <= _BLOCK and self._digits is not None:
                 parts = self._assembled(*_gram(self._digits_of(start, stop)))
                 count, total, square = count + stop - start, total + parts[0], square + parts[1]
             elif stop > start:
@@ -200,6 +203,12 @@ class Moments:
             rest -= digit
             rest *= 2.0**_DIGIT
         return digits
+
+    def _grains(self, rank: int) -> int:
+        """One record, in grains: a float times a power of two, which is a whole number."""
+        assert self._digits is not None
+        exponent, count = self._digits
+        return int(math.ldexp(float(self.sample.raw[rank]), _DIGIT * count - exponent))
 
     @cached_property
     def _blocks(self) -> tuple[Array, Array]:

@@ -22,7 +22,9 @@ and ``X' - X = (l' - l)(gamma + delta) + (h' - h)(gamma - delta) - 2 delta (h - 
 
 A comparison made in floats can err where ``|X|`` is below the error of ``X``.  All steps between the
 place found and the true optimum then have an ``|X|`` below that error too (``X`` is monotone), so that
-no more is lost than the number of steps times the range times that error: this is the ``loss``.
+no more is lost than that error times the sum of ``h - l`` over the steps.  That is at most the number of
+steps times the range; and ``a`` times the range where ``h`` is the record ``a`` ranks above ``l``, as the sum
+telescopes.  This is the ``loss``.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ Integers = npt.NDArray[np.int64]
 
 _CHUNK = 1 << 15
 _FEW = 4
+_GLANCE = 1024
 
 
 def windows(contest: Contest, kept: int, gained: int, lost: int, anchored: bool = False) -> None:
@@ -60,6 +63,10 @@ def windows(contest: Contest, kept: int, gained: int, lost: int, anchored: bool 
             ends = [range(min(low, last) + 1), range(max(last - gained + low, 0), last + 1)]
             _offer_windows(contest, kept, gained, lost, np.unique(np.concatenate(ends)), low)
         return
+    if lost and last > _CHUNK:  # a first look raises the floor, and most windows drop out
+        few = np.unique(np.linspace(0, last, _GLANCE).astype(np.int64))
+        for low in range(gained + 1):
+            _offer_windows(contest, kept, gained, lost, few, low)
     for start in range(0, last + 1, _CHUNK):
         places = _distinct_windows(
             contest.moments, kept + lost, start, min(start + _CHUNK, last + 1)
@@ -122,7 +129,7 @@ def _offer_windows(
         (total, square, m),
         (narrow[0][keep], narrow[1][keep], s),
         make,
-        _loss(moments, m, contest.spread.ddof, kept),
+        _loss(moments, m, contest.spread.ddof, min(kept, lost)),
     )
 
 
@@ -317,6 +324,6 @@ def _window_and_ends(
 
 
 def _loss(moments: Moments, size: int, ddof: int, steps: int) -> float:
-    """What misjudged comparisons along ``steps`` steps can cost the variance of ``size`` records."""
+    """What misjudged comparisons can cost a variance, if ``h - l`` adds up to ``steps`` ranges."""
     error = 2 * moments.sum_error / size + 32 * UNIT
     return 2 * steps * error / (size - ddof)

@@ -201,7 +201,7 @@ def _offer_largest(extreme: _Extreme, removed: int, added: int) -> None:
         return best, value
 
     error = 2 * (x.sum_error + rough) / m + 32 * UNIT
-    loss = 2 * steps * error / (m - local.ddof)
+    loss = 2 * min(steps, removed) * error / (m - local.ddof)  # h - l telescopes
     extreme.offer(*local.estimate(total, square, m, rough), make, loss)
 
 
