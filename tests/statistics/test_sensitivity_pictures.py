@@ -31,7 +31,7 @@ def save(figure: Any, folder: Path) -> None:
         assert path.read_bytes().startswith(start)
 
 
-@pytest.mark.parametrize("name", ["median", "mean", "count", "sum", "max"])
+@pytest.mark.parametrize("name", ["median", "mean", "count", "sum", "max", "var", "std"])
 def test_an_answer_draws_its_neighbours(name: str, tmp_path: Path) -> None:
     figure = ts.sensitivity(name, CLASSIC).plot()
     shown = " ".join(texts(figure))
@@ -105,7 +105,7 @@ def test_the_classic_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("relation", ["unbounded", "add", "remove", "bounded"])
-@pytest.mark.parametrize("name", ["mean", "median", "sum", "count"])
+@pytest.mark.parametrize("name", ["mean", "median", "sum", "count", "var", "std"])
 def test_a_table_agrees_with_the_sensitivity(relation: Any, name: str) -> None:
     for over in (ts.Records([1, 1, 2, 5, 9], size=3), ts.Values([0, 1, 5], size=2)):
         table = ts.sensitivity_table(name, over, relation=relation)

@@ -57,9 +57,9 @@ def _widths(table: SensitivityTable, most: int) -> list[float]:
     name = len(table.statistic.name) + 3
     first = inches([_set(r.records) for r in table.releases], 7)
     second = inches([drawing.number(r.value) for r in table.releases], name)  # type: ignore[arg-type]
+    columns = [[n for r in table.releases for n in r.neighbours[i : i + 1]] for i in range(most)]
     cells = [
-        inches([_set(n.records) for r in table.releases for n in r.neighbours[i : i + 1]], 11)
-        for i in range(most)
+        inches([t for n in near for t in (_set(n.records), _values(n))], 9) for near in columns
     ]
     return [first, second, *cells, inches([], 7)]
 
@@ -132,11 +132,10 @@ def _draw_cell(
         )
     look = {"ha": "center", "va": "center", "color": drawing.INK}
     ax.text(middle, line + 0.31, _set(neighbour.records), fontsize=7.5, **look)
-    gap = drawing.number(neighbour.gap)
     ax.text(
         middle,
         line + 0.7,
-        f"{drawing.number(neighbour.value)}   $\\Delta$ {gap}",  # type: ignore[arg-type]
+        _values(neighbour),
         fontsize=8.5,
         fontweight="bold" if largest else "normal",
         **look,
@@ -153,6 +152,11 @@ def _foot(ax: Any, lines: int) -> None:
         va="center",
         color=drawing.MUTED,
     )
+
+
+def _values(neighbour: Neighbour) -> str:
+    value = drawing.number(neighbour.value)  # type: ignore[arg-type]
+    return f"{value}   \N{GREEK CAPITAL LETTER DELTA} {drawing.number(neighbour.gap)}"
 
 
 def _set(records: tuple[Any, ...]) -> str:

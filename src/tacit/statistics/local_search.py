@@ -81,6 +81,33 @@ def lower_bound(
     )
 
 
+class _Scatter:
+    """Numbers that look random, the same on every run: a search hides nothing and repeats.
+
+    SplitMix64 (Steele, Lea and Flood 2014): multiples of an odd constant, their bits mixed.
+    """
+
+    def __init__(self) -> None:
+        self._drawn = 0
+
+    def bits(self, count: int) -> npt.NDArray[np.uint64]:
+        """The next ``count`` words of 64 bits."""
+        place = np.arange(self._drawn + 1, self._drawn + 1 + count, dtype=np.uint64)
+        self._drawn += count
+        word = place * np.uint64(0x9E3779B97F4A7C15)
+        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(word ^ (word >> np.uint64(31)))
+
+    def integers(self, low: int, high: int, count: int) -> Order:
+        """Whole numbers from ``low`` up to but not including ``high``."""
+        return (self.bits(count) % np.uint64(high - low)).astype(np.int64) + low
+
+    def permutation(self, values: Order) -> Order:
+        """The values in another order."""
+        return np.asarray(values[np.argsort(self.bits(len(values)), kind="stable")])
+
+
 class _Climb:
     """A search among pairs that differ by one move.
 
@@ -97,8 +124,7 @@ class _Climb:
         self.size = question.size
         self.pool = _record_pool(question, self.added)
         self.values = self.pool.floats
-        # The same numbers on every run: a search is repeatable, and draws nothing secret.
-        self.random = np.random.default_rng(20_231)
+        self.random = _Scatter()
         self.spent = 0
         self.gap = -1.0
         self.best: Order = np.zeros(0, dtype=np.int64)
@@ -170,7 +196,7 @@ class _Climb:
         if self.question.at is None:
             i = self.random.integers(0, min(n + self.added, total), _TRIES)
             return i, self.random.integers(0, total, _TRIES)
-        if self.added and total > n and (not self.removed or self.random.integers(2)):
+        if self.added and total > n and (not self.removed or self.random.integers(0, 2, 1)[0]):
             i = self.random.integers(n, n + self.added, _TRIES)
             return i, self.random.integers(n, total, _TRIES)
         i = self.random.integers(n - self.removed, n, _TRIES)
