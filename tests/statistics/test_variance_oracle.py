@@ -52,7 +52,7 @@ def largest_gap(pairs, root):
     if not root:
         return max(abs(v - w) for v, w in pairs)
     rough = [abs(math.sqrt(v) - math.sqrt(w)) for v, w in pairs]
-    least = max(rough) * (1 - 1e-9) - 1e-6
+    least = max(rough) - 1e-9 * math.sqrt(max(max(p) for p in pairs))
     close = {p for p, value in zip(pairs, rough, strict=True) if value >= least}
     return max(gap(Root(v), Root(w)) for v, w in close)
 
