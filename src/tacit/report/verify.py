@@ -72,9 +72,7 @@ def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
     _try(found, "the chains together lose what is claimed", lambda: _composed(body, chains))
     _try(found, "what was paid covers what was lost", lambda: _paid(body))
     if ledger is None:
-        found.unchecked.append(
-            "that the charge stands in the ledger: give it to look it up"
-        )
+        found.unchecked.append("that the charge stands in the ledger: give it to look it up")
     else:
         _try(found, "the charge stands in the ledger", lambda: _in_ledger(body, ledger))
     found.unchecked += _ALWAYS_OPEN

@@ -1,0 +1,152 @@
+"""The chain of a release, one sentence a step, for a reader who does not write code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from tacit.core.explain import show_distance
+from tacit.exact import show
+from tacit.report.words import condition_words
+from tacit.tables.expression import from_json
+
+__all__ = ["distance_words", "recipe", "step_words"]
+
+
+def step_words(step: Mapping[str, Any]) -> str:
+    """Say what a step of a certificate does; an unknown one keeps its name.
+
+    >>> step_words({"step": "bound_contributions", "rows": 5, "groups": 1})
+    'Let nobody weigh more than 5 rows'
+    >>> step_words({"step": "laplace", "scale": "40"})
+    'Add random noise: discrete Laplace of scale 40'
+    """
+    said = _WORDS.get(str(step["step"]))
+    return str(step["step"]) if said is None else said(step)
+
+
+def distance_words(step: Mapping[str, Any], measure: str, last: bool) -> str:
+    """Say how far one person can move what comes out of a step.
+
+    Args:
+        step: the step, with its ``distance``.
+        measure: the name of the measure that the chain ends in.
+        last: whether it is the noise, whose distance is a privacy loss.
+
+    >>> distance_words({"step": "laplace", "distance": "1/8"}, "PureDP", True)
+    'epsilon 0.125'
+    """
+    claimed = step["distance"]
+    shown = (
+        show_distance(tuple(Fraction(part) for part in claimed))
+        if isinstance(claimed, list)
+        else show(Fraction(claimed))
+    )
+    if last:
+        named = {"ZeroConcentratedDP": "rho", "ApproximateDP": "(epsilon, delta)"}
+        return f"{named.get(measure, 'epsilon')} {shown}"
+    if step["step"] in ("filter", "derive"):
+        return f"{shown} {'person' if shown == '1' else 'people'}"
+    if step["step"] == "quantile_costs":  # a rank is counted in parts of a row
+        return f"{show(Fraction(claimed) / step['one'])} rows in rank"
+    if step["step"] == "bound_contributions":
+        return f"{shown} {'row' if shown == '1' else 'rows'}"
+    return f"{shown} in all" if step.get("norm", "L1") == "L1" else f"{shown} (L2)"
+
+
+def recipe(step: Mapping[str, Any]) -> str:
+    """Write a step as the code would; nothing where the words say it all.
+
+    >>> recipe({"step": "laplace", "scale": "40", "distance": "1/8"})
+    'laplace(scale=40)'
+    """
+    if step["step"] in ("filter", "derive"):
+        return ""
+    given = [(k, v) for k, v in step.items() if k not in ("step", "distance") and v is not None]
+    shown = ", ".join(f"{k}={_short(v)}" for k, v in given)
+    return f"{step['step']}({shown})"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_short(v) for v in value)}]"
+    return str(value)
+
+
+def _filter(step: Mapping[str, Any]) -> str:
+    return f"Keep the rows where {condition_words(from_json(step['expression']))}"
+
+
+def _derive(step: Mapping[str, Any]) -> str:
+    return (
+        f"Compute {step['column']} from each row: {condition_words(from_json(step['expression']))}"
+    )
+
+
+def _bound(step: Mapping[str, Any]) -> str:
+    rows = "1 row" if step["rows"] == 1 else f"{step['rows']} rows"
+    return f"Let nobody weigh more than {rows}"
+
+
+def _grouped(step: Mapping[str, Any]) -> str:
+    by = step.get("by") or []
+    return f", for each {' and '.join(str(name) for name in by)}" if by else ""
+
+
+def _bounds(step: Mapping[str, Any]) -> str:
+    return f"{step['column']}, held between {step['lower']} and {step['upper']}"
+
+
+def _rows(step: Mapping[str, Any]) -> str:
+    return f"Count the rows{_grouped(step)}"
+
+
+def _people(step: Mapping[str, Any]) -> str:
+    return f"Count the people{_grouped(step)}, each in {step['groups']} of the groups at most"
+
+
+def _histogram(step: Mapping[str, Any]) -> str:
+    bins = len(step["edges"]) - 1
+    return f"Count the values of {step['column']} in {bins} bins{_grouped(step)}"
+
+
+def _moments(step: Mapping[str, Any]) -> str:
+    return f"Add up {_bounds(step)}, from below and from above{_grouped(step)}"
+
+
+def _sum(step: Mapping[str, Any]) -> str:
+    return f"Add up {_bounds(step)}{_grouped(step)}"
+
+
+def _costs(step: Mapping[str, Any]) -> str:
+    return f"Say how far off in rank each possible value of {_bounds(step)}, is{_grouped(step)}"
+
+
+def _choose(step: Mapping[str, Any]) -> str:
+    aim = "the rank asked for" if not step.get("target") else "the rank where the interval ends"
+    return f"Draw a value by chance, the likelier the nearer it is to {aim}"
+
+
+def _keys(step: Mapping[str, Any]) -> str:
+    return (
+        f"Add random noise to the people of each key, discrete Laplace of scale {step['scale']}, "
+        f"and show the keys that reach {step['threshold']}"
+    )
+
+
+_WORDS: dict[str, Any] = {
+    "filter": _filter,
+    "derive": _derive,
+    "bound_contributions": _bound,
+    "count_rows": _rows,
+    "count_people": _people,
+    "histogram": _histogram,
+    "moments": _moments,
+    "sum_by_group": _sum,
+    "quantile_costs": _costs,
+    "choose_quantile": _choose,
+    "release_keys": _keys,
+    "laplace": lambda step: f"Add random noise: discrete Laplace of scale {step['scale']}",
+    "gaussian": lambda step: f"Add random noise: discrete Gaussian of scale {step['scale']}",
+}
