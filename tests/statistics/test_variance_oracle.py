@@ -54,7 +54,13 @@ def largest_gap(pairs, root):
     rough = [abs(math.sqrt(v) - math.sqrt(w)) for v, w in pairs]
     least = max(rough) - 1e-9 * math.sqrt(max(max(p) for p in pairs))
     close = {p for p, value in zip(pairs, rough, strict=True) if value >= least}
-    return max(gap(Root(v), Root(w)) for v, w in close)
+    v, w = max(close, key=lambda pair: far_apart(*pair))
+    return gap(Root(v), Root(w))
+
+
+def far_apart(v, w):
+    """The gap of two roots to 300 bits: rounding one gap up must not make it beat another."""
+    return abs(Root(v).enclose(300)[0] - Root(w).enclose(300)[0])
 
 
 def over_records(population, n, relation, k, within, ddof, root, at=None):
