@@ -10,24 +10,37 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "Count": "count",
+    "Function": "function",
     "Histogram": "histogram",
     "Interval": "domain",
+    "Maximum": "extremes",
     "Mean": "mean",
     "Median": "quantile",
-    "Question": "question",
+    "Minimum": "extremes",
     "Quantile": "quantile",
+    "Question": "question",
     "Records": "domain",
+    "Root": "root",
     "Sample": "sample",
     "Sensitivity": "answer",
+    "StabilityMap": "stability",
     "Statistic": "base",
+    "Sum": "sum",
     "Values": "domain",
+    "batched": "function",
+    "distance_to_instability": "smooth",
+    "local_sensitivity_at": "smooth",
     "lookup": "registry",
     "lower_bound": "local_search",
+    "map_of": "stability",
     "percentile": "quantile",
     "sampled_sensitivity": "sampling",
     "sensitivity": "ask",
     "sensitivity_profile": "profile",
     "sensitivity_table": "table",
+    "smooth_sensitivity": "smooth",
+    "stability_map": "stability",
 }
 
 __all__ = list(_HOMES)
