@@ -21,10 +21,12 @@ from fractions import Fraction
 from tacit.exact import float_up
 from tacit.noise import enclosure
 
-__all__ = ["AtDistance", "decayed", "first", "rounded_up"]
+__all__ = ["SMOOTHNESS_SLACK", "AtDistance", "decayed", "first", "rounded_up"]
 
+SMOOTHNESS_SLACK = Fraction(1, 10**6)
+"""Between neighbours the logarithm of the computed smooth sensitivity moves by at most ``beta`` and
+this: the search stops, and floats round, within a relative 1e-6.  A mechanism counts both."""
 _SLACK = 1 + 2.0**-22
-"""How far above the truth a smooth sensitivity may end: 2.4e-7, relatively."""
 
 
 class AtDistance(ABC):
@@ -44,7 +46,15 @@ class AtDistance(ABC):
 
     def instability(self, bound: Fraction) -> int | None:
         """The least ``t`` with ``A(t) > bound``, or None where there is none."""
-        return first(lambda t: self.at(t) > bound, self.last)
+        return first(lambda t: self.exceeds(t, bound), self.last)
+
+    def exceeds(self, distance: int, bound: Fraction) -> bool:
+        """Whether ``A(distance) > bound``, decided exactly.
+
+        ``A`` of a data set at ``t`` is at most ``A`` of its neighbour at ``t + 1``.  The distance
+        to instability moves by at most one between neighbours if no rounding disturbs that.
+        """
+        return self.at(distance) > bound
 
     def smooth(self, beta: Fraction) -> float:
         """``max_t exp(-beta t) A(t)``: never below the truth, at most 1e-6 above, relatively.
@@ -59,6 +69,8 @@ class AtDistance(ABC):
         if start is None:
             return 0.0
         rate = rounded_up(-beta)  # a float just above -beta: weights are never too small
+        if enclosure.exp(-beta).upper * Fraction(self._ceiling) <= Fraction(self.at(0)):
+            return self._float_at(0)  # one step costs more than all of them bring
         known = {start: self._float_at(start)}
         best = safe = known[start]
         waiting: list[tuple[float, int, int]] = []

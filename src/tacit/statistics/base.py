@@ -21,6 +21,8 @@ from tacit.statistics.root import Root, gap
 from tacit.statistics.sample import Array, Sample
 
 if TYPE_CHECKING:
+    from tacit.statistics.at_distance import AtDistance
+    from tacit.statistics.clamped import Clamped
     from tacit.statistics.question import Question, Relation
 
 __all__ = ["Exact", "Statistic", "distance_between"]
@@ -60,22 +62,11 @@ class Statistic(ABC):
         """The exact sensitivity, or None where only a search can tell."""
         return None
 
-    def local_at(
-        self, data: Sample, lower: Fraction, upper: Fraction, distance: int, relation: Relation
-    ) -> Fraction | float | None:
-        """A(t): the largest local sensitivity within ``distance`` of ``data`` in the bounds."""
-        return None
+    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance | None:
+        """``A(t)``, the largest local sensitivity within ``t`` steps of data in bounds.
 
-    def smooth(
-        self, data: Sample, lower: Fraction, upper: Fraction, beta: Fraction, relation: Relation
-    ) -> float | None:
-        """``max_t exp(-beta t) A(t)``, never below the truth."""
-        return None
-
-    def instability(
-        self, data: Sample, lower: Fraction, upper: Fraction, bound: Fraction, relation: Relation
-    ) -> int | None:
-        """The least ``t`` with ``A(t) > bound``."""
+        None where no algorithm is known over an interval.
+        """
         return None
 
     def __str__(self) -> str:

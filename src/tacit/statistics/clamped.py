@@ -99,7 +99,7 @@ class Clamped:
         Differences of two entries are then right to one rounding, whatever the offset.
         """
         low, high = float(self.bounds[0]), float(self.bounds[1])
-        exact = (low, high) == self.bounds
+        exact = Fraction(low) == self.bounds[0] and Fraction(high) == self.bounds[1]
         if self.sample.raw.dtype != np.float64 or not exact:
             return self.padded, self.grain
         return _pad(np.clip(self.sample.raw, low, high), low, high), Fraction(1)

@@ -10,10 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.statistics.answer import Sensitivity
+from tacit.statistics.at_distance import AtDistance
 from tacit.statistics.base import Statistic
+from tacit.statistics.clamped import Clamped
 from tacit.statistics.neighbours import extreme_pair
-from tacit.statistics.question import Question
+from tacit.statistics.question import Question, Relation
 from tacit.statistics.sample import Array, Sample
+from tacit.statistics.sum_at_distance import count_at_distance
 
 __all__ = ["Count"]
 
@@ -35,6 +38,10 @@ class Count(Statistic):
     def name(self) -> str:
         """``"count"``."""
         return "count"
+
+    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+        """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.sum_at_distance`."""
+        return count_at_distance(data, relation)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
         """The number of records of every row."""

@@ -1,21 +1,22 @@
 """Local sensitivity of the mean at a distance, exact.
 
-Below, ``L = 0`` (shift the data), ``P_k`` is the sum of the ``k`` smallest records, and only rises of
-the mean are spelled out: the mirror image serves the falls.
+Below, ``L = 0`` (shift the data), ``P_k`` is the sum of the ``k`` smallest records, and only
+rises of the mean are spelled out: the mirror image serves the falls.
 
 **Substitution.**  The sum's, over ``n``.
 
-**Add or remove.**  A record ``e`` that joins a set ``S`` of ``s`` records moves the mean by ``(e - mean(S)) /
-(s + 1)``.  ``S`` is ``x`` without ``d`` records and with ``a`` others: a rise is largest if the ``d``
-largest left and the others are ``0``, with ``s = n - d + a``:
+**Add or remove.**  A record ``e`` that joins a set ``S`` of ``s`` records moves the mean by ``(e
+- mean(S)) / (s + 1)``.  ``S`` is ``x`` without ``d`` records and with ``a`` others: a rise is
+largest if the ``d`` largest left and the others are ``0``, with ``s = n - d + a``:
 
     ``rise(s) = (e s - P_(n-d)) / (s (s + 1))``.
 
-Either ``e = U`` joins ``S``, which is at distance ``d + a``; or ``e`` is a record of ``x``, the largest, and
-leaves ``S + e``, which is at distance ``d + a - 1`` (any other record gives a smaller rise).  For fixed ``d``
-the rise grows from ``s`` to ``s + 1`` exactly if ``e s <= 2 P_(n-d)``: cross-multiplied, ``(e(s+1) - P) s >=
-(e s - P)(s + 2)``.  So the best ``s`` is ``floor(2 P / e) + 1``, or as near as the distance allows, and ``A(t)``
-takes one look at each ``d <= t``.  It ends at half the range, for ``s = 1``, at ``t = n + 1``.
+Either ``e = U`` joins ``S``, which is at distance ``d + a``; or ``e`` is a record of ``x``, the
+largest, and leaves ``S + e``, which is at distance ``d + a - 1`` (any other record gives a
+smaller rise).  For fixed ``d`` the rise grows from ``s`` to ``s + 1`` exactly if ``e s <= 2
+P_(n-d)``: cross-multiplied, ``(e(s+1) - P) s >= (e s - P)(s + 2)``.  So the best ``s`` is
+``floor(2 P / e) + 1``, or as near as the distance allows, and ``A(t)`` takes one look at each ``d
+<= t``.  It ends at half the range, for ``s = 1``, at ``t = n + 1``.
 
 **Add.**  ``d = 0``, ``e = U``; the rise falls once ``s > 2 n``, because ``P_n <= n U``.
 **Remove.**  ``a = 0``, ``e`` is the largest record, and ``t = d - 1``.
@@ -42,7 +43,7 @@ def mean_at_distance(data: Clamped, relation: Relation) -> AtDistance:
 
     >>> a = mean_at_distance(Clamped([2, 4], 0, 8), "unbounded")
     >>> [str(a.at(t)) for t in range(4)]
-    ['5/3', '3', '4', '4']
+    ['5/3', '3', '3', '4']
     """
     return MeanAtDistance(data, relation)
 

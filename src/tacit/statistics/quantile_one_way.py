@@ -7,9 +7,9 @@ records, ``e`` is low, and the difference is made by three consecutive ranks of 
 lowest of the three is at least ``x_p``, because only records below it can have left, and ``d``
 more ranks separate the outer two at most: taking ranks ``p + 1 .. p + d`` away attains that.
 
-**Joining.**  ``S`` is ``x`` with ``m - n - 1`` others, so ``d = 0`` and ``r = i + 2``, and ``e`` joins too:
-``1 <= a <= m - n``.  Both limits are one-sided in ``m``: ``m - 1 >= i / q`` and
-``m - 1 > (n - i - 1) / (1 - q)``.
+**Joining.**  ``S`` is ``x`` with ``m - n - 1`` others, so ``d = 0`` and ``r = i + 2``, and ``e``
+joins too: ``1 <= a <= m - n``.  Both limits are one-sided in ``m``: ``m - 1 >= i / q`` and ``m - 1
+> (n - i - 1) / (1 - q)``.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def quantile_one_way(
 
     Joining, one kind of pair for each remainder of ``m`` modulo the denominator of ``q`` is kept at
     every rank.  Where that is above ten million pairs, all weights are taken as ``1 - q``, the
-    largest there is (``c1`` is at most ``1 - q`` by its formula, and ``c3 = g`` is too, since ``c3 > 0``
-    only where ``g' = g + q < 1``): an upper bound.
+    largest there is (``c1`` is at most ``1 - q`` by its formula, and ``c3 = g`` is too, since
+    ``c3 > 0`` only where ``g' = g + q < 1``): an upper bound.
     """
     steps: list[Indices] = []
     values: list[Array] = []
@@ -53,13 +53,13 @@ def quantile_one_way(
         if relation == "add" and period * (n + 1) > _MANY:
             exact, kinds = False, 1
         made = weights(p, period) if kinds == period else whole([1 - p], [1 - p])
-        kind, low, high, cost = _leaving(p, n, period) if relation == "remove" else _joining(p, n, kinds)
+        kind, low, high, cost = (
+            _leaving(p, n, period) if relation == "remove" else _joining(p, n, kinds)
+        )
         found = between(side.padded.astype(object), made[0][kind], made[1][kind], low, high)
         steps.append(cost)
         values.append(found.astype(object) * int(made[2] / unit))
-    return PointsAtDistance(
-        np.concatenate(steps), np.concatenate(values), unit * data.grain, exact
-    )
+    return PointsAtDistance(np.concatenate(steps), np.concatenate(values), unit * data.grain, exact)
 
 
 def _leaving(p: Fraction, n: int, period: int) -> tuple[Indices, Indices, Indices, Indices]:

@@ -1,8 +1,9 @@
 """The best pair of ranks: where the local sensitivity of an order statistic comes from.
 
-The padded records ``X_(-1) <= X_0 <= X_1 <= ...`` hold the lower bound at the ranks -1 and 0 and the
-upper bound after the last record; in the arrays, rank ``i`` stands at index ``i + 1``, and this
-module speaks of indices.  Every candidate is a pair of ranks ``i + 2 <= r`` and a kind ``g``, with value
+The padded records ``X_(-1) <= X_0 <= X_1 <= ...`` hold the lower bound at the ranks -1 and 0 and
+the upper bound after the last record; in the arrays, rank ``i`` stands at index ``i + 1``, and this
+module speaks of indices.  Every candidate is a pair of ranks ``i + 2 <= r`` and a kind ``g``, with
+value
 
     ``c1 (mid - X_i) + c3 (X_r - mid)``,  ``mid = X_(r-1)`` if ``c1 >= c3``, else ``X_(i+1)``,
 
@@ -67,12 +68,10 @@ class _Squares:
     r2: Indices
 
     def chosen(self, keep: npt.NDArray[np.bool_]) -> _Squares:
-        return _Squares(
-            self.kind[keep], self.i1[keep], self.i2[keep], self.r1[keep], self.r2[keep]
-        )
+        return _Squares(self.kind[keep], self.i1[keep], self.i2[keep], self.r1[keep], self.r2[keep])
 
     def single(self) -> npt.NDArray[np.bool_]:
-        return (self.i1 == self.i2) & (self.r1 == self.r2)
+        return np.asarray((self.i1 == self.i2) & (self.r1 == self.r2))
 
     def quartered(self) -> _Squares:
         i, r = (self.i1 + self.i2) // 2, (self.r1 + self.r2) // 2

@@ -1,17 +1,20 @@
 """Local sensitivity of the standard deviation at a distance: a proven upper bound.
 
-If two neighbours have variances ``v <= w`` with ``w - v <= A`` and ``v >= v0``, their deviations differ by
+If two neighbours have variances ``v <= w`` with ``w - v <= A`` and ``v >= v0``, their deviations
+differ by
 
     ``sqrt(w) - sqrt(v) <= sqrt(v + A) - sqrt(v) <= sqrt(v0 + A) - sqrt(v0)``,
 
-because the middle falls in ``v``.  ``A`` is the variance's own local sensitivity at distance ``t``, and ``v0``
-the least variance within ``t + 1`` steps.  Of any data set there, at least ``n - t - 1`` records are records
-of ``x``; their squared deviations from its mean are at least those from their own mean, and the least
-of these belongs to consecutive records: the window in ``x`` with the least squared deviations.
+because the middle falls in ``v``.  ``A`` is the variance's own local sensitivity at distance
+``t``, and ``v0`` the least variance within ``t + 1`` steps.  Of any data set there, at least ``n -
+t - 1`` records are records of ``x``; their squared deviations from its mean are at least those
+from their own mean, and the least of these belongs to consecutive records: the window in ``x``
+with the least squared deviations.
 
-By substitution also: ``sqrt(n) std`` is the length of the centred data, and moving one coordinate by ``d``
-moves the centred data by ``d sqrt((n-1)/n)``; hence never more than ``(U - L) sqrt((n-1)/(n (n - ddof)))``, and at ``t = 0``
-with ``max(U - x_1, x_n - L)`` for ``U - L``.  At ``t >= n - 1`` that is the truth.
+By substitution also: ``sqrt(n) std`` is the length of the centred data, and moving one coordinate
+by ``d`` moves the centred data by ``d sqrt((n-1)/n)``; hence never more than ``(U - L)
+sqrt((n-1)/(n (n - ddof)))``, and at ``t = 0`` with ``max(U - x_1, x_n - L)`` for ``U - L``.  At
+``t >= n`` that is the truth.
 """
 
 from __future__ import annotations
@@ -20,12 +23,12 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.statistics.at_distance import AtDistance
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.question import Relation
 from tacit.statistics.root import Root, gap
+from tacit.statistics.sample import Array
 from tacit.statistics.variance_at_distance import variance_at_distance
 
 __all__ = ["DeviationAtDistance"]
@@ -36,7 +39,7 @@ class DeviationAtDistance(AtDistance):
 
     >>> a = DeviationAtDistance(Clamped([1, 2, 4], 0, 10), "bounded", 0)
     >>> round(a.at(3), 6)
-    4.714046
+    4.714045
     """
 
     exact = False
@@ -58,6 +61,17 @@ class DeviationAtDistance(AtDistance):
         found = float(gap(Root(wide), Root(least)))
         return min(found, float(self._by_length(t))) if self.relation == "bounded" else found
 
+    def exceeds(self, distance: int, bound: Fraction) -> bool:
+        """Whether the bound exceeds ``bound``, without a root.
+
+        ``sqrt(v0 + A) - sqrt(v0) > b`` says ``A - b**2 > 2 b sqrt(v0)``.
+        """
+        t = min(distance, self.last)
+        if self.relation == "bounded" and not self._by_length(t) > bound:
+            return False
+        room = self._variance.rational(t) - bound**2
+        return room > 0 and room**2 > 4 * bound**2 * self._least_variance(t + 1)
+
     def _by_length(self, t: int) -> Root:
         low, high = self.data.records[0], self.data.records[-1]
         span = self.data.upper - self.data.lower
@@ -66,25 +80,23 @@ class DeviationAtDistance(AtDistance):
         return Root(square / (self.n * (self.n - self.ddof)))
 
     def _least_variance(self, steps: int) -> Fraction:
-        """No more than the least variance of a data set within so many steps.
-
-        Floats err by at most ``2**-50 n`` of the sum of squares, which is taken off.
-        """
+        """No more than the least variance of a data set within so many steps, exact."""
         kept = self.n - steps
         if kept < 2:
             return Fraction(0)
         sums, squares = self._prefixes
         p, q = sums[kept:] - sums[: steps + 1], squares[kept:] - squares[: steps + 1]
-        least = float((q - p * p / kept).min()) - 2.0**-50 * self.n * float(squares[-1])
         most_records = self.n if self.relation in ("bounded", "remove") else self.n + steps
-        return Fraction(max(least, 0.0)) / (most_records - self.ddof)
+        least = int((kept * q - p * p).min())
+        return Fraction(least, kept * (most_records - self.ddof)) * self.data.grain**2
 
     @cached_property
-    def _prefixes(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        ranks, unit = self.data.quick
-        records = (ranks[2:-2] - ranks[2 + self.n // 2]).astype(np.float64) * float(unit)
-        zero = [0.0]
+    def _prefixes(self) -> tuple[Array, Array]:
+        """Sums and squares of the first records, shifted by the lower bound, as integers."""
+        small = (self.n * (self.data.upper - self.data.lower)) ** 2 < 2**62
+        records = self.data.records.astype(np.int64 if small else object) - self.data.lower
+        zero = np.zeros(1, dtype=records.dtype)
         return (
             np.concatenate((zero, np.cumsum(records))),
-            np.concatenate((zero, np.cumsum(records**2))),
+            np.concatenate((zero, np.cumsum(records * records))),
         )

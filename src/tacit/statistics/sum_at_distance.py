@@ -2,9 +2,9 @@
 
 **Count.**  One record more or less is one; a substitution changes nothing.
 
-**Sum, substitution.**  The record ``v`` that moves changes the sum by at most ``max(U - v, v - L)``, and
-the smallest or the largest record is worst.  After one substitution there can be a record at ``L``,
-which can then go to ``U``: ``A(t) = U - L`` for ``t >= 1``.
+**Sum, substitution.**  The record ``v`` that moves changes the sum by at most ``max(U - v, v -
+L)``, and the smallest or the largest record is worst.  After one substitution there can be a
+record at ``L``, which can then go to ``U``: ``A(t) = U - L`` for ``t >= 1``.
 
 **Sum, add or remove.**  A record that joins or leaves changes the sum by itself: at most ``max(|L|,
 |U|)``, attained by one that joins.  Where records only leave, by the largest magnitude in the data:

@@ -1,26 +1,27 @@
 """Local sensitivity of the variance at a distance, by substitution: exact.
 
-Replacing ``b`` by ``e`` beside ``C`` (``n - 1`` records with sum ``S``) changes ``n`` squared times the variance
-by
+Replacing ``b`` by ``e`` beside ``C`` (``n - 1`` records with sum ``S``) changes ``n`` squared
+times the variance by
 
     ``J = (e - b) ((n - 1)(e + b) - 2 S)``,
 
-because the squares inside ``C`` cancel.  Say ``e > b`` and ``J > 0`` (the mirror image serves the rest):
-``S`` should be as small as it can, and ``J`` is convex in ``e``, so ``e`` is as large as it can be.
-One of the two data sets ``C + b`` and ``C + e`` is at distance ``t`` from ``x``:
+because the squares inside ``C`` cancel.  Say ``e > b`` and ``J > 0`` (the mirror image serves the
+rest): ``S`` should be as small as it can, and ``J`` is convex in ``e``, so ``e`` is as large as
+it can be. One of the two data sets ``C + b`` and ``C + e`` is at distance ``t`` from ``x``:
 
-1. ``b`` is a record of ``x``, ``e = U``: ``C`` is ``x`` without ``b`` and its ``t`` largest, with ``t`` times ``L``.  With
-   ``Y = S + b`` fixed, ``J`` is concave in ``b`` with its top at ``(U + Y) / (n + 1)``: one of the two kept
-   records around it.  (A ``b`` among the ``t`` largest leaves the same ``C`` as ``b = x_(n-t)``, which is
-   nearer to the top ``S / (n - 1)`` for that ``C``, a mean of smaller records.)
-2. ``b`` is new, ``e = U``: ``C`` is ``x`` without its ``t`` largest, with ``t - 1`` times ``L``, and ``b`` at the top
-   ``S / (n - 1)`` of a concave function.
-3. ``e`` is a record of ``x``, so the largest, and ``b`` is new: ``C`` is ``x`` without its ``t + 1`` largest, with
-   ``t`` times ``L``.
+1. ``b`` is a record of ``x``, ``e = U``: ``C`` is ``x`` without ``b`` and its ``t`` largest, with
+   ``t`` times ``L``.  With ``Y = S + b`` fixed, ``J`` is concave in ``b`` with its top at ``(U +
+   Y) / (n + 1)``: one of the two kept records around it.  (A ``b`` among the ``t`` largest leaves
+   the same ``C`` as ``b = x_(n-t)``, which is nearer to the top ``S / (n - 1)`` for that ``C``, a
+   mean of smaller records.)
+2. ``b`` is new, ``e = U``: ``C`` is ``x`` without its ``t`` largest, with ``t - 1`` times ``L``,
+   and ``b`` at the top ``S / (n - 1)`` of a concave function.
+3. ``e`` is a record of ``x``, so the largest, and ``b`` is new: ``C`` is ``x`` without its ``t +
+   1`` largest, with ``t`` times ``L``.
 
-One more step never hurts: ``S`` does not rise, and a ``b`` or ``e`` that would have to be given up is
-covered by case 2, where both are free.  At ``t = n`` all is at ``L``: ``A(n) = (n - 1)(U - L)**2 / n**2``.
-With ``ddof = 1`` everything is larger by ``n / (n - 1)``.
+One more step never hurts: ``S`` does not rise, and a ``b`` or ``e`` that would have to be given
+up is covered by case 2, where both are free.  At ``t = n`` all is at ``L``: ``A(n) = (n - 1)(U -
+L)**2 / n**2``. With ``ddof = 1`` everything is larger by ``n / (n - 1)``.
 """
 
 from __future__ import annotations
@@ -36,11 +37,14 @@ from tacit.statistics.at_distance import AtDistance
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.question import Relation
 from tacit.statistics.sample import Array
+from tacit.statistics.variance_by_size import VarianceBySize
 
 __all__ = ["VarianceAtDistance", "variance_at_distance"]
 
 
-def variance_at_distance(data: Clamped, relation: Relation, ddof: int = 0) -> AtDistance:
+def variance_at_distance(
+    data: Clamped, relation: Relation, ddof: int = 0
+) -> VarianceAtDistance | VarianceBySize:
     """``A(t)`` of the variance: exact by substitution, else a proven upper bound.
 
     Raises:
@@ -48,14 +52,12 @@ def variance_at_distance(data: Clamped, relation: Relation, ddof: int = 0) -> At
 
     >>> a = variance_at_distance(Clamped([1, 2, 4], 0, 10), "bounded")
     >>> str(a.at(0)), str(a.at(3))
-    ('130/9', '200/9')
+    ('44/3', '200/9')
     """
     if len(data) <= ddof:
         raise InfeasibleError(f"a variance with ddof={ddof} needs at least {ddof + 1} records")
     if relation == "bounded":
         return VarianceAtDistance(data, ddof)
-    from tacit.statistics.variance_by_size import VarianceBySize
-
     return VarianceBySize(data, relation, ddof)
 
 
@@ -71,6 +73,8 @@ class VarianceAtDistance(AtDistance):
         """``A(distance)``, exact."""
         t = min(distance, self.last)
         return max(side.best(t) for side in self._sides) * self._unit
+
+    rational = at
 
 
 class _Rise:
@@ -110,7 +114,7 @@ class _Rise:
         return int(self.sums[count - 1]) if count else 0
 
     def _top(self, rest: int) -> Fraction:
-        """The best ``b``: the mean of ``C``, which is inside the bounds (any, for an empty ``C``)."""
+        """The best ``b``: the mean of ``C``, inside the bounds (any, for an empty ``C``)."""
         return Fraction(rest, self.n - 1) if self.n > 1 else Fraction(self.data.lower)
 
     def _change(self, rest: int, b: Fraction | int, e: int) -> Fraction:
