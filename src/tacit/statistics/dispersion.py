@@ -1,4 +1,4 @@
-"""What variance and standard deviation share: their value, and which algorithm answers a question."""
+"""What variance and standard deviation share: values, and which algorithm answers a question."""
 
 from __future__ import annotations
 

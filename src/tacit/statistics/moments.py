@@ -3,25 +3,25 @@
 The search for the worst neighbours compares millions of variances, almost all of which are far
 from the largest.  :class:`Moments` therefore keeps two views of the same records:
 
-* float prefix sums of *centred and scaled* values ``v = (x - centre) / scale``, ``|v| <= 1``, with a
-  proven bound on their error.  Centring first is what makes a large offset harmless;
+* float prefix sums of *centred and scaled* values ``v = (x - centre) / scale``, ``|v| <= 1``, with
+  a proven bound on their error.  Centring first is what makes a large offset harmless;
 * exact integer sums over any range of ranks, for the few candidates that the floats cannot tell
   apart.
 
-**Floats.**  ``v`` is rounded at most three times, so its relative error is below ``4 u``, ``u = 2**-53``.
-A
-prefix sum is the sum of all whole blocks of 128 before it, and a running sum inside its own
-block.  The blocks are summed by halving (7 additions, so ``7 u`` of their magnitudes) and added up in
-extended precision; the running sum passes at most 127 additions of numbers from one block only.
-With the roundings of ``v``, of ``v**2`` and of the two last steps the error is at most ``24 u`` plus
-the number of blocks times the unit of extended precision, of ``sum |v|`` (or ``sum v**2``), plus ``128 u``
-of the largest block (Higham 2002, *Accuracy and Stability of Numerical Algorithms*, 4.2).
+**Floats.**  ``v`` is rounded at most three times, so its relative error is below ``4 u``, ``u =
+2**-53``. A prefix sum is the sum of all whole blocks of 128 before it, and a running sum inside
+its own block.  The blocks are summed by halving (7 additions, so ``7 u`` of their magnitudes) and
+added up in extended precision; the running sum passes at most 127 additions of numbers from one
+block only. With the roundings of ``v``, of ``v**2`` and of the two last steps the error is at most
+``24 u`` plus the number of blocks times the unit of extended precision, of ``sum |v|`` (or ``sum
+v**2``), plus ``128 u`` of the largest block (Higham 2002, *Accuracy and Stability of Numerical
+Algorithms*, 4.2).
 
 **Exact.**  A float is a signed integer over a power of two.  All values are written with digits
-of 20 bits, ``x = sum_l d_l 2**(e - 20 l)`` with ``|d_l| <= 2**20``, kept in floats.  A product of two digits
-is at most ``2**40`` and 1,024 of them add up to at most ``2**50``, so that the matrix products of a block
-of digits are exact in floats whatever order they are summed in; blocks are added as 64-bit
-integers, and the digits are put together as Python integers.
+of 20 bits, ``x = sum_l d_l 2**(e - 20 l)`` with ``|d_l| <= 2**20``, kept in floats.  A product of
+two digits is at most ``2**40`` and 1,024 of them add up to at most ``2**50``, so that the matrix
+products of a block of digits are exact in floats whatever order they are summed in; blocks are
+added as 64-bit integers, and the digits are put together as Python integers.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ __all__ = ["StandardDeviation"]
 class StandardDeviation(Dispersion):
     """The square root of the variance over ``n - ddof``.
 
-    A sensitivity is a ``Fraction`` where both standard deviations of the worst pair are rational, and
-    else the float just above the truth.  The worst neighbours are found, with proofs, where those
-    of :class:`~tacit.statistics.variance.Variance` are.
+    A sensitivity is a ``Fraction`` where both standard deviations of the worst pair are rational,
+    and else the float just above the truth.  The worst neighbours are found, with proofs, where
+    those of :class:`~tacit.statistics.variance.Variance` are.
 
     Args:
         ddof: 0 (numpy's default) or 1 (undefined for a single record).

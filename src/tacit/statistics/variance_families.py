@@ -1,7 +1,8 @@
 """Families of candidates for the worst pair of neighbours of a variance or a standard deviation.
 
-Notation as in :mod:`tacit.statistics.variance_moves`: ``C`` is shared (``c`` records), ``B`` is only in the
-wide release (``b``), ``A`` only in the narrow one (``a``); ``m = c + b``, ``s = c + a``.
+Notation as in :mod:`tacit.statistics.variance_moves`: ``C`` is shared (``c`` records), ``B`` is
+only in the wide release (``b``), ``A`` only in the narrow one (``a``); ``m = c + b``, ``s = c +
+a``.
 
 Two exchanges are decided by bisection.  Let one coordinate, raised by one, replace in the wide
 release the record ``h`` by a record ``l <= h``.  Its sum of squared deviations grows by
@@ -9,10 +10,11 @@ release the record ``h`` by a record ``l <= h``.  Its sum of squared deviations 
 
     X = (l + h) - (2 S + l - h) / m,        S the sum before the step,
 
-so the step gains while ``X < 0``.  At the next step ``l`` and ``h`` are no smaller and ``S`` is smaller by
-``h - l``: with ``l'``, ``h'`` for the next ones, ``X' - X = (l' - l)(1 - 1/m) + (h' - h)(1 + 1/m) + 2 (h - l)/m >= 0``.
-The value along the coordinate therefore rises and then falls.  Where the narrow release changes
-as well (:func:`tails`), with ``alpha = 1/(m - ddof)`` and ``beta = 1/(s - ddof)``,
+so the step gains while ``X < 0``.  At the next step ``l`` and ``h`` are no smaller and ``S`` is
+smaller by ``h - l``: with ``l'``, ``h'`` for the next ones, ``X' - X = (l' - l)(1 - 1/m) + (h' -
+h)(1 + 1/m) + 2 (h - l)/m >= 0``. The value along the coordinate therefore rises and then falls.
+Where the narrow release changes as well (:func:`tails`), with ``alpha = 1/(m - ddof)`` and ``beta
+= 1/(s - ddof)``,
 
     X = gamma (l + h) + delta (2 S_C + l - h) + lambda,
     gamma = alpha - beta,  delta = beta/s - alpha/m,
@@ -20,16 +22,17 @@ as well (:func:`tails`), with ``alpha = 1/(m - ddof)`` and ``beta = 1/(s - ddof)
 and ``X' - X = (l' - l)(gamma + delta) + (h' - h)(gamma - delta) - 2 delta (h - l) >= 0`` as there
 ``gamma >= 0 >= delta`` and ``gamma + delta >= 0``.
 
-A comparison made in floats can err where ``|X|`` is below the error of ``X``.  All steps between the
-place found and the true optimum then have an ``|X|`` below that error too (``X`` is monotone), so that
-no more is lost than that error times the sum of ``h - l`` over the steps.  That is at most the number of
-steps times the range; and ``a`` times the range where ``h`` is the record ``a`` ranks above ``l``, as the sum
-telescopes.  This is the ``loss``.
+A comparison made in floats can err where ``|X|`` is below the error of ``X``.  All steps between
+the place found and the true optimum then have an ``|X|`` below that error too (``X`` is monotone),
+so that no more is lost than that error times the sum of ``h - l`` over the steps.  That is at most
+the number of steps times the range; and ``a`` times the range where ``h`` is the record ``a``
+ranks above ``l``, as the sum telescopes.  This is the ``loss``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -53,8 +56,11 @@ def windows(contest: Contest, kept: int, gained: int, lost: int, anchored: bool 
 
     Args:
         contest: where to offer the candidates.
-        kept, gained, lost: ``c``, ``b``, ``a``.
-        anchored: only the windows that start within the ``p`` lowest records (at most at rank ``p``)
+        kept: ``c``, the size of ``C``.
+        gained: ``b``.
+        lost: ``a``.
+        anchored: only the windows that start within the ``p`` lowest records (at most at rank
+        ``p``)
             or end within the ``b - p`` highest, which suffices where ``C`` is a prefix or a suffix.
     """
     last = contest.moments.size - kept - lost
@@ -163,7 +169,7 @@ def _spread_outside(contest: Contest, kept: int, gained: int, starts: Integers) 
 
 
 def blocks(contest: Contest, kept: int, gained: int, lost: int) -> None:
-    """Every window ``A``, every block ``C`` of the others, and ``B`` the extremes of what remains."""
+    """Every window ``A``, every block ``C`` of the others, ``B`` the extremes of what remains."""
     moments = contest.moments
     s, m = kept + lost, kept + gained
     others = moments.size - lost
@@ -192,11 +198,13 @@ def tails(
     lost: int,
     steepness: tuple[float, float] | None = None,
 ) -> None:
-    """Every window ``A``; ``B`` and ``C`` are the lowest and highest of the others, ``C`` in one piece.
+    """Every window ``A``; ``B`` and ``C`` the lowest and highest of the others, ``C`` in one piece.
 
     Args:
         contest: where to offer the candidates.
-        kept, gained, lost: ``c``, ``b``, ``a``.
+        kept: ``c``, the size of ``C``.
+        gained: ``b``.
+        lost: ``a``.
         steepness: the least and the largest weight ``theta`` of the narrow variance to serve (for a
             standard deviation); None for 1, the variance itself.  ``X`` is linear in ``theta``, so
             that its sign change for any weight between lies between those for the two ends.
@@ -262,7 +270,7 @@ def _offer_tails(
         loss = _loss(moments, m, ddof, zone[1] - zone[0]) + _loss(moments, s, ddof, kept)
     elif steepness is not None and not few:
         ends = [
-            bisect(first, final, lambda t, w=w, e=e: bend(t, w, e))
+            bisect(first, final, partial(bend, weight=w, tolerance=e))
             for w in steepness
             for e in (-error, error)
         ]

@@ -1,24 +1,27 @@
 """The largest and the smallest variance among the neighbours of one release.
 
-A neighbour ``y`` of ``x`` by the move ``(r, a)`` keeps ``n - r`` records of ``x`` (``K``) and gains ``a`` others (``A``);
-``m = n - r + a``.  Both the variance and the standard deviation change most where the variance of ``y`` is
-the largest or the smallest.
+A neighbour ``y`` of ``x`` by the move ``(r, a)`` keeps ``n - r`` records of ``x`` (``K``) and
+gains ``a`` others (``A``); ``m = n - r + a``.  Both the variance and the standard deviation change
+most where the variance of ``y`` is the largest or the smallest.
 
-**Largest.**  The sum of squared deviations of ``y`` is strictly convex in every record (second derivative
-``2 (1 - 1/m)``), so no record of ``K`` lies between two that were removed, and none of ``A`` between two that were
-left over: ``K`` lacks one block of ``x``, and ``A`` is the ``j`` lowest and ``a - j`` highest of what is left over.  For
-each ``j`` the block is found by bisection (:mod:`~tacit.statistics.variance_families` shows that the
-value along it rises and then falls): ``O(a log n)``.
+**Largest.**  The sum of squared deviations of ``y`` is strictly convex in every record (second
+derivative ``2 (1 - 1/m)``), so no record of ``K`` lies between two that were removed, and none of
+``A`` between two that were
+left over: ``K`` lacks one block of ``x``, and ``A`` is the ``j`` lowest and ``a - j`` highest of
+what is left over.  For each ``j`` the block is found by bisection
+(:mod:`~tacit.statistics.variance_families` shows that the value along it rises and then falls):
+``O(a log n)``.
 
-**Smallest.**  Write the sum of squared deviations as ``sum y**2 - (sum y)**2/m``.  It is at most its linearisation
-in ``sum y`` at the optimum, and equal there, so that the optimum minimises that linearisation, which is
-``sum (y - mean)**2`` up to a constant: ``K`` and ``A`` are the records nearest to one number, windows of ``x`` and
-of what is left over.  All ``r + 1`` windows ``K`` with all windows ``A`` are compared: ``O(r N)``.
+**Smallest.**  Write the sum of squared deviations as ``sum y**2 - (sum y)**2/m``.  It is at most
+its linearisation in ``sum y`` at the optimum, and equal there, so that the optimum minimises that
+linearisation, which is ``sum (y - mean)**2`` up to a constant: ``K`` and ``A`` are the records
+nearest to one number, windows of ``x`` and of what is left over.  All ``r + 1`` windows ``K`` with
+all windows ``A`` are compared: ``O(r N)``.
 
-Where values repeat without limit, the extremes of what is left over are copies of the least and of the
-greatest value, and ``a`` copies of the nearest value are nearest.  For copies of ``v`` the sum of squared
-deviations is ``SS(K) + (v - mean of K)**2 a |K|/m``: the nearest values below and above the mean of ``K``, or, in an
-interval, the mean itself.
+Where values repeat without limit, the extremes of what is left over are copies of the least and of
+the greatest value, and ``a`` copies of the nearest value are nearest.  For copies of ``v`` the sum
+of squared deviations is ``SS(K) + (v - mean of K)**2 a |K|/m``: the nearest values below and above
+the mean of ``K``, or, in an interval, the mean itself.
 """
 
 from __future__ import annotations
@@ -221,8 +224,8 @@ def _rough(count: int) -> float:
 def _offer_smallest(extreme: _Extreme, removed: int, added: int) -> None:
     """Every window of ``x`` with every window of the pool that may be the best for it.
 
-    For one window ``K``, what differs is ``g = sum a**2 - (2 S_K + S_A) S_A/m``, small numbers that floats
-    tell apart well even where the whole variance is too flat for them.
+    For one window ``K``, what differs is ``g = sum a**2 - (2 S_K + S_A) S_A/m``, small numbers
+    that floats tell apart well even where the whole variance is too flat for them.
     """
     local = extreme.local
     x, pool, kept = local.x, local.pool, local.x.size - removed

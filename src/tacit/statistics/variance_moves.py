@@ -1,76 +1,90 @@
 """The largest change of a variance or a standard deviation by one move, over a known population.
 
-A move leads from ``x`` to ``y``.  Let ``T`` be the one with the larger spread and ``W`` the other, ``C`` what
-they share, ``B`` and ``A`` what only ``T`` and only ``W`` has; ``c``, ``b``, ``a`` their sizes, ``m = c + b``,
-``s = c + a``, ``F`` the records in neither, and ``SS`` the sum of squared deviations from the mean.  With
-``alpha = 1/(m - ddof)`` and ``beta = 1/(s - ddof)`` the question is to maximise
+A move leads from ``x`` to ``y``.  Let ``T`` be the one with the larger spread and ``W`` the other,
+``C`` what they share, ``B`` and ``A`` what only ``T`` and only ``W`` has; ``c``, ``b``, ``a``
+their sizes, ``m = c + b``, ``s = c + a``, ``F`` the records in neither, and ``SS`` the sum of
+squared deviations from the mean.  With ``alpha = 1/(m - ddof)`` and ``beta = 1/(s - ddof)`` the
+question is to maximise
 
     f = alpha SS(C + B) - theta beta SS(C + A),        theta = 1 for the variance.
 
 **Standard deviation.**  Let ``h`` be the largest ``sd(T) - sd(W)``.  The pairs ``(V(W), V(T))`` all
-lie below the curve ``(h + sqrt(V(W)))**2 = V(W) + 2 h sqrt(V(W)) + h**2``, which is concave, so that
-at an optimum they lie below its tangent: the optimum maximises ``V(T) - theta V(W)`` with
-``theta = sd(T)/sd(W) >= 1``.  What holds for the maximisers of ``f`` for every ``theta >= 1`` holds for it.
+lie below the curve ``(h + sqrt(V(W)))**2 = V(W) + 2 h sqrt(V(W)) + h**2``, which is concave, so
+that at an optimum they lie below its tangent: the optimum maximises ``V(T) - theta V(W)`` with
+``theta = sd(T)/sd(W) >= 1``.  What holds for the maximisers of ``f`` for every ``theta >= 1``
+holds for it.
 
-The maximum is continuous in the records, so that it is enough to argue for distinct records in general
-position, with ``m >= 2`` (else ``f <= 0``).  Write ``mu_T``, ``mu_W`` for the means.
+The maximum is continuous in the records, so that it is enough to argue for distinct records in
+general position, with ``m >= 2`` (else ``f <= 0``).  Write ``mu_T``, ``mu_W`` for the means.
 
-*Spreading apart.*  If, all else fixed, ``f`` as a function of one record of a block is strictly convex,
-no such record lies between two others that could take its place: moving it to one of the two
-would be better.  *Closing in.*  If ``f`` as a function of a block ``X`` is
-``-sum x**2 g + d (sum x)**2 + l sum x`` with ``g > 0``, ``d >= 0``, then ``f`` is at least its linearisation in
-``sum x`` at the optimum and equal to it there, so that the optimum maximises the linearisation too,
-``-g sum (x - v)**2`` up to a constant: ``X`` consists of the records nearest to some ``v``, and no
-record that could take the place of another lies between two of them.
+*Spreading apart.*  If, all else fixed, ``f`` as a function of one record of a block is strictly
+convex, no such record lies between two others that could take its place: moving it to one of the
+two would be better.  *Closing in.*  If ``f`` as a function of a block ``X`` is
+``-sum x**2 g + d (sum x)**2 + l sum x`` with ``g > 0``, ``d >= 0``, then ``f`` is at least its
+linearisation in ``sum x`` at the optimum and equal to it there, so that the optimum maximises the
+linearisation too, ``-g sum (x - v)**2`` up to a constant: ``X`` consists of the records nearest to
+some ``v``, and no record that could take the place of another lies between two of them.
 
 1. ``B`` against ``F``: spreading apart (second derivative ``2 alpha (1 - 1/m)``).
 2. ``A`` against ``F``: closing in around ``mu_W`` (``g = theta beta``, ``d = theta beta/s``).
 3. ``A`` against ``B``, ``A + B`` fixed: as a function of ``B``, spreading apart
    (``2 (alpha + theta beta - alpha/m + theta beta/s) > 0``): no ``B`` between two of ``A``.
-4. ``A`` against ``C``, ``A + C`` and ``B`` fixed: only ``SS(C + B)`` changes, ``C`` spreads apart: no ``C`` between two of ``A``.
-5. ``C`` against ``B``, ``C + B`` and ``A`` fixed: only ``SS(C + A)`` changes, ``C`` closes in around ``mu_W``: no
-   ``B`` between two of ``C``.
+4. ``A`` against ``C``, ``A + C`` and ``B`` fixed: only ``SS(C + B)`` changes, ``C`` spreads apart:
+   no ``C`` between two of ``A``.
+5. ``C`` against ``B``, ``C + B`` and ``A`` fixed: only ``SS(C + A)`` changes, ``C`` closes in
+   around ``mu_W``: no ``B`` between two of ``C``.
 
-By 2, 3 and 4 **``A`` is a window of the population**.  By 1 and 5, among the other records ``B`` is the ``p``
-lowest and the ``b - p`` highest of all but ``C``, and ``C`` has no ``B`` inside.  What remains is ``C`` against ``F``:
-``f`` is ``gamma sum c**2 + delta (sum c)**2 + ...`` with ``gamma = alpha - theta beta``, ``delta = theta beta/s - alpha/m``.
+By 2, 3 and 4 **``A`` is a window of the population**.  By 1 and 5, among the other records ``B``
+is the ``p`` lowest and the ``b - p`` highest of all but ``C``, and ``C`` has no ``B`` inside.
+What remains is ``C`` against ``F``: ``f`` is ``gamma sum c**2 + delta (sum c)**2 + ...`` with
+``gamma = alpha - theta beta``, ``delta = theta beta/s - alpha/m``.
 
-**(i) m >= s, or theta >= s (s - ddof)/(m (m - ddof)).**  Then ``gamma <= 0 <= delta`` (both 0 only if ``f`` is linear in
-``C``, which is then a prefix or a suffix of ``C + F``): ``C`` closes in, and with no ``B`` inside it is one block of the others:
+**(i) m >= s, or theta >= s (s - ddof)/(m (m - ddof)).**  Then ``gamma <= 0 <= delta`` (both 0 only
+if ``f`` is linear in ``C``, which is then a prefix or a suffix of ``C + F``): ``C`` closes in, and
+with no ``B`` inside it is one block of the others:
 :func:`~tacit.statistics.variance_families.blocks`, all of which are enumerated, ``O(N**2 b)``.
 
-*Within k* this is quicker.  Take an optimum of the least distance.  No ``b`` is nearer to ``mu_W`` than some
-``a``, or else ``W`` with ``b`` for ``a`` has less spread, at a distance smaller by two (one substitution):
-so no ``B`` lies between two records of ``W``, by 5.  An ``F`` inside ``W`` is not inside ``C``, nor inside
-``A``, so it lies between all of ``C`` and all of ``A``, say ``C < F < A``.  Since ``A`` is nearer to ``mu_W`` than that
-record ``z`` (2), ``mu_W > z``, and the ``a`` deviations above, each at most ``mu_W - z``, balance the ``c``
-deviations below, each more than ``mu_W - z``: so ``c < a``.  Hence **if c >= a, W is a window**, ``B`` the ``p``
-lowest and ``b - p`` highest outside it, and ``A`` a block inside it, at the best place by bisection:
-:func:`~tacit.statistics.variance_families.windows`, ``O(N b log c)``.  Nested pairs (``a = 0``) are of this kind
-in any case, also at exactly ``k``, and ``p`` is found by bisection: ``O(N log b)``.  For the variance under
-substitution ``f`` is linear in ``C`` (``gamma = delta = 0``), a prefix or suffix of ``C + F``; if ``F`` lies above
-``C``, then the window ``W`` starts at rank ``p`` or, if ``C`` lies inside the lowest of ``B``, before it; and mirrored: ``O(b**2)`` windows.
+*Within k* this is quicker.  Take an optimum of the least distance.  No ``b`` is nearer to ``mu_W``
+than some ``a``, or else ``W`` with ``b`` for ``a`` has less spread, at a distance smaller by two
+(one substitution): so no ``B`` lies between two records of ``W``, by 5.  An ``F`` inside ``W`` is
+not inside ``C``, nor inside ``A``, so it lies between all of ``C`` and all of ``A``, say ``C < F <
+A``.  Since ``A`` is nearer to ``mu_W`` than that record ``z`` (2), ``mu_W > z``, and the ``a``
+deviations above, each at most ``mu_W - z``, balance the ``c`` deviations below, each more than
+``mu_W - z``: so ``c < a``.  Hence **if c >= a, W is a window**, ``B`` the ``p`` lowest and ``b -
+p`` highest outside it, and ``A`` a block inside it, at the best place by bisection:
+:func:`~tacit.statistics.variance_families.windows`, ``O(N b log c)``.  Nested pairs (``a = 0``)
+are of this kind in any case, also at exactly ``k``, and ``p`` is found by bisection: ``O(N log
+b)``.  For the variance under substitution ``f`` is linear in ``C`` (``gamma = delta = 0``), a
+prefix or suffix of ``C + F``; if ``F`` lies above ``C``, then the window ``W`` starts at rank
+``p`` or, if ``C`` lies inside the lowest of ``B``, before it; and mirrored: ``O(b**2)`` windows.
 
-**(ii) m < s and gamma + delta >= 0.**  There ``gamma > 0 >= delta``, and ``C`` spreads apart against ``F``, as does ``B``:
-``B + C`` are the ``t`` lowest and ``m - t`` highest of the records outside ``A``, and ``C``, with no ``B`` inside, is the ``p``-th of
-these and the following: :func:`~tacit.statistics.variance_families.tails`, ``t`` by bisection, ``O(N b log m)``.  The condition:
+**(ii) m < s and gamma + delta >= 0.**  There ``gamma > 0 >= delta``, and ``C`` spreads apart
+against ``F``, as does ``B``: ``B + C`` are the ``t`` lowest and ``m - t`` highest of the records
+outside ``A``, and ``C``, with no ``B`` inside, is the ``p``-th of
+these and the following: :func:`~tacit.statistics.variance_families.tails`, ``t`` by bisection,
+``O(N b log m)``.  The condition:
 
-* variance: ``gamma + delta = (m - 1)/(m (m - ddof)) - (s - 1)/(s (s - ddof))``, which is ``1/m - 1/s > 0`` for ``ddof = 1`` and, for
-  ``ddof = 0``, positive as ``(x - 1)/x**2`` falls from ``x = 2`` on.  So (i) and (ii) are all cases of the variance.
-* standard deviation, ``B`` empty: ``SS(T) <= SS(W)``, so ``theta**2 <= (s - ddof)/(m - ddof)``.  For ``ddof = 0`` the condition
-  ``theta <= (m - 1) s**2/((s - 1) m**2)`` follows from ``(s - 1)/s**1.5 <= (m - 1)/m**1.5``, true for ``3 <= m < s`` where
-  ``(x - 1)/x**1.5`` falls; for ``ddof = 1`` the condition ``theta <= s/m`` follows from ``m**2/(m - 1) <= s**2/(s - 1)``.  For ``ddof = 0``, ``m = 2`` let
-  ``T = {x, y}``, ``x < y``: raising ``y`` changes ``sd(T)`` by ``1/2`` and ``sd(W)`` by ``(y - mu_W)/(s sd(W))``, which is at most ``1/2`` as
-  ``SS(W) >= (y - mu_W)**2 s/(s - 1)`` and ``s**2 >= 4 (s - 1)``.  So ``x`` and ``y`` are the lowest and highest outside ``A``: ``t = 1``.
-  There ``t`` is enumerated between its optima for the least and for the largest ``theta``.
-* standard deviation, ``0 < b < a``: where ``theta <= s (s - ddof) (m - 1)/(m (m - ddof) (s - 1))``, (ii) holds; where it is at least
-  ``s (s - ddof)/(m (m - ddof))``, (i) does.  **Between the two there is no proof**; but there the difference is
-  ``sd(T) (1 - 1/theta)``, at most the largest standard deviation of ``m`` records times
-  ``1 - m (m - ddof)/(s (s - ddof))``.  Where this bound does not exceed what was found elsewhere, the answer is exact;
-  otherwise only an upper bound is known.
+* variance: ``gamma + delta = (m - 1)/(m (m - ddof)) - (s - 1)/(s (s - ddof))``, which is ``1/m -
+  1/s > 0`` for ``ddof = 1`` and, for ``ddof = 0``, positive as ``(x - 1)/x**2`` falls from ``x =
+  2`` on.  So (i) and (ii) are all cases of the variance.
+* standard deviation, ``B`` empty: ``SS(T) <= SS(W)``, so ``theta**2 <= (s - ddof)/(m - ddof)``.
+  For ``ddof = 0`` the condition ``theta <= (m - 1) s**2/((s - 1) m**2)`` follows from ``(s -
+  1)/s**1.5 <= (m - 1)/m**1.5``, true for ``3 <= m < s`` where ``(x - 1)/x**1.5`` falls; for ``ddof
+  = 1`` the condition ``theta <= s/m`` follows from ``m**2/(m - 1) <= s**2/(s - 1)``.  For ``ddof =
+  0``, ``m = 2`` let ``T = {x, y}``, ``x < y``: raising ``y`` changes ``sd(T)`` by ``1/2`` and
+  ``sd(W)`` by ``(y - mu_W)/(s sd(W))``, which is at most ``1/2`` as ``SS(W) >= (y - mu_W)**2 s/(s
+  - 1)`` and ``s**2 >= 4 (s - 1)``.  So ``x`` and ``y`` are the lowest and highest outside ``A``:
+  ``t = 1``. There ``t`` is enumerated between its optima for the least and for the largest
+  ``theta``.
+* standard deviation, ``0 < b < a``: where ``theta <= s (s - ddof) (m - 1)/(m (m - ddof) (s -
+  1))``, (ii) holds; where it is at least ``s (s - ddof)/(m (m - ddof))``, (i) does.  **Between the
+  two there is no proof**; but there the difference is ``sd(T) (1 - 1/theta)``, at most the largest
+  standard deviation of ``m`` records times ``1 - m (m - ddof)/(s (s - ddof))``.  Where this bound
+  does not exceed what was found elsewhere, the answer is exact; otherwise only an upper bound is
+  known.
 
-Where a variance is 0 or ``s = 1`` the arguments hold by continuity, or because ``W`` then has no spread of its own to lose
-and ``B`` alone decides (1).
+Where a variance is 0 or ``s = 1`` the arguments hold by continuity, or because ``W`` then has no
+spread of its own to lose and ``B`` alone decides (1).
 """
 
 from __future__ import annotations
@@ -92,7 +106,9 @@ def widen(contest: Contest, kept: int, gained: int, lost: int, within: bool) -> 
 
     Args:
         contest: where to offer the candidates.
-        kept, gained, lost: the sizes of ``C``, ``B`` and ``A``.
+        kept: the size of ``C``.
+        gained: the size of ``B``.
+        lost: the size of ``A``.
         within: whether pairs that are nearer are asked for as well.
 
     Returns:

@@ -1,10 +1,11 @@
 """Every choice of the shared records, where nothing is known about their shape.
 
-For a standard deviation that rises while the release gets smaller, ``0 < b < a``, there is a range of
-``theta`` for which :mod:`~tacit.statistics.variance_moves` shows the shapes of ``A`` and ``B`` only.  With ``A`` a window
-and ``B`` the ``p`` lowest and ``b - p`` highest of the others (where ``C`` lies between the two parts of
-``B``; elsewhere it is a block, which :func:`~tacit.statistics.variance_families.tails` has seen), every
-choice of ``C`` among the rest is listed: ``(N - a + 1)(b + 1)`` times ``N - a - b`` over ``c`` pairs.
+For a standard deviation that rises while the release gets smaller, ``0 < b < a``, there is a range
+of ``theta`` for which :mod:`~tacit.statistics.variance_moves` shows the shapes of ``A`` and ``B``
+only.  With ``A`` a window and ``B`` the ``p`` lowest and ``b - p`` highest of the others (where
+``C`` lies between the two parts of ``B``; elsewhere it is a block, which
+:func:`~tacit.statistics.variance_families.tails` has seen), every choice of ``C`` among the rest
+is listed: ``(N - a + 1)(b + 1)`` times ``N - a - b`` over ``c`` pairs.
 """
 
 from __future__ import annotations

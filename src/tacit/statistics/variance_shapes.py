@@ -1,12 +1,13 @@
 """The shapes that the worst pair of neighbours for a variance can have, as ranges of ranks.
 
 ``A`` (only in the narrow release) is always a window: the ranks ``j <= rank < j + a`` of the
-population.  All else is placed among the other records, the population without ``A``, whose ranks run
-from 0 to ``N - a - 1``.
+population.  All else is placed among the other records, the population without ``A``, whose ranks
+run from 0 to ``N - a - 1``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +18,12 @@ from tacit.statistics.moments import Range
 __all__ = ["Blocks", "Tails", "bisect", "outside"]
 
 Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """``C`` is one block of the others; ``B`` is the ``p`` lowest and ``b - p`` highest of what remains.
+    """``C`` is one block of the others, ``B`` the lowest and highest of what remains.
 
     Attributes:
         population: ``N``.
@@ -53,7 +55,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Tails:
-    """``B`` and ``C`` are the ``t`` lowest and ``m - t`` highest of the others; ``C`` starts at the ``p``-th.
+    """``B`` and ``C`` are the lowest and highest of the others, ``C`` in one piece of them.
 
     Attributes:
         population: ``N``.
@@ -101,7 +103,7 @@ def outside(start: int, stop: int, window: int, length: int) -> list[Range]:
     return [(x, y) for x, y in pieces if y > x]
 
 
-def bisect(lowest: Integers, highest: Integers, gains: object) -> Integers:
+def bisect(lowest: Integers, highest: Integers, gains: Callable[[Integers], Booleans]) -> Integers:
     """For every row the least place in ``lowest..highest`` from which going on gains nothing.
 
     ``gains(place)`` says whether ``place + 1`` is better than ``place``: true and then false.
@@ -110,7 +112,7 @@ def bisect(lowest: Integers, highest: Integers, gains: object) -> Integers:
     while bool((low < high).any()):
         middle = (low + high) // 2
         open_ = low < high
-        better = gains(np.minimum(middle, np.maximum(high - 1, lowest))) & open_  # type: ignore[operator]
+        better = gains(np.minimum(middle, np.maximum(high - 1, lowest))) & open_
         low = np.where(better, middle + 1, low)
         high = np.where(open_ & ~better, middle, high)
     return low
