@@ -9,6 +9,7 @@ decimal or the ratio that it spells.  Floats come back only at the end, through
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
@@ -22,11 +23,19 @@ Number: TypeAlias = int | float | str | Fraction | Decimal
 """What a caller may hand in wherever Tacit takes a number."""
 
 
+_LONGEST = 400
+_LARGEST_EXPONENT = 1000
+_EXPONENT = re.compile(r"[eE]\s*[+-]?([0-9_]+)")
+
+
 def as_fraction(value: Number, name: str = "value") -> Fraction:
     """Read a number exactly.
 
+    Text is at most 400 characters and its power of ten within -1000..1000, so that a line of text
+    from outside cannot ask for a number of a billion digits.
+
     Raises:
-        UsageError: text that is no number, a bool, NaN or an infinity.
+        UsageError: text that is no number or too long, a bool, NaN or an infinity.
 
     >>> as_fraction("1/3"), as_fraction(0.5), as_fraction("0.1")
     (Fraction(1, 3), Fraction(1, 2), Fraction(1, 10))
@@ -36,11 +45,13 @@ def as_fraction(value: Number, name: str = "value") -> Fraction:
     if isinstance(value, bool):
         raise UsageError(f"{name} must be a number, not {value!r}")
     if isinstance(value, (str, Decimal)):
+        text = str(value)
+        _refuse_giants(text, name)
         try:
-            return Fraction(value)
+            return Fraction(text)
         except (ValueError, ZeroDivisionError, OverflowError):
             raise UsageError(
-                f"{name} must be a number such as 0.5, '1/3' or '1e-6', not {str(value)!r}"
+                f"{name} must be a number such as 0.5, '1/3' or '1e-6', not {text!r}"
             ) from None
     if isinstance(value, Integral):
         return Fraction(int(value))
@@ -52,6 +63,20 @@ def as_fraction(value: Number, name: str = "value") -> Fraction:
             raise UsageError(f"{name} must be a finite number, not {number!r}")
         return Fraction(number)
     raise UsageError(f"{name} must be a number, not a {type(value).__name__}")
+
+
+def _refuse_giants(text: str, name: str) -> None:
+    """Refuse text whose number would take long to build, before it is built."""
+    if len(text) > _LONGEST:
+        raise UsageError(
+            f"{name} is text of {len(text)} characters; a number has at most {_LONGEST}: round it"
+        )
+    for digits in _EXPONENT.findall(text):
+        if len(digits) > 6 or int(digits.replace("_", "") or 0) > _LARGEST_EXPONENT:
+            raise UsageError(
+                f"{name} has a power of ten beyond -{_LARGEST_EXPONENT}..{_LARGEST_EXPONENT} "
+                f"({text[:60]!r}): give a number nearer to one, such as '1e-6'"
+            )
 
 
 def positive(value: Number, name: str = "value") -> Fraction:
@@ -111,11 +136,23 @@ def show(value: Fraction | int | float) -> str:
         return f"{value:.6g}"
     number = Fraction(value)
     if number.denominator == 1:
-        whole = str(number.numerator)
-        return whole if len(whole) <= 16 else f"{float_up(number):.6g}"
-    rounded = f"{float(number):.6g}"
-    if Fraction(rounded) == number:
+        small = abs(number.numerator) < 10**16
+        return str(number.numerator) if small else _short(number)
+    rounded = _short(number)
+    if rounded[-1].isdigit() and Fraction(rounded) == number:
         return rounded
     if number.denominator <= 1000:
         return f"{number.numerator}/{number.denominator} ({rounded})"
     return rounded
+
+
+def _short(number: Fraction) -> str:
+    """Write six digits, also of a number that no float can hold."""
+    try:
+        near = float(number)
+    except OverflowError:
+        near = math.inf
+    if math.isfinite(near) and (near or not number):
+        return f"{near:.6g}"
+    power = number.numerator.bit_length() - number.denominator.bit_length()
+    return f"{'-' if number < 0 else ''}about 2^{power}"

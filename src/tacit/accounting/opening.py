@@ -14,7 +14,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.accounting.store import MemoryStore, Store
 from tacit.errors import LedgerError, UsageError
 
-__all__ = ["adopt_ledger", "create_ledger", "open_ledger"]
+__all__ = ["adopt_ledger", "check_ledger", "create_ledger", "open_ledger"]
 
 
 def open_ledger(
@@ -130,6 +130,22 @@ def _begin(store: Store, dataset: str, budget: Budget, terms: Mapping[str, Any] 
             return False
         transaction.append(event, Head.following(None, event))
     return True
+
+
+def check_ledger(
+    ledger: Ledger,
+    *,
+    dataset: str | None = None,
+    budget: Budget | None = None,
+    terms: Mapping[str, Any] | None = None,
+) -> Ledger:
+    """Return a ledger that is open already, or refuse it as :func:`open_ledger` would.
+
+    Raises:
+        LedgerError: it is another data set's, has another budget or other terms, or was moved.
+    """
+    _check(ledger, ledger._store, dataset, budget, terms)
+    return ledger
 
 
 def _check(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.core.domain import Vector
 from tacit.core.measure import Loss, Measure, PureDP
 from tacit.core.measurement import Measurement
 from tacit.core.metric import ChangeOneDistance, SymmetricDistance
@@ -124,6 +125,11 @@ def parallel(
             raise MismatchError(
                 "parallel measurements share one input space and one measure", first, part
             )
+    if not isinstance(space.domain, Vector):
+        raise MismatchError(
+            f"parallel splits the records of a vector, not {space.domain}; select a column first",
+            space,
+        )
     if not isinstance(space.metric, SymmetricDistance):
         hint = ChangeOneDistance.__name__
         raise MismatchError(
@@ -134,12 +140,16 @@ def parallel(
         )
 
     def release(data: Any) -> dict[Hashable, Any]:
-        keys = [by(record) for record in np.asarray(data).tolist()]
+        listed = data.tolist() if isinstance(data, np.ndarray) else list(data)
+        keys = [by(record) for record in listed]
         rows: dict[Hashable, list[int]] = {key: [] for key in parts}
         for index, key in enumerate(keys):
             if key in rows:
                 rows[key].append(index)
-        return {key: part._function(data[rows[key]]) for key, part in parts.items()}
+        if isinstance(data, np.ndarray):
+            return {key: part._function(data[rows[key]]) for key, part in parts.items()}
+        chosen = {key: [listed[i] for i in places] for key, places in rows.items()}
+        return {key: part._function(chosen[key]) for key, part in parts.items()}
 
     return Measurement(
         space,

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.core.reading import numeric, whole
+from tacit.core.reading import floats, whole
 from tacit.errors import UsageError
 from tacit.exact import Number as NumberLike
-from tacit.exact import as_fraction, as_integer, float_down, float_up, show
+from tacit.exact import as_fraction, as_integer, float_down, float_up, positive, show
 
 __all__ = ["Category", "Domain", "Frame", "Number", "Vector", "element"]
 
@@ -83,7 +83,9 @@ class Number(Domain):
         for name in ("lower", "upper"):
             bound = getattr(self, name)
             if bound is not None:
-                object.__setattr__(self, name, as_fraction(bound, name))
+                object.__setattr__(self, name, as_fraction(bound, f"{name} bound"))
+        if self.grid is not None:
+            object.__setattr__(self, "grid", positive(self.grid, "grid"))
         if self.lower is not None and self.upper is not None and self.lower > self.upper:
             raise UsageError(
                 f"the bounds are reversed: lower {show(self.lower)} is above upper "
@@ -121,11 +123,15 @@ class Number(Domain):
         return self.read_many([value])[0].item()
 
     def read_many(self, values: Any) -> NDArray[Any]:
-        """Read a sequence of raw values into a float64 or int64 array of members."""
-        array = numeric(values)
-        if self.kind == "int":
-            return self._clip(whole(array))
-        clipped = self._clip(array.astype(np.float64))
+        """Read a sequence of raw values into a float64 or int64 array of members.
+
+        With a grid, the members are whole units of it, each number going to the nearest one.
+        """
+        if self.grid is not None and self.grid != 1:
+            return self._clip(whole(floats(values) / float(self.grid)))
+        if self.kind == "int" or self.grid is not None:
+            return self._clip(whole(values))
+        clipped = self._clip(floats(values))
         if not self.nullable:
             clipped[np.isnan(clipped)] = float(self._nearest_zero())
         return clipped
@@ -139,10 +145,11 @@ class Number(Domain):
     def _clip(self, array: NDArray[Any]) -> NDArray[Any]:
         if self.lower is None and self.upper is None:
             return array
-        if self.kind == "int":
-            low = _INT64.min if self.lower is None else max(math.ceil(self.lower), _INT64.min)
-            high = _INT64.max if self.upper is None else min(math.floor(self.upper), _INT64.max)
-            return array.clip(low, high)
+        if self.kind == "int" or self.grid is not None:
+            unit = self.grid or 1
+            low = _INT64.min if self.lower is None else max(math.ceil(self.lower / unit), _INT64.min)
+            high = _INT64.max if self.upper is None else math.floor(self.upper / unit)
+            return array.clip(low, min(high, _INT64.max))
         low_f = -math.inf if self.lower is None else float_up(self.lower)
         high_f = math.inf if self.upper is None else float_down(self.upper)
         return array.clip(low_f, high_f)
@@ -156,10 +163,14 @@ class Number(Domain):
 
     def sample(self, source: random.Random) -> Any:
         """Draw a member, often a bound, a tie or a special value."""
-        low = -10 if self.lower is None else self.lower
+        low = self.lower if self.lower is not None else Fraction(-10)
+        if self.lower is None and self.upper is not None:
+            low = self.upper - 20
         high = low + 20 if self.upper is None else self.upper
-        if self.kind == "int":
-            return source.randint(math.ceil(low), math.floor(high))
+        unit = self.grid or (Fraction(1) if self.kind == "int" else None)
+        if unit is not None:
+            whole_units = source.randint(math.ceil(low / unit), math.floor(high / unit))
+            return self.present(whole_units) if self.grid else whole_units
         special = [float_up(Fraction(low)), float_down(Fraction(high))]
         special += [math.nan] if self.nullable else []
         special += [math.inf] if self.upper is None else []
@@ -377,16 +388,24 @@ def element(
     Floats may be missing (NaN) unless a :class:`Number` says otherwise.
     """
     if isinstance(spec, Domain):
-        if bounds is not None and getattr(spec, "bounds", None) != tuple(bounds):
+        if bounds is not None and getattr(spec, "bounds", None) != _pair(bounds):
             raise UsageError("give bounds either in the element domain or beside it, not both")
         return spec
-    if spec is bool:
-        return Category((False, True))
-    if spec is str:
-        return Category()
+    if spec in (bool, str):
+        if bounds is not None:
+            raise UsageError("labels have no bounds; bounds are for float and int")
+        return Category((False, True)) if spec is bool else Category()
     if spec not in (float, int):
         raise UsageError(f"an element is float, int, str, bool or a Domain, not {spec!r}")
-    lower, upper = (None, None) if bounds is None else bounds
+    lower, upper = _pair(bounds)
     low = None if lower is None else as_fraction(lower, "lower bound")
     high = None if upper is None else as_fraction(upper, "upper bound")
     return Number(spec.__name__, low, high, nullable=spec is float)
+
+
+def _pair(bounds: Any) -> tuple[Any, Any]:
+    if bounds is None:
+        return None, None
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise UsageError(f"bounds are a pair (lower, upper), such as (0, 12), not {bounds!r}")
+    return bounds[0], bounds[1]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -48,7 +48,8 @@ class Step(ABC):
 
     def describe(self) -> dict[str, Any]:
         """Return the step as plain JSON values, from which :func:`step_from` builds it again."""
-        given = {k: v for k, v in self.parameters().items() if v is not None}
+        needed = {f.name for f in fields(self) if f.default is MISSING} if is_dataclass(self) else ()
+        given = {k: v for k, v in self.parameters().items() if v is not None or k in needed}
         return {"step": self.name, **given}
 
 
@@ -103,9 +104,15 @@ def step_from(description: dict[str, Any]) -> Step:
 
 
 def plain(value: Any) -> Any:
-    """Write a parameter as JSON: fractions as text, tuples as lists."""
+    """Write a parameter as JSON: fractions as text, tuples as lists, a function by its name."""
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, (tuple, list)):
         return [plain(v) for v in value]
-    return value
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if hasattr(value, "describe"):
+        return value.describe()
+    if isinstance(value, (str, int, float)) or value is None:
+        return value
+    return str(getattr(value, "__qualname__", type(value).__qualname__))

@@ -63,6 +63,13 @@ class Exponential(Step):
                 self,
             )
         lattice = Lattice.of(space, self, None)
+        if not space.domain.size:  # type: ignore[attr-defined]
+            raise MismatchError(
+                "exponential chooses among a public number of scores, at least one; use "
+                "Vector(..., size=n)",
+                space,
+                self,
+            )
         scale = Fraction(self.scale)
         rate = lattice.grid / scale
         loss = 1 if self.monotone else 2

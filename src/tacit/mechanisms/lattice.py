@@ -64,10 +64,17 @@ class Lattice:
         return cls(space, grid, grid * count, rounds=True)
 
     def units(self, value: Any) -> Any:
-        """Return whole units (Python integers, so that nothing overflows)."""
-        if isinstance(self.space.domain, Vector):
-            return [self._unit(v) for v in np.asarray(value).tolist()]
-        return self._unit(value)
+        """Return whole units: Python integers, so that nothing overflows, or an int64 array.
+
+        Never through an array that numpy finds a type for: of 2^63 and -1 it would make floats.
+        """
+        if not isinstance(self.space.domain, Vector):
+            return self._unit(value)
+        if isinstance(value, np.ndarray):
+            if value.dtype.kind == "i" and not self.rounds:
+                return value.astype(np.int64)
+            value = value.tolist()
+        return [self._unit(v) for v in value] if self.rounds else list(map(int, value))
 
     def _unit(self, value: Any) -> int:
         if not self.rounds:
@@ -78,18 +85,49 @@ class Lattice:
 
     def numbers(self, units: Any) -> Any:
         """Return whole units as numbers: post-processing of what was released."""
-        shown = Number("int" if self.grid.denominator == 1 else "float", grid=self.grid)
-        if isinstance(self.space.domain, Vector):
-            return np.array([shown.present(u) for u in units])
-        return shown.present(units)
+        kind = "int" if self.grid.denominator == 1 else "float"
+        shown = Number(kind, grid=self.grid)
+        if not isinstance(self.space.domain, Vector):
+            return shown.present(units)
+        halvings = self.grid.denominator.bit_length() - 1
+        if isinstance(units, np.ndarray) and self.grid == Fraction(1, 1 << min(halvings, 900)):
+            # One rounding, to the nearest float, and an exact shift: what float(Fraction) gives.
+            return np.ldexp(units.astype(np.float64), -halvings) if halvings else units
+        numbers = [shown.present(u) for u in np.asarray(units, dtype=object).tolist()]
+        if kind == "float":
+            return np.array(numbers, dtype=np.float64)
+        return np.array(numbers, dtype=np.int64 if _fit(numbers) else object)
 
     def add(self, draw: Callable[..., Any], value: Any) -> Any:
         """Release: units plus noise drawn by ``draw(size)``, as numbers."""
         units = self.units(value)
         if not isinstance(self.space.domain, Vector):
             return self.numbers(units + int(draw(None)))
-        noise = np.asarray(draw(len(units))).tolist() if units else []
-        return self.numbers([u + e for u, e in zip(units, noise, strict=True)])
+        if not len(units):
+            return self.numbers([])
+        return self.numbers(_added(units, np.asarray(draw(len(units)))))
+
+
+def _added(units: Any, noise: Any) -> Any:
+    """Add exactly: as int64 where nothing can overflow, else as Python integers."""
+    if noise.dtype.kind == "i":
+        try:
+            exact = np.asarray(units, dtype=np.int64)
+        except OverflowError:
+            exact = None
+        if exact is not None and _fit(exact, 62) and _fit(noise, 62):
+            return exact + noise
+    listed = units.tolist() if isinstance(units, np.ndarray) else units
+    return [u + e for u, e in zip(listed, noise.tolist(), strict=True)]
+
+
+def _fit(numbers: Any, bits: int = 63) -> bool:
+    """Tell whether all whole numbers are within ``-2^bits .. 2^bits - 1``."""
+    if isinstance(numbers, np.ndarray):
+        least, most = int(numbers.min()), int(numbers.max())
+    else:
+        least, most = min(numbers, default=0), max(numbers, default=0)
+    return -(1 << bits) <= least and most < 1 << bits
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from tacit.accounting import Budget, Ledger
 from tacit.core import Measurement, compose, measure_from, space_from, step_from
 from tacit.core.explain import distances
 from tacit.errors import TacitError
+from tacit.report.covered import covered
 
 __all__ = ["Verification", "digest", "verify_body"]
 
@@ -60,8 +61,9 @@ def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
     found = Verification()
     _try(found, "the certificate is as it was sealed", lambda: _sealed(body))
     chains: list[Measurement] = []
-    for claimed in body.get("chains", []):
-        title = str(claimed.get("title", "a chain"))
+    listed = body.get("chains")
+    for claimed in listed if isinstance(listed, list) else []:
+        title = str(claimed.get("title", "a chain")) if isinstance(claimed, Mapping) else "a chain"
 
         def rebuild(claimed: Mapping[str, Any] = claimed) -> str | None:
             chains.append(_chain(claimed))
@@ -69,12 +71,19 @@ def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
 
         _try(found, f"{title}: the distance after every step follows from its map", rebuild)
     _try(found, "every chain starts from the unit that is protected", lambda: _unit(body, chains))
+    _try(found, "every answer has its chain, on the rows and groups asked", lambda: covered(body))
     _try(found, "the chains together lose what is claimed", lambda: _composed(body, chains))
     _try(found, "what was paid covers what was lost", lambda: _paid(body))
     if ledger is None:
-        found.unchecked.append("that the charge stands in the ledger: give it to look it up")
+        found.unchecked.append(
+            "that the ledger holds this charge with these answers: give it to look them up"
+        )
     else:
-        _try(found, "the charge stands in the ledger", lambda: _in_ledger(body, ledger))
+        _try(
+            found,
+            "the ledger holds this charge, with this question, price and answer",
+            lambda: _in_ledger(body, ledger),
+        )
     found.unchecked += _ALWAYS_OPEN
     return found
 
@@ -90,8 +99,8 @@ def _try(found: Verification, claim: str, check: Callable[[], str | None]) -> No
     """Run one check: None means that the claim holds, text says how it fails."""
     try:
         trouble = check()
-    except (TacitError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        trouble = f"cannot be derived ({type(error).__name__}: {error})"
+    except (TacitError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as e:
+        trouble = f"cannot be derived ({type(e).__name__}: {e})"
     if trouble is None:
         found.checked.append(claim)
     else:
@@ -129,12 +138,23 @@ def _read(claimed: Any) -> Any:
 
 def _unit(body: Mapping[str, Any], chains: list[Measurement]) -> str | None:
     unit = body["protects"]["unit"]
+    if body["protects"]["neighbours"] != "unbounded" or body["question"]["query"]["unit"] != unit:
+        return "the question was asked about another unit"
+    present = {"count_people": unit["groups"] if body["question"]["query"]["by"] else 1}
+    present |= {"release_keys": unit["groups"], "bound_contributions": unit["groups"]}
     for claimed, chain in zip(body["chains"], chains, strict=True):
         if getattr(chain.input.metric, "column", None) != unit["column"]:
             return f"{claimed['title']} counts another unit"
         for recipe in claimed["steps"]:
             if recipe["step"] == "bound_contributions" and recipe["rows"] != unit["rows"]:
                 return f"{claimed['title']} bounds people otherwise"
+        ends = [recipe for recipe in claimed["steps"] if recipe["step"] in present]
+        if "release_keys" in (recipe["step"] for recipe in ends):
+            present_here = {**present, "count_people": unit["groups"]}
+        else:
+            present_here = present
+        if any(recipe["groups"] != present_here[recipe["step"]] for recipe in ends):
+            return f"{claimed['title']} bounds the groups of people otherwise"
     return None
 
 
@@ -166,4 +186,19 @@ def _in_ledger(body: Mapping[str, Any], ledger: Ledger) -> str | None:
     if not ledger.contains(int(claimed["sequence"]), str(claimed["hash"])):
         return "it is not in this ledger, which may be an older copy"
     ledger.verify_chain()
-    return None
+    entry = next(e for e in ledger.history() if e.sequence == claimed["sequence"])
+    if entry.answer is None:
+        return "the ledger holds no answer to it"
+    answer = entry.answer
+    stands = {
+        "question": (entry.question, body["question"]),
+        "price": (entry.cost.to_json(), body["spent"]["cost"]),
+        "data set": (ledger.dataset, body["dataset"]),
+        "unit": (ledger.terms.get("unit"), body["protects"]["unit"]),
+        "time": (entry.when, claimed["when"]),
+        "answer": ({name: answer[name] for name in ("keys", "columns")}, body["answer"]),
+        "chain": ([answer["chains"], answer["composition"]], [body["chains"], body["composition"]]),
+        "remainder": (answer["remaining"], body["spent"]["remaining"]),
+    }
+    other = [name for name, (kept, shown) in stands.items() if kept != shown]
+    return f"the ledger holds another {', another '.join(other)}" if other else None

@@ -240,7 +240,7 @@ def histogram(column: str | None = None, edges: Sequence[Number] | None = None) 
         UsageError: fewer than two edges, or edges that do not rise.
 
     >>> print(histogram("age", [0, 20, 40, 60]))
-    histogram(age, 3 bins)
+    histogram(age, 0, 60, 3 bins)
     """
     if column is None:
         return Aggregate("histogram")

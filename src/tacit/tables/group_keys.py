@@ -75,10 +75,16 @@ def _column(table: Any, name: str) -> list[Any]:
 
 def _plain(value: Any) -> Any:
     plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, float) and plain != plain:
-        return None
+    if plain is None or (isinstance(plain, (float, datetime.date)) and plain != plain):
+        return None  # NaN, and NaT, which calls itself a date
+    if isinstance(plain, str) and type(plain) is not str:
+        return str.__str__(plain) + ""
+    if isinstance(plain, int) and not isinstance(plain, bool):
+        return int.__add__(plain, 0)
     if isinstance(plain, float) and plain.is_integer():
         plain = int(plain)
-    if plain is not None and not isinstance(plain, (str, int, bool, datetime.date)):
-        raise UsageError(f"a key is text, a whole number, true or false, or a date, not {plain!r}")
+    if not isinstance(plain, (str, int, bool, datetime.date)):
+        raise UsageError(
+            f"a key is text, a whole number, a truth value or a date, not a {type(plain).__name__}"
+        )
     return plain

@@ -219,6 +219,8 @@ def _fieller_band(law: NoiseLaw, degree: int, level: float) -> tuple[Array, Arra
     points = np.linspace(0.0, 1.0, 257)
     directions = np.arange(degree + 1)[None, :] / degree - points[:, None]
     band = law.ratio_bands(directions, level)
+    # At an end one coordinate may drop out, and its exact quantile be below what is needed nearby.
+    band[0], band[-1] = max(band[0], band[1]), max(band[-1], band[-2])
     # Between two points the half-width is at most the larger end's and the chord's sag, which is
     # below a thousandth of the band: it is 1-Lipschitz in the weights up to that factor.
     return points, band * 1.001

@@ -215,7 +215,9 @@ class Plan:
                 f"{aggregate.kind} needs numbers, and {column.name!r} holds {column.kind}; name "
                 f"another column ({did_you_mean(column.name, self._numeric_columns())})"
             )
+        # Whole numbers lie on a grid of ones, unless an edge between them must be told apart.
         whole = column.kind in ("integer", "boolean")
+        whole = whole and all(edge.denominator == 1 for edge in aggregate.edges or ())
         lower, upper = as_fraction(aggregate.lower or 0), as_fraction(aggregate.upper or 0)
         return Grid.for_bounds(lower, upper, bits=bits, whole=whole)
 
@@ -348,6 +350,8 @@ def labels_of(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate
         UsageError: an empty label, or a value that is no aggregate.
     """
     for label, aggregate in aggregates.items():
+        if not label:
+            raise UsageError("an answer needs a label that is not empty: agg(n=tc.count())")
         if not isinstance(aggregate, Aggregate):
             raise UsageError(
                 f"{label} must be an aggregate such as tc.count() or tc.mean('age', 0, 100), not "

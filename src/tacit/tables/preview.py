@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +48,9 @@ class Preview:
         for label, aggregate in plan.query.aggregates:
             served = [plan.parts[place] for place in plan.parts_of(aggregate)]
             errors[label] = tuple(
-                served[0].expected_error(aggregate.kind, plan.noise, size) / len(served) ** 0.5
+                # The mean of several noisy counts, where more than one part makes it.
+                math.hypot(*(p.expected_error(aggregate.kind, plan.noise, size) for p in served))
+                / len(served)
                 for size in rows
             )
             rank = aggregate.family == "quantile"

@@ -226,16 +226,19 @@ def quantile_costs(
     at = np.asarray(histogram[0], dtype=np.int64)
     count = np.asarray(histogram[1], dtype=np.int64)
     total = int(count.sum())
+    a, b = q.numerator, q.denominator
+    # Where products leave 64 bits, Python integers go on exactly.
+    wide = object if b * total + abs(target) >= _FAR else np.int64
+    count = count.astype(wide)
     upto = np.cumsum(count)
     # Runs alternate: the gap before a cell that occurs, the cell itself, ..., the gap at the end.
     starts = np.empty(2 * len(at) + 1, dtype=np.int64)
     starts[0], starts[1::2], starts[2::2] = 0, at, at + 1
     ends = np.append(starts[1:], cells + 1)
-    below = np.zeros(2 * len(at) + 1, dtype=np.int64)
+    below = np.zeros(2 * len(at) + 1, dtype=wide)
     below[1::2], below[2::2] = upto - count, upto
     equal = np.zeros_like(below)
     equal[1::2] = count
-    a, b = q.numerator, q.denominator
     low = b * below - a * total
     high = b * (below + equal) - a * total
     lengths = ends - starts
@@ -243,7 +246,8 @@ def quantile_costs(
     starts, lengths, low, high = starts[held], lengths[held], low[held], high[held]
     starts, lengths, low, high = _open_ends(starts, lengths, low, high, target)
     cost = np.maximum(np.maximum(low - target, target - high), 0)
-    return starts, lengths, cost
+    # Held at a public ceiling, two costs are no farther apart than before.
+    return starts, lengths, np.minimum(cost, _FAR).astype(np.int64)
 
 
 def _open_ends(
@@ -260,14 +264,14 @@ def _open_ends(
             lengths = np.insert(lengths, 1, lengths[0] - 1)
             lengths[0] = 1
             low, high = np.insert(low, 1, low[0]), np.insert(high, 1, high[0])
-        low[0] = -_FAR
+        low[0] = min(-_FAR, target)
     if target > 0:
         if lengths[-1] > 1:
             starts = np.append(starts, starts[-1] + lengths[-1] - 1)
             lengths[-1] -= 1
             lengths = np.append(lengths, 1)
             low, high = np.append(low, low[-1]), np.append(high, high[-1])
-        high[-1] = _FAR
+        high[-1] = max(_FAR, target)
     return starts, lengths, low, high
 
 

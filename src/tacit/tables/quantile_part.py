@@ -17,6 +17,8 @@ from tacit.tables.quantile import ChooseQuantile, QuantileCosts, error_in_cost
 
 __all__ = ["QuantilePart"]
 
+_KINDS = ("median", "percentile", "min", "max")
+
 _RESOLUTION = 10**4
 """Quantiles are resolved to a ten-thousandth."""
 
@@ -93,7 +95,8 @@ class QuantilePart(Part):
             low, high = (bottom, point) if self._q == 0 else (point, top)
         else:
             low, high = np.minimum(numbers[1], point), np.maximum(numbers[2], point)
-        return {self.kind: Estimate(point, unknown, low, high)}
+        # A median and the 50th percentile of one column are one answer, whatever it is called.
+        return dict.fromkeys(_KINDS, Estimate(point, unknown, low, high))
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the error in *rows*: how far off in rank the answer is, at the level."""

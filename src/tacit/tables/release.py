@@ -87,7 +87,8 @@ def _mean_count(plan: Plan, families: Sequence[tuple[Part, Estimate]]) -> Estima
     laws = [part.law(plan.noise) for part in parts]
     widest = NoiseLaw(laws[0].kind, laws[0].scale, max(law.grid for law in laws))
     half = widest.half_width(weights, LEVEL)
-    error = math.sqrt(sum(w * w for w in weights) * widest.variance)
+    each = [part.width * law.variance for part, law in zip(parts, laws, strict=True)]
+    error = math.sqrt(sum(each)) / len(parts)
     low, high = np.maximum(value - half, 0), np.maximum(value + half, 0)
     return Estimate(value, np.full_like(value, error), low, high)
 

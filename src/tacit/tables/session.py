@@ -13,6 +13,7 @@ from tacit.accounting.budget import Budget, epsilon_delta, fit
 from tacit.accounting.budget import epsilon as pure
 from tacit.accounting.budget import rho as concentrated
 from tacit.accounting.chain import key_of
+from tacit.accounting.opening import check_ledger
 from tacit.errors import BudgetError, UsageError
 from tacit.exact import Number
 from tacit.tables.aggregate import Aggregate
@@ -103,7 +104,7 @@ class Session:
     ) -> Ledger:
         terms = {"unit": self.unit.describe(), "neighbours": NEIGHBOURS}
         if isinstance(ledger, Ledger):
-            return ledger
+            return check_ledger(ledger, dataset=self.dataset, budget=budget, terms=terms)
         if budget is None and (ledger is None or not os.path.exists(ledger)):
             raise UsageError(
                 "say how much may be lost in all: budget=tc.epsilon(1), "
@@ -255,6 +256,12 @@ class Question:
         if taken or len(set(labels)) < len(labels):
             raise UsageError(
                 "each answer needs a label of its own, other than the grouping columns"
+            )
+        shown = [label + suffix for label in labels for suffix in ("", "_error", "_low", "_high")]
+        if len(set(shown + list(self._query.by))) < len(shown) + len(self._query.by):
+            raise UsageError(
+                "an answer takes the columns label, label_error, label_low and label_high; choose "
+                "labels (and grouping columns) that do not end so"
             )
         question = self._with(aggregates=asked)
         for _, aggregate in question._query.aggregates:

@@ -2,7 +2,8 @@
 
 A question to a table is answered by one scan inside the engine; what comes out is held in
 :class:`~tacit.tables.space.Answers`, one integer vector for each step that ends a chain.  The
-steps here state what such a vector is and how far one person can move it; ``tacit.tables.query`` computes it.
+steps here state what such a vector is and how far one person can move it; ``tacit.tables.query``
+computes it.
 """
 
 from __future__ import annotations
@@ -256,6 +257,8 @@ class MomentsByGroup(_VectorStep):
         self._require(space, SymmetricDistance)
         cells = as_integer(self.cells, "cells", minimum=1)
         degree = as_integer(self.degree, "degree", minimum=1)
+        if degree > 2:
+            raise UsageError("moments are of degree 1 or 2")
         grid = Fraction(1, as_integer(self.one, "one", minimum=1) * cells**degree)
         return self._end(space, Number("float", grid=grid), Fraction(1))
 
@@ -284,6 +287,8 @@ class SumByGroup(_VectorStep):
         self._require(space, SymmetricDistance)
         low, high = as_fraction(self.lower), as_fraction(self.upper)
         cells = as_integer(self.cells, "cells", minimum=1)
+        if low >= high:
+            raise UsageError("the bounds of a sum must rise")
         step = (high - low) / cells
         if (low / step).denominator != 1:
             raise UsageError("the bounds of a sum must be multiples of its grid")

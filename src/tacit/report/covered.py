@@ -1,0 +1,80 @@
+"""Whether the chains of a certificate are those that its question needs: none left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+__all__ = ["covered"]
+
+_MOMENTS = ("sum", "mean", "var", "std")
+_QUANTILES = ("median", "percentile", "min", "max")
+_ENDS = {
+    "count_rows": "count",
+    "count_people": "people",
+    "histogram": "histogram",
+    "moments": "moments",
+    "sum_by_group": "moments",
+    "quantile_costs": "quantile",
+}
+
+Need = tuple[str, Any]
+"""What a chain is for: its family, and its column where it has one."""
+
+
+def covered(body: Mapping[str, Any]) -> str | None:
+    """Return None where every answer has its chain on the right rows, else what is missing.
+
+    An answer without a chain is one whose loss nobody counted.  Moments take a chain for each
+    column and bounds; a quantile takes three (its value and the two ends of its interval), or one
+    where it is a minimum or a maximum.
+    """
+    query = body["question"]["query"]
+    found: Counter[Need] = Counter()
+    counted = False
+    for chain in body["chains"]:
+        steps = chain["steps"]
+        kept = [step["expression"] for step in steps if step["step"] == "filter"]
+        added = [[s["column"], s["expression"]] for s in steps if s["step"] == "derive"]
+        if (kept, added) != (query["where"], query["derived"]):
+            return f"{chain['title']} is about other rows than the question"
+        end = next((step for step in steps if step["step"] in _ENDS), None)
+        if end is None or list(end["by"]) != query["by"]:
+            return f"{chain['title']} is about other groups than the question"
+        counted = counted or end["step"] == "count_rows" or bool(end.get("missing"))
+        keys = steps[-1]["step"] == "release_keys"
+        found["keys" if keys else _ENDS[end["step"]], end.get("column")] += 1
+    wanted = _wanted(query)
+    if wanted["count", None] and not counted:
+        return "no chain counts the rows"
+    del wanted["count", None]
+    lacking = [" of ".join(filter(None, need)) for need in wanted - found]
+    return f"there is no chain for {', '.join(lacking)}" if lacking else None
+
+
+def _wanted(query: Mapping[str, Any]) -> Counter[Need]:
+    wanted: Counter[Need] = Counter()
+    for need, chains, _ in set(_places(query["aggregates"])):
+        wanted[need] += chains
+    if query["by"] and query["keys"] is None:
+        wanted["keys", None] += 1
+    return wanted
+
+
+def _places(aggregates: list[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[Need, int, Any]]:
+    """Yield needs with their numbers of chains, equal for questions that share them."""
+    for _, asked in aggregates:
+        kind, column = asked["kind"], asked.get("column")
+        bounds = asked.get("lower"), asked.get("upper")
+        if kind in _MOMENTS:
+            yield ("moments", column), 1, bounds
+        elif kind in _QUANTILES:
+            # Quantiles are resolved to a ten-thousandth; at the ends one choice is all.
+            q = (Fraction(asked["q"]) / 100).limit_denominator(10**4)
+            yield ("quantile", column), 1 if q in (0, 1) else 3, (*bounds, asked["q"])
+        elif kind == "histogram":
+            yield ("histogram", column), 1, tuple(asked["edges"])
+        else:
+            yield ("people" if kind == "count_people" else "count", None), 1, None
