@@ -50,12 +50,22 @@ class UsageError(TacitError, ValueError):
 
 
 class MismatchError(UsageError):
-    """Two parts of a chain do not fit together; carries both sides as ``left`` and ``right``."""
+    """Two parts of a chain do not fit together; carries both sides as ``left`` and ``right``.
 
-    def __init__(self, message: str, left: object = None, right: object = None) -> None:
+    ``joins`` names the steps that would join them, where there are any.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        left: object = None,
+        right: object = None,
+        joins: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(message)
         self.left = left
         self.right = right
+        self.joins = joins
 
 
 class InfeasibleError(UsageError):

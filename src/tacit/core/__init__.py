@@ -3,6 +3,7 @@
 from tacit.core.composition import compose, convert, parallel
 from tacit.core.divergence import Profile
 from tacit.core.domain import Category, Domain, Frame, Number, Vector
+from tacit.core.joining import register_join
 from tacit.core.measure import (
     ApproximateDP,
     Measure,
@@ -60,6 +61,7 @@ __all__ = [
     "measure_from",
     "parallel",
     "register",
+    "register_join",
     "register_space",
     "space_from",
     "step_from",

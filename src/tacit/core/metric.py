@@ -281,9 +281,13 @@ def _canonical(value: Any) -> Hashable:
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, float) and math.isnan(plain):
         return "NaN", math.inf
-    if isinstance(plain, (list, np.ndarray)):
+    if isinstance(plain, (list, tuple, np.ndarray)):
         return tuple(_canonical(x) for x in plain)
-    return plain  # type: ignore[no-any-return]
+    if not isinstance(plain, Hashable):
+        raise UsageError(
+            f"a record must be hashable, or a list of hashable values, not a {type(plain).__name__}"
+        )
+    return plain
 
 
 def _comparable(value: Any) -> Hashable:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tacit.core.domain import Domain
+from tacit.core.joining import build_or_advise
 from tacit.core.metric import Metric
 from tacit.errors import MismatchError, UsageError, did_you_mean
 
@@ -49,7 +50,9 @@ class Space:
             )
 
     def __rshift__(self, step: Step) -> Transformation | Measurement:
-        return step.build(self)
+        if not hasattr(step, "build"):
+            return NotImplemented
+        return build_or_advise(step, self)  # type: ignore[no-any-return]
 
     def describe(self) -> dict[str, Any]:
         """Return the space as plain JSON values."""

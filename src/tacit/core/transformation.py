@@ -7,9 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tacit.core.explain import Link, chain_html, chain_text
+from tacit.core.joining import advised, build_or_advise, steps_between
 from tacit.core.space import Space
 from tacit.core.step import Step
-from tacit.errors import MismatchError, UsageError
+from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Transformation:
 
     def __rshift__(self, other: Any) -> Any:
         if isinstance(other, Step):
-            return self.then(other.build(self.output))
+            return self.then(build_or_advise(other, self.output))
         if isinstance(other, Transformation) or hasattr(other, "measure"):
             return self.then(other)
         return NotImplemented
@@ -93,11 +94,11 @@ class Transformation:
             MismatchError: the spaces differ; carries both.
         """
         if other.input != self.output:
-            raise MismatchError(
-                f"the chain ends in ({self.output}), and the next part starts from "
-                f"({other.input}); put a step between them that leads from the one to the other",
+            raise advised(
+                f"the chain ends in ({self.output}), and the next part starts from ({other.input})",
                 self.output,
                 other.input,
+                steps_between(self.output, lambda reached: reached == other.input),
             )
         if not isinstance(other, Transformation):
             return other.after(self)
