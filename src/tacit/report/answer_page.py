@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from tacit.report.chart import Mark, chart
-from tacit.report.words import aggregate_words, number, precision
+from tacit.report.words import aggregate_words, value_words
 
 __all__ = ["answers"]
 
@@ -101,19 +101,23 @@ def _table(
 
 
 def _cells(column: Mapping[str, Any], place: tuple[int, ...]) -> str:
-    mark = _mark(column, "", place)
-    error = precision(*(_at(column[part], place) for part in ("standard_error", "low", "high")))
+    value, low, high = value_words(*_parts(column, place))
     return (
-        f'<td class="n strong">{escape(mark.text)}</td><td><span class="range">'
-        f"{escape(number(mark.low, error))} to {escape(number(mark.high, error))}</span></td>"
+        f'<td class="n strong">{escape(value)}</td><td><span class="range">'
+        f"{escape(low)} to {escape(high)}</span></td>"
     )
 
 
 def _mark(column: Mapping[str, Any], label: str, place: tuple[int, ...]) -> Mark:
+    value, error, low, high = _parts(column, place)
+    return Mark(label, value, low, high, value_words(value, error, low, high)[0])
+
+
+def _parts(column: Mapping[str, Any], place: tuple[int, ...]) -> tuple[Any, Any, Any, Any]:
     value, error, low, high = (
         _at(column[part], place) for part in ("value", "standard_error", "low", "high")
     )
-    return Mark(label, value, low, high, number(value, precision(error, low, high)))
+    return value, error, low, high
 
 
 def _at(column: Any, place: tuple[int, ...]) -> Any:

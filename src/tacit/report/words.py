@@ -17,9 +17,9 @@ __all__ = [
     "budget_words",
     "condition_words",
     "number",
-    "precision",
     "question_words",
     "unit_words",
+    "value_words",
 ]
 
 _NAMES = {
@@ -60,15 +60,21 @@ def number(value: Any, error: float | None = None) -> str:
     return text.replace("-", "−")
 
 
-def precision(error: float | None, low: float | None, high: float | None) -> float | None:
-    """Return the error that a value is written to: a quantile has an interval and no error.
+def value_words(
+    value: Any, error: float | None, low: float | None, high: float | None
+) -> tuple[str, str, str]:
+    """Write a released value and the ends of its interval, to the digits that the error allows.
 
-    >>> precision(None, 2.0, 4.0)
-    0.5
+    >>> value_words(1165, 4.2, 1156.0, 1174.0)
+    ('1,165', '1,156', '1,174')
+    >>> value_words(40.5, None, 2.0, 90.0)  # a quantile has an interval and no standard error
+    ('40', '2', '90')
     """
-    if error is not None:
-        return error
-    return None if low is None or high is None else (high - low) / 4
+    if isinstance(value, int) and low is not None and high is not None:
+        return number(value), number(math.floor(low)), number(math.ceil(high))
+    if error is None and low is not None and high is not None:
+        error = (high - low) / 4
+    return number(value, error), number(low, error), number(high, error)
 
 
 def aggregate_words(aggregate: Mapping[str, Any]) -> str:

@@ -321,11 +321,7 @@ class Question:
         """
         requested = self._request(epsilon, delta, rho)
         ledger = self._session.ledger
-        public = {
-            "query": self._query.describe(),
-            "request": requested.to_json(),
-            "tag": tag,
-        }
+        public = self._public(requested, tag)
         key = key_of(public)
         answered = ledger.find(key)
         if answered is not None and answered.answer is not None:
@@ -337,6 +333,27 @@ class Question:
             return {**release_answer(plan, exact), "remaining": ledger.remaining.to_json()}
 
         return Answer.of(ledger.release(key, plan.cost, public, answer), ledger)
+
+    def is_answered(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> bool:
+        """Return whether :meth:`release` would replay a recorded answer, at no cost.
+
+        Raises:
+            UsageError: as :meth:`release`.
+        """
+        public = self._public(self._request(epsilon, delta, rho), tag)
+        found = self._session.ledger.find(key_of(public))
+        return found is not None and found.answer is not None
+
+    def _public(self, requested: Budget, tag: str | None) -> dict[str, Any]:
+        """Return what tells this release from every other."""
+        return {"query": self._query.describe(), "request": requested.to_json(), "tag": tag}
 
     def _request(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
         kind = self._session.budget.kind

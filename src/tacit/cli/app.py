@@ -1,0 +1,55 @@
+"""All commands under one name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tacit.cli.choose_epsilon import choose_epsilon
+from tacit.cli.demo import demo
+from tacit.cli.ledger import ledger_app
+from tacit.cli.preview import preview
+from tacit.cli.release import release
+from tacit.cli.sensitivity import sensitivity
+from tacit.cli.verify import verify
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="tacit",
+    help="Statistics that speak for everyone and give nobody away.",
+    epilog="Each command explains itself: tacit release --help",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from tacit import __version__
+
+        print(f"tacit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say the version."),
+    ] = False,
+) -> None:
+    """Statistics that speak for everyone and give nobody away."""
+
+
+app.command()(demo)
+app.command()(release)
+app.command()(preview)
+app.add_typer(ledger_app, name="ledger")
+app.command()(verify)
+app.command()(sensitivity)
+app.command(name="choose-epsilon")(choose_epsilon)

@@ -1,0 +1,236 @@
+"""A job: a table, whom it protects, a budget, and the questions to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit.accounting import Budget, epsilon_delta, open_ledger
+from tacit.accounting import epsilon as pure
+from tacit.accounting import rho as concentrated
+from tacit.cli.output import note, working
+from tacit.errors import BudgetError, UsageError
+from tacit.exact import Number
+from tacit.tables import Question, Session, open_source
+from tacit.tables.aggregate import Aggregate
+from tacit.tables.contributions import OneRowEach, PersonUnit, one_row_each, unit
+from tacit.tables.expression import Expression
+from tacit.tables.schema import Schema
+from tacit.tables.source import Source
+
+__all__ = ["Asked", "Job", "Table", "default_ledger", "loss", "open_table", "opened", "unit_of"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table of a job, and what limits its engine."""
+
+    path: str
+    table: str | None = None
+    name: str | None = None
+    types: Mapping[str, str] | None = None
+    memory_limit: str | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question of a job: what is asked, what it may lose, where the answer goes."""
+
+    aggregates: Mapping[str, Aggregate]
+    where: tuple[Expression, ...] = ()
+    by: tuple[str, ...] = ()
+    keys: Any = None
+    epsilon: Number | None = None
+    delta: Number | None = None
+    rho: Number | None = None
+    tag: str | None = None
+    name: str | None = None
+    plot: str | None = None
+    certificates: tuple[str, ...] = ()
+
+    def question(self, session: Session) -> Question:
+        """Return the question to a session.
+
+        Raises:
+            UsageError: a question that does not fit the table.
+        """
+        if not self.aggregates:
+            raise UsageError(
+                "nothing is asked: say --count, --mean age:0:100 or another; see --help"
+            )
+        asked = session.agg(**self.aggregates)
+        if self.where:
+            asked = asked.filter(*self.where)
+        if self.by:
+            keys = self.keys(session.source.schema) if callable(self.keys) else self.keys
+            asked = asked.group_by(*self.by, keys=keys)
+        return asked
+
+    @property
+    def price(self) -> tuple[Number | None, Number | None, Number | None]:
+        """What the release may lose: epsilon, delta and rho, in the order of the methods."""
+        return self.epsilon, self.delta, self.rho
+
+
+@dataclass(frozen=True)
+class Job:
+    """A table and questions to it, under one budget."""
+
+    table: Table
+    unit: OneRowEach | PersonUnit | None
+    budget: Budget | None
+    ledger: str | None
+    questions: tuple[Asked, ...]
+
+
+def unit_of(person: str | None, rows: int | None, groups: int | None) -> Any:
+    """Return the unit of privacy that is said; None where none is."""
+    if person is None:
+        if rows is not None or groups is not None:
+            raise UsageError("--rows and --groups limit a person: name the column with --person")
+        return None
+    if rows is None:
+        raise UsageError(
+            f"say how many rows of one {person} may weigh in an answer: --rows 5. More rows mean "
+            "more noise; people with more of them are scaled down"
+        )
+    return unit(person, rows, groups)
+
+
+def loss(
+    epsilon: Number | None, delta: Number | None, rho: Number | None, flag: str = ""
+) -> Budget | None:
+    """Return the loss or the budget that flags or fields say; None where they say none."""
+    if rho is not None:
+        if epsilon is not None or delta is not None:
+            raise UsageError(f"give {flag}rho, or {flag}epsilon (with {flag}delta), not both")
+        return concentrated(rho)
+    if epsilon is None:
+        if delta is not None:
+            raise UsageError(f"{flag}delta goes with {flag}epsilon")
+        return None
+    return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
+
+
+def default_ledger(table: Table) -> str:
+    """Return the ledger's place beside the table: the same wherever the command is typed.
+
+    Raises:
+        UsageError: a pattern or an address, which has no place beside it.
+    """
+    if "://" in table.path or not os.path.exists(table.path):
+        raise UsageError(
+            f"{table.path} has no place of its own for a ledger: name one with --ledger FILE, and "
+            "use it for every release of this table"
+        )
+    place = Path(table.path).resolve()
+    stem = place.name if place.is_dir() else place.name.split(".")[0] or place.name
+    return str(place.with_name(f"{stem}.{table.table}.ledger" if table.table else f"{stem}.ledger"))
+
+
+def open_table(table: Table) -> Source:
+    """Open the table in its engine, showing that it takes a while."""
+    with working(f"reading {table.path}"):
+        return open_source(
+            table.path,
+            table.table,
+            name=table.name,
+            types=table.types,
+            memory_limit=table.memory_limit,
+            threads=table.threads,
+        )
+
+
+@contextmanager
+def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
+    """Open the session of a job, once all of its questions are known to be in order.
+
+    The questions are tried on paper first, so that a mistake in one begins no ledger and spends
+    nothing.
+
+    Args:
+        job: the table and the questions.
+        spend: whether a ledger may be begun; a preview begins none.
+
+    Yields:
+        The session, and the path of its ledger (None where there is none yet).
+    """
+    source = open_table(job.table)
+    try:
+        path = job.ledger or default_ledger(job.table)
+        exists = os.path.exists(path)
+        protects = job.unit or (_ledger_unit(path) if exists else one_row_each)
+        if exists:
+            session = Session(source, protects, job.budget, path)
+        else:
+            session = Session(source, protects, job.budget or _whole(job))
+        _try_on_paper(session, job.questions, spend)
+        if spend and not exists:
+            if job.budget is None:
+                note(
+                    f"There is no ledger yet, and no budget was said: {path} begins with a budget "
+                    "of what this release loses, so that nothing is left for another. To plan for "
+                    "more, say --budget-epsilon on the first release."
+                )
+            session = Session(source, protects, session.budget, path)
+        yield session, path if exists or spend else None
+        session.close()
+    finally:
+        source.close()
+
+
+def _ledger_unit(path: str) -> OneRowEach | PersonUnit:
+    """Return the unit that a ledger counts in."""
+    with open_ledger(path, create=False) as ledger:
+        said = ledger.terms.get("unit") or {}
+    if said.get("column") is None:
+        return one_row_each
+    return unit(said["column"], said["rows"], said["groups"])
+
+
+def _whole(job: Job) -> Budget:
+    """Return the losses of all questions together: the budget where none is said."""
+    losses = [loss(*asked.price) for asked in job.questions]
+    said = [each for each in losses if each is not None]
+    if len(said) < len(losses) or not said:
+        raise UsageError(
+            "say what the release may lose (--epsilon 0.5, with --delta for keys that are not "
+            "public, or --rho 0.1), and with --budget-epsilon what all releases ever may lose"
+        )
+    total = said[0]
+    for each in said[1:]:
+        total += each
+    return total
+
+
+def _try_on_paper(session: Session, questions: Sequence[Asked], spend: bool) -> None:
+    """Check every question, and that what remains covers them all, before anything is spent."""
+    total = Budget.nothing(session.budget.kind)
+    for asked in questions:
+        question = asked.question(session)
+        preview = question.preview(*asked.price)
+        if not question.is_answered(*asked.price, tag=asked.tag):
+            total += preview.cost
+    if spend and len(questions) > 1 and not session.remaining.covers(total):
+        raise BudgetError(
+            f"these questions cost {total!r} together, and {session.remaining!r} is left of "
+            f"{session.budget!r}; nothing was spent. Ask for less, or raise the budget in the open "
+            "with: tacit ledger extend"
+        )
+
+
+def keys_reader(by: Sequence[str], keys: Sequence[str], keys_file: str | None, path: str) -> Any:
+    """Return how the keys are read once the kinds of the columns are known."""
+    from tacit.cli.specs import typed_keys
+
+    def read(schema: Schema) -> Any:
+        for name in by:
+            schema.column(name)
+        return typed_keys(by, keys, keys_file, schema, path)
+
+    return read

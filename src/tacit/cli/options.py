@@ -1,0 +1,202 @@
+"""The flags that commands share, as dataclasses that become signatures."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+__all__ = ["AskOptions", "BudgetOptions", "OutputOptions", "SourceOptions", "options"]
+
+_TABLE, _ASK, _GROUPS = "The table", "What is asked", "Groups and rows"
+_UNIT, _PRICE, _OUT = "Who is protected", "What it may cost", "What comes out"
+
+
+def _flag(*names: str, help: str, panel: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar)
+
+
+def _stat(name: str, help: str, metavar: str = "COL:LOW:HIGH") -> Any:
+    return _flag(f"--{name}", help=help, panel=_ASK, metavar=metavar)
+
+
+Texts = list[str] | None
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """Where the table is, and whom its rows stand for."""
+
+    source: Annotated[
+        str | None,
+        typer.Argument(help="A CSV or Parquet file, a folder or pattern of them, or a .duckdb."),
+    ] = None
+    table: Annotated[
+        str | None, _flag("--table", help="The table of a .duckdb file.", panel=_TABLE)
+    ] = None
+    name: Annotated[
+        str | None,
+        _flag("--name", help="The public name of the data set.", panel=_TABLE),
+    ] = None
+    types: Annotated[
+        Texts,
+        _flag(
+            "--types",
+            help="Kinds of the columns of a CSV file: integer, float, text, boolean, date.",
+            panel=_TABLE,
+            metavar="COL=KIND,...",
+        ),
+    ] = None
+    memory_limit: Annotated[
+        str | None,
+        _flag("--memory-limit", help="The most memory of the engine, such as 4GB.", panel=_TABLE),
+    ] = None
+    threads: Annotated[
+        int | None, _flag("--threads", help="Threads of the engine.", panel=_TABLE)
+    ] = None
+    person: Annotated[
+        str | None,
+        _flag("--person", help="The column that tells people apart.", panel=_UNIT, metavar="COL"),
+    ] = None
+    rows: Annotated[
+        int | None,
+        _flag("--rows", help="The weight of how many rows a person has.", panel=_UNIT),
+    ] = None
+    groups: Annotated[
+        int | None,
+        _flag("--groups", help="In how many groups a person counts as present.", panel=_UNIT),
+    ] = None
+
+
+@dataclass(frozen=True)
+class AskOptions:
+    """What is asked of the table, and what the answer may cost."""
+
+    count: Annotated[bool, _flag("--count", help="The number of rows.", panel=_ASK)] = False
+    count_people: Annotated[
+        bool, _flag("--count-people", help="The number of people.", panel=_ASK)
+    ] = False
+    sum: Annotated[Texts, _stat("sum", "The sum, values held within the bounds.")] = None
+    mean: Annotated[Texts, _stat("mean", "The mean.")] = None
+    var: Annotated[Texts, _stat("var", "The variance.")] = None
+    std: Annotated[Texts, _stat("std", "The standard deviation.")] = None
+    median: Annotated[Texts, _stat("median", "The median.")] = None
+    percentile: Annotated[
+        Texts, _stat("percentile", "A percentile, Q in 0..100.", "COL:Q:LOW:HIGH")
+    ] = None
+    min: Annotated[Texts, _stat("min", "A low value, near the minimum.")] = None
+    max: Annotated[Texts, _stat("max", "A high value, near the maximum.")] = None
+    histogram: Annotated[
+        Texts, _stat("histogram", "How many values lie between edges.", "COL:E0,E1,...")
+    ] = None
+    by: Annotated[
+        Texts, _flag("--by", help="For each value of columns.", panel=_GROUPS, metavar="COL,...")
+    ] = None
+    keys: Annotated[
+        Texts,
+        _flag(
+            "--keys",
+            help="Public values to answer for: a,b,c or 1..6; for several columns COL=a,b,c each.",
+            panel=_GROUPS,
+            metavar="VALUE,...",
+        ),
+    ] = None
+    keys_file: Annotated[
+        str | None,
+        _flag("--keys-file", help="A public CSV file with the columns of --by.", panel=_GROUPS),
+    ] = None
+    where: Annotated[
+        Texts,
+        _flag("--where", help="Only rows where, such as 'age >= 18'.", panel=_GROUPS),
+    ] = None
+    plan: Annotated[
+        str | None,
+        _flag("--plan", help="A TOML file with the table and several questions.", panel=_ASK),
+    ] = None
+    epsilon: Annotated[
+        str | None, _flag("--epsilon", help="What this release may lose.", panel=_PRICE)
+    ] = None
+    delta: Annotated[
+        str | None,
+        _flag("--delta", help="With --epsilon: for keys that are not public.", panel=_PRICE),
+    ] = None
+    rho: Annotated[
+        str | None, _flag("--rho", help="Instead: zero-concentrated privacy.", panel=_PRICE)
+    ] = None
+
+
+@dataclass(frozen=True)
+class BudgetOptions:
+    """What all releases together may cost, and where that is kept."""
+
+    ledger: Annotated[
+        str | None,
+        _flag("--ledger", help="The ledger's file; by default beside the table.", panel=_PRICE),
+    ] = None
+    budget_epsilon: Annotated[
+        str | None,
+        _flag("--budget-epsilon", help="What all releases together may lose.", panel=_PRICE),
+    ] = None
+    budget_delta: Annotated[
+        str | None, _flag("--budget-delta", help="With --budget-epsilon.", panel=_PRICE)
+    ] = None
+    budget_rho: Annotated[
+        str | None, _flag("--budget-rho", help="Instead: a budget in rho.", panel=_PRICE)
+    ] = None
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """Where the answer goes."""
+
+    json: Annotated[bool, _flag("--json", help="Print JSON.", panel=_OUT)] = False
+    csv: Annotated[bool, _flag("--csv", help="Print CSV.", panel=_OUT)] = False
+    plot: Annotated[
+        str | None, _flag("--plot", help="Draw to a .png, .svg or .pdf file.", panel=_OUT)
+    ] = None
+    certificate: Annotated[
+        Texts,
+        _flag(
+            "--certificate",
+            help="Write the certificate: .json to check, .html to read. May be given twice.",
+            panel=_OUT,
+            metavar="FILE",
+        ),
+    ] = None
+    tag: Annotated[
+        str | None,
+        _flag("--tag", help="Makes this release another than the same without.", panel=_OUT),
+    ] = None
+
+
+def options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command whose parameters are dataclasses of options their fields as flags."""
+    hints = get_type_hints(command)
+    groups: dict[str, Any] = {n: h for n, h in hints.items() if dataclasses.is_dataclass(h)}
+    parameters = {
+        field.name: inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=get_type_hints(group, include_extras=True)[field.name],
+        )
+        for group in groups.values()
+        for field in dataclasses.fields(group)
+    }
+
+    def gathered(**given: Any) -> None:
+        made = {
+            name: group(**{field.name: given[field.name] for field in dataclasses.fields(group)})
+            for name, group in groups.items()
+        }
+        command(**made)
+
+    gathered.__name__ = command.__name__
+    gathered.__doc__ = command.__doc__
+    gathered.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    gathered.__annotations__ = {name: p.annotation for name, p in parameters.items()}
+    return gathered

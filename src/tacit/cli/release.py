@@ -1,0 +1,168 @@
+"""``tacit release`` and what it shares with ``tacit preview``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tacit.cli.options import AskOptions, BudgetOptions, OutputOptions, SourceOptions, options
+from tacit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tacit.cli.job import Asked, Job
+    from tacit.tables import Answer, Session
+
+__all__ = ["job_of", "release"]
+
+_STATISTICS = ("sum", "mean", "var", "std", "median", "percentile", "min", "max", "histogram")
+
+
+@options
+def release(
+    source: SourceOptions, ask: AskOptions, budget: BudgetOptions, output: OutputOptions
+) -> None:
+    """Publish statistics of a table, and pay for them from its budget.
+
+    [bold]tacit release adult.csv --mean age:0:100 --count --by occupation --epsilon 0.5[/bold]
+    """
+    from tacit.cli.job import opened
+    from tacit.cli.output import check_files, print_json
+
+    if output.json and output.csv:
+        raise UsageError("print --json or --csv, not both")
+    job = job_of(source, ask, budget, output)
+    for asked in job.questions:
+        check_files(asked.plot, asked.certificates)
+    with opened(job, spend=True) as (session, ledger):
+        released = []
+        for asked in job.questions:
+            answer = _answer(session, asked)
+            released.append(_described(answer, asked))
+            if output.csv:
+                print(answer.to_csv(), end="")
+            elif not output.json:
+                _show(answer, asked, session, str(ledger))
+        if output.json:
+            print_json(
+                {
+                    "dataset": session.dataset,
+                    "ledger": ledger,
+                    "budget": session.budget.to_json(),
+                    "remaining": session.remaining.to_json(),
+                    "releases": released,
+                }
+            )
+
+
+def job_of(
+    source: SourceOptions, ask: AskOptions, budget: BudgetOptions, output: OutputOptions | None
+) -> Job:
+    """Return the job that flags or a plan describe.
+
+    Raises:
+        UsageError: flags that do not go together.
+    """
+    from tacit.cli.job import Asked, Job, Table, keys_reader, loss, unit_of
+    from tacit.cli.plan_file import read_plan
+    from tacit.cli.specs import aggregates, column_types
+    from tacit.cli.where import condition
+
+    if ask.plan is not None:
+        _alone(source, ask, budget, output)
+        return read_plan(ask.plan)
+    if source.source is None:
+        raise UsageError("name the table: tacit release people.csv --count --epsilon 0.5")
+    by = tuple(name.strip() for text in ask.by or () for name in text.split(","))
+    given = {kind: getattr(ask, kind) or () for kind in _STATISTICS}
+    if (ask.keys or ask.keys_file) and not by:
+        raise UsageError("keys are the values of a grouping column: name it with --by column")
+    asked = Asked(
+        aggregates=aggregates(ask.count, ask.count_people, given),
+        where=tuple(condition(text) for text in ask.where or ()),
+        by=by,
+        keys=keys_reader(by, ask.keys or (), ask.keys_file, source.source),
+        epsilon=ask.epsilon,
+        delta=ask.delta,
+        rho=ask.rho,
+        tag=output.tag if output else None,
+        plot=output.plot if output else None,
+        certificates=tuple(output.certificate or ()) if output else (),
+    )
+    table = Table(
+        source.source,
+        source.table,
+        source.name,
+        column_types(source.types or ()),
+        source.memory_limit,
+        source.threads,
+    )
+    whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
+    loss(ask.epsilon, ask.delta, ask.rho, "--")
+    protects = unit_of(source.person, source.rows, source.groups)
+    return Job(table, protects, whole, budget.ledger, (asked,))
+
+
+def _alone(*groups: Any) -> None:
+    """Refuse flags beside ``--plan`` that the plan says itself."""
+    allowed = {"plan", "json", "csv"}
+    for group in groups:
+        for name, value in vars(group).items() if group else ():
+            if value and name not in allowed:
+                raise UsageError(
+                    f"--plan says everything; leave {name.replace('_', '-')} out, or write it in "
+                    "the plan"
+                )
+
+
+def _answer(session: Session, asked: Asked) -> Answer:
+    from tacit.cli.output import save_plot, working
+
+    with working("asking the table"):
+        answer = asked.question(session).release(*asked.price, tag=asked.tag)
+    for path in asked.certificates:
+        answer.certificate.save(path)
+    if asked.plot is not None:
+        with working("drawing"):
+            save_plot(answer.plot(), asked.plot)
+    return answer
+
+
+def _show(answer: Answer, asked: Asked, session: Session, ledger: str) -> None:
+    from tacit.cli.output import answer_tables, note
+    from tacit.report.words import budget_words
+
+    if asked.name:
+        print(asked.name)
+    answer_tables(answer)
+    paid = (
+        "asked before: the same answer again, free"
+        if answer.replayed
+        else f"spent {budget_words(answer.cost)}"
+    )
+    note(
+        f"{paid}; {budget_words(session.remaining)} is left of {budget_words(session.budget)} "
+        f"({ledger})"
+    )
+    for path in [*asked.certificates, *([asked.plot] if asked.plot else [])]:
+        note(f"wrote {path}")
+
+
+def _described(answer: Answer, asked: Asked) -> dict[str, Any]:
+    """Return an answer as plain JSON values: one record a group."""
+    parts = ("value", "standard_error", "low", "high")
+    records = []
+    for place, key in enumerate(answer.keys):
+        record: dict[str, Any] = {"key": dict(zip(answer.by, key, strict=True))}
+        for label in answer.labels:
+            column = answer.column(label)
+            record[label] = {part: column[part][place] for part in parts}
+            if "bins" in column:
+                record[label]["bins"] = column["bins"]
+        records.append(record)
+    return {
+        "name": asked.name,
+        "by": list(answer.by),
+        "answers": records,
+        "cost": answer.cost.to_json(),
+        "replayed": answer.replayed,
+        "digest": answer.certificate.body["digest"],
+    }
