@@ -120,6 +120,16 @@ def test_too_large_a_search_says_how_large_and_what_to_do() -> None:
         ts.sensitivity(spread_of, ts.Values([0, 1]))
 
 
+def test_the_cost_is_told_beforehand() -> None:
+    over = ts.Records([0, 1, 1, 4, 9, 9, 16], size=4)
+    for relation in ("unbounded", "add", "remove", "bounded"):
+        cost = ts.search_cost(over, 2, relation)
+        assert ts.sensitivity(spread_of, over, None, 2, relation).evaluations == cost.evaluations
+        assert cost.feasible
+        assert cost.states == 2 * 3 * 2 * 3 * 2
+    assert not ts.search_cost(ts.Records(range(60), size=30)).feasible
+
+
 def test_a_statistic_without_an_algorithm_is_searched_in_exact_numbers() -> None:
     over, offset = ts.Records(np.array([0.0, 1, 5, 6, 9]) + 2.0**52, size=3), 2**52
     question = ts.Question(over)

@@ -64,6 +64,15 @@ def test_a_table_is_answered_by_column(table: object) -> None:
     assert ts.sensitivity("mean", over=mixed, relation="bounded")["days"].value == 5
 
 
+def test_a_side_that_cannot_be_made_is_left_out_and_named() -> None:
+    over = ts.Records(TABLE["days"], size=6)
+    assert "only removals count" in ts.sensitivity("mean", over, None, 5, within=False).notes[0]
+    small = ts.Records(TABLE["days"], size=2)
+    assert "only additions count" in ts.sensitivity("mean", small, None, 3, within=False).notes[0]
+    assert "4 records are left" in ts.sensitivity("mean", over, None, 5, "bounded").notes[0]
+    assert ts.sensitivity("mean", over, None, 5).notes == ()
+
+
 def test_names_of_percentiles() -> None:
     over = ts.Records(TABLE["days"], size=6)
     asked = ["percentile(25)", "percentile_25", "percentile:25", ts.percentile(25), "percentile 25"]

@@ -36,6 +36,7 @@ _HOMES = {
     "map_of": "stability",
     "percentile": "quantile",
     "sampled_sensitivity": "sampling",
+    "search_cost": "cost",
     "sensitivity": "ask",
     "sensitivity_profile": "profile",
     "sensitivity_table": "table",

@@ -83,6 +83,7 @@ def ask(
         from tacit.statistics.search import exhaustive
 
         answer = exhaustive(statistic, question)
+    answer.notes += question.left_out()
     return answer
 
 

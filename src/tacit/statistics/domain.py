@@ -186,7 +186,7 @@ def columns_of(values: Any) -> dict[str, Any] | None:
     """Return the columns of a mapping or data frame by name, or None for anything else."""
     if isinstance(values, Mapping):
         return {str(name): values[name] for name in values}
-    names = getattr(values, "columns", None)
+    names = getattr(values, "column_names", getattr(values, "columns", None))
     if names is None or not hasattr(values, "__getitem__"):
         return None
     return {str(name): values[name] for name in list(names)}

@@ -17,8 +17,9 @@ from tacit.statistics.lattice import Indices
 
 __all__ = ["evaluate", "rows_of"]
 
-_BLOCK = 1 << 15
+_CELLS = 1 << 22  # numbers in a block of releases: 32 MiB
 _SHOW_AFTER = 2.0  # seconds of expected work that are worth a progress bar
+_SHOW_ABOVE = 500_000  # releases that are worth one, however quick the function
 _SPREAD_AFTER = 10.0  # seconds of expected work that are worth starting other processes
 
 
@@ -46,22 +47,24 @@ def evaluate(
     values: npt.NDArray[np.float64],
     blocks: Sequence[Indices],
     counts_of: Callable[[Indices], Indices],
+    told: str = "",
 ) -> list[npt.NDArray[np.float64]]:
     """The values of a statistic on blocks of releases, each block of one size.
 
     Releases are named by indices, and ``counts_of`` turns a few of them at a time into count
     vectors over ``values``.  Slow functions of one release run on all cores where joblib is
-    installed.
+    installed.  ``told`` is shown beside the progress.
     """
     pieces = [
-        (i, block[start : start + _BLOCK])
+        (i, block[start : start + step])
         for i, block in enumerate(blocks)
-        for start in range(0, len(block), _BLOCK)
+        for step in [_rows_at_a_time(block, counts_of)]
+        for start in range(0, len(block), step)
     ]
     found: list[list[npt.NDArray[np.float64]]] = [[] for _ in blocks]
     total = sum(len(piece) for _, piece in pieces)
     expected = _expected_seconds(statistic, values, blocks, counts_of)
-    with _progress(statistic.name, total, expected) as advance:
+    with _progress(f"evaluating {statistic.name}{told}", total, expected) as advance:
         if expected > _SPREAD_AFTER and (parallel := _joblib()) is not None:
             pieces = [(i, small) for i, piece in pieces for small in _cut(piece, expected, total)]
             results = parallel.Parallel(n_jobs=-1, return_as="generator")(
@@ -73,6 +76,11 @@ def evaluate(
             found[i].append(result)
             advance(len(piece))
     return [np.concatenate(parts) if parts else np.zeros(0) for parts in found]
+
+
+def _rows_at_a_time(block: Indices, counts_of: Callable[[Indices], Indices]) -> int:
+    size = int(counts_of(block[:1]).sum()) if len(block) else 1
+    return max(1, _CELLS // max(size, 1))
 
 
 def _one(
@@ -112,9 +120,9 @@ def _joblib() -> Any | None:
 
 
 @contextmanager
-def _progress(name: str, total: int, expected: float) -> Iterator[_Advance]:
+def _progress(what: str, total: int, expected: float) -> Iterator[_Advance]:
     """A bar with the time left, on a terminal only; Ctrl-C stops the search."""
-    if not sys.stderr.isatty() or (expected < _SHOW_AFTER and total < 20 * _BLOCK):
+    if not sys.stderr.isatty() or (expected < _SHOW_AFTER and total < _SHOW_ABOVE):
         yield lambda done: None
         return
     from rich.console import Console
@@ -134,5 +142,5 @@ def _progress(name: str, total: int, expected: float) -> Iterator[_Advance]:
         console=Console(stderr=True),
     )
     with bar:
-        task = bar.add_task(f"evaluating {name}", total=total)
+        task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)

@@ -198,6 +198,24 @@ class Question:
             f"from {who}{kept}; {can}"
         )
 
+    def left_out(self) -> tuple[str, ...]:
+        """What the question asks for and the domain cannot make, one sentence each."""
+        n, k = self.size, self.distance
+        if n is None or self.relation in ("add", "remove"):
+            return ()
+        room = self.most_added(n)
+        if self.relation == "bounded":
+            few = k > room
+            return (f"only {room} records are left to substitute",) if few else ()
+        if self.within:
+            return ()
+        found = []
+        if k > n - 1:
+            found.append(f"{k} records cannot be removed from {n}: only additions count")
+        if k > room:
+            found.append(f"{k} records cannot be added, as {room} are left: only removals count")
+        return tuple(found)
+
     def farthest(self) -> float:
         """The greatest distance that some pair of releases has (infinity: no limit).
 

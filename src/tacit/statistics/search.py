@@ -24,23 +24,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import InfeasibleError
 from tacit.statistics.answer import Sensitivity
 from tacit.statistics.around import neighbours_of
 from tacit.statistics.base import Exact, Statistic, distance_between
-from tacit.statistics.domain import Interval, Records
+from tacit.statistics.cost import (
+    MOST_EVALUATIONS,
+    cost_of,
+    levels_of,
+    refuse_large,
+    sizes_of,
+    values_and_counts,
+)
+from tacit.statistics.domain import Records
 from tacit.statistics.evaluate import evaluate
 from tacit.statistics.function import Function
-from tacit.statistics.lattice import Indices, Lattice, Ranks, evaluations, spread
+from tacit.statistics.lattice import Indices, Lattice, Ranks, spread
 from tacit.statistics.question import Question
 from tacit.statistics.sample import Sample, on_common_unit
 
-__all__ = ["MOST_EVALUATIONS", "MOST_STATES", "exhaustive"]
+__all__ = ["exhaustive"]
 
-MOST_STATES = 1 << 26
-"""The largest lattice searched: 64 million points, about 1 GiB."""
-MOST_EVALUATIONS = 50_000_000
-"""The most releases evaluated."""
 _NEVER = np.iinfo(np.int32).max
 
 
@@ -52,7 +55,7 @@ def exhaustive(statistic: Statistic, question: Question) -> Sensitivity:
             do instead.
         UsageError: the function raised, or returned something else than one finite number.
     """
-    values, counts = _values_and_counts(statistic, question)
+    values, counts = values_and_counts(statistic.name, question)
     asked = question
     if question.relation == "bounded" and not isinstance(question.domain, Records):
         # A record may be substituted by an equal one, so exactly k includes within k.
@@ -65,46 +68,20 @@ def exhaustive(statistic: Statistic, question: Question) -> Sensitivity:
     return answer
 
 
-def _values_and_counts(statistic: Statistic, question: Question) -> tuple[Sample, list[int]]:
-    """The distinct values and how many records of each can be in play."""
-    domain = question.domain
-    if isinstance(domain, Interval):
-        raise InfeasibleError(
-            f"{statistic.name} has no formula over an interval, and its infinitely many releases "
-            "cannot be searched; give Values(...), a finite set of values, or ask lower_bound(...)"
-        )
-    if isinstance(domain, Records):
-        distinct, copies = domain.sample.distinct()
-        return distinct, copies.tolist()
-    if question.size is None:
-        raise InfeasibleError(
-            f"releases of every size over {domain!r} cannot be searched; give size=..."
-        )
-    # A release of n has at most n of a value, and its neighbour at most n + k.
-    growth = 0 if question.relation in ("bounded", "remove") else question.distance
-    return domain.sample, [question.size + growth] * len(domain.sample)
-
-
-def _refuse_large(statistic: Statistic, states: int, count: int, what: str) -> None:
-    if states <= MOST_STATES and count <= MOST_EVALUATIONS:
-        return
-    raise InfeasibleError(
-        f"the search for {statistic.name} is too large: {count:,} evaluations on a lattice of "
-        f"{states:,} points (about {16 * states / 2**30:,.1f} GiB), {what}; at most "
-        f"{MOST_EVALUATIONS:,} and {MOST_STATES:,}. Ask with fewer distinct values or a smaller "
-        "size, ask lower_bound(...) for a lower bound, or sampled_sensitivity(...)"
-    )
-
-
 class _Table:
     """Values of releases, by rank: ranks compare exactly, whatever the numbers are."""
 
     def __init__(
-        self, statistic: Statistic, values: Sample, blocks: Sequence[Indices], counts_of: Any
+        self,
+        statistic: Statistic,
+        values: Sample,
+        blocks: Sequence[Indices],
+        counts_of: Any,
+        told: str = "",
     ) -> None:
         self.exact: Sequence[Exact] | None = None
         if isinstance(statistic, Function):
-            found = evaluate(statistic, values.floats, blocks, counts_of)
+            found = evaluate(statistic, values.floats, blocks, counts_of, told)
             self.floats, inverse = np.unique(np.concatenate(found), return_inverse=True)
         else:
             exact, inverse = _exact_ranks(statistic, values, blocks, counts_of)
@@ -156,30 +133,21 @@ class _Search:
     ) -> None:
         self.statistic, self.question, self.values = statistic, question, values
         self.population = sum(counts)
-        sizes = [question.size] if question.size else list(range(1, self.population + 1))
-        self.sizes = sizes
-        reach = 0 if question.relation == "bounded" else question.distance
-        self.levels = [
-            size
-            for size in range(max(1, sizes[0] - reach), min(self.population, sizes[-1] + reach) + 1)
-            if self._concerned(size)
-        ]
-        states = int(np.prod([float(c + 1) for c in counts]))
-        needed = sum(evaluations(counts, size) for size in self.levels)
-        _refuse_large(statistic, states, needed, "every distinct release being evaluated once")
+        self.sizes = sizes_of(question, self.population)
+        self.levels = levels_of(question, self.population)
+        cost = cost_of(question, counts)
+        refuse_large(statistic, cost)
         self.lattice = Lattice(counts)
         self.blocks = {size: self.lattice.at_level(size) for size in self.levels}
         self.table = _Table(
-            statistic, values, [self.blocks[s] for s in self.levels], self.lattice.counts
+            statistic,
+            values,
+            [self.blocks[s] for s in self.levels],
+            self.lattice.counts,
+            f", {cost.bytes / 2**20:,.0f} MiB",
         )
         self.ranks = dict(zip(self.levels, self.table.ranks, strict=True))
-        self.evaluations = needed
-
-    def _concerned(self, size: int) -> bool:
-        """Whether releases of this size can be on either side."""
-        return size in self.sizes or any(
-            n - r + a == size for n in self.sizes for r, a in self.question.moves(n)
-        )
+        self.evaluations = cost.evaluations
 
     def answer(self) -> Sensitivity:
         """The largest difference over all sizes."""
