@@ -80,7 +80,7 @@ def load(rows: list[dict[str, Any]], types: dict[str, str] = COLUMNS) -> Any:
 
 def requests() -> list[Any]:
     derived = when(col("flag")).then(col("select") * col("cents")).otherwise(col("year") / 3)
-    grid = Grid.for_bounds(0, 100)
+    grid, inner = Grid.for_bounds(0, 100), Grid.for_bounds(20, 50)
     return [
         Rows(),
         Moments(col("select"), grid),
@@ -98,8 +98,9 @@ def requests() -> list[Any]:
         Total(col("select"), Grid.for_bounds(-50, 100)),
         Total(col("long"), Grid.for_bounds(0, 1 << 62, whole=True)),
         Bins(col("select"), grid, tuple(grid.offset(e) for e in (0, "0.5", 10, 50, 100))),
-        Bins(col("select"), grid, tuple(grid.offset(e) for e in (20, 30, 40, 50))),
-        Bins(col("year"), Grid.for_bounds(-2, 2, whole=True), (1, 2, 4)),
+        Bins(col("select"), inner, tuple(inner.offset(e) for e in (20, 30, 40, 50))),
+        Bins(derived, inner, (0, inner.cells // 3, inner.cells)),
+        Bins(col("year"), Grid.for_bounds(-2, 2, whole=True), (0, 1, 2, 4)),
         Cells(col("select"), Grid.for_bounds(0, 100, bits=16), shift=3),
     ]
 

@@ -124,7 +124,7 @@ class Exact:
             return People()
         value = self._derived.get(part.column, col(part.column))
         if isinstance(step, MomentsByGroup):
-            return Moments(value, part.grid)
+            return Moments(value, part.grid, squares=step.degree > 1)
         if isinstance(step, SumByGroup):
             return Total(value, part.grid)
         if isinstance(step, HistogramByGroup):

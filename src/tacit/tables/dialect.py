@@ -106,8 +106,12 @@ class Dialect:
         return self.shift_right.format(x=x, n=n) if n else x
 
     def not_nan(self, sql: str) -> str:
-        """Return a float with NaN made NULL: to these engines NaN is above infinity."""
-        return f"(case when {sql} <= cast('Infinity' as {self.double}) then {sql} end)"
+        """Return a float with NaN made NULL."""
+        return f"(case when {self.is_number(sql)} then {sql} end)"
+
+    def is_number(self, sql: str) -> str:
+        """Return whether a float is neither NULL nor NaN: to engines NaN is above infinity."""
+        return f"{sql} <= cast('Infinity' as {self.double})"
 
 
 DUCKDB = Dialect("duckdb")

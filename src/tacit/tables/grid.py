@@ -122,36 +122,53 @@ class Grid:
         """Return the offset of a public number (an edge, a candidate), clipped to the grid."""
         return min(max(_round(as_fraction(number) / self.step), self.first), self.last) - self.first
 
-    def sql(self, value: str, kind: str, dialect: Dialect) -> str:
+    def sql(self, value: str, kind: str, dialect: Dialect, *, clamp: bool = True) -> str:
         """Return the SQL of the offset of a value: NULL where the value is missing.
 
         Args:
-            value: SQL text, NaN already made NULL.
+            value: SQL text; NULL and NaN are missing.
             kind: ``integer``, ``boolean``, ``decimal``, ``float`` or ``missing``.
             dialect: the engine's.
+            clamp: whether a float beyond the bounds is at the nearer end, or else missing.
         """
         if kind == "boolean":
             value, kind = dialect.cast(value, "integer"), "integer"
         if kind == "missing":
             return dialect.cast("null", "integer")
-        point = {"integer": self._whole, "decimal": self._decimal, "float": self._float}[kind](
-            value, dialect
-        )
-        inside = self._clip(point, self.first, self.last, dialect)
-        shifted = f"{inside} - {dialect.literal(self.first)}" if self.first else inside
-        offset = dialect.cast(shifted, "integer")
+        if kind == "float":
+            return self._float(value, dialect, clamp)
+        point = self._whole(value, dialect) if kind == "integer" else self._decimal(value, dialect)
+        offset = self._offset_of(point, dialect)
         # least and greatest skip a NULL: without this guard it would become a bound
         return f"case when {value} is not null then {offset} end"
 
     def _clip(self, sql: str, low: int, high: int, dialect: Dialect) -> str:
         return f"greatest(least({sql}, {dialect.literal(high)}), {dialect.literal(low)})"
 
-    def _float(self, value: str, dialect: Dialect) -> str:
+    def _offset_of(self, point: str, dialect: Dialect) -> str:
+        """Clip whole units and count them from the first."""
+        inside = self._clip(point, self.first, self.last, dialect)
+        shifted = f"{inside} - {dialect.literal(self.first)}" if self.first else inside
+        return dialect.cast(shifted, "integer")
+
+    def _float(self, value: str, dialect: Dialect, clamp: bool) -> str:
+        """Return the offset of a double: its own within the bounds, an end beyond them.
+
+        NaN is above every number in the engines' order, and no greater than nothing: it passes
+        none of the three tests.
+        """
         high, low = dialect.literal(float(self.upper)), dialect.literal(float(self.lower))
         scale, half = dialect.literal(2.0**self.exponent), dialect.literal(0.5)
-        clipped = f"greatest(least({dialect.cast(value, 'double')}, {high}), {low})"
-        whole = f"floor({clipped} * {scale} + {half})"
-        return dialect.cast(whole, "integer" if self._narrow else "wide")
+        whole = dialect.cast(
+            f"floor({value} * {scale} + {half})", "integer" if self._narrow else "wide"
+        )
+        within = f"when {value} between {low} and {high} then {self._offset_of(whole, dialect)}"
+        top, bottom = dialect.literal(self.cells), dialect.literal(0)
+        beyond = (
+            f"when {value} > {high} and {dialect.is_number(value)} then {top} "
+            f"when {value} < {low} then {bottom}"
+        )
+        return f"case {within} {beyond if clamp else ''} end"
 
     @property
     def _narrow(self) -> bool:

@@ -78,6 +78,7 @@ class Query:
         if keys is not None:
             self.keys = check_keys(keys, list(self.by), self._kinds)
         self._bounded: list[tuple[dict[str, str], str]] = []
+        self._people_kept: list[tuple[dict[str, str], set[str], str]] = []
         self._lock = threading.Lock()
 
     def check(self, request: Request) -> None:
@@ -130,8 +131,11 @@ class Query:
     def forget(self) -> None:
         """Drop the bounded rows that are kept in the engine for the next question."""
         with self._lock:
-            while self._bounded:
-                self.source.engine.drop(self._bounded.pop()[1])
+            kept = [t for _, t in self._bounded] + [t for _, _, t in self._people_kept]
+            for table in kept:
+                self.source.engine.drop(table)
+            self._bounded.clear()
+            self._people_kept.clear()
 
     # ---- the parts of the plan
 
@@ -156,7 +160,15 @@ class Query:
         kind = value.kind(self.source.schema)
         if kind not in _VALUE_KINDS:
             raise UsageError(f"{value} is of kind {kind}; this statistic needs numbers")
-        return grid.sql(value.sql(self.source.schema, self._dialect), kind, self._dialect)
+        d = self._dialect
+        if value.operation == "col" and kind == "float":
+            return grid.sql(self._plain_float(value), kind, d)
+        return grid.sql(value.sql(self.source.schema, d), kind, d)
+
+    def _plain_float(self, value: Expression) -> str:
+        """Return the SQL of a float column as it is, for the grid itself leaves NaN out."""
+        d = self._dialect
+        return d.cast(d.identifier(str(value.parameters[0])), "double")
 
     def _select(self, columns: list[str], *, keyed: bool = True) -> str:
         """Return the SQL of the rows that count, with the person as ``u`` and the code."""
@@ -198,22 +210,31 @@ class Query:
             self._bounded.append((names, table))
             return table, list(names.values())
 
-    def _by_person(self, offsets: Sequence[str]) -> tuple[str, list[str]]:
-        """Return a relation of people with their weight and sums: the plan without groups."""
+    def _by_person(self, offsets: Sequence[str], squared: set[str]) -> tuple[str, list[str]]:
+        """Return a relation of people with their weight and sums: the plan without groups.
+
+        Like the weighted rows it is made once and kept in the engine.
+        """
         d = self._dialect
         names = {sql: f"z{i}" for i, sql in enumerate(dict.fromkeys(offsets))}
-        base = self._select([f"{sql} as {name}" for sql, name in names.items()])
-        sums = [
-            f"count({z}) as {z}n, {self._sum(z)} as {z}s, {self._sum(f'{z} * {z}')} as {z}q"
-            for z in names.values()
-        ]
-        people = f"select {', '.join(['count(*) as c', *sums])} from ({base}) as r group by u"
-        share = d.divide(d.literal(self.unit.one * self.unit.rows), "c")
-        weight = f"case when c > {d.literal(self.unit.rows)} then {share} else {self.unit.one} end"
-        whole = f"select *, {d.cast(weight, 'integer')} as w from ({people}) as p"
-        return f"(select *, {d.literal(0)} as code from ({whole}) as v) as kept", list(
-            names.values()
-        )
+        with self._lock:
+            for known, squares, table in self._people_kept:
+                if names.keys() <= known.keys() and squared <= squares:
+                    return table, [known[sql] for sql in names]
+            base = self._select([f"{sql} as {name}" for sql, name in names.items()])
+            sums = ["count(*) as c"]
+            for sql, z in names.items():
+                sums += [f"count({z}) as {z}n", f"{self._sum(z)} as {z}s"]
+                sums += [f"{self._sum(f'{z} * {z}')} as {z}q"] if sql in squared else []
+            people = f"select {', '.join(sums)} from ({base}) as r group by u"
+            limit, one = d.literal(self.unit.rows), d.literal(self.unit.one)
+            share = d.divide(d.literal(self.unit.one * self.unit.rows), "c")
+            weight = d.cast(f"case when c > {limit} then {share} else {one} end", "integer")
+            table = self.source.engine.materialise(
+                f"select *, {weight} as w, {d.literal(0)} as code from ({people}) as p"
+            )
+            self._people_kept.append((names, squared, table))
+            return table, list(names.values())
 
     def _sum(self, sql: str) -> str:
         return f"coalesce({self._dialect.total.format(x=sql)}, 0)"
@@ -229,7 +250,7 @@ class Query:
         offsets = [self._offset(r.value, r.grid) for r in moments]
         alone = alone and not self.by and self._person is not None
         squared = {sql for sql, r in zip(offsets, moments, strict=True) if r.squares}
-        relation, names = self._by_person(offsets) if alone else self._rows_sql(offsets)
+        relation, names = self._by_person(offsets, squared) if alone else self._rows_sql(offsets)
         place = dict(zip(dict.fromkeys(offsets), names, strict=True))
         parts = ["count(*)" if self._person is None else self._sum("w * c" if alone else "w")]
         for sql, name in place.items():
@@ -319,7 +340,12 @@ class Query:
 
     def _bins(self, request: Bins) -> Any:
         assert self.keys is not None
-        relation, (z,) = self._rows_sql([self._offset(request.inside(), request.grid)])
+        if request.value.operation == "col" and request.value.kind(self.source.schema) == "float":
+            column = self._plain_float(request.value)
+            offset = request.grid.sql(column, "float", self._dialect, clamp=False)
+        else:
+            offset = self._offset(request.inside(), request.grid)
+        relation, (z,) = self._rows_sql([offset])
         bins = _bins_sql(z, request.edges, self._dialect)
         codes, cells, weights = self._counted(bins, len(request.edges) - 1, relation, z)
         counts = np.zeros((len(self.keys), len(request.edges) - 1), dtype=np.int64)

@@ -70,9 +70,8 @@ class Total(_OfValue):
 class Bins(_OfValue):
     """The weight of rows between ``edges``: integers of shape (groups, bins).
 
-    ``edges`` are offsets on the grid, rising; a bin holds its lower edge, the last one its upper
-    too.
-    Values below the first edge or above the last, before they are clipped, are in no bin.
+    ``edges`` are offsets on the grid, rising, from its first point to its last; a bin holds its
+    lower edge, the last one its upper too.  Values beyond the bounds of the grid are in no bin.
     """
 
     edges: tuple[int, ...]
@@ -81,11 +80,13 @@ class Bins(_OfValue):
         rising = all(a < b for a, b in itertools.pairwise(self.edges))
         if len(self.edges) < 2 or not rising:
             raise UsageError("a histogram needs at least two edges that the grid can tell apart")
+        if self.edges[0] != 0 or self.edges[-1] != self.grid.cells:
+            raise UsageError("the outer edges of a histogram are the bounds of its grid")
 
     def inside(self) -> Expression:
-        """Return the value, missing where it is outside the edges."""
-        low, high = (self.grid.value(self.edges[i]) for i in (0, -1))
-        return when(self.value.between(low, high)).then(self.value).otherwise(None)
+        """Return the value, missing where it is beyond the bounds."""
+        within = self.value.between(self.grid.lower, self.grid.upper)
+        return when(within).then(self.value).otherwise(None)
 
 
 @dataclass(frozen=True, eq=False)
