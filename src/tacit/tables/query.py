@@ -236,6 +236,12 @@ class Query:
             self._people_kept.append((names, squared, table))
             return table, list(names.values())
 
+    def _grouped(self, parts: str, relation: str) -> str:
+        """Return the SQL of aggregates by code; without groups there is one code, and no work."""
+        if not self.by:
+            return f"select {self._dialect.literal(0)}, {parts} from {relation}"
+        return f"select code, {parts} from {relation} group by code"
+
     def _sum(self, sql: str) -> str:
         return f"coalesce({self._dialect.total.format(x=sql)}, 0)"
 
@@ -256,9 +262,7 @@ class Query:
         for sql, name in place.items():
             powers = self._people_powers(name) if alone else self._powers(name)
             parts += [*powers[:2], powers[2] if sql in squared else "0"]
-        rows = self.source.engine.rows(
-            f"select code, {', '.join(parts)} from {relation} group by code"
-        )
+        rows = self.source.engine.rows(self._grouped(", ".join(parts), relation))
         table = np.zeros((len(self.keys), len(parts)), dtype=object)
         for code, *values in rows:
             table[code] = [int(v) for v in values]
@@ -309,7 +313,7 @@ class Query:
         base = self._select([f"{self._offset(request.value, grid)} as z0"])
         limit = self.unit.rows * most
         if self._person is None:
-            sql = f"select code, {self._sum(point)} from ({base}) as kept group by code"
+            sql = self._grouped(self._sum(point), f"({base}) as kept")
         elif not self.by:
             top, low = d.literal(limit), d.literal(-limit)
             people = f"select {self._sum(point)} as own from ({base}) as rows_of group by u"
