@@ -25,8 +25,8 @@ from tacit.core import (
     parallel,
 )
 from tacit.mechanisms import Exponential, Gaussian, Geometric, Laplace
+from tacit.mechanisms.keys import ReleaseKeys, least_threshold, tail
 from tacit.noise.enclosure import Enclosure, exp, log
-from tacit.tables.keys import ReleaseKeys, least_threshold, tail
 from tacit.tables.quantile import ChooseQuantile, CostTables, SumOfLargestChanges, quantile_costs
 from tacit.transformations import Clamp, Count, Sum
 

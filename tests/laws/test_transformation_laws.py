@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit.mechanisms
-import tacit.tables.keys
+import tacit.mechanisms.keys
 import tacit.tables.quantile
 import tacit.tables.steps  # noqa: F401  (steps make themselves known when their room is opened)
 from laws.laws import holds_stability, neighbours_of

@@ -1,7 +1,32 @@
 """Noise on aggregates: measurements and the privacy maps that they are held to."""
 
+from tacit.mechanisms.bounded import TruncatedGeometric
+from tacit.mechanisms.distribution import FiniteDistribution, Mixture, Product
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.gaussian import Gaussian
+from tacit.mechanisms.keys import ReleaseKeys
 from tacit.mechanisms.laplace import Geometric, Laplace
+from tacit.mechanisms.noisy_max import NoisyMax, PermuteAndFlip
+from tacit.mechanisms.quantile import PrivateQuantile
+from tacit.mechanisms.randomized_response import RandomizedResponse
+from tacit.mechanisms.sparse_vector import AboveThreshold, SparseVector
+from tacit.mechanisms.staircase import Staircase
 
-__all__ = ["Exponential", "Gaussian", "Geometric", "Laplace"]
+__all__ = [
+    "AboveThreshold",
+    "Exponential",
+    "FiniteDistribution",
+    "Gaussian",
+    "Geometric",
+    "Laplace",
+    "Mixture",
+    "NoisyMax",
+    "PermuteAndFlip",
+    "PrivateQuantile",
+    "Product",
+    "RandomizedResponse",
+    "ReleaseKeys",
+    "SparseVector",
+    "Staircase",
+    "TruncatedGeometric",
+]

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-
 from tacit import noise
-from tacit.core import LInfinityDistance, Measurement, PureDP, Space, Step, register
-from tacit.errors import MismatchError, UsageError
+from tacit.core import Measure, Measurement, PureDP, Space, Step, ZeroConcentratedDP, register
+from tacit.errors import UsageError
 from tacit.exact import Number, positive
-from tacit.mechanisms.lattice import Lattice
+from tacit.mechanisms.choice import costs_below_best, score_lattice
+from tacit.mechanisms.distribution import FiniteDistribution, normalised
+from tacit.noise.enclosure import exp
 
 __all__ = ["Exponential"]
 
@@ -28,13 +28,23 @@ class Exponential(Step):
     Where all scores move the same way between neighbours (``monotone=True``, which the caller
     vouches for), weight and sum move together: ``d -> d / scale``.
 
+    In zCDP ``d -> d^2 / (2 scale^2)``, a quarter of that where monotone: the log ratios of all
+    indices lie in an interval of length ``e = 2 d / scale`` (``d / scale`` where monotone), since
+    they are ``(s_i - t_i) / scale`` plus a constant; and a mechanism of bounded range e is
+    ``e^2 / 8``-zCDP by Hoeffding's lemma (Cesar and Rogers, ALT 2021).
+
     Source: McSherry and Talwar, "Mechanism design via differential privacy", FOCS 2007.
 
+    Args:
+        scale: of the scores; above zero.
+        monotone: whether all scores move the same way between neighbours.
+        measure: ``"PureDP"`` or ``"ZeroConcentratedDP"``.
+
     Raises:
-        UsageError: a scale that is not above zero.
+        UsageError: a scale that is not above zero, a flag or measure that is none.
 
     Example:
-        >>> from tacit.core import Vector
+        >>> from tacit.core import LInfinityDistance, Vector
         >>> scores = Space(Vector(int, size=3), LInfinityDistance())
         >>> (scores >> Exponential(scale=4)).map(1)
         Fraction(1, 2)
@@ -42,6 +52,7 @@ class Exponential(Step):
 
     scale: Number
     monotone: bool = False
+    measure: str = "PureDP"
 
     name: ClassVar[str] = "exponential"
 
@@ -49,37 +60,39 @@ class Exponential(Step):
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
         if not isinstance(self.monotone, bool):
             raise UsageError("monotone is True or False")
+        if self.measure not in ("PureDP", "ZeroConcentratedDP"):
+            raise UsageError(
+                f"the measure is 'PureDP' or 'ZeroConcentratedDP', not {self.measure!r}"
+            )
 
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a vector of scores.
 
         Raises:
-            MismatchError: the scores are not compared by the L-infinity distance.
+            MismatchError: the scores are not compared by the L-infinity distance, or their number
+                is not public.
         """
-        if not isinstance(space.metric, LInfinityDistance):
-            raise MismatchError(
-                f"exponential needs scores under the L-infinity distance, not {space.metric}",
-                space,
-                self,
-            )
-        lattice = Lattice.of(space, self, None)
-        if not space.domain.size:  # type: ignore[attr-defined]
-            raise MismatchError(
-                "exponential chooses among a public number of scores, at least one; use "
-                "Vector(..., size=n)",
-                space,
-                self,
-            )
+        lattice = score_lattice(space, self)
         scale = Fraction(self.scale)
         rate = lattice.grid / scale
-        loss = 1 if self.monotone else 2
+        reach = (1 if self.monotone else 2) / scale
+        pure = self.measure == PureDP.__name__
+        measure: Measure = PureDP() if pure else ZeroConcentratedDP()
 
-        def choose(scores: Any) -> int:
-            units = lattice.units(scores)
-            best = max(units)
-            # A cost held below 2^62 keeps the map: its weight is the larger of two that move by
-            # at most e^(d / scale), the score's own and the best one's share of e^(-2^62 rate).
-            costs = np.array([min(best - unit, 1 << 62) for unit in units], dtype=np.int64)
-            return int(noise.exponential_choice(costs, rate))
+        def loss(d: Fraction) -> Fraction:
+            return reach * d if pure else (reach * d) ** 2 / 8
 
-        return Measurement(space, PureDP(), choose, lambda d: loss * d / scale, step=self)
+        def distribution(scores: Any) -> FiniteDistribution:
+            costs = costs_below_best(lattice.units(scores)).tolist()
+            return normalised({i: exp(-rate * cost, 128) for i, cost in enumerate(costs)})
+
+        return Measurement(
+            space,
+            measure,
+            lambda scores: int(
+                noise.exponential_choice(costs_below_best(lattice.units(scores)), rate)
+            ),
+            loss,
+            distribution=distribution,
+            step=self,
+        )

@@ -13,12 +13,12 @@ from tacit.core import (
     Measurement,
     Space,
     Step,
-    Vector,
     ZeroConcentratedDP,
     register,
 )
 from tacit.errors import MismatchError
 from tacit.exact import Number, positive
+from tacit.mechanisms.distribution import Product
 from tacit.mechanisms.lattice import Lattice, LatticeDistribution
 
 __all__ = ["Gaussian"]
@@ -85,16 +85,14 @@ class Gaussian(Step):
         scale = Fraction(self.scale)
         units = scale / lattice.grid
 
-        def law(value: Any) -> LatticeDistribution:
-            return LatticeDistribution(
-                noise.DiscreteGaussian(units), lattice.units(value), lattice.grid
-            )
+        def law(value: Any) -> LatticeDistribution | Product:
+            return lattice.distribution(noise.DiscreteGaussian(units), value)
 
         return Measurement(
             space,
             ZeroConcentratedDP(),
             lambda value: lattice.add(lambda size: noise.discrete_gaussian(units, size), value),
             lambda d: ((d + lattice.charge) / scale) ** 2 / 2 if d else Fraction(0),
-            distribution=None if isinstance(space.domain, Vector) else law,
+            distribution=law,
             step=self,
         )

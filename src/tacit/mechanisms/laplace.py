@@ -14,11 +14,11 @@ from tacit.core import (
     PureDP,
     Space,
     Step,
-    Vector,
     register,
 )
 from tacit.errors import MismatchError
 from tacit.exact import Number, positive
+from tacit.mechanisms.distribution import Product
 from tacit.mechanisms.lattice import Lattice, LatticeDistribution
 
 __all__ = ["Geometric", "Laplace"]
@@ -83,17 +83,15 @@ class Laplace(Step):
         scale = Fraction(self.scale)
         units = scale / lattice.grid
 
-        def law(value: Any) -> LatticeDistribution:
-            return LatticeDistribution(
-                noise.DiscreteLaplace(units), lattice.units(value), lattice.grid
-            )
+        def law(value: Any) -> LatticeDistribution | Product:
+            return lattice.distribution(noise.DiscreteLaplace(units), value)
 
         return Measurement(
             space,
             PureDP(),
             lambda value: lattice.add(lambda size: noise.discrete_laplace(units, size), value),
             lambda d: (d + lattice.charge) / scale if d else Fraction(0),
-            distribution=None if isinstance(space.domain, Vector) else law,
+            distribution=law,
             step=self,
         )
 

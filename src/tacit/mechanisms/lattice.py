@@ -14,6 +14,7 @@ from tacit.core import Number, Space, Step, Vector
 from tacit.errors import MismatchError, UsageError
 from tacit.exact import Number as NumberLike
 from tacit.exact import as_fraction
+from tacit.mechanisms.distribution import Product
 from tacit.noise.enclosure import Enclosure
 
 __all__ = ["Lattice", "LatticeDistribution"]
@@ -106,6 +107,13 @@ class Lattice:
         if not len(units):
             return self.numbers([])
         return self.numbers(_added(units, np.asarray(draw(len(units)))))
+
+    def distribution(self, law: Any, value: Any) -> LatticeDistribution | Product:
+        """Return the exact distribution of a value plus noise of a law in grid units."""
+        units = self.units(value)
+        if not isinstance(self.space.domain, Vector):
+            return LatticeDistribution(law, units, self.grid)
+        return Product([LatticeDistribution(law, int(u), self.grid) for u in units])
 
 
 def _added(units: Any, noise: Any) -> Any:

@@ -23,7 +23,6 @@ _ROOMS = (
     "tacit.mechanisms",
     "tacit.tables.steps",
     "tacit.tables.quantile",
-    "tacit.tables.keys",
 )
 
 _ALWAYS_OPEN = (

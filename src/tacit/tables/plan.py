@@ -16,11 +16,11 @@ from tacit.accounting.budget import Budget
 from tacit.core import Measurement, Step, compose
 from tacit.errors import UsageError, did_you_mean
 from tacit.exact import as_fraction
+from tacit.mechanisms.keys import ReleaseKeys, least_threshold
 from tacit.tables.aggregate import Aggregate
 from tacit.tables.contributions import OneRowEach, PersonUnit
 from tacit.tables.expression import Expression
 from tacit.tables.grid import Grid
-from tacit.tables.keys import ReleaseKeys, least_threshold
 from tacit.tables.parts import (
     HistogramPart,
     MomentsPart,

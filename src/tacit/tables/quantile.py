@@ -1,27 +1,12 @@
 """Private quantiles of a column in each group, by the exponential mechanism on the grid.
 
-**Cost.**  For a quantile ``q = a / b`` and a candidate c with ``below`` rows under it, ``equal`` at
-it and ``above`` over it, let
-
-    ``low(c)  = (b - a) below - a (above + equal)``,
-    ``high(c) = (b - a) (below + equal) - a above``.
-
-Both rise with c, and c is a q-quantile exactly when ``low(c) <= 0 <= high(c)``.  The cost of c for
-a target t is the distance from t to the interval [low(c), high(c)], where the interval of the
-lowest candidate reaches down without end and that of the highest one up without end; so the least
-cost is always zero.  The target 0 asks for the quantile; a target ``-r b`` for about r rows less.
-
-**Map.**  One row that comes or goes moves low(c) and high(c) by at most ``max(a, b - a)``, for all
-c, hence every cost by no more.  A row is in one group, so d rows move the sum over groups of the
-largest change of a cost by at most ``d max(a, b - a)``.
-
-**Error.**  With M candidates of which one has cost zero, the mechanism at scale s returns a cost of
-x or more with probability at most ``M exp(-x / s)`` (McSherry and Talwar 2007).
+The cost, its sensitivity and the error are told and proven in
+:mod:`tacit.mechanisms.quantile`.  A row is in one group, so d rows move the sum over groups of the
+largest change of a cost by at most ``d max(a, b - a)`` for the quantile ``a / b``.
 """
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,9 +14,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tacit import noise
 from tacit.core import (
     Domain,
     Measure,
@@ -47,11 +30,10 @@ from tacit.core import (
 )
 from tacit.errors import MismatchError, UsageError
 from tacit.exact import as_fraction, as_integer, positive
+from tacit.mechanisms.quantile import choose_cell, error_in_cost, quantile_costs
 from tacit.tables.steps import TableStep
 
 __all__ = ["ChooseQuantile", "QuantileCosts", "error_in_cost", "quantile_costs"]
-
-_FAR = 1 << 61
 
 
 @dataclass(frozen=True)
@@ -199,88 +181,9 @@ class ChooseQuantile(Step):
         q = as_fraction(self.q)
 
         def choose(histograms: Any) -> list[int]:
-            return [_choose(h, cells, q, self.target, rate) for h in histograms]
+            return [choose_cell(h, cells, q, self.target, rate) for h in histograms]
 
         def loss(d: Fraction) -> Fraction:
             return 2 * d * rate if pure else (d * rate) ** 2 / 2
 
         return Measurement(space, measure, choose, loss, step=self)
-
-
-def quantile_costs(
-    histogram: tuple[NDArray[Any], NDArray[Any]], cells: int, q: Fraction, target: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the candidates as runs of equal cost: first cell, length and cost of each run.
-
-    Args:
-        histogram: the cells that occur, rising, and how often each does.
-        cells: candidates are 0..cells.
-        q: the quantile.
-        target: what cost zero means; see the module.
-
-    Example:
-        >>> runs = quantile_costs((np.array([2, 5]), np.array([1, 2])), 6, Fraction(1, 2), 0)
-        >>> [r.tolist() for r in runs]
-        [[0, 2, 3, 5, 6], [2, 1, 2, 1, 1], [3, 1, 1, 0, 3]]
-    """
-    at = np.asarray(histogram[0], dtype=np.int64)
-    count = np.asarray(histogram[1], dtype=np.int64)
-    total = int(count.sum())
-    a, b = q.numerator, q.denominator
-    # Where products leave 64 bits, Python integers go on exactly.
-    wide = object if b * total + abs(target) >= _FAR else np.int64
-    count = count.astype(wide)
-    upto = np.cumsum(count)
-    # Runs alternate: the gap before a cell that occurs, the cell itself, ..., the gap at the end.
-    starts = np.empty(2 * len(at) + 1, dtype=np.int64)
-    starts[0], starts[1::2], starts[2::2] = 0, at, at + 1
-    ends = np.append(starts[1:], cells + 1)
-    below = np.zeros(2 * len(at) + 1, dtype=wide)
-    below[1::2], below[2::2] = upto - count, upto
-    equal = np.zeros_like(below)
-    equal[1::2] = count
-    low = b * below - a * total
-    high = b * (below + equal) - a * total
-    lengths = ends - starts
-    held = lengths > 0
-    starts, lengths, low, high = starts[held], lengths[held], low[held], high[held]
-    starts, lengths, low, high = _open_ends(starts, lengths, low, high, target)
-    cost = np.maximum(np.maximum(low - target, target - high), 0)
-    # Held at a public ceiling, two costs are no farther apart than before.
-    return starts, lengths, np.minimum(cost, _FAR).astype(np.int64)
-
-
-def _open_ends(
-    starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    target: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Let the end candidate on the target's side reach without end, in a run of its own."""
-    if target < 0:
-        if lengths[0] > 1:
-            starts = np.insert(starts, 1, starts[0] + 1)
-            lengths = np.insert(lengths, 1, lengths[0] - 1)
-            lengths[0] = 1
-            low, high = np.insert(low, 1, low[0]), np.insert(high, 1, high[0])
-        low[0] = min(-_FAR, target)
-    if target > 0:
-        if lengths[-1] > 1:
-            starts = np.append(starts, starts[-1] + lengths[-1] - 1)
-            lengths[-1] -= 1
-            lengths = np.append(lengths, 1)
-            low, high = np.append(low, low[-1]), np.append(high, high[-1])
-        high[-1] = max(_FAR, target)
-    return starts, lengths, low, high
-
-
-def _choose(histogram: Any, cells: int, q: Fraction, target: int, rate: Fraction) -> int:
-    starts, lengths, cost = quantile_costs(histogram, cells, q, target)
-    run = int(noise.exponential_choice(cost, rate, weights=lengths))
-    return int(starts[run]) + int(noise.uniform(int(lengths[run])))
-
-
-def error_in_cost(cells: int, scale: Fraction, beta: float) -> int:
-    """Return x with ``P(cost >= x) <= beta``: ``scale ln(M / beta)``, rounded up."""
-    return math.ceil(float(scale) * math.log((cells + 1) / beta) * (1 + 1e-9)) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -11,7 +12,8 @@ from tacit import noise
 from tacit.core import ApproximateDP, L1Distance, Measurement, Space, Step, Vector, register
 from tacit.errors import MismatchError
 from tacit.exact import as_integer, positive
-from tacit.noise.enclosure import exp
+from tacit.mechanisms.distribution import FiniteDistribution, Product
+from tacit.noise.enclosure import Enclosure, exp
 
 __all__ = ["ReleaseKeys", "least_threshold", "tail"]
 
@@ -85,7 +87,23 @@ class ReleaseKeys(Step):
                 for n, count in zip(shown, exact, strict=True)
             ]
 
-        return Measurement(space, ApproximateDP(), release, loss, step=self)
+        def law(counts: Any) -> Product:
+            return Product([_one_key(scale, self.threshold, int(count)) for count in counts])
+
+        return Measurement(space, ApproximateDP(), release, loss, distribution=law, step=self)
+
+
+def _one_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribution:
+    """List what one key shows: nothing, or its noisy count, up to a rest of 2^-80."""
+    if count <= 0:
+        return FiniteDistribution.of({None: 1})
+    law = noise.DiscreteLaplace(scale)
+    highest = max(threshold, count + law.support(1 - Fraction(1, 1 << 80))[1])
+    table: dict[Hashable, Enclosure] = {
+        shown: law.probability(shown - count, 128) for shown in range(threshold, highest + 1)
+    }
+    table[None] = law.cdf(threshold - 1 - count, 128)
+    return FiniteDistribution(table, rest=tail(scale, highest + 1 - count))
 
 
 def tail(scale: Fraction, low: int) -> Fraction:
