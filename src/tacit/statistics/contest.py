@@ -147,10 +147,9 @@ class Contest:
             return None
         reached = [(w.candidate, *self._difference(w.candidate)) for _, w in staying]
         least = max(low for _, low, _ in reached)
-        scale = self._scale()
         for index, (entry, walk) in enumerate(staying):
             _, low, slack = reached[index]
-            if walk.coordinate and low + slack + Fraction(entry.gain) * scale >= least:
+            if walk.coordinate and low + slack + Fraction(entry.gain) * self.scale >= least:
                 reached[index] = self._uphill(walk, walk.coordinate, low, slack)
         least = max(low for _, low, _ in reached)
         tied = [candidate for candidate, low, slack in reached if low + slack >= least]
@@ -158,7 +157,8 @@ class Contest:
         best = max(range(len(tied)), key=values.__getitem__)
         return Finding(values[best], tied[best])
 
-    def _scale(self) -> Fraction:
+    @property
+    def scale(self) -> Fraction:
         """The contest's float unit, exactly."""
         scale = Fraction(2) ** self.moments.frame[1]
         return scale if self.spread.root else scale * scale

@@ -21,7 +21,7 @@ from tacit.statistics.question import Question
 from tacit.statistics.root import Root
 from tacit.statistics.sample import Array, Sample
 from tacit.statistics.variance_local import extreme_neighbours
-from tacit.statistics.variance_moves import widen
+from tacit.statistics.variance_moves import bound_of_move, reach, widen
 from tacit.statistics.variance_range import Extreme, flat, spread_inside
 from tacit.statistics.variance_scattered import choices, scattered
 
@@ -159,18 +159,10 @@ class Dispersion(Statistic):
         if first is None:
             lone = population.slice(0, question.size or self.ddof + 1)
             return self._alone(question, (lone, lone))
-        method: Method = "polynomial"
-        for bound, shape in sorted(unproven):
-            if bound >= contest.floor and choices(moments.size, *shape):
-                scattered(contest, *shape)
-                method = "exhaustive"
+        method, bound = self._settle(contest, unproven)
         found = contest.winner()
-        bound = max((bound for bound, _ in unproven if bound >= contest.floor), default=-math.inf)
-        if found is not None and any(
-            bound >= contest.floor and not choices(moments.size, *shape)
-            for bound, shape in unproven
-        ):
-            return self._bound(question, bound, moments, found, contest.evaluations)
+        if found is not None and bound > -math.inf:
+            return self._bound(question, bound, contest, found)
         size, (removed, added) = first
         value: Fraction | float = Fraction(0)
         pair = [(0, size)], [(removed, size + added)]
@@ -193,30 +185,43 @@ class Dispersion(Statistic):
     ) -> list[tuple[float, Sizes]]:
         """Offer both directions of every move; return bounds on what no proof covers."""
         directions = {(size - r, *d) for r, a in moves for d in ((r, a), (a, r))}
-        width = float(contest.moments.values[-1] - contest.moments.values[0])
         unproven = []
         for shape in sorted(directions, key=lambda d: (d[1] < d[2], -d[1], d[2])):
-            reach = _reach(*shape, self.ddof) * width**2 * (1 + 1e-9)
-            if (math.sqrt(reach) if self.spread.root else reach) >= contest.floor:
+            if bound_of_move(contest, *shape) >= contest.floor:
                 bound = widen(contest, *shape, question.within)
                 if bound > -math.inf:
                     unproven.append((bound, shape))
         return unproven
 
+    def _settle(
+        self, contest: Contest, unproven: list[tuple[float, Sizes]]
+    ) -> tuple[Method, float]:
+        """List all pairs of what is not proven, where they are few; else return its bound."""
+        method: Method = "polynomial"
+        left = -math.inf
+        for bound, shape in sorted(unproven):
+            if bound < contest.floor:
+                continue
+            if choices(contest.moments.size, *shape):
+                scattered(contest, *shape)
+                method = "exhaustive"
+            else:
+                left = max(left, bound)
+        return method, left if left >= contest.floor else -math.inf
+
     def _bound(
-        self, question: Question, unproven: float, moments: Moments, found: Finding, count: int
+        self, question: Question, bound: float, contest: Contest, found: Finding
     ) -> Sensitivity:
         """An upper bound, where the largest pair found may not be the worst."""
-        scale = Fraction(2) ** moments.frame[1]  # an upper bound is only needed for roots
         return Sensitivity(
-            max(float_up(Fraction(unproven) * scale), float_up(Fraction(found.value))),
+            max(float_up(Fraction(bound) * contest.scale), float_up(Fraction(found.value))),
             "upper bound",
             statistic=self,
             question=question,
-            evaluations=count,
+            evaluations=contest.evaluations,
             notes=(
                 *self._notes(question),
-                "mixed moves that lose more than they gain are only bounded; "
+                "some moves are only bounded, as no quick exact method is known for them; "
                 f"a pair with {float(found.value):.6g} exists",
             ),
         )
@@ -225,19 +230,19 @@ class Dispersion(Statistic):
         domain = question.domain
         assert isinstance(domain, (Values, Interval))
         width = domain.upper - domain.lower
-        best, inner, first = None, None, None
+        best: Extreme | None = None
+        inner: Extreme | None = None
         for size, moves in self._moves(question):
-            reach = max((_reach(size - r, max(r, a), 0, self.ddof) for r, a in moves), default=0.0)
-            if best is not None and size > 2 * question.distance + 4 and reach < best.change:
+            both = [(size - r, *d) for r, a in moves for d in ((r, a), (a, r))]
+            most = max((reach(*shape, self.ddof) for shape in both), default=0.0)
+            if best is not None and size > 2 * question.distance + 4 and most < best.change:
                 break
-            for r, a in moves:
-                first = first or (size, moves)
-                for gained, lost in ((r, a), (a, r)):
-                    flat_pair = flat(size - r, gained, lost, self.ddof)
-                    best = max(best or flat_pair, flat_pair)
-                    inside = spread_inside(size - r, gained, lost, self.ddof)
-                    if inside is not None:
-                        inner = max(inner or inside, inside)
+            for shape in both:
+                flat_pair = flat(*shape, self.ddof)
+                best = max(best or flat_pair, flat_pair)
+                inside = spread_inside(*shape, self.ddof)
+                if inside is not None:
+                    inner = max(inner or inside, inside)
             if self.ddof == 0 and best is not None and best.change == Fraction(1, 4):
                 break
         if best is None:
@@ -307,15 +312,3 @@ class Dispersion(Statistic):
         if values.shape[1] <= self.ddof:
             return np.full(len(values), np.nan)
         return np.asarray(np.var(values, axis=1, ddof=self.ddof), dtype=np.float64)
-
-
-def _reach(kept: int, gained: int, lost: int, ddof: int) -> float:
-    """A bound on the change of variance by a move, in units of the squared range.
-
-    ``f <= (alpha - beta) SS(C) + alpha SS(B) + (alpha c b/m) (difference of means)**2``.
-    """
-    m, s = kept + gained, kept + lost
-    if m <= ddof or s <= ddof:
-        return 0.0
-    alpha, beta = 1 / (m - ddof), 1 / (s - ddof)
-    return max(alpha - beta, 0) * kept / 4 + alpha * gained / 4 + alpha * kept * gained / m

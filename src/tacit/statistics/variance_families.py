@@ -38,10 +38,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.statistics.contest import Contest, Walk
-from tacit.statistics.moments import UNIT, Moments
+from tacit.statistics.moments import UNIT, Moments, Range
 from tacit.statistics.variance_shapes import Blocks, Tails, bisect
 
-__all__ = ["blocks", "tails", "windows"]
+__all__ = ["blocks", "crossed", "tails", "windows"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -189,6 +189,37 @@ def blocks(contest: Contest, kept: int, gained: int, lost: int) -> None:
                 return Walk(Blocks(moments.size, kept, gained, lost, j, int(i[index]), p))
 
             contest.offer((wide[0], wide[1], m), (narrow[0], narrow[1], s), make)
+
+
+def crossed(contest: Contest, kept: int, gained: int, lost: int) -> None:
+    """The pairs of case (i) at exactly ``k`` with ``B`` between ``C`` and ``A``, for ``c >= a``."""
+    moments = contest.moments
+    others = moments.size - lost
+    pairs: list[Blocks] = []
+    for p in range(gained + 1):
+        full = others == kept + gained
+        for i in range(min(p, others - kept) + 1):
+            top = others if full else p + kept
+            for j in (*range(i), *range(i + kept + 1, top + 1)):
+                pairs.append(Blocks(moments.size, kept, gained, lost, j, i, p))
+                mirrored = others - kept - i, gained - p
+                pairs.append(Blocks(moments.size, kept, gained, lost, others - j, *mirrored))
+    if not pairs:
+        return
+    wide, narrow = zip(*(pair.ranges() for pair in pairs), strict=True)
+
+    def totals(releases: tuple[list[Range], ...]) -> tuple[Floats, Floats]:
+        sums, squares = (
+            np.array([sum(p[y] - p[x] for x, y in ranges if y > x) for ranges in releases])
+            for p in _prefixes(moments)
+        )
+        return sums, squares
+
+    contest.offer(
+        (*totals(wide), kept + gained),
+        (*totals(narrow), kept + lost),
+        lambda index: Walk(pairs[index]),
+    )
 
 
 def tails(

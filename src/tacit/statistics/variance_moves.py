@@ -58,6 +58,11 @@ b)``.  For the variance under substitution ``f`` is linear in ``C`` (``gamma = d
 prefix or suffix of ``C + F``; if ``F`` lies above ``C``, then the window ``W`` starts at rank
 ``p`` or, if ``C`` lies inside the lowest of ``B``, before it; and mirrored: ``O(b**2)`` windows.
 
+*Exactly k, c >= a*: ``B`` may lie between ``C`` and ``A``, but still no ``F`` does.  Where no ``B``
+does, ``W`` is a window.  Else ``C`` stands among or right above the lowest of ``B`` and ``A`` is
+below all ``F`` (or there is no ``F``), or mirrored:
+:func:`~tacit.statistics.variance_families.crossed`, ``O(b**3)`` pairs.
+
 **(ii) m < s and gamma + delta >= 0.**  There ``gamma > 0 >= delta``, and ``C`` spreads apart
 against ``F``, as does ``B``: ``B + C`` are the ``t`` lowest and ``m - t`` highest of the records
 outside ``A``, and ``C``, with no ``B`` inside, is the ``p``-th of
@@ -80,8 +85,9 @@ these and the following: :func:`~tacit.statistics.variance_families.tails`, ``t`
   1))``, (ii) holds; where it is at least ``s (s - ddof)/(m (m - ddof))``, (i) does.  **Between the
   two there is no proof**; but there the difference is ``sd(T) (1 - 1/theta)``, at most the largest
   standard deviation of ``m`` records times ``1 - m (m - ddof)/(s (s - ddof))``.  Where this bound
-  does not exceed what was found elsewhere, the answer is exact; otherwise only an upper bound is
-  known.
+  does not exceed what was found elsewhere, the answer is exact; otherwise every ``C`` is listed
+  (:mod:`~tacit.statistics.variance_scattered`) where that is feasible, and else only an upper
+  bound is known.
 
 Where a variance is 0 or ``s = 1`` the arguments hold by continuity, or because ``W`` then has no
 spread of its own to lose and ``B`` alone decides (1).
@@ -95,10 +101,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.statistics.contest import Contest
-from tacit.statistics.variance_families import blocks, tails, windows
+from tacit.statistics.variance_families import blocks, crossed, tails, windows
 from tacit.statistics.variance_shapes import bisect
 
-__all__ = ["widen"]
+__all__ = ["bound_of_move", "reach", "widen"]
+
+_MOST_STEPS = 1 << 28
+"""How many places are enumerated where ``t`` cannot be found by bisection."""
+_MOST_PAIRS = 1 << 31
+"""How many pairs of windows and blocks are looked at (about 20 seconds)."""
 
 
 def widen(contest: Contest, kept: int, gained: int, lost: int, within: bool) -> float:
@@ -119,8 +130,7 @@ def widen(contest: Contest, kept: int, gained: int, lost: int, within: bool) -> 
     if m < 2:
         return -math.inf
     if gained >= lost:
-        _closing_in(contest, kept, gained, lost, within)
-        return -math.inf
+        return _closing_in(contest, kept, gained, lost, within)
     if not contest.spread.root:
         if gained or _largest_fall(contest, kept, s) >= contest.floor:
             tails(contest, kept, gained, lost)
@@ -128,13 +138,41 @@ def widen(contest: Contest, kept: int, gained: int, lost: int, within: bool) -> 
     return _root_with_fewer(contest, kept, gained, lost, within, ddof)
 
 
-def _closing_in(contest: Contest, kept: int, gained: int, lost: int, within: bool) -> None:
-    """Case (i) of the argument."""
-    if lost == 0 or (within and kept >= lost):
-        linear = gained == lost and not contest.spread.root
-        windows(contest, kept, gained, lost, anchored=linear)
-    else:
+def _closing_in(contest: Contest, kept: int, gained: int, lost: int, within: bool) -> float:
+    """Case (i) of the argument; returns a bound where there are too many pairs to look at."""
+    if lost and kept < lost:
+        if contest.moments.size**2 * (gained + 1) > _MOST_PAIRS:
+            windows(contest, kept, gained, lost)
+            return bound_of_move(contest, kept, gained, lost)
         blocks(contest, kept, gained, lost)
+        return -math.inf
+    linear = within and gained == lost and not contest.spread.root
+    windows(contest, kept, gained, lost, anchored=linear)
+    if lost and not within:
+        crossed(contest, kept, gained, lost)
+    return -math.inf
+
+
+def bound_of_move(contest: Contest, kept: int, gained: int, lost: int) -> float:
+    """An upper bound on the change by a move, in the contest's float unit.
+
+    ``f <= (alpha - beta) SS(C) + alpha SS(B) + (alpha c b/m) (difference of means)**2``, since
+    ``A`` never lowers ``SS``; and ``sd(T) - sd(W) <= sqrt(V(T) - V(W))``.
+    """
+    values, ddof = contest.moments.values, contest.spread.ddof
+    width = float(values[-1] - values[0]) * (1 + 1e-12)
+    change = reach(kept, gained, lost, ddof) * width**2
+    return math.sqrt(change) if contest.spread.root else change
+
+
+def reach(kept: int, gained: int, lost: int, ddof: int) -> float:
+    """A bound on the change of variance by a move, in units of the squared range."""
+    m, s = kept + gained, kept + lost
+    if m <= ddof or s <= ddof:
+        return 0.0
+    alpha, beta = 1 / (m - ddof), 1 / (s - ddof)
+    spread = max(alpha - beta, 0) * kept / 4 + alpha * gained / 4 + alpha * kept * gained / m
+    return spread * (1 + 1e-12)
 
 
 def _root_with_fewer(
@@ -142,14 +180,21 @@ def _root_with_fewer(
 ) -> float:
     """A standard deviation that rises although the release gets smaller."""
     m, s = kept + gained, kept + lost
+    steps = contest.moments.size * (gained + 1) * m
     if gained == 0:
-        if _largest_fall(contest, kept, s) >= contest.floor:
-            tails(contest, kept, 0, lost, (1.0, math.sqrt((s - ddof) / (m - ddof)) * (1 + 1e-12)))
+        fall = _largest_fall(contest, kept, s)
+        if fall < contest.floor:
+            return -math.inf
+        if steps > _MOST_STEPS:
+            return fall
+        tails(contest, kept, 0, lost, (1.0, math.sqrt((s - ddof) / (m - ddof)) * (1 + 1e-12)))
         return -math.inf
     steep = s * (s - ddof) / (m * (m - ddof))
-    _closing_in(contest, kept, gained, lost, within)
-    tails(contest, kept, gained, lost, (1.0, steep * (m - 1) / (s - 1) * (1 + 1e-12)))
-    return _largest(contest, m) * (1 - 1 / steep) * (1 + 1e-12)
+    missed = _closing_in(contest, kept, gained, lost, within)
+    bound = _largest(contest, m) * (1 - 1 / steep) * (1 + 1e-12)
+    if bound >= contest.floor and steps <= _MOST_STEPS:
+        tails(contest, kept, gained, lost, (1.0, steep * (m - 1) / (s - 1) * (1 + 1e-12)))
+    return max(missed, bound if bound >= contest.floor else -math.inf)
 
 
 def _largest_fall(contest: Contest, kept: int, size: int) -> float:
