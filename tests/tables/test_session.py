@@ -1,0 +1,407 @@
+"""A session from end to end: every aggregate, every unit, every budget."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tacit as tc
+from tacit.errors import BudgetError, LedgerError, UsageError
+
+EDGES = [0, 10, "25/2", 50]
+ASKED = {
+    "n": lambda: tc.count(),
+    "people": lambda: tc.count_people(),
+    "total": lambda: tc.sum("x", 0, 50),
+    "average": lambda: tc.mean("x", 0, 50),
+    "variance": lambda: tc.var("x", 0, 50),
+    "spread": lambda: tc.std("x", 0, 50),
+    "middle": lambda: tc.median("x", 0, 50),
+    "ninth": lambda: tc.percentile("x", 90, 0, 50),
+    "least": lambda: tc.min("x", 0, 50),
+    "most": lambda: tc.max("x", 0, 50),
+    "bars": lambda: tc.histogram("x", EDGES),
+}
+UNITS = {
+    "rows": lambda: tc.one_row_each,
+    "people": lambda: tc.unit("person", rows=4, groups=2),
+}
+
+
+def table(rows=3000):
+    place = np.arange(rows)
+    return pd.DataFrame(
+        {
+            "x": place % 50,
+            "y": (place % 7) / 2 - 1,
+            "g": np.where(place % 3 == 0, "a", "b"),
+            "h": place % 2 == 0,
+            "person": place // 4,
+        }
+    )
+
+
+def session(budget=None, unit=None, data=None, **more):
+    return tc.Session(
+        table() if data is None else data,
+        unit=unit or tc.one_row_each,
+        budget=budget or tc.epsilon(10_000),
+        **more,
+    )
+
+
+@pytest.fixture(params=UNITS, name="unit")
+def _unit(request):
+    return UNITS[request.param]()
+
+
+EXACT = {
+    "n": lambda d: len(d),
+    "people": lambda d: d.person.nunique(),
+    "total": lambda d: d.x.sum(),
+    "average": lambda d: d.x.mean(),
+    "variance": lambda d: d.x.var(ddof=0),
+    "spread": lambda d: d.x.std(ddof=0),
+    "middle": lambda d: d.x.median(),
+    "ninth": lambda d: d.x.quantile(0.9),
+    "least": lambda d: d.x.min(),
+    "most": lambda d: d.x.max(),
+}
+
+
+@pytest.mark.parametrize("label", EXACT)
+@pytest.mark.parametrize("grouped", [False, True])
+def test_with_much_budget_each_aggregate_is_what_numpy_says(label, grouped, unit):
+    with session(unit=unit) as s:
+        question = s.group_by("g", keys=["a", "b"]) if grouped else s
+        answer = question.agg(**{label: ASKED[label]()}).release(epsilon=1000)
+        data = table()
+        if label == "people" and unit is tc.one_row_each:
+            data["person"] = np.arange(len(data))
+        for key in answer.keys:
+            true = EXACT[label](data[data.g == key[0]] if grouped else data)
+            assert answer.value(label, *key) == pytest.approx(true, rel=0.02, abs=1)
+            low, high = answer.interval(label, *key)
+            assert low <= high
+        assert answer.certificate.verify(s.ledger), answer.certificate.verify(s.ledger)
+
+
+def test_histograms_count_whole_numbers_below_an_edge_between_them(unit):
+    with session(unit=unit) as s:
+        answer = s.agg(bars=ASKED["bars"]()).release(epsilon=1000)
+        assert answer.value("bars") == [600, 180, 2220]
+        assert list(answer.to_dict()) == [
+            f"bars {name}{suffix}"
+            for name in ("[0, 10)", "[10, 12.5)", "[12.5, 50]")
+            for suffix in ("", "_error", "_low", "_high")
+        ]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [("a", True), ("b", False), ("zz", True)],
+        {"g": ["a", "b"], "h": [True, False]},
+        pd.DataFrame({"h": [True, False, True], "g": ["a", "b", "a"]}),
+    ],
+    ids=["tuples", "mapping", "pandas"],
+)
+def test_two_columns_of_keys_in_every_form(keys, unit):
+    with session(unit=unit) as s:
+        answer = s.group_by("g", "h", keys=keys).agg(n=tc.count()).release(epsilon=1000)
+        data = table()
+        for g, h in answer.keys:
+            true = ((data.g == g) & (data.h == h)).sum()
+            assert abs(answer.value("n", g, h) - true) <= 2
+        assert answer.to_pandas().columns[:2].tolist() == ["g", "h"]
+
+
+def test_unknown_keys_are_released_where_enough_people_share_them():
+    data = table()
+    data.loc[0, "g"] = "only one"
+    for unit in (UNITS["rows"](), UNITS["people"]()):
+        with session(tc.epsilon_delta(100, "1e-3"), unit=unit, data=data) as s:
+            question = s.group_by("g").agg(n=tc.count(), x=tc.mean("x", 0, 50), q=ASKED["middle"]())
+            answer = question.release(epsilon=40, delta="1e-6")
+            assert answer.keys == [("a",), ("b",)]
+            assert answer.cost.delta <= Fraction(1, 10**6)
+            assert answer.cost.delta > 0
+            report = answer.certificate.verify(s.ledger)
+            assert report, str(report)
+            assert not question.release(epsilon=40, delta="1e-6").cost.is_nothing
+
+
+def test_no_key_passes_in_a_small_table():
+    with session(tc.epsilon_delta(1, "1e-9"), data=table(5)) as s:
+        answer = s.group_by("g").agg(n=tc.count(), q=ASKED["middle"]()).release(1, "1e-9")
+        assert answer.keys == []
+        assert answer.to_pandas().columns[:2].tolist() == ["g", "n"]
+        assert answer.certificate.verify(s.ledger)
+
+
+@pytest.mark.parametrize(
+    ("budget", "paid"),
+    [
+        (tc.epsilon(2), {"epsilon": "1/3"}),
+        (tc.epsilon_delta(2, "1e-5"), {"epsilon": "1/3"}),
+        (tc.rho(2), {"rho": "1/3"}),
+        (tc.rho(2), {"epsilon": "1/3"}),
+    ],
+)
+def test_every_budget_pays_for_all_aggregates_at_once(budget, paid, unit):
+    with session(budget, unit=unit) as s:
+        answer = s.group_by("g", keys=["a", "nobody"]).agg(
+            **{label: make() for label, make in ASKED.items()}
+        )
+        released = answer.release(**paid)
+        assert released.labels == tuple(ASKED)
+        assert len(released) == 2
+        spent = s.spent
+        assert spent == released.cost
+        if "epsilon" in paid and budget.kind != "concentrated":
+            assert spent.amount == Fraction(1, 3)
+        asked = (
+            Fraction(1, 3) if "rho" in paid or budget.kind != "concentrated" else Fraction(1, 18)
+        )
+        assert asked * Fraction(99, 100) < spent.amount <= asked
+        report = released.certificate.verify(s.ledger)
+        assert report, str(report)
+
+
+def test_the_cost_is_the_request_in_pure_dp_whatever_is_asked(unit):
+    for label, make in ASKED.items():
+        with session(tc.epsilon(1), unit=unit) as s:
+            s.agg(**{label: make()}).release(epsilon="1/7")
+            assert s.remaining == tc.epsilon("6/7"), label
+
+
+def test_filters_and_columns_of_ones_own(unit):
+    data = table()
+    with session(unit=unit) as s:
+        x, y = tc.col("x"), tc.col("y")
+        question = s.filter(x >= 10, y < 1).filter(tc.col("g") == "b").with_column("z", x * 2 + y)
+        question = question.with_column("band", x.cut([0, 25, 50]))
+        kept = data[(data.x >= 10) & (data.y < 1) & (data.g == "b")]
+        answer = question.agg(n=tc.count(), z=tc.mean("z", 0, 120)).release(epsilon=1000)
+        assert abs(answer.value("n") - len(kept)) <= 1
+        assert answer.value("z") == pytest.approx((kept.x * 2 + kept.y).mean(), abs=0.1)
+        assert answer.certificate.verify(s.ledger)
+        nested = question.filter(tc.col("z") > 60).agg(n=tc.count()).release(epsilon=1000)
+        assert abs(nested.value("n") - (kept.x * 2 + kept.y > 60).sum()) <= 1
+
+
+def test_a_replay_is_free_and_identical_and_a_tag_is_another_release():
+    with session(tc.epsilon(1)) as s:
+        question = s.agg(x=tc.mean("x", 0, 50))
+        first = question.release(epsilon="1/10")
+        again = question.release(epsilon="1/10")
+        assert again.replayed
+        assert not first.replayed
+        assert again.to_dict() == first.to_dict()
+        assert again.certificate == first.certificate
+        assert s.spent == tc.epsilon("1/10")
+        other = question.release(epsilon="1/10", tag="Tuesday")
+        assert not other.replayed
+        assert other.to_dict() != first.to_dict()
+        assert len(s.history()) == 2
+        assert s.remaining == tc.epsilon("8/10")
+        rebuilt = s.agg(x=tc.mean("x", 0.0, "50")).release(epsilon=Fraction(1, 10))
+        assert rebuilt.replayed
+
+
+@pytest.mark.parametrize("price", [0.1, "1/10", Fraction(1, 10)])
+def test_ten_releases_at_a_tenth_of_a_budget_of_one(price):
+    with session(tc.epsilon(1)) as s:
+        for i in range(10):
+            s.agg(n=tc.count()).release(epsilon=price, tag=str(i))
+        assert s.remaining.is_nothing
+        with pytest.raises(BudgetError, match="nothing was spent"):
+            s.agg(n=tc.count()).release(epsilon=price, tag="eleventh")
+        assert len(s.history()) == 10
+
+
+def test_a_refused_release_spends_nothing_and_touches_no_data(monkeypatch):
+    with session(tc.epsilon(1)) as s:
+        monkeypatch.setattr(s.source.engine, "_run", _never)
+        with pytest.raises(BudgetError, match=r"1\.5.*is left"):
+            s.agg(n=tc.count()).release(epsilon="3/2")
+        assert s.spent.is_nothing
+        assert s.history() == []
+
+
+def _never(*_):
+    raise AssertionError("the table was read")
+
+
+def test_a_preview_touches_no_private_value(monkeypatch, unit):
+    with session(tc.epsilon_delta(1, "1e-6"), unit=unit) as s:
+        monkeypatch.setattr(s.source.engine, "_run", _never)
+        grouped = s.filter(tc.col("x") > 3).group_by("g").agg(**{k: v() for k, v in ASKED.items()})
+        shown = grouped.preview(epsilon=1, delta="1e-7")
+        assert set(shown.errors) == set(ASKED)
+        assert shown.threshold > 10
+        assert shown.affordable
+        assert "a key is released" in str(shown)
+        assert len(shown.to_pandas()) == len(ASKED)
+        assert s.spent.is_nothing
+        assert s.history() == []
+        assert not grouped.preview(epsilon=2, delta="1e-7").affordable
+
+
+@pytest.mark.parametrize("budget", [tc.epsilon(10_000), tc.rho(10_000)], ids=["epsilon", "rho"])
+def test_previews_say_what_is_measured(budget, unit):
+    """The errors of a release of evenly spread values, over many groups with equal rows."""
+    groups, rows = 400, 48
+    place = np.arange(groups * rows)
+    data = pd.DataFrame(
+        {"g": place // rows, "x": (place % rows + 0.5) * 50 / rows, "person": place // 4}
+    )
+    price = {"rho": "1/2"} if budget.kind == "concentrated" else {"epsilon": 4}
+    with session(budget, unit=unit, data=data) as s:
+        asked = {label: ASKED[label]() for label in ("n", "people", "average", "bars")}
+        asked["total"] = tc.sum("x", 0, 50)
+        question = s.group_by("g", keys=list(range(groups))).agg(**asked)
+        expected = question.preview(**price, rows=[rows]).errors
+        found = question.release(**price)
+        true = {"n": rows, "total": rows * 25.0, "average": 25.0}
+        true["people"] = rows if unit is tc.one_row_each else rows / 4
+        for label, exact in true.items():
+            wrong = np.array(found.column(label)["value"]) - exact
+            measured = np.sqrt((wrong**2).mean())
+            assert measured == pytest.approx(expected[label][0], rel=0.3), label
+            claimed = np.median(found.column(label)["standard_error"])
+            assert claimed == pytest.approx(expected[label][0], rel=0.15), label
+
+
+def test_counts_of_two_families_share_their_noise_and_say_so():
+    data = table()
+    asked = {"n": tc.count(), "x": tc.mean("x", 0, 50), "y": tc.var("y", -1, 2)}
+    with session(tc.epsilon(10_000), data=data) as s:
+        question = s.agg(**asked)
+        claimed = question.preview(epsilon=1).errors["n"][0]
+        drawn = [question.release(epsilon=1, tag=str(i)) for i in range(60)]
+        assert drawn[0].column("n")["standard_error"][0] == pytest.approx(claimed, rel=1e-6)
+        wrong = np.array([a.value("n") - len(data) for a in drawn])
+        assert np.sqrt((wrong**2).mean()) == pytest.approx(claimed, rel=0.4)
+
+
+def test_released_shapes_do_not_depend_on_the_data():
+    shapes = set()
+    for data in (table(), table(1), table(0), table().assign(g=None)):
+        with session(unit=tc.one_row_each, data=data, types=None) as s:
+            question = s.group_by("g", keys=["a", "b", "c"])
+            answer = question.agg(n=tc.count(), bars=tc.histogram("person", EDGES))
+            released = answer.release(epsilon=1).to_dict()
+            shapes.add(tuple((k, len(v)) for k, v in released.items()))
+    assert len(shapes) == 1
+
+
+def test_every_table_says_the_same():
+    with session(unit=UNITS["people"]()) as s:
+        answer = s.group_by("g", keys=["a", "b"]).agg(n=tc.count(), q=ASKED["middle"]())
+        released = answer.release(epsilon=1)
+    columns = released.to_dict()
+    assert released.to_pandas().to_dict("list")["n"] == columns["n"]
+    assert released.to_polars()["n_low"].to_list() == columns["n_low"]
+    assert released.to_arrow().column("q").to_pylist() == columns["q"]
+    assert columns["q_error"] == [None, None]
+    lines = released.to_csv().splitlines()
+    assert lines[0] == "g,n,n_error,n_low,n_high,q,q_error,q_low,q_high"
+    assert lines[1].startswith(f"a,{columns['n'][0]},")
+    assert json.loads(json.dumps(columns)) == columns
+    assert "95% intervals" in str(released)
+    assert "2 groups" in repr(released)
+    assert released.value("n", "b") == columns["n"][1]
+    assert released.interval("n", "b") == (columns["n_low"][1], columns["n_high"][1])
+    with pytest.raises(UsageError, match="no group"):
+        released.value("n", "c")
+    with pytest.raises(UsageError, match="no group"):
+        released.value("n")
+    with pytest.raises(UsageError, match=r"did you mean|known"):
+        released.value("nn", "a")
+
+
+def test_one_column_asked_in_two_ways_is_one_choice():
+    with session(tc.epsilon(1)) as s:
+        answer = s.agg(a=tc.median("x", 0, 50), b=tc.percentile("x", 50, 0, 50)).release(epsilon=1)
+        assert answer.value("a") == answer.value("b")
+        low = s.agg(a=tc.min("y", -1, 2), b=tc.percentile("y", 0, -1, 2))
+        assert low.preview(epsilon=1).cost == tc.epsilon(1)
+
+
+def test_bad_questions_are_refused_before_anything_is_spent():
+    with session(tc.epsilon(1)) as s:
+        asked = s.agg(n=tc.count())
+        for question, message in [
+            (lambda: s.agg(x=tc.mean("xx", 0, 1)), "did you mean 'x'|known"),
+            (lambda: s.agg(g=tc.mean("g", 0, 1)).release(1), "needs numbers"),
+            (lambda: s.agg(x=tc.mean("x", 5, 1)), "must rise"),
+            (lambda: s.agg(x=tc.mean("x")), "public bounds"),
+            (lambda: s.agg(x=tc.mean()), "needs a column"),
+            (lambda: s.agg(x=3), "must be an aggregate"),
+            (lambda: s.agg(**{"": tc.count()}), "not empty"),
+            (lambda: s.agg(n=tc.count(), n_low=tc.count()), "label_low"),
+            (lambda: s.group_by("g", keys=["a"]).agg(g=tc.count()), "label of its own"),
+            (lambda: s.agg().release(1), "nothing is asked"),
+            (lambda: s.group_by("g").agg(n=tc.count()).release(1), "delta"),
+            (lambda: s.group_by("y", keys=[1]).agg(n=tc.count()).release(1), "bins"),
+            (lambda: s.group_by("g", "g", keys=["a"]), "given twice"),
+            (lambda: s.group_by(), "at least one column"),
+            (lambda: s.group_by("g", keys=[]), "no keys"),
+            (lambda: s.group_by("g", keys="ab"), "list"),
+            (lambda: s.group_by("g", keys=["a", "a"]), "given twice"),
+            (lambda: s.group_by("g", keys=[1.5]), "a key is"),
+            (lambda: s.group_by("g", keys=[("a", "b")]), "value for each"),
+            (lambda: s.group_by("g", "h", keys=["a"]), "tuple"),
+            (lambda: s.group_by("g", "h", keys={"g": ["a"]}), "no values for h"),
+            (lambda: s.filter("x > 3"), "expression"),
+            (lambda: s.filter(tc.col("x")), "true or false"),
+            (lambda: s.with_column("x", tc.col("y")), "already"),
+            (lambda: s.with_column("z", 3), "expression"),
+            (lambda: asked.release(), "may lose"),
+            (lambda: asked.release(epsilon=0), "above zero"),
+            (lambda: asked.release(epsilon=-1), "above zero|not negative"),
+            (lambda: asked.release(epsilon=float("nan")), "finite"),
+            (lambda: asked.release(epsilon="much"), "must be a number"),
+            (lambda: asked.release(epsilon="1e999999999"), "power of ten"),
+            (lambda: asked.release(epsilon=1, rho=1), "not both"),
+            (lambda: asked.release(rho="1/10"), "rho|concentrated|pay"),
+            (lambda: asked.preview(epsilon=1, rows=[0]), "above zero"),
+        ]:
+            with pytest.raises(UsageError, match=message):
+                question()
+        assert s.history() == []
+        assert s.spent.is_nothing
+
+
+def test_a_session_needs_a_unit_a_budget_and_its_own_ledger(tmp_path):
+    with pytest.raises(UsageError, match="unit says whom"):
+        tc.Session(table(), unit="person", budget=tc.epsilon(1))
+    with pytest.raises(UsageError, match="how much may be lost"):
+        tc.Session(table(), unit=tc.one_row_each)
+    with pytest.raises(UsageError, match=r"tc\.epsilon\(1\)"):
+        tc.Session(table(), budget=1.0)
+    with pytest.raises(UsageError, match="did you mean 'person'"):
+        tc.Session(table(), unit=tc.unit("persn"), budget=tc.epsilon(1))
+    path = tmp_path / "a.ledger"
+    with session(tc.epsilon(1), ledger=path) as s:
+        s.agg(n=tc.count()).release(epsilon="1/2")
+        with pytest.raises(LedgerError, match="other terms"):
+            session(tc.epsilon(1), unit=UNITS["people"](), ledger=path)
+        with pytest.raises(LedgerError, match="other terms"):
+            session(None, unit=UNITS["people"](), ledger=s.ledger)
+        with pytest.raises(LedgerError, match="budget"):
+            session(tc.epsilon(2), ledger=path)
+        with pytest.raises(LedgerError, match="belongs to the data set"):
+            session(tc.epsilon(1), data=table().rename(columns={"y": "z"}), ledger=path)
+        again = tc.Session(table(), ledger=path)
+        assert again.remaining == tc.epsilon("1/2")
+        assert again.agg(n=tc.count()).release(epsilon="1/2").replayed
+        again.close()
+        shared = tc.Session(table(), ledger=s.ledger)
+        assert shared.remaining == s.remaining
+        shared.source.close()
