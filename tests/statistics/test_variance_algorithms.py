@@ -17,7 +17,7 @@ from tacit.statistics.moments import Moments
 from tacit.statistics.root import Root, gap
 from tacit.statistics.std import StandardDeviation
 from tacit.statistics.variance import Variance
-from tacit.statistics.variance_families import blocks, windows
+from tacit.statistics.variance_families import blocks, crossed, windows
 from tacit.statistics.variance_moves import widen
 
 SCHOOL = [1, 2, 2, 2, 5, 5, 7, 8, 9, 9]
@@ -272,3 +272,45 @@ def test_numpy_agrees_on_the_values():
         exact = Variance(ddof).of(Sample(rows[0]))
         assert float(exact) == pytest.approx(rows[0].var(ddof=ddof), rel=1e-14)
     assert np.isnan(Variance(1).batch(rows[:, :1])).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(2, 6),
+    st.integers(0, 3),
+    st.lists(st.one_of(st.integers(0, 30), st.integers(0, 500)), min_size=14, max_size=14),
+    st.booleans(),
+    st.data(),
+)
+def test_crossed_pairs_complete_the_windows_at_an_exact_distance(kept, spare, records, root, data):
+    lost = data.draw(st.integers(1, min(kept, 3)), "lost")
+    gained = data.draw(st.integers(lost, 4), "gained")
+    moments = Moments(Sample(records[: kept + gained + lost + spare]))
+    if moments.constant:
+        return
+    quick, full = (Contest(moments, Spread(0, root)) for _ in range(2))
+    blocks(full, kept, gained, lost)
+    windows(quick, kept, gained, lost)
+    crossed(quick, kept, gained, lost)
+    assert float(quick.winner().value) == pytest.approx(float(full.winner().value), rel=1e-14)
+
+
+def test_crossed_pairs_are_needed():
+    """At exactly two substitutions a gained record can lie between the shared and the lost ones."""
+    population = [0, 0, 0, 0, 10, 11, 11, 10_000]
+    by_windows = best_of(population, 6, 2, windows)
+    assert by_windows < best_of(population, 6, 2, blocks)
+    assert best_of(population, 6, 2, crossed) == best_of(population, 6, 2, blocks)
+    found = sensitivity("var", Records(population, size=6), None, 2, "bounded", within=False)
+    assert found.value == best_of(population, 6, 2, blocks)
+
+
+def test_too_many_pairs_leave_a_bound_that_is_labelled(monkeypatch):
+    monkeypatch.setattr("tacit.statistics.variance_moves._MOST_PAIRS", 0)
+    monkeypatch.setattr("tacit.statistics.variance_scattered.MOST_PAIRS", 0)
+    population = [1, 1, 15, 16, 24, 27, 27, 205] * 4
+    truth = best_of(population, 4, 3, blocks)
+    found = sensitivity("var", Records(population, size=4), None, 3, "bounded")
+    assert found.method == "upper bound"
+    assert found.value >= truth
+    assert found.witness is None
