@@ -14,6 +14,7 @@ from tacit.statistics.sample import Sample
 
 __all__ = [
     "MOST_EVALUATIONS",
+    "MOST_LISTED",
     "MOST_STATES",
     "SearchCost",
     "cost_of",
@@ -28,6 +29,8 @@ MOST_STATES = 1 << 26
 """The largest lattice searched: 64 million points, about 1 GiB."""
 MOST_EVALUATIONS = 50_000_000
 """The most releases evaluated."""
+MOST_LISTED = 1 << 27
+"""The most counts listed, one a neighbour and distinct value: 1 GiB."""
 
 
 def values_and_counts(name: str, question: Question) -> tuple[Sample, list[int]]:
@@ -65,7 +68,7 @@ class SearchCost:
     @property
     def bytes(self) -> int:
         """About how much memory: a few integers a point, and a few numbers a release."""
-        return 18 * self.states + 40 * self.evaluations + (1 << 26)
+        return 20 * self.states + 40 * self.evaluations + (1 << 26)
 
     @property
     def feasible(self) -> bool:

@@ -38,9 +38,9 @@ class Lattice:
     def __init__(self, counts: Sequence[int]) -> None:
         self.shape = tuple(int(c) + 1 for c in counts)
         self.states = math.prod(self.shape)
-        level = np.zeros(1, dtype=np.int16)
+        level = np.zeros(1, dtype=np.int32)
         for width in self.shape:
-            level = np.add.outer(level, np.arange(width, dtype=np.int16)).ravel()
+            level = np.add.outer(level, np.arange(width, dtype=np.int32)).ravel()
         self.level = level
 
     def at_level(self, size: int) -> Indices:

@@ -24,7 +24,8 @@ hold the negative weights and the rest the positive ones: ``g`` is then largest 
 ``c`` are as small as they can be and the others as large as they can be, so ``T`` is the ``c``
 smallest and the ``m - c`` largest records that there are.  Each move costs the evaluation of two
 values of ``f``; :meth:`~tacit.statistics.question.Question.frontier` says why few moves are
-enough.
+enough.  Over values without limit, or an interval, the smallest records are copies of the least
+value and the largest are copies of the greatest.
 
 **Local.**  The neighbour of ``x`` by a move ``(r, a)`` with the largest value drops the ``r``
 smallest of ``x`` and gains the ``a`` largest of what is left over (by 1), the one with the
@@ -33,9 +34,11 @@ frontier is enough.
 
 **Any size.**  Without a size, ``k >= 2`` under ``unbounded``, and every ``k`` under ``bounded``,
 join ``{u_1}`` with ``{u_N}`` and the sensitivity is the whole range, as each value of ``f`` lies
-between the extremes.  Otherwise the two are nested, ``S`` in ``T`` with ``|T| - |S| = k``, and a
-single record in ``S`` is worst: say ``f(S) > f(T)``; then ``f(S) <= u_N``, and by 1 and 2 ``f(T)``
-is not below the value of ``f`` that the nested pair of a single record has (see the rooms).
+between the extremes.  Exactly ``k`` substituted is worst among releases of ``k`` records, where
+nothing is shared: more records only bring further ranks into both.  Otherwise the two are nested,
+``S`` in ``T`` with ``|T| - |S| = k``, and a single record in ``S`` is worst: say ``f(S) > f(T)``;
+then ``f(S) <= u_N``, and by 1 and 2 ``f(T)`` is not below the value of ``f`` that the nested pair
+of a single record has (see the rooms).
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from tacit.statistics.around import neighbours_of
 from tacit.statistics.base import Exact, Statistic, distance_between
 from tacit.statistics.cost import (
     MOST_EVALUATIONS,
+    MOST_LISTED,
     cost_of,
     levels_of,
     refuse_large,
@@ -266,7 +267,8 @@ def _local(
     places = np.searchsorted(known.raw, release.raw)
     held = np.bincount(places, minlength=len(values)).astype(np.int64)
     moves = question.moves(len(question.at))
-    near = neighbours_of(held, np.array(limits) - held, moves, limit=MOST_EVALUATIONS)
+    most = min(MOST_EVALUATIONS, MOST_LISTED // len(values))
+    near = neighbours_of(held, np.array(limits) - held, moves, limit=most)
     sizes = near.sum(axis=1)
     releases = np.concatenate([held[None, :], near])
     by_size = [np.flatnonzero(sizes == s) + 1 for s in np.unique(sizes)]
