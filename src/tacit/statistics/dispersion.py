@@ -232,11 +232,13 @@ class Dispersion(Statistic):
         width = domain.upper - domain.lower
         best: Extreme | None = None
         inner: Extreme | None = None
+        seen: list[tuple[int, list[Move]]] = []
         for size, moves in self._moves(question):
             both = [(size - r, *d) for r, a in moves for d in ((r, a), (a, r))]
             most = max((reach(*shape, self.ddof) for shape in both), default=0.0)
             if best is not None and size > 2 * question.distance + 4 and most < best.change:
-                break
+                break  # no larger size can change more
+            seen.append((size, moves))
             for shape in both:
                 flat_pair = flat(*shape, self.ddof)
                 best = max(best or flat_pair, flat_pair)
@@ -249,7 +251,7 @@ class Dispersion(Statistic):
             lone = domain.sample.take([0] * (question.size or 1))
             return self._alone(question, (lone, lone))
         if inner is not None and inner.change > best.change and width:
-            return self._spread_inside(question, inner, best)
+            return self._spread_inside(question, inner, best, seen)
         return self._range_answer(question, best)
 
     def _range_answer(self, question: Question, pair: Extreme) -> Sensitivity:
@@ -273,14 +275,16 @@ class Dispersion(Statistic):
             notes=self._notes(question),
         )
 
-    def _spread_inside(self, question: Question, inner: Extreme, best: Extreme) -> Sensitivity:
+    def _spread_inside(
+        self,
+        question: Question,
+        inner: Extreme,
+        best: Extreme,
+        sizes: list[tuple[int, list[Move]]],
+    ) -> Sensitivity:
         """Only for ``ddof=1``, where most of the release can be removed."""
         domain = question.domain
         if isinstance(domain, Values):
-            sizes = [
-                (size, moves)
-                for size, moves in self._moves_up_to(question, inner.kept + inner.lost)
-            ]
             most = max(size + max(a for _, a in moves) for size, moves in sizes if moves)
             ranks = np.repeat(np.arange(len(domain.sample)), most)
             return self._over_records(question, domain.sample.take(ranks), iter(sizes))
@@ -299,12 +303,6 @@ class Dispersion(Statistic):
                 f"a pair with {float(Root(best.change * width * width)):.6g} exists",
             ),
         )
-
-    def _moves_up_to(self, question: Question, size: int) -> Iterator[tuple[int, list[Move]]]:
-        for reached, moves in self._moves(question):
-            yield reached, moves
-            if reached >= max(size, 2 * question.distance + 4):
-                return
 
     def rows(self, rows: Array) -> npt.NDArray[np.float64]:
         """The variance of every row, as numpy computes it."""

@@ -5,7 +5,9 @@ of ``theta`` for which :mod:`~tacit.statistics.variance_moves` shows the shapes 
 only.  With ``A`` a window and ``B`` the ``p`` lowest and ``b - p`` highest of the others (where
 ``C`` lies between the two parts of ``B``; elsewhere it is a block, which
 :func:`~tacit.statistics.variance_families.tails` has seen), every choice of ``C`` among the rest
-is listed: ``(N - a + 1)(b + 1)`` times ``N - a - b`` over ``c`` pairs.
+is listed: ``(N - a + 1)(b + 1)`` times ``N - a - b`` over ``c`` pairs.  (Where ``tails`` or
+``blocks`` were too many to be looked at, so are these, unless ``C`` is empty and there is no
+elsewhere.)
 """
 
 from __future__ import annotations
