@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import tacit.statistics as ts
@@ -49,7 +50,9 @@ def test_exactly_one_added_or_removed_is_the_definition() -> None:
 
 
 @pytest.mark.parametrize(
-    "table", [TABLE, pd.DataFrame(TABLE), pl.DataFrame(TABLE)], ids=["dict", "pandas", "polars"]
+    "table",
+    [TABLE, pd.DataFrame(TABLE), pl.DataFrame(TABLE), pa.table(TABLE)],
+    ids=["dict", "pandas", "polars", "arrow"],
 )
 def test_a_table_is_answered_by_column(table: object) -> None:
     answers = ts.sensitivity("mean", over=ts.Records(table, size=6))
@@ -126,6 +129,7 @@ WRONG: list[tuple[type[Exception], str, object]] = [
     (UsageError, "empty", lambda: ts.Records([])),
     (UsageError, "at is empty", lambda: ask(at=[])),
     (UsageError, "no column", lambda: ts.Records({})),
+    (UsageError, "column 'who', position 0", lambda: ts.Records({"who": ["Kim"], "age": [3]})),
     (UsageError, "lower must not be above", lambda: ts.Interval(2, 1)),
     (UsageError, "finite", lambda: ts.Interval(0, math.inf)),
     (UsageError, "size must be at least 1", lambda: ts.Values([1], size=0)),

@@ -63,6 +63,7 @@ def test_a_profile_has_a_panel_for_every_column_scope_and_relation(tmp_path: Pat
         assert [float(t).is_integer() for t in panel.get_xticks()]
         assert len(panel.get_lines()) == 3
     save(figure, tmp_path)
+    assert repr(profile) == "Profile(mean, median, count: 120 points)"
     frame = profile.to_pandas()
     assert len(frame) == 2 * 2 * 2 * 3 * 5
     row = frame.query(
@@ -102,6 +103,7 @@ def test_the_classic_table(tmp_path: Path) -> None:
     assert any("global sensitivity" in t for t in shown)
     save(figure, tmp_path)
     assert "global 4.5" in str(table)
+    assert repr(table) == "SensitivityTable(median: 10 releases, 50 pairs, global 4.5)"
 
 
 @pytest.mark.parametrize("relation", ["unbounded", "add", "remove", "bounded"])

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from tacit.errors import InfeasibleError, UsageError
 from tacit.exact import Number, as_fraction, as_integer, show
@@ -43,7 +43,13 @@ class _Listed:
         else:
             if not table:
                 raise UsageError("the table has no column")
-            self.columns = {name: type(self)(table[name], size) for name in table}
+            self.columns = {name: self._column(table[name], name) for name in table}
+
+    def _column(self, values: Iterable[Any], name: str) -> Self:
+        made = object.__new__(type(self))
+        made.size, made.columns = self.size, None
+        made._sample = made._read(values, f"column {name!r}")
+        return made
 
     def _read(self, values: Iterable[Any], name: str) -> Sample:
         return Sample(values, name)

@@ -95,7 +95,15 @@ def _dots(
     """Equal values stand on top of each other; many records become a rug of thin strokes."""
     if len(shared) + len(special) > _STACKED:
         some = shared[:: max(1, len(shared) // _MOST_RUGS)]
-        line.vlines(some, height, height + 0.16, color="#9aa0a6", linewidth=0.5, rasterized=True)
+        line.vlines(
+            some,
+            height,
+            height + 0.16,
+            color="#9aa0a6",
+            linewidth=0.5,
+            rasterized=True,
+            label="in both" if height == 1 else None,
+        )
         places, lifts = special, np.zeros(len(special))
         line.scatter(places, height + lifts, s=62, zorder=4, label=label, **look)
         return

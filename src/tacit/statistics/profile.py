@@ -35,7 +35,7 @@ class ProfileRow:
         return None if self.answer is None else float(self.answer)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Profile:
     """A table of sensitivities over distances, made by :func:`sensitivity_profile`."""
 
@@ -60,6 +60,10 @@ class Profile:
                 "method": [None if r.answer is None else r.answer.method for r in self.rows],
             }
         )
+
+    def __repr__(self) -> str:
+        names = dict.fromkeys(r.statistic.name for r in self.rows)
+        return f"Profile({', '.join(names)}: {len(self.rows)} points)"
 
     def plot(self, *, log: bool | None = None) -> Any:
         """Draw one panel a column, scope and relation, and one line a statistic.

@@ -52,7 +52,7 @@ class Release:
         return neighbour.gap == self.local
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SensitivityTable:
     """All releases of a domain, made by :func:`sensitivity_table`."""
 
@@ -93,6 +93,13 @@ class SensitivityTable:
         from tacit.statistics.draw_table import draw_table
 
         return draw_table(self)
+
+    def __repr__(self) -> str:
+        pairs = sum(len(r.neighbours) for r in self.releases)
+        return (
+            f"SensitivityTable({self.statistic.name}: {len(self.releases)} releases, {pairs} "
+            f"pairs, global {show(self.value)})"
+        )
 
     def __str__(self) -> str:
         lines = [f"{self.statistic.name}, {self.question.relation}: global {show(self.value)}"]
