@@ -72,6 +72,21 @@ def test_quantiles_of_many_records(q: int, kind: str, relation: Any) -> None:
         assert_safe(found.smooth(beta), maximum(found, beta))
 
 
+@pytest.mark.parametrize("relation", ["unbounded", "add", "remove"])
+def test_means_of_many_records_in_floats_are_safe(
+    relation: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The quicker arithmetic for many records, on few, against the exact values."""
+    monkeypatch.setattr("tacit.statistics.mean_at_distance._MANY", 0)
+    rng = np.random.default_rng(0)
+    for round_ in range(60):
+        size = int(rng.integers(2, 40))
+        data = rng.integers(0, 20, size=size) if round_ % 2 else 20 * rng.random(size)
+        found = at_distance("mean", data, (0, int(rng.choice([20, 25, 100]))), relation)
+        for beta in (Fraction(1, 2), Fraction(1, 50)):
+            assert_safe(found.smooth(beta), maximum(found, beta))
+
+
 def test_a_maximum_cut_at_200_is_too_small() -> None:
     data = np.linspace(0, 1, 10_001)
     beta = Fraction(1, 1000)

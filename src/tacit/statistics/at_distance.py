@@ -65,12 +65,13 @@ class AtDistance(ABC):
         Distances beyond ``last`` only shrink the product, and those before the first positive
         ``A(t)`` give 0, so the weights are taken from that distance on and cannot underflow.
         """
-        start = self.instability(Fraction(0))
+        start = first(lambda t: self._float_at(t) > 0, self.last)
         if start is None:
             return 0.0
         rate = rounded_up(-beta)  # a float just above -beta: weights are never too small
-        if enclosure.exp(-beta).upper * Fraction(self._ceiling) <= Fraction(self.at(0)):
-            return self._float_at(0)  # one step costs more than all of them bring
+        if self.last <= 1:
+            nearer, farther = Fraction(self.at(0)), Fraction(self.at(1))
+            return float_up(max(nearer, enclosure.exp(-beta).upper * farther))
         known = {start: self._float_at(start)}
         best = safe = known[start]
         waiting: list[tuple[float, int, int]] = []
@@ -106,9 +107,11 @@ class AtDistance(ABC):
 
     @property
     def _ceiling(self) -> float:
+        """No less than every ``A(t)``."""
         return self._float_at(self.last)
 
     def _float_at(self, distance: int) -> float:
+        """``A(distance)`` rounded up, perhaps from floats: at most 2.4e-7 above, relatively."""
         return rounded_up(self.at(distance))
 
 

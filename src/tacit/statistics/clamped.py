@@ -55,6 +55,16 @@ class Clamped:
         return len(self.sample)
 
     @property
+    def least(self) -> Fraction:
+        """The smallest record."""
+        return min(max(self.sample[0], self.bounds[0]), self.bounds[1])
+
+    @property
+    def most(self) -> Fraction:
+        """The largest record."""
+        return min(max(self.sample[-1], self.bounds[0]), self.bounds[1])
+
+    @property
     def span(self) -> Fraction:
         """``upper - lower``."""
         return self.bounds[1] - self.bounds[0]

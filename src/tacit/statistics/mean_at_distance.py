@@ -30,12 +30,15 @@ from functools import cached_property
 
 import numpy as np
 
+from tacit.exact import float_up
 from tacit.statistics.at_distance import AtDistance
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.question import Relation
 from tacit.statistics.sample import Array
 
 __all__ = ["MeanAtDistance", "mean_at_distance"]
+
+_MANY = 4096
 
 
 def mean_at_distance(data: Clamped, relation: Relation) -> AtDistance:
@@ -55,13 +58,28 @@ class MeanAtDistance(AtDistance):
         n = len(data)
         self.relation = relation
         self.last = {"bounded": 1, "unbounded": n + 1, "add": n, "remove": max(n - 2, 0)}[relation]
-        self.grain = data.grain
+        self.data = data
         self._sides = _Rises(data), _Rises(data.mirrored())
 
     def at(self, distance: int) -> Fraction:
         """``A(distance)``, exact."""
         t = min(distance, self.last)
-        return max(max(s.best(t, self.relation) for s in self._sides), Fraction(0)) * self.grain
+        if self.relation == "bounded":
+            low, high = self.data.bounds
+            near = max(high - self.data.least, self.data.most - low)
+            return (high - low if t else near) / len(self.data)
+        return max(s.best(t, self.relation) for s in self._sides) * self.data.grain
+
+    def _float_at(self, distance: int) -> float:
+        """The same in floats, which is quicker for many records."""
+        if self.relation == "bounded" or len(self.data) < _MANY:
+            return super()._float_at(distance)
+        t = min(distance, self.last)
+        return max(s.rough(t, self.relation) for s in self._sides)
+
+    @property
+    def _ceiling(self) -> float:
+        return float_up(self.data.span)
 
 
 class _Rises:
@@ -70,7 +88,10 @@ class _Rises:
     def __init__(self, data: Clamped) -> None:
         self.data = data
         self.n = len(data)
-        self.span = data.upper - data.lower
+
+    @cached_property
+    def span(self) -> int:
+        return self.data.upper - self.data.lower
 
     @cached_property
     def largest(self) -> int:
@@ -84,9 +105,6 @@ class _Rises:
         return np.concatenate((np.zeros(1, dtype=shifted.dtype), np.cumsum(shifted)))
 
     def best(self, t: int, relation: Relation) -> Fraction:
-        if relation == "bounded":
-            least = int(self.data.records[0]) - self.data.lower
-            return Fraction(self.span if t else self.span - least, self.n)
         return max((self._largest(*c) for c in self._candidates(t, relation)), default=Fraction(0))
 
     def _candidates(self, t: int, relation: Relation) -> Iterator[tuple[int, Array, Array]]:
@@ -121,3 +139,46 @@ class _Rises:
         near = np.flatnonzero(rough >= most - abs(most) * 2.0**-48)
         pairs = {(int(tops[k]), int(sizes[k])) for k in near.tolist()}
         return max(Fraction(top, s * (s + 1)) for top, s in pairs)
+
+    def rough(self, t: int, relation: Relation) -> float:
+        """The best rise in floats, rounded up.
+
+        ``e s - P`` is written as ``sum (e - v) + e a`` over the records kept: no term is negative,
+        so sums of ``n`` terms err by less than ``n 2**-52``, relatively, which is added.
+        """
+        best = 0.0
+        if relation != "remove":
+            best = self._rough_rise(float(self.data.span), self._below_span, 0, t, relation)
+        if relation != "add":
+            e, below = self._below_largest
+            best = max(best, self._rough_rise(e, below, 1, t + 1, relation))
+        return best * (1 + (self.n + 8) * 2.0**-51)
+
+    def _rough_rise(
+        self, e: float, below: Array, fewest: int, steps: int, relation: Relation
+    ) -> float:
+        most = 0 if relation == "add" else min(self.n, steps)
+        kept = self.n - np.arange(fewest, most + 1, dtype=np.int64)
+        room = 0 if relation == "remove" else steps - (self.n - kept)
+        turn = (2 * (kept - below[kept] / e) + 1).astype(np.int64) if e else kept
+        best = 0.0
+        for near in (-1, 0, 1):  # the turn itself was rounded
+            s = np.maximum(np.clip(turn + near, kept, kept + room), 1)
+            rise = (below[kept] + e * (s - kept)) / s / (s + 1.0)
+            best = max(best, float(rise[s - kept <= room].max(initial=0.0)))
+        return best
+
+    @cached_property
+    def _below_span(self) -> Array:
+        ranks, unit = self.data.quick
+        return _running((ranks[-1] - ranks[2:-2]).astype(np.float64) * float(unit))
+
+    @cached_property
+    def _below_largest(self) -> tuple[float, Array]:
+        ranks, unit = self.data.quick
+        gaps = (ranks[-3] - ranks[2:-2]).astype(np.float64) * float(unit)
+        return float(ranks[-3] - ranks[0]) * float(unit), _running(gaps)
+
+
+def _running(terms: Array) -> Array:
+    return np.concatenate(([0.0], np.cumsum(terms)))

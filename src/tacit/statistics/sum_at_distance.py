@@ -13,6 +13,7 @@ other records leaving first add nothing.  A release is never empty, so one recor
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -31,7 +32,7 @@ def count_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
     Fraction(1, 1)
     """
     moves = relation in ("unbounded", "add") or (relation == "remove" and len(data) > 1)
-    return _from(([1] if moves else [0]), Fraction(1))
+    return _from([Fraction(moves)])
 
 
 def sum_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
@@ -41,14 +42,15 @@ def sum_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
     >>> a.at(0), a.at(1)
     (Fraction(6, 1), Fraction(9, 1))
     """
-    low, high = data.lower, data.upper
-    least, largest = int(data.records[0]), int(data.records[-1])
+    low, high = data.bounds
     if relation == "bounded":
-        return _from([max(high - least, largest - low), high - low], data.grain)
+        return _from([max(high - data.least, data.most - low), high - low])
     if relation == "remove":
-        return _from([max(-least, largest) if len(data) > 1 else 0], data.grain)
-    return _from([max(-low, high)], data.grain)
+        return _from([max(-data.least, data.most) if len(data) > 1 else Fraction(0)])
+    return _from([max(-low, high)])
 
 
-def _from(values: list[int], unit: Fraction) -> PointsAtDistance:
-    return PointsAtDistance(np.arange(len(values)), np.array(values, dtype=object), unit)
+def _from(values: list[Fraction]) -> PointsAtDistance:
+    unit = Fraction(1, math.lcm(*(v.denominator for v in values)))
+    whole = np.array([int(v / unit) for v in values], dtype=object)
+    return PointsAtDistance(np.arange(len(values)), whole, unit)

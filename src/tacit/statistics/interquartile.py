@@ -1,0 +1,68 @@
+"""The interquartile range: the 75th percentile less the 25th."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.statistics.at_distance import AtDistance
+from tacit.statistics.base import Statistic
+from tacit.statistics.clamped import Clamped
+from tacit.statistics.quantile import Quantile
+from tacit.statistics.quantile_at_distance import quantile_at_distance
+from tacit.statistics.question import Relation
+from tacit.statistics.sample import Array
+
+__all__ = ["InterquartileRange"]
+
+_QUARTERS = Fraction(1, 4), Fraction(3, 4)
+
+
+@dataclass(frozen=True)
+class InterquartileRange(Statistic):
+    """How far apart the quartiles are, each interpolated linearly.
+
+    >>> InterquartileRange()([1, 2, 4, 8, 16])
+    6.0
+    """
+
+    @property
+    def name(self) -> str:
+        """``"iqr"``."""
+        return "iqr"
+
+    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+        """``A(t)`` is at most the sum of those of the two quartiles: an upper bound.
+
+        A difference of two statistics moves by no more than the two together, and each moves by no
+        more than its own ``A(t)``.
+        """
+        return _SumAtDistance([quantile_at_distance(q, data, relation) for q in _QUARTERS])
+
+    def batch(self, rows: Array) -> npt.NDArray[np.float64]:
+        """The interquartile range of every row."""
+        low, high = np.quantile(rows, [0.25, 0.75], axis=1)
+        return np.asarray(high - low, dtype=np.float64)
+
+    def exact(self, values: Sequence[Fraction]) -> Fraction:
+        """The exact interquartile range of ascending values."""
+        low, high = (Quantile(q).exact(values) for q in _QUARTERS)
+        return high - low
+
+
+class _SumAtDistance(AtDistance):
+    """The sum of several: a bound on the sum or difference of the statistics."""
+
+    exact = False
+
+    def __init__(self, parts: list[AtDistance]) -> None:
+        self._parts = parts
+        self.last = max(part.last for part in parts)
+
+    def at(self, distance: int) -> Fraction:
+        """The sum of the parts at ``distance``, exact."""
+        return sum((Fraction(part.at(distance)) for part in self._parts), Fraction(0))
