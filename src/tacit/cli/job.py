@@ -68,6 +68,13 @@ class Asked:
             asked = asked.filter(*self.where)
         if self.by:
             keys = self.keys(session.source.schema) if callable(self.keys) else self.keys
+            if keys is None and self.delta is None:
+                raise UsageError(
+                    f"the values of {', '.join(self.by)} are not known to be public. Either list "
+                    "them (--keys a,b,c or --keys-file public.csv; in a plan, keys = [...]), or "
+                    "release those that enough people share, which takes a delta: --delta 1e-7, "
+                    "from a budget with --budget-delta"
+                )
             asked = asked.group_by(*self.by, keys=keys)
         return asked
 

@@ -36,11 +36,12 @@ class SourceOptions:
         typer.Argument(help="A CSV or Parquet file, a folder or pattern of them, or a .duckdb."),
     ] = None
     table: Annotated[
-        str | None, _flag("--table", help="The table of a .duckdb file.", panel=_TABLE)
+        str | None,
+        _flag("--table", help="The table of a .duckdb file.", panel=_TABLE, metavar="NAME"),
     ] = None
     name: Annotated[
         str | None,
-        _flag("--name", help="The public name of the data set.", panel=_TABLE),
+        _flag("--name", help="The public name of the data set.", panel=_TABLE, metavar="NAME"),
     ] = None
     types: Annotated[
         Texts,
@@ -53,10 +54,15 @@ class SourceOptions:
     ] = None
     memory_limit: Annotated[
         str | None,
-        _flag("--memory-limit", help="The most memory of the engine, such as 4GB.", panel=_TABLE),
+        _flag(
+            "--memory-limit",
+            help="The most memory of the engine, such as 4GB.",
+            panel=_TABLE,
+            metavar="SIZE",
+        ),
     ] = None
     threads: Annotated[
-        int | None, _flag("--threads", help="Threads of the engine.", panel=_TABLE)
+        int | None, _flag("--threads", help="Threads of the engine.", panel=_TABLE, metavar="N")
     ] = None
     person: Annotated[
         str | None,
@@ -64,11 +70,16 @@ class SourceOptions:
     ] = None
     rows: Annotated[
         int | None,
-        _flag("--rows", help="The weight of how many rows a person has.", panel=_UNIT),
+        _flag("--rows", help="The weight of how many rows a person has.", panel=_UNIT, metavar="N"),
     ] = None
     groups: Annotated[
         int | None,
-        _flag("--groups", help="In how many groups a person counts as present.", panel=_UNIT),
+        _flag(
+            "--groups",
+            help="In how many groups a person counts as present.",
+            panel=_UNIT,
+            metavar="N",
+        ),
     ] = None
 
 
@@ -107,25 +118,47 @@ class AskOptions:
     ] = None
     keys_file: Annotated[
         str | None,
-        _flag("--keys-file", help="A public CSV file with the columns of --by.", panel=_GROUPS),
+        _flag(
+            "--keys-file",
+            help="A public CSV file with the columns of --by.",
+            panel=_GROUPS,
+            metavar="FILE",
+        ),
     ] = None
     where: Annotated[
         Texts,
-        _flag("--where", help="Only rows where, such as 'age >= 18'.", panel=_GROUPS),
+        _flag(
+            "--where",
+            help="Only rows where, such as 'age >= 18'.",
+            panel=_GROUPS,
+            metavar="CONDITION",
+        ),
     ] = None
     plan: Annotated[
         str | None,
-        _flag("--plan", help="A TOML file with the table and several questions.", panel=_ASK),
+        _flag(
+            "--plan",
+            help="A TOML file with the table and several questions.",
+            panel=_ASK,
+            metavar="FILE",
+        ),
     ] = None
     epsilon: Annotated[
-        str | None, _flag("--epsilon", help="What this release may lose.", panel=_PRICE)
+        str | None,
+        _flag("--epsilon", help="What this release may lose.", panel=_PRICE, metavar="EPSILON"),
     ] = None
     delta: Annotated[
         str | None,
-        _flag("--delta", help="With --epsilon: for keys that are not public.", panel=_PRICE),
+        _flag(
+            "--delta",
+            help="With --epsilon: for keys that are not public.",
+            panel=_PRICE,
+            metavar="DELTA",
+        ),
     ] = None
     rho: Annotated[
-        str | None, _flag("--rho", help="Instead: zero-concentrated privacy.", panel=_PRICE)
+        str | None,
+        _flag("--rho", help="Instead: zero-concentrated privacy.", panel=_PRICE, metavar="RHO"),
     ] = None
 
 
@@ -135,17 +168,29 @@ class BudgetOptions:
 
     ledger: Annotated[
         str | None,
-        _flag("--ledger", help="The ledger's file; by default beside the table.", panel=_PRICE),
+        _flag(
+            "--ledger",
+            help="The ledger's file; by default beside the table.",
+            panel=_PRICE,
+            metavar="FILE",
+        ),
     ] = None
     budget_epsilon: Annotated[
         str | None,
-        _flag("--budget-epsilon", help="What all releases together may lose.", panel=_PRICE),
+        _flag(
+            "--budget-epsilon",
+            help="What all releases together may lose.",
+            panel=_PRICE,
+            metavar="EPSILON",
+        ),
     ] = None
     budget_delta: Annotated[
-        str | None, _flag("--budget-delta", help="With --budget-epsilon.", panel=_PRICE)
+        str | None,
+        _flag("--budget-delta", help="With --budget-epsilon.", panel=_PRICE, metavar="DELTA"),
     ] = None
     budget_rho: Annotated[
-        str | None, _flag("--budget-rho", help="Instead: a budget in rho.", panel=_PRICE)
+        str | None,
+        _flag("--budget-rho", help="Instead: a budget in rho.", panel=_PRICE, metavar="RHO"),
     ] = None
 
 
@@ -156,7 +201,8 @@ class OutputOptions:
     json: Annotated[bool, _flag("--json", help="Print JSON.", panel=_OUT)] = False
     csv: Annotated[bool, _flag("--csv", help="Print CSV.", panel=_OUT)] = False
     plot: Annotated[
-        str | None, _flag("--plot", help="Draw to a .png, .svg or .pdf file.", panel=_OUT)
+        str | None,
+        _flag("--plot", help="Draw to a .png, .svg or .pdf file.", panel=_OUT, metavar="FILE"),
     ] = None
     certificate: Annotated[
         Texts,
@@ -169,7 +215,12 @@ class OutputOptions:
     ] = None
     tag: Annotated[
         str | None,
-        _flag("--tag", help="Makes this release another than the same without.", panel=_OUT),
+        _flag(
+            "--tag",
+            help="Makes this release another than the same without.",
+            panel=_OUT,
+            metavar="TEXT",
+        ),
     ] = None
 
 

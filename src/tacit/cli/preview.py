@@ -29,7 +29,7 @@ def preview(
 ) -> None:
     """Say which errors to expect; spend nothing, and touch no private value.
 
-    [bold]tacit preview adult.csv --mean age:0:100 --count --by occupation --epsilon 0.5[/bold]
+    [bold]tacit preview adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     """
     from tacit.cli.job import opened
     from tacit.cli.output import note, print_json, print_table

@@ -22,7 +22,7 @@ def release(
 ) -> None:
     """Publish statistics of a table, and pay for them from its budget.
 
-    [bold]tacit release adult.csv --mean age:0:100 --count --by occupation --epsilon 0.5[/bold]
+    [bold]tacit release adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     """
     from tacit.cli.job import opened
     from tacit.cli.output import check_files, print_json
@@ -30,6 +30,8 @@ def release(
     if output.json and output.csv:
         raise UsageError("print --json or --csv, not both")
     job = job_of(source, ask, budget, output)
+    if output.csv and len(job.questions) > 1:
+        raise UsageError("--csv prints one table, and the plan asks for several; use --json")
     for asked in job.questions:
         check_files(asked.plot, asked.certificates)
     with opened(job, spend=True) as (session, ledger):

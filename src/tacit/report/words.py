@@ -165,5 +165,8 @@ def condition_words(expression: Expression, inner: bool = False) -> str:
         return f"({told})" if inner else told
     if expression.operation == "~":
         return f"not {condition_words(expression.operands[0], inner=True)}"
+    if expression.operation == "is_in":
+        value, *listed = (str(operand) for operand in expression.operands)
+        return f"{value} in ({', '.join(listed)})"
     told = str(expression)
     return told[1:-1] if told.startswith("(") and told.endswith(")") else told
