@@ -82,7 +82,7 @@ class SymmetricDistance(_RecordMetric):
 
     def distance(self, u: Any, v: Any) -> Distance:
         """Count the records that are in one multiset and not in the other."""
-        left, right = Counter(_records(u)), Counter(_records(v))
+        left, right = Counter(records_of(u)), Counter(records_of(v))
         return Fraction(((left - right) + (right - left)).total())
 
 
@@ -99,7 +99,7 @@ class ChangeOneDistance(_RecordMetric):
 
     def distance(self, u: Any, v: Any) -> Distance:
         """Count the records to change."""
-        left, right = Counter(_records(u)), Counter(_records(v))
+        left, right = Counter(records_of(u)), Counter(records_of(v))
         return Fraction((left - right).total()) if left.total() == right.total() else math.inf
 
 
@@ -114,7 +114,7 @@ class HammingDistance(_RecordMetric):
 
     def distance(self, u: Any, v: Any) -> Distance:
         """Count the positions that differ."""
-        left, right = _records(u), _records(v)
+        left, right = records_of(u), records_of(v)
         if len(left) != len(right):
             return math.inf
         return Fraction(sum(a != b for a, b in zip(left, right, strict=True)))
@@ -133,7 +133,7 @@ class InsertDeleteDistance(_RecordMetric):
 
     def distance(self, u: Any, v: Any) -> Distance:
         """Count insertions and deletions by dynamic programming, O(len(u) len(v))."""
-        left, right = _records(u), _records(v)
+        left, right = records_of(u), records_of(v)
         row = [0] * (len(right) + 1)
         for a in left:
             diagonal = 0
@@ -262,7 +262,7 @@ def _number(value: Any) -> Fraction:
     return as_fraction(value.item() if isinstance(value, np.generic) else value)
 
 
-def _records(data: Any) -> list[Hashable]:
+def records_of(data: Any) -> list[Hashable]:
     """List the records of a column or of a table, each in a form that equals its equals."""
     if isinstance(data, Mapping):
         columns: Iterable[Any] = list(data.values())
@@ -292,7 +292,7 @@ def _canonical(value: Any) -> Hashable:
 
 def _comparable(value: Any) -> Hashable:
     if isinstance(value, Mapping) or hasattr(value, "itertuples"):
-        return tuple(_records(value))
+        return tuple(records_of(value))
     if isinstance(value, (list, tuple, np.ndarray)):
         return tuple(_canonical(x) for x in value)
     return _canonical(value)

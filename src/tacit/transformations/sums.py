@@ -2,84 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-
-from tacit.core import (
-    AbsoluteDistance,
-    ChangeOneDistance,
-    HammingDistance,
-    Number,
-    Space,
-    Step,
-    Transformation,
-    Vector,
-    register,
-)
-from tacit.errors import MismatchError, UsageError
+from tacit.core import AbsoluteDistance, Number, Space, Step, Transformation, register
+from tacit.errors import MismatchError
 from tacit.exact import Number as NumberLike
 from tacit.exact import positive
+from tacit.transformations.gridded import Gridded, bounded_column
+from tacit.transformations.moves import linear_map
 
-__all__ = ["Mean", "Sum"]
-
-_RESOLUTION_BITS = 30
-
-
-@dataclass(frozen=True)
-class _Gridded:
-    """How the elements of a bounded column become whole grid units."""
-
-    step: Fraction
-    low: int
-    high: int
-    nullable: bool
-
-    @classmethod
-    def of(cls, element: Number, step: Fraction | None) -> _Gridded:
-        bounds = element.bounds
-        if bounds is None:
-            raise UsageError("the column has no bounds")
-        if step is None:
-            step = Fraction(1) if element.kind == "int" else _default_step(*bounds)
-        low, high = (math.floor(bound / step + Fraction(1, 2)) for bound in bounds)
-        if max(abs(low), abs(high)) >= 1 << 52:
-            raise UsageError("this grid is too fine for the bounds; choose a coarser one")
-        return cls(step, low, high, element.nullable)
-
-    def units(self, column: Any) -> Any:
-        """Round to whole units and clip again as integers; a missing value is no unit (zero)."""
-        if column.dtype.kind == "i" and self.step == 1:
-            return column.clip(self.low, self.high)
-        missing = np.isnan(column.astype(np.float64))
-        scaled = np.where(missing, 0.0, column / float(self.step))
-        inside = scaled.clip(float(self.low), float(self.high))
-        units = np.floor(inside + 0.5).astype(np.int64).clip(self.low, self.high)
-        units[missing] = 0
-        return units
-
-    @property
-    def reach(self) -> Fraction:
-        """How far one record that comes or goes moves the sum."""
-        return max(abs(self.low), abs(self.high)) * self.step
-
-    @property
-    def span(self) -> Fraction:
-        """How far one record that changes moves the sum."""
-        low, high = (
-            (min(self.low, 0), max(self.high, 0)) if self.nullable else (self.low, self.high)
-        )
-        return (high - low) * self.step
-
-
-def _default_step(lower: Fraction, upper: Fraction) -> Fraction:
-    """Return a power of two that resolves the bounds into about 2^30 units."""
-    largest = max(abs(lower), abs(upper), Fraction(1, 1 << 400))
-    exponent = largest.numerator.bit_length() - largest.denominator.bit_length()
-    return Fraction(2) ** (exponent - _RESOLUTION_BITS)
+__all__ = ["Mean", "Sum", "exact_sum", "public_size"]
 
 
 @register
@@ -102,7 +35,7 @@ class Sum(Step):
         UsageError: a grid that is not above zero, or too fine for the bounds.
 
     Example:
-        >>> from tacit.core import SymmetricDistance
+        >>> from tacit.core import SymmetricDistance, Vector
         >>> column = Vector(float, bounds=(0, 12))
         >>> total = Space(column, SymmetricDistance()) >> Sum()
         >>> total([0.5, 0.25, 100]), total.map(1)
@@ -123,15 +56,15 @@ class Sum(Step):
         Raises:
             MismatchError: no column of numbers, or no bounds.
         """
-        element = _bounded(space, self)
-        gridded = _Gridded.of(element, self.grid)  # type: ignore[arg-type]
+        element = bounded_column(space, self)
+        gridded = Gridded.of(element, self.grid)  # type: ignore[arg-type]
         kind = element.kind if gridded.step.denominator == 1 else "float"
         output = Space(Number(kind, grid=gridded.step), AbsoluteDistance())
         return Transformation(
             space,
             output,
-            lambda column: _exact_sum(gridded.units(column)),
-            _stability(space, gridded),
+            lambda column: exact_sum(gridded.units(column)),
+            linear_map(space, gridded.reach, gridded.span),
             step=self,
         )
 
@@ -146,7 +79,7 @@ class Mean(Step):
     that is not wanted.
 
     Example:
-        >>> from tacit.core import ChangeOneDistance
+        >>> from tacit.core import ChangeOneDistance, Vector
         >>> column = Vector(int, bounds=(0, 10), size=4)
         >>> mean = Space(column, ChangeOneDistance()) >> Mean()
         >>> mean([1, 2, 3, 4]), mean.map(1)
@@ -167,54 +100,36 @@ class Mean(Step):
         Raises:
             MismatchError: no column of numbers, no bounds, or no public size.
         """
-        element = _bounded(space, self)
-        size = space.domain.size  # type: ignore[attr-defined]
-        if not size:
-            raise MismatchError(
-                "the mean needs a public size; use Vector(..., size=n), or release a sum and a "
-                "count and divide them",
-                space,
-                self,
-            )
-        gridded = _Gridded.of(element, self.grid)  # type: ignore[arg-type]
-        moves = _stability(space, gridded)
+        gridded = Gridded.of(bounded_column(space, self), self.grid)  # type: ignore[arg-type]
+        size = public_size(space, self)
         output = Space(Number("float", grid=gridded.step / size), AbsoluteDistance())
         return Transformation(
             space,
             output,
-            lambda column: _exact_sum(gridded.units(column)),
-            lambda d: moves(d) / size,
+            lambda column: exact_sum(gridded.units(column)),
+            linear_map(space, gridded.reach / size, gridded.span / size),
             step=self,
         )
 
 
-def _bounded(space: Space, step: Step) -> Number:
-    domain = space.domain
-    if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
+def public_size(space: Space, step: Step) -> int:
+    """Return the public size of a column, above zero.
+
+    Raises:
+        MismatchError: there is none.
+    """
+    size: int | None = space.domain.size  # type: ignore[attr-defined]
+    if not size:
         raise MismatchError(
-            f"{step.name} works on a column of numbers, not on {domain}", space, step
-        )
-    if not space.metric.counts_records:
-        raise MismatchError(f"{step.name} works on records, not under {space.metric}", space, step)
-    if domain.element.bounds is None:
-        raise MismatchError(
-            f"{step.name} needs bounds, or one record could move it without limit; put "
-            "clamp(lower, upper) before it",
+            f"the {step.name} needs a public size; use Vector(..., size=n) or resize(n, value), or "
+            "release sums and a count and divide them",
             space,
             step,
         )
-    return domain.element
+    return size
 
 
-def _stability(space: Space, gridded: _Gridded) -> Any:
-    if isinstance(space.metric, (ChangeOneDistance, HammingDistance)):
-        return lambda d: d * gridded.span
-    if space.domain.size is not None:  # type: ignore[attr-defined]
-        return lambda d: (d // 2) * gridded.span
-    return lambda d: d * gridded.reach
-
-
-def _exact_sum(units: Any) -> int:
+def exact_sum(units: Any) -> int:
     """Add int64 units exactly: in int64 where that cannot overflow, else as Python integers."""
     if len(units) == 0:
         return 0
