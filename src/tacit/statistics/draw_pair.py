@@ -104,8 +104,9 @@ def _dots(
             rasterized=True,
             label="in both" if height == 1 else None,
         )
-        places, lifts = special, np.zeros(len(special))
-        line.scatter(places, height + lifts, s=62, zorder=4, label=label, **look)
+        if len(special):
+            flat = np.full(len(special), height)
+            line.scatter(special, flat, s=62, zorder=4, label=label, **look)
         return
     both = np.concatenate([shared, special])
     order = np.argsort(both, kind="stable")
