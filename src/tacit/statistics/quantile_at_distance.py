@@ -38,13 +38,14 @@ bound by then.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from tacit.exact import float_up
-from tacit.statistics.at_distance import AtDistance, decayed, first
+from tacit.statistics.at_distance import AtDistance, decayed
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.question import Relation
 from tacit.statistics.sample import Array
@@ -91,9 +92,14 @@ class QuantileAtDistance(AtDistance):
         t = min(distance, self.last)
         return max(int(s.exact.within(t)) * s.unit for s in self._sides) * self.data.grain
 
+    def instability(self, bound: Fraction) -> int | None:
+        """The least ``t`` with ``A(t) > bound``: the cheapest pair of ranks with such a value."""
+        limits = (math.floor(bound / (s.unit * self.data.grain)) for s in self._sides)
+        return _least(s.exact.nearest(limit) for s, limit in zip(self._sides, limits, strict=True))
+
     def smooth(self, beta: Fraction) -> float:
         """``max_t exp(-beta t) A(t)``, over all pairs of ranks at once."""
-        start = first(lambda t: any(s.quick.within(t) > 0 for s in self._sides), self.last)
+        start = _least(side.quick.nearest(0) for side in self._sides)
         if start is None:
             return 0.0
         best = Fraction(0)
@@ -102,6 +108,10 @@ class QuantileAtDistance(AtDistance):
             found = side.quick.decayed(beta, start, float(best / scale))
             best = max(best, Fraction(found) * scale)
         return decayed(float_up(best), beta, start)
+
+
+def _least(found: Iterable[int | None]) -> int | None:
+    return min((steps for steps in found if steps is not None), default=None)
 
 
 @dataclass

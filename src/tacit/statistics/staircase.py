@@ -135,6 +135,23 @@ class Staircase:
         self._search(settle)
         return best
 
+    def nearest(self, bound: int) -> int | None:
+        """The least steps of a pair with a value above ``bound``, or None."""
+        best = FAR
+
+        def settle(squares: _Squares) -> _Squares:
+            nonlocal best
+            squares = squares.chosen(self._most(squares) > bound)
+            for low, high in self._corners(squares):
+                above = self.value(squares.kind, low, high) > bound
+                if above.any():
+                    k = squares.kind[above]
+                    best = min(best, int(self.steps.exact(k, low[above], high[above]).min()))
+            return squares.chosen((self._least(squares) < best) & ~squares.single())
+
+        self._search(settle)
+        return best if best < FAR else None
+
     def decayed(self, beta: Fraction, start: int, best: float = 0.0) -> float:
         """``max exp(-beta (steps - start)) value``, at most 2.4e-7 above the truth, relatively.
 

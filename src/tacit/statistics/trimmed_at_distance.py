@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from tacit.exact import float_up
-from tacit.statistics.at_distance import AtDistance, decayed, first
+from tacit.statistics.at_distance import AtDistance, decayed
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.sample import Array
 from tacit.statistics.staircase import Indices, Staircase
@@ -50,10 +50,14 @@ class TrimmedAtDistance(AtDistance):
         t = min(distance, self.last)
         return int(self._search(exact=True).within(t)) * self.data.grain / self.kept
 
+    def instability(self, bound: Fraction) -> int | None:
+        """The least ``t`` with ``A(t) > bound``: the cheapest pair of ranks with such a value."""
+        return self._search(exact=True).nearest(int(bound * self.kept / self.data.grain))
+
     def smooth(self, beta: Fraction) -> float:
         """``max_t exp(-beta t) A(t)``, over all pairs of ranks at once."""
         search = self._search(exact=False)
-        start = first(lambda t: search.within(t) > 0, self.last)
+        start = search.nearest(0)
         if start is None:
             return 0.0
         found = Fraction(search.decayed(beta, start)) * self.data.quick[1] / self.kept
