@@ -174,8 +174,10 @@ def test_deviation_is_exact_once_all_records_may_change() -> None:
     assert found.at(4) == pytest.approx(10 * math.sqrt(3) / 4, rel=1e-15)
 
 
-@pytest.mark.parametrize("name", [*EXACT, "var", "std"])
-@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize(
+    "name", ["sum", "mean", "median", "max", "percentile(33)", "percentile(90)", "var", "std"]
+)
+@settings(max_examples=25, deadline=None)
 @given(
     data=st.lists(st.integers(0, 12), min_size=3, max_size=9),
     new=st.integers(0, 12),

@@ -57,15 +57,15 @@ def test_the_maximum_over_every_distance(
 
 @pytest.mark.parametrize("relation", ["bounded", "unbounded"])
 @pytest.mark.parametrize("kind", ["lognormal", "ties", "two values", "far away", "tiny"])
-@pytest.mark.parametrize("q", [50, 10, 90, 37])
+@pytest.mark.parametrize("q", [50, 90, 37])
 def test_quantiles_of_many_records(q: int, kind: str, relation: Any) -> None:
     rng = np.random.default_rng(7)
     data, bounds = {
-        "lognormal": (rng.lognormal(size=121), (0.0, 100.0)),
-        "ties": (rng.integers(0, 8, size=120), (0, 20)),
-        "two values": (rng.integers(0, 2, size=120), (0, 1)),
-        "far away": (1e9 + rng.random(120), (1e9, 1e9 + 2)),
-        "tiny": (rng.random(120) * 1e-200, (0.0, 1e-199)),
+        "lognormal": (rng.lognormal(size=81), (0.0, 100.0)),
+        "ties": (rng.integers(0, 8, size=80), (0, 20)),
+        "two values": (rng.integers(0, 2, size=80), (0, 1)),
+        "far away": (1e9 + rng.random(80), (1e9, 1e9 + 2)),
+        "tiny": (rng.random(80) * 1e-200, (0.0, 1e-199)),
     }[kind]
     found = at_distance(f"percentile({q})", data, bounds, relation)
     for beta in (Fraction(1, 2), Fraction(1, 20), Fraction(1, 1000)):
