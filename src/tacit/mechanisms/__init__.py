@@ -1,6 +1,7 @@
 """Noise on aggregates: measurements and the privacy maps that they are held to."""
 
 from tacit.mechanisms.bounded import TruncatedGeometric
+from tacit.mechanisms.custom import measurement, user_transformation
 from tacit.mechanisms.distribution import FiniteDistribution, Mixture, Product
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.gaussian import Gaussian
@@ -29,4 +30,6 @@ __all__ = [
     "SparseVector",
     "Staircase",
     "TruncatedGeometric",
+    "measurement",
+    "user_transformation",
 ]

@@ -51,7 +51,7 @@ class Gaussian(Step):
         UsageError: a scale or grid that is not above zero.
 
     Example:
-        >>> from tacit.core import SymmetricDistance
+        >>> from tacit.core import SymmetricDistance, Vector
         >>> from tacit.transformations import Count
         >>> people = Space(Vector(str), SymmetricDistance()) >> Count()
         >>> (people >> Gaussian(scale=10)).map(1)

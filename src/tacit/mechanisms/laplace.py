@@ -48,7 +48,7 @@ class Laplace(Step):
         UsageError: a scale or grid that is not above zero.
 
     Example:
-        >>> from tacit.core import SymmetricDistance
+        >>> from tacit.core import SymmetricDistance, Vector
         >>> from tacit.transformations import Clamp, Sum
         >>> column = Space(Vector(float), SymmetricDistance())
         >>> m = column >> Clamp(0, 12) >> Sum() >> Laplace(scale=25)
@@ -102,7 +102,7 @@ class Geometric(Laplace):
     """The two-sided geometric mechanism: :class:`Laplace` on whole numbers.
 
     Example:
-        >>> from tacit.core import SymmetricDistance
+        >>> from tacit.core import SymmetricDistance, Vector
         >>> from tacit.transformations import Count
         >>> people = Space(Vector(str), SymmetricDistance()) >> Count()
         >>> (people >> Geometric(scale=2)).map(1)
