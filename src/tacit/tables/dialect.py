@@ -67,7 +67,7 @@ class Dialect:
         """Write a public value: None, a bool, an integer, a float, text or a date.
 
         Raises:
-            UsageError: another type, a NaN, text with NUL, an integer beyond 126 bits.
+            UsageError: another type, a NaN, an integer beyond 126 bits.
 
         >>> DUCKDB.literal("it's"), DUCKDB.literal(3), DUCKDB.literal(0.5)
         ("'it''s'", 'cast(3 as bigint)', "cast('0.5' as double)")
@@ -80,8 +80,9 @@ class Dialect:
             return self._integer(value)
         if isinstance(value, float) and not math.isnan(value):
             return f"cast('{float(value)!r}' as {self.double})"
-        if isinstance(value, str) and "\0" not in value:
-            return "'" + value.replace("'", "''") + "'"
+        if isinstance(value, str):
+            texts = ["'" + text.replace("'", "''") + "'" for text in value.split("\0")]
+            return texts[0] if len(texts) == 1 else f"({' || chr(0) || '.join(texts)})"
         if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
             return f"cast('{value.isoformat()}' as {self.date})"
         raise UsageError(f"a {type(value).__name__} such as {value!r} cannot be written in a query")
