@@ -19,7 +19,15 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES: dict[str, tuple[str, ...]] = {
-    "tacit.accounting": ("Budget", "Ledger", "epsilon", "epsilon_delta", "open_ledger", "rho"),
+    "tacit.accounting": (
+        "Budget",
+        "Ledger",
+        "epsilon",
+        "epsilon_delta",
+        "open_ledger",
+        "rho",
+    ),
+    "tacit.accounting.epsilon_choice": ("choose_epsilon",),
     "tacit.core": (
         "AbsoluteDistance",
         "ApproximateDP",
@@ -45,6 +53,22 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "parallel",
     ),
     "tacit.report": ("Certificate",),
+    "tacit.statistics": (
+        "Interval",
+        "Records",
+        "Values",
+        "batched",
+        "distance_to_instability",
+        "local_sensitivity_at",
+        "lower_bound",
+        "sampled_sensitivity",
+        "search_cost",
+        "sensitivity",
+        "sensitivity_profile",
+        "sensitivity_table",
+        "smooth_sensitivity",
+        "stability_map",
+    ),
     "tacit.tables": (
         "Session",
         "col",
@@ -66,6 +90,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 
 _RENAMED: dict[str, tuple[str, str]] = {
+    "top_code": ("tacit.transformations.topcode", "top_code"),
     "clamp": ("tacit.transformations", "Clamp"),
     "impute": ("tacit.transformations", "Impute"),
     "laplace": ("tacit.mechanisms", "Laplace"),

@@ -36,6 +36,9 @@ def lookup(statistic: str | Statistic | Callable[..., Any]) -> Statistic:
     """
     if isinstance(statistic, Statistic):
         return statistic
+    stands_for = getattr(statistic, "statistic", None)  # such as tc.median()
+    if isinstance(stands_for, Statistic):
+        return stands_for
     if isinstance(statistic, str):
         if statistic.startswith("percentile"):
             return _percentile(statistic)

@@ -70,12 +70,14 @@ class Aggregate(Step):
     @property
     def statistic(self) -> Any:
         """The statistic whose sensitivities can be asked for."""
+        from tacit.statistics import Histogram, lookup
         from tacit.statistics import percentile as percentile_statistic
-        from tacit.statistics import statistic_named
 
         if self.kind == "percentile" and self.q is not None:
             return percentile_statistic(self.q)
-        return statistic_named(self.kind)
+        if self.edges is not None:
+            return Histogram(self.edges)
+        return lookup("count" if self.kind == "count_people" else self.kind)
 
     def build(self, space: Space) -> Transformation | Measurement:
         """Build the step of a chain that this statistic is.

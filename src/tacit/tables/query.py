@@ -8,7 +8,6 @@ those of the public keys; a group without rows is zeros, and the shape of an ans
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +20,7 @@ from tacit.tables.contributions import OneRowEach, PersonUnit, few_groups, weigh
 from tacit.tables.dialect import Dialect
 from tacit.tables.expression import Expression
 from tacit.tables.grid import Grid
-from tacit.tables.key_table import check_keys, keys_sql
+from tacit.tables.key_table import check_keys, key_part_sql, keys_sql
 from tacit.tables.requests import (
     Bins,
     Cells,
@@ -75,7 +74,7 @@ class Query:
         self.by = dict(by or {})
         self._kinds = [self._group_kind(name, e) for name, e in self.by.items()]
         kinds = zip(self.by.values(), self._kinds, strict=True)
-        self._groups = [self._group_sql(expression, kind) for expression, kind in kinds]
+        self._groups = [key_part_sql(e, kind, source.schema, self._dialect) for e, kind in kinds]
         self.keys: list[tuple[Any, ...]] | None = [()] if not self.by else None
         if keys is not None:
             self.keys = check_keys(keys, list(self.by), self._kinds)
@@ -157,30 +156,6 @@ class Query:
                 f"tc.col({name!r}).cut([0, 10, 20])"
             )
         return kind
-
-    def _group_sql(self, expression: Expression, kind: str) -> str:
-        """Return the SQL of a part of the key: what cannot be written as a key is missing.
-
-        A date outside the years 1 to 9999 (or infinite) and a whole number of more than 126 bits
-        would come out of the engine as another key, or as none that a query can be asked for.
-        """
-        d = self._dialect
-        sql = expression.sql(self.source.schema, d)
-        if kind == "date":
-            ends: tuple[Any, Any] = (datetime.date.min, datetime.date.max)
-        elif kind == "integer" and not self._is_narrow(expression):
-            ends = (1 - (1 << 126), (1 << 126) - 1)
-        else:
-            return sql
-        low, high = map(d.literal, ends)
-        return f"case when {sql} between {low} and {high} then {sql} end"
-
-    def _is_narrow(self, expression: Expression) -> bool:
-        """Whether a whole number is a column of an engine's type of at most 64 bits."""
-        if expression.operation != "col":
-            return False
-        declared = self.source.schema.column(expression.parameters[0]).declared.upper()
-        return declared.removeprefix("U") in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 
     def _offset(self, value: Expression, grid: Grid) -> str:
         kind = value.kind(self.source.schema)
