@@ -139,7 +139,7 @@ def show(value: Fraction | int | float) -> str:
         small = abs(number.numerator) < 10**16
         return str(number.numerator) if small else _short(number)
     rounded = _short(number)
-    if rounded[-1].isdigit() and Fraction(rounded) == number:
+    if "^" not in rounded and Fraction(rounded) == number:
         return rounded
     if number.denominator <= 1000:
         return f"{number.numerator}/{number.denominator} ({rounded})"

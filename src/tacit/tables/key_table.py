@@ -8,8 +8,10 @@ from typing import Any
 
 from tacit.errors import UsageError
 from tacit.tables.dialect import Dialect
+from tacit.tables.expression import Expression
+from tacit.tables.schema import Schema
 
-__all__ = ["check_keys", "keys_sql"]
+__all__ = ["check_keys", "key_part_sql", "keys_sql"]
 
 _TYPES = {"text": str, "integer": int, "boolean": bool, "date": datetime.date}
 
@@ -84,3 +86,28 @@ def _typed(value: Any, kind: str, dialect: Dialect) -> str:
     if value is not None:
         return dialect.literal(value)
     return dialect.cast("null", "text" if kind == "missing" else kind)
+
+
+def key_part_sql(expression: Expression, kind: str, schema: Schema, dialect: Dialect) -> str:
+    """Return the SQL of a part of the key: what cannot be written as a key is missing.
+
+    A date outside the years 1 to 9999 (or infinite) and a whole number of more than 126 bits would
+    come out of the engine as another key, or as none that a query can be asked for.
+    """
+    sql = expression.sql(schema, dialect)
+    if kind == "date":
+        ends: tuple[Any, Any] = (datetime.date.min, datetime.date.max)
+    elif kind == "integer" and not _is_narrow(expression, schema):
+        ends = (1 - (1 << 126), (1 << 126) - 1)
+    else:
+        return sql
+    low, high = map(dialect.literal, ends)
+    return f"case when {sql} between {low} and {high} then {sql} end"
+
+
+def _is_narrow(expression: Expression, schema: Schema) -> bool:
+    """Whether a whole number is a column of an engine's type of at most 64 bits."""
+    if expression.operation != "col":
+        return False
+    declared = schema.column(expression.parameters[0]).declared.upper()
+    return declared.removeprefix("U") in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")

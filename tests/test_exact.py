@@ -1,0 +1,108 @@
+"""Numbers are read exactly, quickly, or refused with what to do."""
+
+import math
+import time
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.errors import UsageError
+from tacit.exact import as_fraction, as_integer, float_down, float_up, positive, show
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (1, Fraction(1)),
+        (0.1, Fraction(0.1)),
+        ("0.1", Fraction(1, 10)),
+        ("1/3", Fraction(1, 3)),
+        (" 1e-6 ", Fraction(1, 10**6)),
+        (Decimal("0.25"), Fraction(1, 4)),
+        (np.int64(7), Fraction(7)),
+        (np.float32(0.5), Fraction(1, 2)),
+        (np.uint64(2**64 - 1), Fraction(2**64 - 1)),
+        (10**500, Fraction(10**500)),
+        ("1e1000", Fraction(10**1000)),
+        ("1" * 400, Fraction(int("1" * 400))),
+    ],
+)
+def test_numbers_are_read_exactly(written, read):
+    assert as_fraction(written) == read
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("", "much", "1/0", "nan", "inf", "1e", "0x10", "1,5", "--1"),
+        *(math.nan, math.inf, -math.inf, np.float64("nan"), Decimal("nan"), Decimal("inf")),
+        *(None, True, np.True_, [1], {}, b"1", 1j, object()),
+    ],
+    ids=repr,
+)
+def test_what_is_no_number_is_refused_by_its_name(wrong):
+    with pytest.raises(UsageError, match=r"^epsilon must be a"):
+        as_fraction(wrong, "epsilon")
+
+
+@pytest.mark.parametrize(
+    "giant",
+    [
+        *("1e-9999999", "1e9999999", "1E+99999999999999999999", "-2.5e1001", "1e-1_001"),
+        *(Decimal("1e-9999999"), Decimal("1e999999"), "1" * 401, "0." + "0" * 10**6 + "1"),
+    ],
+    ids=lambda v: str(v)[:24],
+)
+def test_giants_are_refused_at_once(giant):
+    start = time.perf_counter()
+    with pytest.raises(UsageError, match=r"power of ten|characters"):
+        as_fraction(giant, "epsilon")
+    assert time.perf_counter() - start < 0.5
+
+
+def test_positive_and_whole():
+    assert positive("1/2") == Fraction(1, 2)
+    for wrong in (0, -1, "-1e-9", 0.0):
+        with pytest.raises(UsageError, match="scale must be above zero, not"):
+            positive(wrong, "scale")
+    assert as_integer(np.float64(3)) == 3
+    for wrong in (2.5, "3", True, None, math.nan):
+        with pytest.raises(UsageError, match=r"whole number|finite"):
+            as_integer(wrong, "size")
+    with pytest.raises(UsageError, match="at least 1, not 0"):
+        as_integer(0, "size", minimum=1)
+
+
+fractions = st.fractions() | st.builds(
+    lambda n, e: Fraction(n) * Fraction(2) ** e, st.integers(), st.integers(-1200, 1200)
+)
+
+
+@given(fractions)
+def test_rounding_goes_the_way_that_it_says_and_no_farther(value):
+    up, down = float_up(value), float_down(value)
+    assert up >= value >= down
+    if math.isfinite(up) and math.isfinite(down):
+        assert up == down or math.nextafter(down, math.inf) == up
+
+
+@given(fractions)
+def test_any_number_can_be_shown(value):
+    text = show(value)
+    assert len(text) < 60
+    if "^" not in text and "/" not in text and value:
+        assert abs(Fraction(text) / value - 1) < Fraction(1, 10**5)
+
+
+def test_numbers_for_people():
+    assert show(Fraction(12, 25)) == "0.48"
+    assert show(Fraction(1, 3)) == "1/3 (0.333333)"
+    assert show(10**15) == "1000000000000000"
+    assert show(10**30) == "1e+30"
+    assert show(-(10**5000)) == "-about 2^16609"
+    assert show(Fraction(1, 10**400)) == "about 2^-1328"
+    assert show(0.1 + 0.2) == "0.3"
