@@ -1,0 +1,104 @@
+"""Layouts: the shape of one report, and the strict check of reports that come from outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import UsageError
+
+__all__ = ["Layout", "smallest_dtype"]
+
+
+def smallest_dtype(limit: int) -> np.dtype[Any]:
+    """Return the smallest unsigned type that holds every integer below ``limit``.
+
+    >>> smallest_dtype(257).name
+    'uint16'
+    """
+    for kind in (np.uint8, np.uint16, np.uint32):
+        if limit <= 1 << 8 * np.dtype(kind).itemsize:
+            return np.dtype(kind)
+    return np.dtype(np.uint64)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a report is written: all reports of one mechanism have the same size.
+
+    ========== ================================== ===============================================
+    kind       a batch of n reports               valid reports
+    ========== ================================== ===============================================
+    integer    (n,) of the smallest unsigned type integers below ``limit``
+    bits       (n, ceil(width / 8)) uint8         ``width`` bits, least significant first; the bits
+                                                  that fill the last byte are zero
+    integers   (n, width) of the smallest type    rows of ``width`` integers below ``limit``
+    ========== ================================== ===============================================
+
+    Example:
+        >>> Layout("integer", 1, 1000).bits, Layout("bits", 14, 2).bits
+        (10, 14)
+    """
+
+    kind: Literal["integer", "bits", "integers"]
+    width: int
+    limit: int
+
+    @property
+    def bits(self) -> int:
+        """The size of one report, packed."""
+        return self.width * self.value_bits
+
+    @property
+    def value_bits(self) -> int:
+        """The size of one value of a report."""
+        return max(1, (self.limit - 1).bit_length())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of a batch."""
+        return np.dtype(np.uint8) if self.kind == "bits" else smallest_dtype(self.limit)
+
+    @property
+    def columns(self) -> int:
+        """The columns of a batch, 0 where it is one-dimensional."""
+        return {"integer": 0, "bits": (self.width + 7) // 8, "integers": self.width}[self.kind]
+
+    def empty(self, n: int) -> NDArray[Any]:
+        """Return an uninitialised batch of ``n`` reports."""
+        return np.empty((n, self.columns) if self.columns else n, self.dtype)
+
+    def check(self, reports: Any) -> NDArray[Any]:
+        """Return the reports as a batch, refusing what has not its shape or is not whole numbers.
+
+        Whether each report can have come from the mechanism is for :meth:`valid`.
+
+        Raises:
+            UsageError: another shape, or numbers that are not whole.
+        """
+        array = np.asarray(reports)
+        if not array.size:
+            return self.empty(0)
+        one_batch = array.ndim == (2 if self.columns else 1)
+        if not one_batch or (self.columns and array.shape[1] != self.columns):
+            wanted = f"(n, {self.columns})" if self.columns else "(n,)"
+            raise UsageError(f"a batch of these reports has the shape {wanted}, not {array.shape}")
+        if array.dtype.kind not in "ui":
+            raise UsageError(f"reports are whole numbers, not {array.dtype}")
+        return array
+
+    def valid(self, array: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell for each report of a checked batch whether all its values are in range."""
+        within = np.ones(len(array), bool)
+        top = 255 if self.kind == "bits" else self.limit - 1
+        if array.size and (int(array.min()) < 0 or int(array.max()) > top):
+            inside = array <= top
+            if array.dtype.kind == "i":
+                inside &= array >= 0
+            within &= inside.reshape(len(array), -1).all(axis=1)
+        if self.kind == "bits" and self.width % 8:
+            within &= array[:, -1] < 1 << self.width % 8
+        return within
