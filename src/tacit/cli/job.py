@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.accounting import Budget, epsilon_delta, open_ledger
+from tacit.accounting import Budget, epsilon_delta, fit, open_ledger
 from tacit.accounting import epsilon as pure
 from tacit.accounting import rho as concentrated
 from tacit.cli.output import note, working
@@ -217,17 +217,22 @@ def _whole(job: Job) -> Budget:
 
 def _try_on_paper(session: Session, questions: Sequence[Asked], spend: bool) -> None:
     """Check every question, and that what remains covers them all, before anything is spent."""
-    total = Budget.nothing(session.budget.kind)
+    kind, remaining = session.budget.kind, session.remaining
+    total = Budget.nothing(kind)
     for asked in questions:
-        question = asked.question(session)
-        preview = question.preview(*asked.price)
-        if not question.is_answered(*asked.price, tag=asked.tag):
+        preview = asked.question(session).preview(*asked.price)
+        requested = loss(*asked.price)
+        if requested is not None and kind != "concentrated":
+            requested.cost_in(kind)  # a delta that the budget has not, even where none is needed
+        if not asked.question(session).is_answered(*asked.price, tag=asked.tag):
             total += preview.cost
-    if spend and len(questions) > 1 and not session.remaining.covers(total):
+    if spend and not remaining.covers(fit(total, remaining)):
+        cost = f"this release costs {total!r}"
+        if len(questions) > 1:
+            cost = f"these {len(questions)} questions cost {total!r} together"
         raise BudgetError(
-            f"these questions cost {total!r} together, and {session.remaining!r} is left of "
-            f"{session.budget!r}; nothing was spent. Ask for less, or raise the budget in the open "
-            "with: tacit ledger extend"
+            f"{cost}, and {remaining!r} is left of {session.budget!r}; nothing was spent. Ask for "
+            "less, or raise the budget in the open: tacit ledger extend"
         )
 
 

@@ -1,0 +1,54 @@
+"""``tacit demo``: quick, complete, and the same again at no cost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tacit import Certificate
+from tacit.accounting import open_ledger
+
+
+def test_demo_writes_all_that_it_says(tacit, folder: Path) -> None:
+    start = time.perf_counter()
+    done = tacit("demo --out show")
+    assert time.perf_counter() - start < 10
+    assert done.code == 0, done.err
+    names = {path.name for path in (folder / "show").iterdir()}
+    for stem in ("by-site", "by-plan"):
+        assert {f"{stem}.json", f"{stem}.html", f"{stem}.png"} <= names
+        assert Certificate.load(folder / "show" / f"{stem}.json").verify()
+    for text in ("visits", "spending", "site", "plan", "Left of the budget: epsilon 0.5"):
+        assert text in done.out
+    again = tacit("demo --out show")
+    assert again.code == 0
+    assert again.out.count("the same answer again, free") == 2
+    with open_ledger(folder / "show" / "health.ledger") as ledger:
+        assert str(ledger.spent) == "epsilon 1.5"
+
+
+def test_demo_without_matplotlib(tacit, folder: Path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = tacit("demo")
+    assert done.code == 0
+    assert "No plot was drawn" in done.err
+    assert not list((folder / "tacit-demo").glob("*.png"))
+
+
+def test_demo_where_nothing_can_be_written(tacit, folder: Path) -> None:
+    (folder / "file").touch()
+    done = tacit("demo --out file")
+    assert done.code == 2
+    assert "--out" in done.err
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom tacit.cli import run\nrun(['--help'])\n"
+        "heavy = {'duckdb', 'numpy', 'matplotlib', 'pandas', 'sqlite3'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

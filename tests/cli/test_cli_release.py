@@ -1,0 +1,249 @@
+"""``tacit release`` and ``tacit preview``: what they print, write, spend and replay."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tacit import Certificate
+from tacit.accounting import open_ledger
+
+RELEASE = "release people.csv --count --mean age:0:100 --epsilon 0.5"
+
+
+def test_release_prints_the_answer_and_keeps_the_budget(tacit, folder: Path) -> None:
+    done = tacit(f"{RELEASE} --budget-epsilon 2")
+    assert done.code == 0
+    assert "count" in done.out
+    assert "mean_age" in done.out
+    assert "spent epsilon 0.5; epsilon 1.5 is left of epsilon 2" in done.err
+    with open_ledger(folder / "people.ledger") as ledger:
+        assert str(ledger.remaining) == "epsilon 1.5"
+
+
+def test_without_a_budget_the_first_release_is_the_whole_budget(tacit, folder: Path) -> None:
+    done = tacit(RELEASE)
+    assert done.code == 0
+    assert "begins with a budget of what this release loses" in done.err
+    with open_ledger(folder / "people.ledger") as ledger:
+        assert (str(ledger.total), str(ledger.remaining)) == ("epsilon 0.5", "epsilon 0")
+    assert tacit("release people.csv --count --epsilon 0.1").code == 1
+
+
+def test_the_same_release_is_free_and_the_same(tacit) -> None:
+    first = tacit(f"{RELEASE} --json").json
+    again = tacit(f"{RELEASE} --json").json
+    assert again["releases"][0]["replayed"]
+    assert again["releases"][0]["answers"] == first["releases"][0]["answers"]
+    assert again["remaining"] == first["remaining"] == {"kind": "pure", "epsilon": "0"}
+
+
+def test_a_tag_makes_another_release(tacit) -> None:
+    assert tacit(f"{RELEASE} --budget-epsilon 1").code == 0
+    assert tacit(f"{RELEASE} --tag july --json").json["remaining"]["epsilon"] == "0"
+
+
+def test_the_ledger_is_the_same_from_every_folder(tacit, folder: Path, monkeypatch) -> None:
+    assert tacit(RELEASE).code == 0
+    (folder / "deep").mkdir()
+    monkeypatch.chdir(folder / "deep")
+    done = tacit("release ../people.csv --count --epsilon 0.1")
+    assert done.code == 1
+    assert sorted(p.name for p in folder.glob("**/*.ledger")) == ["people.ledger"]
+
+
+def test_json_has_one_record_a_group(tacit) -> None:
+    done = tacit(f"{RELEASE} --by site --keys a,b,c --json").json
+    records = done["releases"][0]["answers"]
+    assert [record["key"] for record in records] == [{"site": s} for s in "abc"]
+    for record in records:
+        for label in ("count", "mean_age"):
+            part = record[label]
+            assert part["low"] <= part["value"] <= part["high"]
+            assert part["standard_error"] > 0
+
+
+def test_csv_is_a_table(tacit) -> None:
+    done = tacit(f"{RELEASE} --by site --keys a,b --csv")
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert [row["site"] for row in rows] == ["a", "b"]
+    assert {"count", "count_error", "mean_age_low", "mean_age_high"} <= set(rows[0])
+
+
+def test_every_statistic_has_its_flag(tacit) -> None:
+    done = tacit(
+        "release people.csv --person person --rows 2 --count --count-people --sum pay:0:1000 "
+        "--mean age:0:100 --var age:0:100 --std age:0:100 --median pay:0:1000 "
+        "--percentile pay:90:0:1000 --min age:0:100 --max age:0:100 --histogram age:0,30,60,100 "
+        "--epsilon 5 --json"
+    )
+    labels = set(done.json["releases"][0]["answers"][0]) - {"key"}
+    assert labels == {
+        "count", "people", "sum_pay", "mean_age", "var_age", "std_age", "median_pay",
+        "percentile_90_pay", "min_age", "max_age", "histogram_age",
+    }  # fmt: skip
+
+
+def test_where_keeps_rows(tacit) -> None:
+    words = ["release", "people.csv", "--count", "--epsilon", "50", "--json"]
+    done = tacit(*words, "--where", "sex = 'f' and not age < 30", "--ledger", "a.ledger").json
+    # Half of the rows are of women, and of 60 ages in turn 48 are 30 or more.
+    assert abs(done["releases"][0]["answers"][0]["count"]["value"] - 240) < 20
+
+
+def test_keys_come_from_a_public_file(tacit, folder: Path) -> None:
+    (folder / "public.csv").write_text("sex,site\nf,a\nm,b\nf,a\n")
+    done = tacit(f"{RELEASE} --by site,sex --keys-file public.csv --json").json
+    keys = [record["key"] for record in done["releases"][0]["answers"]]
+    assert keys == [{"site": "a", "sex": "f"}, {"site": "b", "sex": "m"}]
+
+
+def test_keys_of_several_columns_are_all_pairs(tacit) -> None:
+    done = tacit(f"{RELEASE} --by site,age --keys site=a,b --keys age=20..21 --json").json
+    keys = [tuple(r["key"].values()) for r in done["releases"][0]["answers"]]
+    assert keys == [("a", 20), ("a", 21), ("b", 20), ("b", 21)]
+
+
+def test_unknown_keys_take_a_delta(tacit) -> None:
+    refused = tacit("release people.csv --count --by site --epsilon 1")
+    assert refused.code == 2
+    assert "--keys" in refused.err
+    assert "--delta" in refused.err
+    done = tacit("release people.csv --count --by site --epsilon 5 --delta 1e-6 --json")
+    assert [r["key"]["site"] for r in done.json["releases"][0]["answers"]] == ["a", "b", "c"]
+
+
+def test_rho_pays_from_a_rho_budget(tacit) -> None:
+    done = tacit("release people.csv --count --rho 0.1 --budget-rho 1/5 --json").json
+    assert done["remaining"]["kind"] == "concentrated"
+    left = Fraction(done["remaining"]["rho"])  # the scale is rational, so a little may be left over
+    assert 0 <= left - Fraction(1, 10) < Fraction(1, 10**12)
+
+
+def test_certificates_and_plots_are_written(tacit, folder: Path) -> None:
+    done = tacit(f"{RELEASE} --certificate c.json --certificate c.html --plot p.png")
+    assert done.code == 0
+    assert Certificate.load(folder / "c.json").verify()
+    assert (folder / "c.html").read_text().startswith("<!DOCTYPE html>")
+    assert (folder / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert done.err.count("wrote ") == 3
+
+
+def test_a_ledger_knows_its_unit(tacit) -> None:
+    first = "release people.csv --person person --rows 2 --count --epsilon 0.5 --budget-epsilon 1"
+    assert tacit(first).code == 0
+    assert tacit("release people.csv --mean age:0:100 --epsilon 0.5").code == 0
+
+
+def test_preview_spends_nothing_and_begins_no_ledger(tacit, folder: Path) -> None:
+    done = tacit("preview people.csv --count --mean age:0:100 --epsilon 0.5 --sizes 10,1000")
+    assert done.code == 0
+    assert "1000 rows" in done.out
+    assert not list(folder.glob("*.ledger"))
+    tacit(f"{RELEASE} --budget-epsilon 1")
+    before = (folder / "people.ledger").read_bytes()
+    shown = tacit("preview people.csv --count --epsilon 0.75 --json").json["previews"][0]
+    assert not shown["affordable"]
+    assert tacit("preview people.csv --count --mean age:0:100 --epsilon 0.5 --json").json[
+        "previews"
+    ][0]["answered"]
+    with open_ledger(folder / "people.ledger") as ledger:
+        assert str(ledger.spent) == "epsilon 0.5"
+    assert (folder / "people.ledger").read_bytes() == before
+
+
+def test_preview_draws_no_noise_and_asks_the_table_nothing(tacit, monkeypatch) -> None:
+    import tacit.tables.session as session
+
+    def never(*_: object) -> None:
+        raise AssertionError("a preview must not look at the data")
+
+    monkeypatch.setattr(session.Collector, "collect", never)
+    assert tacit("preview people.csv --count --median age:0:100 --epsilon 0.5").code == 0
+
+
+PLAN = """
+[source]
+path = "people.csv"
+types = { site = "text" }
+[unit]
+person = "person"
+rows = 2
+[budget]
+epsilon = 1
+ledger = "plan.ledger"
+[[question]]
+name = "by site"
+by = ["site"]
+keys = ["a", "b"]
+epsilon = 0.4
+certificate = "site.json"
+[question.answers]
+people = { statistic = "count_people" }
+[[question]]
+where = "age >= 30"
+epsilon = "3/5"
+[question.answers]
+p90 = { statistic = "percentile", column = "pay", q = 90, lower = 0, upper = 1000 }
+ages = { statistic = "histogram", column = "age", edges = [18, 40, 100] }
+"""
+
+
+def test_a_plan_asks_several_questions(tacit, folder: Path) -> None:
+    (folder / "plan.toml").write_text(PLAN)
+    done = tacit("release --plan plan.toml --json").json
+    assert done["remaining"] == {"kind": "pure", "epsilon": "0"}  # 0.4 is four tenths, exactly
+    first, second = done["releases"]
+    assert first["name"] == "by site"
+    assert set(second["answers"][0]) == {"key", "p90", "ages"}
+    assert json.loads((folder / "site.json").read_text())["digest"] == first["digest"]
+    again = tacit("release --plan plan.toml --json").json
+    assert [r["replayed"] for r in again["releases"]] == [True, True]
+    assert tacit("preview --plan plan.toml").code == 0
+
+
+def test_a_plan_is_paid_whole_or_not_at_all(tacit, folder: Path) -> None:
+    (folder / "plan.toml").write_text(PLAN.replace('"3/5"', '"61/100"'))
+    done = tacit("release --plan plan.toml")
+    assert done.code == 1
+    assert not (folder / "plan.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[unit]", "[units]", "did you mean 'unit'"),
+        ("rows = 2", "row = 2", "did you mean 'rows'"),
+        ('"count_people"', '"count_peple"', "did you mean 'count_people'"),
+        ("upper = 1000", "uper = 1000", "uper"),
+        (", upper = 1000", "", "lacks upper"),
+        ('path = "people.csv"', "path = 3", "text in quotes"),
+        ("epsilon = 0.4", "epsilon = -1", "above zero"),
+        ('"age >= 30"', '"age >> 30"', "the condition"),
+        ("[[question]]", "[[question", "no TOML"),
+        ("age >= 30", "agee >= 30", "did you mean 'age'"),
+        ('keys = ["a", "b"]\n', "", "not known to be public"),
+        ('keys = ["a", "b"]', "keys = []", "there are no keys"),
+    ],
+)
+def test_a_plan_with_a_mistake_spends_nothing(tacit, folder: Path, old, new, said) -> None:
+    assert old in PLAN
+    (folder / "plan.toml").write_text(PLAN.replace(old, new))
+    done = tacit("release --plan plan.toml")
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert not (folder / "plan.ledger").exists()
+
+
+def test_a_plan_stands_alone(tacit, folder: Path) -> None:
+    (folder / "plan.toml").write_text(PLAN)
+    done = tacit("release people.csv --plan plan.toml")
+    assert done.code == 2
+    assert "--plan says everything" in done.err
+    assert tacit("release --plan nowhere.toml").code == 2
+    assert tacit("release --plan plan.toml --csv").code == 2
