@@ -54,7 +54,7 @@ def certificate_page(certificate: Certificate) -> str:
             _checks(certificate.verify()),
             _foot(body),
         ]
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise UsageError(
             "this certificate is not whole, so that no page can be made of it "
             f"({type(error).__name__}: {error}); verify() says more"
