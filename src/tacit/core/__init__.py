@@ -28,6 +28,7 @@ from tacit.core.metric import (
 from tacit.core.space import Space, register_space, space_from
 from tacit.core.step import Pipeline, Step, register, step_from
 from tacit.core.transformation import Transformation
+from tacit.core.unfinished import Unfinished
 
 __all__ = [
     "AbsoluteDistance",
@@ -54,6 +55,7 @@ __all__ = [
     "Step",
     "SymmetricDistance",
     "Transformation",
+    "Unfinished",
     "Vector",
     "ZeroConcentratedDP",
     "compose",

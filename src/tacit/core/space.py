@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from tacit.core.domain import Domain
 from tacit.core.joining import build_or_advise
 from tacit.core.metric import Metric
+from tacit.core.unfinished import unfinished
 from tacit.errors import MismatchError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from tacit.core.measurement import Measurement
     from tacit.core.step import Step
-    from tacit.core.transformation import Transformation
 
 __all__ = ["Space", "register_space", "space_from"]
 
@@ -49,10 +48,13 @@ class Space:
                 self.metric,
             )
 
-    def __rshift__(self, step: Step) -> Transformation | Measurement:
+    def __rshift__(self, step: Step | type[Step]) -> Any:
+        still_open = unfinished(self, step)
+        if still_open is not None:
+            return still_open
         if not hasattr(step, "build"):
             return NotImplemented
-        return build_or_advise(step, self)  # type: ignore[no-any-return]
+        return build_or_advise(step, self)  # type: ignore[arg-type]
 
     def describe(self) -> dict[str, Any]:
         """Return the space as plain JSON values."""

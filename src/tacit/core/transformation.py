@@ -10,6 +10,7 @@ from tacit.core.explain import Link, chain_html, chain_text
 from tacit.core.joining import advised, build_or_advise, steps_between
 from tacit.core.space import Space
 from tacit.core.step import Step
+from tacit.core.unfinished import unfinished
 from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction
 
@@ -83,6 +84,9 @@ class Transformation:
     def __rshift__(self, other: Any) -> Any:
         if isinstance(other, Step):
             return self.then(build_or_advise(other, self.output))
+        still_open = unfinished(self, other)
+        if still_open is not None:
+            return still_open
         if isinstance(other, Transformation) or hasattr(other, "measure"):
             return self.then(other)
         return NotImplemented

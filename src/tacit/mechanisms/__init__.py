@@ -1,6 +1,7 @@
 """Noise on aggregates: measurements and the privacy maps that they are held to."""
 
 from tacit.mechanisms.bounded import TruncatedGeometric
+from tacit.mechanisms.calibrate import calibrate
 from tacit.mechanisms.custom import measurement, user_transformation
 from tacit.mechanisms.distribution import FiniteDistribution, Mixture, Product
 from tacit.mechanisms.exponential import Exponential
@@ -30,6 +31,7 @@ __all__ = [
     "SparseVector",
     "Staircase",
     "TruncatedGeometric",
+    "calibrate",
     "measurement",
     "user_transformation",
 ]
