@@ -13,18 +13,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from tacit.core.curve import Curve
 from tacit.errors import UsageError
-from tacit.exact import Number, as_fraction
-from tacit.noise.enclosure import Enclosure, exp, log
+from tacit.exact import Number, as_fraction, show
+from tacit.noise.enclosure import Enclosure, log
 
 __all__ = [
     "Profile",
-    "concentrated",
     "distribution",
     "hockey_stick",
     "largest",
     "max_divergence",
-    "renyi",
     "total_variation",
 ]
 
@@ -66,7 +65,7 @@ def max_divergence(p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Enclosure | fl
     True
     """
     left, right = distribution(p), distribution(q)
-    low, high = _ZERO, _ZERO
+    low, high = _ONE, _ONE  # probabilities that both sum to one do not fall everywhere
     for outcome, here in left.items():
         there = right.get(outcome, Enclosure(_ZERO, _ZERO))
         if here.upper <= 0:
@@ -92,77 +91,6 @@ def hockey_stick(p: Mapping[Any, Any], q: Mapping[Any, Any], epsilon: Number) ->
 def total_variation(p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Enclosure:
     """Return the total variation distance: the hockey stick at epsilon zero."""
     return hockey_stick(p, q, 0)
-
-
-def renyi(p: Mapping[Any, Any], q: Mapping[Any, Any], alpha: Fraction) -> Enclosure | float:
-    """Return the Renyi divergence of order ``alpha > 1``.
-
-    ``D = ln(sum over x of p(x)^alpha q(x)^(1 - alpha)) / (alpha - 1)``.
-    """
-    left, right = distribution(p), distribution(q)
-    low, high = _ZERO, _ZERO
-    for outcome, here in left.items():
-        there = right.get(outcome, Enclosure(_ZERO, _ZERO))
-        if here.upper <= 0:
-            continue
-        if there.upper <= 0:
-            return math.inf
-        if there.lower <= 0 or here.lower <= 0:
-            raise UsageError("the enclosures are too wide to divide by; give them more precision")
-        low += _power_term(here.lower, there.upper, alpha).lower
-        high += _power_term(here.upper, there.lower, alpha).upper
-    order = alpha - 1
-    return Enclosure(log(low, _BITS).lower / order, log(high, _BITS).upper / order)
-
-
-def _power_term(p: Fraction, q: Fraction, alpha: Fraction) -> Enclosure:
-    """Enclose ``p^alpha q^(1 - alpha) = p exp((alpha - 1) ln(p / q))``."""
-    ratio = log(p / q, _BITS)
-    low = exp((alpha - 1) * ratio.lower, _BITS).lower
-    high = exp((alpha - 1) * ratio.upper, _BITS).upper
-    return Enclosure(p * low, p * high)
-
-
-def concentrated(
-    p: Mapping[Any, Any], q: Mapping[Any, Any], tolerance: Fraction = Fraction(1, 1024)
-) -> Enclosure | float:
-    """Enclose ``sup over alpha > 1 of D_alpha(p, q) / alpha`` to a relative tolerance.
-
-    D_alpha grows with alpha, so on [a, b] the ratio is at most ``D_b / a`` and at b it is
-    ``D_b / b``; above A it is at most ``D_inf / A``.  Intervals whose bound exceeds the best value
-    found by more than the tolerance are halved until none is left.
-    """
-    ceiling = max_divergence(p, q)
-    if not isinstance(ceiling, Enclosure):
-        return ceiling
-    if ceiling.upper <= Fraction(1, 1 << 80):
-        return Enclosure(_ZERO, max(_ZERO, ceiling.upper))
-
-    def order(alpha: Fraction) -> Enclosure:
-        value = renyi(p, q, alpha)
-        assert isinstance(value, Enclosure)
-        return value
-
-    best, bound = _ZERO, _ZERO
-    start, pending = _ONE, []
-    while True:
-        end = start * Fraction(5, 4)
-        at_end = order(end)
-        best = max(best, at_end.lower / end)
-        pending.append((start, end, at_end.upper))
-        start = end
-        if ceiling.upper / end <= best:
-            break
-    while pending:
-        a, b, top = pending.pop()
-        if top / a <= best * (1 + tolerance):
-            bound = max(bound, top / a)
-            continue
-        middle = (a + b) / 2
-        at_middle = order(middle)
-        best = max(best, at_middle.lower / middle)
-        pending += [(a, middle, at_middle.upper), (middle, b, top)]
-    return Enclosure(best, max(bound, best))
 
 
 def largest(*values: Enclosure | float) -> Enclosure | float:
@@ -192,29 +120,33 @@ class Profile:
         assert isinstance(worst, Enclosure)
         return worst
 
-    def epsilon(self, delta: Number, precision: Fraction = Fraction(1, 1 << 30)) -> Fraction:
-        """Return an epsilon at which ``delta`` suffices, at most ``precision`` above the least.
-
-        Raises:
-            UsageError: no finite epsilon reaches this delta.
-        """
+    def epsilon(self, delta: Number) -> Enclosure | float:
+        """Enclose the least epsilon at which ``delta`` suffices; ``math.inf`` where none does."""
         target = as_fraction(delta, "delta")
-        high = _ONE
-        while self(high).upper > target:
-            high *= 2
-            if high > 1 << 20:
-                raise UsageError("no finite epsilon reaches this delta")
-        low = _ZERO
-        while high - low > precision:
-            middle = (low + high) / 2
-            low, high = (low, middle) if self(middle).upper <= target else (middle, high)
-        return high
+        if not 0 <= target <= 1:
+            raise UsageError(f"delta lies in 0..1, not at {show(target)}")
+        return largest(*(_epsilon(*sides, target) for sides in self._directions()))
+
+    def _directions(self) -> tuple[tuple[Probabilities, Probabilities], ...]:
+        return (self.p, self.q), (self.q, self.p)
 
     def _one_way(self, epsilon: Fraction) -> Enclosure:
-        factor = exp(epsilon, _BITS)
-        low, high = _ZERO, _ZERO
-        for outcome, here in self.p.items():
-            there = self.q.get(outcome, Enclosure(_ZERO, _ZERO))
-            low += max(_ZERO, here.lower - factor.upper * there.upper)
-            high += max(_ZERO, here.upper - factor.lower * there.lower)
-        return Enclosure(low, high)
+        low, high = _curves(self.p, self.q)
+        return Enclosure(low.delta(epsilon).lower, high.delta(epsilon).upper)
+
+
+def _curves(p: Probabilities, q: Probabilities) -> tuple[Curve, Curve]:
+    """Return the curves of the masses that make delta least and largest."""
+    nothing = Enclosure(_ZERO, _ZERO)
+    pairs = [(here, q.get(outcome, nothing)) for outcome, here in p.items()]
+    low = Curve.of((max(a.lower, _ZERO), max(b.upper, _ZERO)) for a, b in pairs)
+    return low, Curve.of((a.upper, max(b.lower, _ZERO)) for a, b in pairs)
+
+
+def _epsilon(p: Probabilities, q: Probabilities, delta: Fraction) -> Enclosure | float:
+    low, high = _curves(p, q)
+    least, most = low.epsilon(delta), high.epsilon(delta)
+    if not isinstance(most, Enclosure):
+        return most
+    assert isinstance(least, Enclosure)
+    return Enclosure(least.lower, most.upper)

@@ -147,9 +147,9 @@ class Number(Domain):
             return array
         if self.kind == "int" or self.grid is not None:
             unit = self.grid or 1
-            low = _INT64.min if self.lower is None else max(math.ceil(self.lower / unit), _INT64.min)
+            low = _INT64.min if self.lower is None else math.ceil(self.lower / unit)
             high = _INT64.max if self.upper is None else math.floor(self.upper / unit)
-            return array.clip(low, min(high, _INT64.max))
+            return array.clip(max(low, _INT64.min), min(high, _INT64.max))
         low_f = -math.inf if self.lower is None else float_up(self.lower)
         high_f = math.inf if self.upper is None else float_down(self.upper)
         return array.clip(low_f, high_f)
@@ -228,9 +228,9 @@ class Category(Domain):
         """Tell whether ``value`` is a known label (any hashable one where none are listed)."""
         try:
             hash(value)
-        except TypeError:
+            return self.categories is None or value in self.categories
+        except Exception:  # whatever a value does when it is hashed or compared: it is no label
             return False
-        return self.categories is None or value in self.categories
 
     def read(self, value: Any) -> Any:
         """Return the label, or None for one that is not known (or cannot be hashed)."""

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
 from tacit.core import divergence as exact
+from tacit.core.renyi import concentrated, renyi
 from tacit.errors import MismatchError, UsageError
 from tacit.exact import as_fraction, show
 from tacit.noise.enclosure import Enclosure
@@ -151,7 +152,7 @@ class ZeroConcentratedDP(Measure):
 
     def divergence(self, p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Enclosure | float:
         """Return an enclosure of ``sup over alpha > 1 of D_alpha / alpha``, both directions."""
-        return exact.largest(exact.concentrated(p, q), exact.concentrated(q, p))
+        return exact.largest(concentrated(p, q), concentrated(q, p))
 
     def from_pure(self, epsilon: Fraction) -> Loss:
         """Return ``epsilon^2 / 2`` (Bun and Steinke 2016, proposition 1.4)."""
@@ -179,7 +180,7 @@ class RenyiDP(Measure):
 
     def divergence(self, p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Enclosure | float:
         """Return the larger of the two Renyi divergences of this order."""
-        return exact.largest(exact.renyi(p, q, self.alpha), exact.renyi(q, p, self.alpha))
+        return exact.largest(renyi(p, q, self.alpha), renyi(q, p, self.alpha))
 
     def from_pure(self, epsilon: Fraction) -> Loss:
         """Return ``min(epsilon, alpha epsilon^2 / 2)`` (Bun and Steinke 2016, proposition 3.3)."""

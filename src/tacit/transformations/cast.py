@@ -22,9 +22,10 @@ _TRUE = frozenset({"true", "yes", "t", "y", "1", "1.0"})
 class Cast(Step):
     """Read every value as ``float``, ``int``, ``str`` or ``bool``; none can fail.
 
-    Text is parsed as a number (``" 3.5 "``, ``"1e3"``).  What is no number becomes missing (NaN) as a
-    float and zero as an int; floats are rounded to the nearest whole number (halves up) and clipped
-    to 64 bits.  A bool is true for numbers other than zero and for true, yes, t, y in any case.
+    Text is parsed as a number (``" 3.5 "``, ``"1e3"``).  What is no number becomes missing (NaN) as
+    a float and zero as an int; floats are rounded to the nearest whole number (halves up) and
+    clipped to 64 bits.  A bool is true for numbers other than zero and for true, yes, t, y in any
+    case.
 
     **Map.** ``d -> d`` under every metric on records: each record is read alone.
 
@@ -66,7 +67,8 @@ class Cast(Step):
         def cast(column: Any) -> Any:
             listed = column.tolist() if hasattr(column, "tolist") else column
             if self.to == "int":
-                return output.read([v if type(v) is int else reader(v) for v in map(present, listed)])
+                whole = [v if type(v) is int else reader(v) for v in map(present, listed)]
+                return output.read(whole)
             return output.read([reader(v) for v in map(present, listed)])
 
         return row_by_row(self, space, Space(output, space.metric), cast)

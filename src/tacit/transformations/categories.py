@@ -52,8 +52,8 @@ class CountByCategory(Step):
     **Map.** A record is in one count at most.  L1: ``d -> d`` where records come and go (each moves
     one count by one), ``d -> 2 d`` where they change (one count down, one up; with a single count,
     d).  L2: all d records may share a count, so ``d -> d``; changes all from one count to one
-    other, ``d -> sqrt(2) d`` rounded up.  L-infinity: ``d -> d``.  Under the symmetric distance with a
-    public size, the map of ``floor(d / 2)`` changes.
+    other, ``d -> sqrt(2) d`` rounded up.  L-infinity: ``d -> d``.  Under the symmetric distance
+    with a public size, the map of ``floor(d / 2)`` changes.
 
     Raises:
         UsageError: categories repeated, or an unknown norm.
@@ -77,7 +77,8 @@ class CountByCategory(Step):
         if not isinstance(self.other, bool):
             raise UsageError("other is True or False")
         if self.categories is not None:
-            if isinstance(self.categories, (str, bytes)) or not hasattr(self.categories, "__iter__"):
+            listed = hasattr(self.categories, "__iter__")
+            if isinstance(self.categories, (str, bytes)) or not listed:
                 raise UsageError("categories are a list of labels, each once")
             known = Category(tuple(self.categories))
             object.__setattr__(self, "categories", known.categories)

@@ -22,7 +22,6 @@ from tacit.core import (
     Step,
     SymmetricDistance,
     Transformation,
-    Vector,
     register,
     register_join,
 )
@@ -135,6 +134,7 @@ class ToSymmetric(_Conversion):
     that comes or goes, and without the order no more are needed.
 
     Example:
+        >>> from tacit.core import Vector
         >>> (Space(Vector(float), ChangeOneDistance()) >> ToSymmetric()).map(3)
         Fraction(6, 1)
     """
@@ -158,6 +158,7 @@ class ToChangeOne(_Conversion):
     records went as came.
 
     Example:
+        >>> from tacit.core import Vector
         >>> (Space(Vector(float, size=9), SymmetricDistance()) >> ToChangeOne()).map(5)
         Fraction(2, 1)
     """
@@ -179,6 +180,7 @@ class ToInsertDelete(_Conversion):
     **Map.** From Hamming distance, ``d -> 2 d``: delete and insert at each position that differs.
 
     Example:
+        >>> from tacit.core import Vector
         >>> (Space(Vector(float), HammingDistance()) >> ToInsertDelete()).map(1)
         Fraction(2, 1)
     """
@@ -198,6 +200,7 @@ class ToL1(_Conversion):
     the smaller of the two.  From L-infinity, ``d -> n d``.
 
     Example:
+        >>> from tacit.core import Vector
         >>> (Space(Vector(float, size=4), L2Distance()) >> ToL1()).map(3)
         Fraction(6, 1)
     """
@@ -219,6 +222,7 @@ class ToL2(_Conversion):
     their squares.  From L-infinity with n numbers, ``d -> sqrt(n) d`` rounded up.
 
     Example:
+        >>> from tacit.core import Vector
         >>> (Space(Vector(float, size=4), LInfinityDistance()) >> ToL2()).map(3)
         Fraction(6, 1)
     """
@@ -236,10 +240,11 @@ class ToL2(_Conversion):
 class ToLInfinity(_Conversion):
     """Take the largest absolute difference.
 
-    **Map.** From L1 and L2, ``d -> d``: one term is at most the sum, and its square at most the sum of
-    squares.
+    **Map.** From L1 and L2, ``d -> d``: one term is at most the sum, and its square at most the sum
+    of squares.
 
     Example:
+        >>> from tacit.core import Vector
         >>> (Space(Vector(float), L2Distance()) >> ToLInfinity()).map(3)
         Fraction(3, 1)
     """
@@ -283,15 +288,12 @@ class ToDiscrete(_Conversion):
     name: ClassVar[str] = "to_discrete"
     target: ClassVar[Metric] = DiscreteDistance()
     rules: ClassVar[dict[type[Metric], Rule]] = {
-        kind: _whether
-        for kind in (
-            AbsoluteDistance,
-            L1Distance,
-            L2Distance,
-            LInfinityDistance,
-            HammingDistance,
-            InsertDeleteDistance,
-        )
+        AbsoluteDistance: _whether,
+        L1Distance: _whether,
+        L2Distance: _whether,
+        LInfinityDistance: _whether,
+        HammingDistance: _whether,
+        InsertDeleteDistance: _whether,
     }
 
 

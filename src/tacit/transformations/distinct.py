@@ -28,8 +28,8 @@ __all__ = ["CountDistinct"]
 class CountDistinct(Step):
     """Count the different records; missing values are one kind, unknown labels another.
 
-    **Map.** ``d -> d``, and ``floor(d / 2)`` under the symmetric distance where the size is public.  One
-    record that comes adds at most one kind, one that goes takes at most one away; one that
+    **Map.** ``d -> d``, and ``floor(d / 2)`` under the symmetric distance where the size is public.
+     One record that comes adds at most one kind, one that goes takes at most one away; one that
     changes does both at worst, which still moves the count by at most one.  Over c known labels
     and n records of public size the count moves by no more than c + 1 (the unknown ones are a kind
     too) or n - 1.

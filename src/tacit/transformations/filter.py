@@ -34,9 +34,9 @@ class Filter(Step):
         predicate: a function of one value of a column, or of one row of a table (a dict); it must
             depend on nothing else.  Where it raises, the record is left out.
 
-    **Map.** Each record is kept or not by itself, so equal records share their fate: ``d -> d`` under
-    the symmetric and insert-delete distance.  How many are kept is private from here on, so the
-    distances with a public size end: from change-one to symmetric distance, and from Hamming to
+    **Map.** Each record is kept or not by itself, so equal records share their fate: ``d -> d``
+    under the symmetric and insert-delete distance.  How many are kept is private from here on, so
+    the distances with a public size end: from change-one to symmetric distance, and from Hamming to
     insert-delete, ``d -> 2 d`` (a record that changes may go and another come).
 
     Raises:

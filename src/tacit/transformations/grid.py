@@ -111,7 +111,9 @@ def _rounding(space: Space, grid: Fraction, step: Step) -> Callable[[Fraction], 
         return lambda d: grid * math.ceil(d / grid)
     if size is None or not isinstance(metric, (L1Distance, L2Distance)):
         raise MismatchError(
-            f"to_grid charges for each number under {metric}, so it needs a public size", space, step
+            f"to_grid charges for each number under {metric}, so it needs a public size",
+            space,
+            step,
         )
     if isinstance(metric, L1Distance):
         return lambda d: grid * (math.ceil(d / grid) + max(size - 1, 0)) if d else Fraction(0)

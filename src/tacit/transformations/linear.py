@@ -44,11 +44,11 @@ class LinearQueries(Step):
 
     **Map**, for ``y = A x``, by the norm of x and that of y.
 
-    - L1 to any norm: ``d -> d max_j ||A e_j||``, the largest norm of a *column*: ``A (u - v)`` is a sum of
-      columns with weights whose sizes add up to d; attained by moving one number.  (A square root,
+    - L1 to any norm: ``d -> d max_j ||A e_j||``, the largest norm of a *column*: ``A (u - v)`` is a
+      sum of columns with weights whose sizes add up to d; attained by moving one number.  (A square root,
       for L2, is rounded up; so is every other below.)
-    - L-infinity to L-infinity: ``d -> d max_i`` of the L1 norm of row i; attained by the signs of the
-      row.  To L1 the sum of all these, to L2 the root of the sum of their squares.
+    - L-infinity to L-infinity: ``d -> d max_i`` of the L1 norm of row i; attained by the signs of
+      the row.  To L1 the sum of all these, to L2 the root of the sum of their squares.
     - L2 to L2: ``d`` times the smaller of the Frobenius norm and ``sqrt(c r)``, with c and r the
       largest L1 norms of a column and of a row; both bound the spectral norm (Schur's test for the
       second).  To L-infinity: the largest L2 norm of a row, attained.
@@ -84,7 +84,9 @@ class LinearQueries(Step):
         element = domain.element if isinstance(domain, Vector) else None
         if not isinstance(element, Number) or (element.grid is None and element.kind != "int"):
             raise MismatchError(
-                f"linear_queries works on a vector of numbers on a grid, not on {domain}", space, self
+                f"linear_queries works on a vector of numbers on a grid, not on {domain}",
+                space,
+                self,
             )
         if domain.size != columns:  # type: ignore[attr-defined]
             raise MismatchError(
@@ -119,9 +121,7 @@ def _read(matrix: Any) -> Rows:
     return tuple(tuple(as_fraction(x, "an entry of the matrix") for x in row) for row in plain)
 
 
-def _operator_norm(
-    matrix: Rows, source: Any, target: Any
-) -> Callable[[Fraction], Fraction] | None:
+def _operator_norm(matrix: Rows, source: Any, target: Any) -> Callable[[Fraction], Fraction] | None:
     rows = [[abs(x) for x in row] for row in matrix]
     columns = list(zip(*rows, strict=True))
     by_row, by_column = [sum(row) for row in rows], [sum(column) for column in columns]

@@ -41,9 +41,9 @@ class QuantileScores(Step):
 
     **Map** (L-infinity).  One record that comes or goes moves the number inside by at most
     ``max(a, b - a)``, so ``d -> max(a, b - a) d``.  One that changes moves it by at most
-    ``(b - a) + a = b`` (from below to above), so ``d -> b d``; ``b floor(d / 2)`` under the symmetric
-    distance with a public size.  A size does not move the scores of neighbours the same way, so the
-    exponential mechanism's ``monotone`` must not be set.  A missing value is nowhere.
+    ``(b - a) + a = b`` (from below to above), so ``d -> b d``; ``b floor(d / 2)`` under the
+    symmetric distance with a public size.  A size does not move the scores of neighbours the same
+    way, so the exponential mechanism's ``monotone`` must not be set.  A missing value is nowhere.
 
     Source: A. Smith, "Privacy-preserving statistical estimation with optimal convergence rates",
     STOC 2011.

@@ -40,14 +40,15 @@ class Resize(Step):
     (value, how many equal ones came before), and those ``size`` pairs are kept whose public hash is
     least: a choice as good as random that depends on the multiset alone.
 
-    **Map.** Let S(A) be the ``size`` least of a set A (with enough copies of ``value`` behind them).
+    **Map.** Let S(A) be the ``size`` least of a set A (with enough copies of ``value`` behind
+    them).
 
-    - Symmetric distance, ``d -> 2 d``: one record that comes puts one pair into A, so it enters S(A) at
-      most once and then pushes out one (a record or a copy of ``value``); and vice versa.
-    - Change-one, ``d -> d``: let C be what u and v have in common but one.  S(C + a) and S(C + b) both
-      hold the ``size - 1`` least of C, so they differ in at most one record.
-    - Hamming, ``d -> d``: position by position.  Insert-delete, ``d -> 2 d``: an insertion shifts one
-      record out at the end, a deletion shifts one in.
+    - Symmetric distance, ``d -> 2 d``: one record that comes puts one pair into A, so it enters
+      S(A) at most once and then pushes out one (a record or a copy of ``value``); and vice versa.
+    - Change-one, ``d -> d``: let C be what u and v have in common but one.  S(C + a) and S(C + b)
+      both hold the ``size - 1`` least of C, so they differ in at most one record.
+    - Hamming, ``d -> d``: position by position.  Insert-delete, ``d -> 2 d``: an insertion shifts
+      one record out at the end, a deletion shifts one in.
 
     Raises:
         UsageError: a size below one, or a value that the column cannot hold.
@@ -91,7 +92,7 @@ class Resize(Step):
             return _like(filled, column)
 
         fixed = isinstance(space.metric, (ChangeOneDistance, HammingDistance))
-        factor = 1 if fixed or domain.size is not None and unordered else 2
+        factor = 1 if fixed or (domain.size is not None and unordered) else 2
         return Transformation(
             space, Space(output, space.metric), resize, lambda d: d * factor, step=self
         )

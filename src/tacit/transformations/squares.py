@@ -28,9 +28,9 @@ class SumOfSquares(Step):
     Values are rounded to the grid as in :class:`~tacit.transformations.sums.Sum` (its default here
     is coarser: about 2^20 units); their squares are whole numbers of ``grid^2``.
 
-    **Map.** Squares of values in [L, U] lie in [m, M] with ``M = max(L^2, U^2)`` and ``m = 0`` where
-    the interval contains zero (or values may be missing), else ``min(L^2, U^2)``.  So, as for a
-    sum of values in [m, M]: ``d -> d M`` where records come and go, ``d -> d (M - m)`` where they
+    **Map.** Squares of values in [L, U] lie in [m, M] with ``M = max(L^2, U^2)`` and ``m = 0``
+    where the interval contains zero (or values may be missing), else ``min(L^2, U^2)``.  So, as for
+    a sum of values in [m, M]: ``d -> d M`` where records come and go, ``d -> d (M - m)`` where they
     change, ``floor(d / 2) (M - m)`` under the symmetric distance where the size is public.
 
     Raises:

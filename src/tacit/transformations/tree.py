@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,14 +31,14 @@ class TreeCounts(Step):
     Values outside all bins are in no node.  Noise goes on all nodes; then ``>>
     consistent_tree(branching)`` makes them add up, and any range of bins is the sum of few nodes.
 
-    **Map**, with h levels.  A record is in one node of each level: h nodes, or none.  L1: ``d -> h d``
-    where records come and go; where one changes, it leaves and enters at most ``h - 1`` nodes each (the
-    root holds it before and after), or h nodes at once where it leaves the bins: ``max(2 (h - 1), h)``
-    times d.  L2: the same numbers under the root, ``d -> sqrt(h) d`` and ``sqrt(max(2 (h - 1), h)) d``,
+    **Map**, with h levels.  A record is in one node of each level: h nodes, or none.  L1: ``d -> h
+    d`` where records come and go; where one changes, it leaves and enters at most ``h - 1`` nodes
+    each (the root holds it before and after), or h nodes at once where it leaves the bins: ``max(2 (h - 1),
+    h)`` times d.  L2: the same numbers under the root, ``d -> sqrt(h) d`` and ``sqrt(max(2 (h - 1), h)) d``,
     since each level may take all d in one node.  L-infinity: ``d -> d``.
 
-    Source: M. Hay, V. Rastogi, G. Miklau, D. Suciu, "Boosting the accuracy of differentially private
-    histograms through consistency", VLDB 2010.
+    Source: M. Hay, V. Rastogi, G. Miklau, D. Suciu, "Boosting the accuracy of differentially
+    private histograms through consistency", VLDB 2010.
 
     Args:
         edges: the edges of the bins, rising.
@@ -110,14 +111,14 @@ def levels_of(bins: int, branching: int) -> int:
 def consistent_tree(branching: int = 2) -> Callable[[Any], NDArray[np.float64]]:
     """Return the post-processing that makes the nodes of a noisy tree add up.
 
-    It takes the released nodes of :class:`TreeCounts` and returns the nodes, in the same order, that
-    are nearest to them in least squares among those where each node is the sum of its children.
-    With equal noise on every node no other linear unbiased estimate has a smaller variance.
-    It looks at released numbers only, so it costs no privacy.
+    It takes the released nodes of :class:`TreeCounts` and returns the nodes, in the same order,
+    that are nearest to them in least squares among those where each node is the sum of its
+    children. With equal noise on every node no other linear unbiased estimate has a smaller
+    variance. It looks at released numbers only, so it costs no privacy.
 
     Two passes (Hay et al. 2010, theorem 3): up, ``z = w v + (1 - w) sum of the children's z`` with
-    ``w = (b^i - b^(i - 1)) / (b^i - 1)`` at height i (leaves are at 1); down, each child takes an equal
-    share of what its parent has more than the children's sum.
+    ``w = (b^i - b^(i - 1)) / (b^i - 1)`` at height i (leaves are at 1); down, each child takes an
+    equal share of what its parent has more than the children's sum.
 
     Raises:
         UsageError: fewer than two branches; nodes that make up no complete tree.
@@ -135,7 +136,7 @@ def consistent_tree(branching: int = 2) -> Callable[[Any], NDArray[np.float64]]:
             weight = (b**height - b ** (height - 1)) / (b**height - 1)
             below = best[0].reshape(-1, b).sum(axis=1)
             best.insert(0, weight * row + (1 - weight) * below)
-        for upper, row in zip(best, best[1:], strict=False):
+        for upper, row in itertools.pairwise(best):
             spare = upper - row.reshape(-1, b).sum(axis=1)
             row += np.repeat(spare / b, b)
         return np.concatenate(best)

@@ -33,10 +33,10 @@ class Variance(Step):
     k (n - k) mixed pairs moves.  For fixed S the variance is convex in the changed records, so its
     largest value has them at the ends of the bounds; its smallest value, given S, is at least
     that where all of them lie at the mean m of S, which is ``W / n^2 * n / (n - k)`` with W the sum
-    over the pairs inside S.  With a changed records at L, b at U (a + b = k), the sum of all squared
-    pairs is ``W + (n - k)(a (m - L)^2 + b (U - m)^2) + W' + a b R^2`` where ``W' = k W / (n - k)``
-    (sum over S of (x - c)^2 is its own scatter ``W / (n - k)`` plus ``(n - k)(m - c)^2``).  The
-    difference of the two is ``((n - k)(a (m - L)^2 + b (U - m)^2) + a b R^2) / n^2``, convex in m,
+    over the pairs inside S.  With a changed records at L, b at U (a + b = k), the sum of all
+    squared pairs is ``W + (n - k)(a (m - L)^2 + b (U - m)^2) + W' + a b R^2`` where ``W' = k W / (n
+    - k)`` (sum over S of (x - c)^2 is its own scatter ``W / (n - k)`` plus ``(n - k)(m - c)^2``).
+    The difference of the two is ``((n - k)(a (m - L)^2 + b (U - m)^2) + a b R^2) / n^2``, convex in m,
     so largest with m at an end, say L: ``((n - k) b + (k - b) b) R^2 / n^2 = b (n - b) R^2 / n^2``
     with ``b <= k``, which grows up to b = n/2.  Attained by all records at one end, and b of them
     moved to the other.
