@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 _SITES = [1, 2, 3, 4, 5, 6]
+_EPSILON = "3/4"
 _PLANS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19]
 
 
@@ -51,7 +52,7 @@ def demo(
     )
     protects = unit("person", rows=5, groups=1)
     with Session(table, protects, epsilon(2), folder / "health.ledger") as session:
-        preview = _by_site(session).preview(epsilon=1, rows=(500, 3000))
+        preview = _question(session, "site", _SITES).preview(epsilon=_EPSILON, rows=(500, 3000))
         print("Before anything is spent: the standard errors to expect")
         print_table(
             ["answer", "group of 500 rows", "group of 3,000 rows"],
@@ -62,8 +63,9 @@ def demo(
             right=(1, 2),
         )
         try:
-            _show("By site, at epsilon 1", _by_site(session), "1", folder / "by-site")
-            _show("By plan, at epsilon 1/2", _by_plan(session), "1/2", folder / "by-plan")
+            for name, keys in (("site", _SITES), ("plan", _PLANS)):
+                question = _question(session, name, keys)
+                _show(f"By {name}, at epsilon {_EPSILON}", question, folder / f"by-{name}")
         except BudgetError as error:
             raise BudgetError(
                 f"{error}. The ledger in {out} was filled by another version of the demo: name "
@@ -83,27 +85,19 @@ def demo(
             print(f"  {name:<15} {what}")
 
 
-def _by_site(session: Session) -> Question:
+def _question(session: Session, by: str, keys: list[int]) -> Question:
     from tacit.tables import count_people, mean
 
-    return session.group_by("site", keys=_SITES).agg(
-        people=count_people(), visits=mean("visits", 0, 20), spending=mean("spending", 0, 2000)
+    return session.group_by(by, keys=keys).agg(
+        people=count_people(), visits=mean("visits", 0, 20), spending=mean("spending", 0, 1000)
     )
 
 
-def _by_plan(session: Session) -> Question:
-    from tacit.tables import count_people, mean
-
-    return session.group_by("plan", keys=_PLANS).agg(
-        people=count_people(), visits=mean("visits", 0, 20)
-    )
-
-
-def _show(title: str, question: Question, epsilon: str, place: Path) -> None:
+def _show(title: str, question: Question, place: Path) -> None:
     from tacit.cli.output import answer_tables, note, working
 
     with working(title):
-        answer: Answer = question.release(epsilon=epsilon)
+        answer: Answer = question.release(epsilon=_EPSILON)
     again = " (asked before: the same answer again, free)" if answer.replayed else ""
     print(f"{title}{again}")
     answer_tables(answer)

@@ -137,7 +137,9 @@ def default_ledger(table: Table) -> str:
         )
     place = Path(table.path).resolve()
     stem = place.name if place.is_dir() else place.name.split(".")[0] or place.name
-    return str(place.with_name(f"{stem}.{table.table}.ledger" if table.table else f"{stem}.ledger"))
+    name = f"{stem}.{table.table}.ledger" if table.table else f"{stem}.ledger"
+    found, here = place.with_name(name), Path.cwd().resolve()
+    return str(found.relative_to(here) if found.is_relative_to(here) else found)
 
 
 def open_table(table: Table) -> Source:
