@@ -13,6 +13,7 @@ from tacit.core.domain import Vector
 from tacit.core.measure import Loss, Measure, PureDP
 from tacit.core.measurement import Measurement
 from tacit.core.metric import ChangeOneDistance, SymmetricDistance
+from tacit.core.tight import composed_losses
 from tacit.errors import MismatchError, UsageError
 
 __all__ = ["compose", "convert", "parallel"]
@@ -56,6 +57,7 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
         measure,
         lambda data: tuple(part._function(data) for part in same),
         lambda d: measure.compose(part._privacy(d) for part in same),
+        losses=composed_losses([(part._losses, part.measure, part._privacy) for part in parts]),
         name=f"compose of {len(same)}",
     )
 
@@ -83,6 +85,7 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
         measurement._function,
         lambda d: measure.from_pure(privacy(d)),
         distribution=measurement._distribution,
+        losses=measurement._losses,
     )
     converted.links = measurement.links
     return converted

@@ -10,9 +10,11 @@ from tacit.core.explain import Link, chain_html, chain_text, distances
 from tacit.core.measure import Loss, Measure
 from tacit.core.space import Space
 from tacit.core.step import Step
+from tacit.core.tight import LossMap, epsilon_bound
 from tacit.core.transformation import Transformation, read_distance
 from tacit.errors import UsageError
-from tacit.exact import Number
+from tacit.exact import Number, as_fraction
+from tacit.noise.enclosure import Enclosure
 
 __all__ = ["Measurement"]
 
@@ -26,6 +28,8 @@ class Measurement:
         function: an internal member to a released value; draws its own secure noise.
         privacy: the privacy map, from an input distance to a loss of ``measure``.
         distribution: an internal member to the exact output distribution, where it is discrete.
+        losses: an input distance to privacy losses that dominate those of all pairs that near, where
+            they are known: what :meth:`epsilon` is tight by.
         step: the recipe it was built from, if there is one.
 
     ``t >> m`` runs a transformation first; its map is ``m.map(t.map(d))``.  ``m >> f`` applies any
@@ -49,6 +53,7 @@ class Measurement:
         privacy: Callable[[Fraction], Loss],
         *,
         distribution: Callable[[Any], Any] | None = None,
+        losses: LossMap | None = None,
         step: Step | None = None,
         name: str = "",
     ) -> None:
@@ -57,6 +62,7 @@ class Measurement:
         self._function = function
         self._privacy = privacy
         self._distribution = distribution
+        self._losses = losses
         self.links: tuple[Link, ...] = (
             Link(name or (step.name if step else "noise"), step, measure, privacy),
         )
@@ -72,6 +78,27 @@ class Measurement:
     def check(self, d_in: Number, d_out: Any) -> bool:
         """Tell whether inputs at distance ``d_in`` lose at most ``d_out``."""
         return self.measure.at_most(self.map(d_in), self.measure.read(d_out))
+
+    def epsilon(self, delta: Number, d_in: Number = 1) -> Enclosure | float:
+        """Enclose the least epsilon at ``delta``: the release is (epsilon, delta)-DP at ``d_in``.
+
+        ``.lower`` and ``.upper`` are fractions, ``float()`` gives the upper end, rounded up.  Where the
+        privacy losses of the mechanism are known (discrete Laplace and Gaussian noise on a number, and
+        compositions of these and of pure-DP releases) both ends are nearly equal; elsewhere the
+        upper end is what the privacy map implies, and the lower end is zero.  ``math.inf`` where no
+        finite epsilon suffices.
+
+        Raises:
+            UsageError: a delta outside 0..1, or one that the guarantee does not reach.
+        """
+        target = as_fraction(delta, "delta")
+        if not 0 <= target <= 1:
+            raise UsageError(f"delta lies in 0..1, not at {target}")
+        distance = read_distance(self.input, d_in)
+        known = None if self._losses is None else self._losses(distance)
+        if known is not None:
+            return known.epsilon(target)
+        return epsilon_bound(self.measure, self._privacy(distance), target)
 
     def __call__(self, data: Any) -> Any:
         """Release: evaluate on data, with fresh noise."""
@@ -90,13 +117,14 @@ class Measurement:
     def after(self, first: Transformation) -> Measurement:
         """Return this measurement behind a transformation (``first >> self``)."""
         inner, privacy, law = first.function, self._privacy, self._distribution
-        stability = first._stability
+        stability, losses = first._stability, self._losses
         chained = Measurement(
             first.input,
             self.measure,
             lambda data: self._function(inner(data)),
             lambda d: privacy(stability(d)),
             distribution=None if law is None else lambda data: law(inner(data)),
+            losses=None if losses is None else lambda d: losses(stability(d)),
         )
         chained.links = first.links + self.links
         return chained
@@ -106,7 +134,11 @@ class Measurement:
             return NotImplemented
         release = self._function
         processed = Measurement(
-            self.input, self.measure, lambda data: function(release(data)), self._privacy
+            self.input,
+            self.measure,
+            lambda data: function(release(data)),
+            self._privacy,
+            losses=self._losses,
         )
         title = getattr(function, "__name__", type(function).__name__)
         processed.links = (*self.links, Link(title, None, self.measure, lambda loss: loss))

@@ -16,6 +16,7 @@ from tacit.core import (
     ZeroConcentratedDP,
     register,
 )
+from tacit.core.shifted_loss import GaussianShift
 from tacit.errors import MismatchError
 from tacit.exact import Number, positive
 from tacit.mechanisms.distribution import Product
@@ -94,5 +95,6 @@ class Gaussian(Step):
             lambda value: lattice.add(lambda size: noise.discrete_gaussian(units, size), value),
             lambda d: ((d + lattice.charge) / scale) ** 2 / 2 if d else Fraction(0),
             distribution=law,
+            losses=lattice.losses(GaussianShift, units),
             step=self,
         )

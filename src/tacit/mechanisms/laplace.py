@@ -16,6 +16,7 @@ from tacit.core import (
     Step,
     register,
 )
+from tacit.core.shifted_loss import LaplaceShift
 from tacit.errors import MismatchError
 from tacit.exact import Number, positive
 from tacit.mechanisms.distribution import Product
@@ -92,6 +93,7 @@ class Laplace(Step):
             lambda value: lattice.add(lambda size: noise.discrete_laplace(units, size), value),
             lambda d: (d + lattice.charge) / scale if d else Fraction(0),
             distribution=law,
+            losses=lattice.losses(LaplaceShift, units),
             step=self,
         )
 

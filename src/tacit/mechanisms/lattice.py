@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core import Number, Space, Step, Vector
+from tacit.core.shifted_loss import ShiftedLoss
 from tacit.errors import MismatchError, UsageError
 from tacit.exact import Number as NumberLike
 from tacit.exact import as_fraction
@@ -107,6 +108,18 @@ class Lattice:
         if not len(units):
             return self.numbers([])
         return self.numbers(_added(units, np.asarray(draw(len(units)))))
+
+    def losses(
+        self, kind: Callable[[Fraction, int], ShiftedLoss], scale: Fraction
+    ) -> Callable[[Fraction], ShiftedLoss] | None:
+        """Return the privacy losses of a number plus noise, by distance; None for vectors.
+
+        Two inputs within d are at most ``floor((d + charge) / grid)`` whole units apart, and of all
+        shifts that far the largest loses most.
+        """
+        if isinstance(self.space.domain, Vector):
+            return None
+        return lambda d: kind(scale, math.floor((d + self.charge) / self.grid) if d else 0)
 
     def distribution(self, law: Any, value: Any) -> LatticeDistribution | Product:
         """Return the exact distribution of a value plus noise of a law in grid units."""
