@@ -30,9 +30,9 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        from tacit import __version__
+        import tacit
 
-        print(f"tacit {__version__}")
+        print(f"tacit {tacit.__version__}")
         raise typer.Exit
 
 

@@ -12,7 +12,9 @@ from typing import Any
 from tacit.accounting import Budget, epsilon_delta, fit, open_ledger
 from tacit.accounting import epsilon as pure
 from tacit.accounting import rho as concentrated
+from tacit.cli.options import SourceOptions
 from tacit.cli.output import note, working
+from tacit.cli.specs import column_types, typed_keys
 from tacit.errors import BudgetError, UsageError
 from tacit.exact import Number
 from tacit.tables import Question, Session, open_source
@@ -22,7 +24,18 @@ from tacit.tables.expression import Expression
 from tacit.tables.schema import Schema
 from tacit.tables.source import Source
 
-__all__ = ["Asked", "Job", "Table", "default_ledger", "loss", "open_table", "opened", "unit_of"]
+__all__ = [
+    "Asked",
+    "Job",
+    "Table",
+    "default_ledger",
+    "keys_reader",
+    "loss",
+    "open_table",
+    "opened",
+    "table_of",
+    "unit_of",
+]
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,24 @@ class Job:
     budget: Budget | None
     ledger: str | None
     questions: tuple[Asked, ...]
+
+
+def table_of(source: SourceOptions, command: str) -> Table:
+    """Return the table that flags name.
+
+    Raises:
+        UsageError: none is named.
+    """
+    if source.source is None:
+        raise UsageError(f"name the table: tacit {command} people.csv ...")
+    return Table(
+        source.source,
+        source.table,
+        source.name,
+        column_types(source.types or ()),
+        source.memory_limit,
+        source.threads,
+    )
 
 
 def unit_of(person: str | None, rows: int | None, groups: int | None) -> Any:
@@ -240,7 +271,6 @@ def _try_on_paper(session: Session, questions: Sequence[Asked], spend: bool) -> 
 
 def keys_reader(by: Sequence[str], keys: Sequence[str], keys_file: str | None, path: str) -> Any:
     """Return how the keys are read once the kinds of the columns are known."""
-    from tacit.cli.specs import typed_keys
 
     def read(schema: Schema) -> Any:
         for name in by:

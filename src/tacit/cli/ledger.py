@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.options import SourceOptions, options
+from tacit.cli.options import BudgetOptions, SourceOptions, options
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,46 +23,24 @@ _File = Annotated[str, typer.Argument(help="The ledger's file.", metavar="LEDGER
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@dataclass(frozen=True)
-class Begin:
-    """The budget of a new ledger, and its file."""
-
-    ledger: Annotated[
-        str | None,
-        typer.Option("--ledger", help="The ledger's file; by default beside the table."),
-    ] = None
-    budget_epsilon: Annotated[
-        str | None, typer.Option("--budget-epsilon", help="What all releases may lose.")
-    ] = None
-    budget_delta: Annotated[
-        str | None, typer.Option("--budget-delta", help="With --budget-epsilon.")
-    ] = None
-    budget_rho: Annotated[
-        str | None, typer.Option("--budget-rho", help="Instead: a budget in rho.")
-    ] = None
-
-
 @ledger_app.command("create")
 @options
-def create(source: SourceOptions, begin: Begin) -> None:
+def create(source: SourceOptions, begin: BudgetOptions) -> None:
     """Begin a ledger for a table, before anything is released.
 
     [bold]tacit ledger create people.parquet --person id --rows 5 --budget-epsilon 1[/bold]
     """
     from tacit.accounting import create_ledger
-    from tacit.cli.job import Table, default_ledger, loss, open_table, unit_of
+    from tacit.cli.job import default_ledger, loss, open_table, table_of, unit_of
     from tacit.cli.output import note
-    from tacit.cli.specs import column_types
     from tacit.report.words import budget_words
     from tacit.tables import Session, one_row_each
 
-    if source.source is None:
-        raise UsageError("name the table: tacit ledger create people.csv --budget-epsilon 1")
+    table = table_of(source, "ledger create")
     budget = loss(begin.budget_epsilon, begin.budget_delta, begin.budget_rho, "--budget-")
     if budget is None:
         raise UsageError("say what all releases together may lose: --budget-epsilon 1")
     protects = unit_of(source.person, source.rows, source.groups) or one_row_each
-    table = Table(source.source, source.table, source.name, column_types(source.types or ()))
     path = begin.ledger or default_ledger(table)
     with open_table(table) as opened, Session(opened, protects, budget) as paper:
         create_ledger(path, dataset=paper.dataset, budget=budget, terms=paper.ledger.terms).close()

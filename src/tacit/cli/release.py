@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["job_of", "release"]
 
-_STATISTICS = ("sum", "mean", "var", "std", "median", "percentile", "min", "max", "histogram")
-
 
 @options
 def release(
@@ -63,39 +61,30 @@ def job_of(
     Raises:
         UsageError: flags that do not go together.
     """
-    from tacit.cli.job import Asked, Job, Table, keys_reader, loss, unit_of
+    from tacit.cli.job import Asked, Job, keys_reader, loss, table_of, unit_of
     from tacit.cli.plan_file import read_plan
-    from tacit.cli.specs import aggregates, column_types
+    from tacit.cli.specs import FORMS, aggregates
     from tacit.cli.where import condition
 
     if ask.plan is not None:
         _alone(source, ask, budget, output)
         return read_plan(ask.plan)
-    if source.source is None:
-        raise UsageError("name the table: tacit release people.csv --count --epsilon 0.5")
+    table = table_of(source, "release")
     by = tuple(name.strip() for text in ask.by or () for name in text.split(","))
-    given = {kind: getattr(ask, kind) or () for kind in _STATISTICS}
+    given = {kind: getattr(ask, kind) or () for kind in FORMS}
     if (ask.keys or ask.keys_file) and not by:
         raise UsageError("keys are the values of a grouping column: name it with --by column")
     asked = Asked(
         aggregates=aggregates(ask.count, ask.count_people, given),
         where=tuple(condition(text) for text in ask.where or ()),
         by=by,
-        keys=keys_reader(by, ask.keys or (), ask.keys_file, source.source),
+        keys=keys_reader(by, ask.keys or (), ask.keys_file, table.path),
         epsilon=ask.epsilon,
         delta=ask.delta,
         rho=ask.rho,
         tag=output.tag if output else None,
         plot=output.plot if output else None,
         certificates=tuple(output.certificate or ()) if output else (),
-    )
-    table = Table(
-        source.source,
-        source.table,
-        source.name,
-        column_types(source.types or ()),
-        source.memory_limit,
-        source.threads,
     )
     whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
     loss(ask.epsilon, ask.delta, ask.rho, "--")

@@ -15,9 +15,17 @@ from tacit.tables import aggregate as ask
 from tacit.tables.aggregate import Aggregate
 from tacit.tables.schema import Schema
 
-__all__ = ["aggregates", "column_types", "numbers", "statistic", "typed_keys", "whole_range"]
+__all__ = [
+    "FORMS",
+    "aggregates",
+    "column_types",
+    "numbers",
+    "statistic",
+    "typed_keys",
+    "whole_range",
+]
 
-_PLACES = {
+FORMS = {
     "sum": "column:lower:upper",
     "mean": "column:lower:upper",
     "var": "column:lower:upper",
@@ -65,12 +73,12 @@ def aggregates(
 
 
 def _from_flag(kind: str, text: str) -> tuple[str, Aggregate]:
-    places = _PLACES[kind].split(":")
+    places = FORMS[kind].split(":")
     parts = text.rsplit(":", len(places) - 1)
     if len(parts) < len(places) or not all(part.strip() for part in parts):
         example = _EXAMPLES.get(kind, "age:0:100")
         raise UsageError(
-            f"--{kind} {text} is not whole: write --{kind} {_PLACES[kind]}, such as --{kind} "
+            f"--{kind} {text} is not whole: write --{kind} {FORMS[kind]}, such as --{kind} "
             f"{example}. Bounds and edges are public: do not read them off the private data"
         )
     column, *rest = parts
@@ -99,7 +107,7 @@ def statistic(described: object, label: str) -> Aggregate:
             '{ statistic = "mean", column = "age", lower = 0, upper = 100 }'
         )
     kind = described["statistic"]
-    known = ["count", "count_people", *_PLACES]
+    known = ["count", "count_people", *FORMS]
     if kind not in known:
         raise UsageError(f"the answer {label!r} asks {kind!r}; {did_you_mean(str(kind), known)}")
     fields = {
@@ -178,10 +186,8 @@ def typed_keys(
         source: the path of the private table, which must not be the file of keys.
 
     Raises:
-        UsageError: keys without a grouping column, of the wrong kind, or for another column.
+        UsageError: keys of the wrong kind, or for another column.
     """
-    if (keys or keys_file) and not by:
-        raise UsageError("keys are the values of a grouping column: name it with --by column")
     if keys and keys_file:
         raise UsageError("give --keys or --keys-file, not both")
     if keys_file:
