@@ -134,6 +134,14 @@ def test_certificates_and_plots_are_written(tacit, folder: Path) -> None:
     assert done.err.count("wrote ") == 3
 
 
+def test_what_was_paid_for_is_printed_where_no_plot_can_be_drawn(tacit, folder: Path) -> None:
+    done = tacit(f"{RELEASE} --by age --keys 0..99 --plot p.png --csv")
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 101
+    assert "No plot was drawn: a figure shows 1 to 80 groups" in done.err
+    assert not (folder / "p.png").exists()
+
+
 def test_a_ledger_knows_its_unit(tacit) -> None:
     first = "release people.csv --person person --rows 2 --count --epsilon 0.5 --budget-epsilon 1"
     assert tacit(first).code == 0

@@ -23,7 +23,7 @@ def release(
     [bold]tacit release adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     """
     from tacit.cli.job import opened
-    from tacit.cli.output import check_files, print_json
+    from tacit.cli.output import check_files, print_json, working
 
     if output.json and output.csv:
         raise UsageError("print --json or --csv, not both")
@@ -35,12 +35,14 @@ def release(
     with opened(job, spend=True) as (session, ledger):
         released = []
         for asked in job.questions:
-            answer = _answer(session, asked)
+            with working("asking the table"):
+                answer = asked.question(session).release(*asked.price, tag=asked.tag)
             released.append(_described(answer, asked))
             if output.csv:
                 print(answer.to_csv(), end="")
             elif not output.json:
                 _show(answer, asked, session, str(ledger))
+            _write(answer, asked)
         if output.json:
             print_json(
                 {
@@ -104,17 +106,22 @@ def _alone(*groups: Any) -> None:
                 )
 
 
-def _answer(session: Session, asked: Asked) -> Answer:
-    from tacit.cli.output import save_plot, working
+def _write(answer: Answer, asked: Asked) -> None:
+    """Write the files, once the answer is printed: what was paid for is not lost with them."""
+    from tacit.cli.output import note, save_plot, working
 
-    with working("asking the table"):
-        answer = asked.question(session).release(*asked.price, tag=asked.tag)
     for path in asked.certificates:
         answer.certificate.save(path)
-    if asked.plot is not None:
+        note(f"wrote {path}")
+    if asked.plot is None:
+        return
+    try:
         with working("drawing"):
             save_plot(answer.plot(), asked.plot)
-    return answer
+    except UsageError as error:  # too many groups, or none, which only the answer tells
+        note(f"No plot was drawn: {error}")
+        return
+    note(f"wrote {asked.plot}")
 
 
 def _show(answer: Answer, asked: Asked, session: Session, ledger: str) -> None:
@@ -133,8 +140,6 @@ def _show(answer: Answer, asked: Asked, session: Session, ledger: str) -> None:
         f"{paid}; {budget_words(session.remaining)} is left of {budget_words(session.budget)} "
         f"({ledger})"
     )
-    for path in [*asked.certificates, *([asked.plot] if asked.plot else [])]:
-        note(f"wrote {path}")
 
 
 def _described(answer: Answer, asked: Asked) -> dict[str, Any]:
