@@ -25,6 +25,7 @@ from tacit.mechanisms import Exponential, Gaussian, Geometric, Laplace
 from tacit.mechanisms.lattice import Lattice
 from tacit.transformations import Clamp, Count, Sum
 
+GIANT, TINY = f"{2**60 + 1}/{2**60 - 1}", f"1/{2**80}"
 FINE = Number("float", grid=Fraction(1, 2**20))
 
 
@@ -55,7 +56,11 @@ def test_units_of_any_size_are_added_exactly(units):
 
 
 @pytest.mark.parametrize("given", [list, np.array, tuple])
-@pytest.mark.parametrize("element", [int, FINE, Number("float", grid=Fraction(1, 3))], ids=str)
+@pytest.mark.parametrize(
+    "element",
+    [int, *(Number("float", grid=Fraction(g)) for g in ("1/1048576", "1/3", "3/7", GIANT, TINY))],
+    ids=["int", "2^-20", "1/3", "3/7", "giant", "2^-80"],
+)
 def test_bulk_and_one_by_one_agree(given, element):
     source = np.random.default_rng(1)
     units = source.integers(-(10**12), 10**12, size=500)

@@ -91,14 +91,27 @@ class Lattice:
         shown = Number(kind, grid=self.grid)
         if not isinstance(self.space.domain, Vector):
             return shown.present(units)
-        halvings = self.grid.denominator.bit_length() - 1
-        if isinstance(units, np.ndarray) and self.grid == Fraction(1, 1 << min(halvings, 900)):
-            # One rounding, to the nearest float, and an exact shift: what float(Fraction) gives.
-            return np.ldexp(units.astype(np.float64), -halvings) if halvings else units
+        if isinstance(units, np.ndarray):
+            if self.grid == 1:
+                return units
+            if kind == "float" and self._divides(units):
+                return units * self.grid.numerator / float(self.grid.denominator)
         numbers = [shown.present(u) for u in np.asarray(units, dtype=object).tolist()]
         if kind == "float":
             return np.array(numbers, dtype=np.float64)
         return np.array(numbers, dtype=np.int64 if _fit(numbers) else object)
+
+    def _divides(self, units: Any) -> bool:
+        """Tell whether one float division is exact but for its rounding, as float(Fraction) is.
+
+        It is where both sides are whole numbers below 2^53, and where the divisor is a power of two
+        (then the rounding is that of the units, and the shift is exact).
+        """
+        top, bottom = self.grid.numerator, self.grid.denominator
+        if top == 1 and bottom & (bottom - 1) == 0 and bottom < 1 << 900:
+            return True
+        exact = 1 << 53
+        return max(top, bottom) < exact and _fit(units, 53 - top.bit_length())
 
     def add(self, draw: Callable[..., Any], value: Any) -> Any:
         """Release: units plus noise drawn by ``draw(size)``, as numbers."""
