@@ -1,7 +1,9 @@
 """Noise on aggregates: measurements and the privacy maps that they are held to."""
 
+from tacit.mechanisms.adaptive import Adaptive, adaptive
 from tacit.mechanisms.bounded import TruncatedGeometric
 from tacit.mechanisms.calibrate import calibrate
+from tacit.mechanisms.continual import ContinualCount, Counter
 from tacit.mechanisms.custom import measurement, user_transformation
 from tacit.mechanisms.distribution import FiniteDistribution, Mixture, Product
 from tacit.mechanisms.exponential import Exponential
@@ -11,11 +13,16 @@ from tacit.mechanisms.laplace import Geometric, Laplace
 from tacit.mechanisms.noisy_max import NoisyMax, PermuteAndFlip
 from tacit.mechanisms.quantile import PrivateQuantile
 from tacit.mechanisms.randomized_response import RandomizedResponse
+from tacit.mechanisms.sampling import poisson_sample
+from tacit.mechanisms.selection import select_best
 from tacit.mechanisms.sparse_vector import AboveThreshold, SparseVector
 from tacit.mechanisms.staircase import Staircase
 
 __all__ = [
     "AboveThreshold",
+    "Adaptive",
+    "ContinualCount",
+    "Counter",
     "Exponential",
     "FiniteDistribution",
     "Gaussian",
@@ -31,7 +38,10 @@ __all__ = [
     "SparseVector",
     "Staircase",
     "TruncatedGeometric",
+    "adaptive",
     "calibrate",
     "measurement",
+    "poisson_sample",
+    "select_best",
     "user_transformation",
 ]

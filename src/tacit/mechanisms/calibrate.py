@@ -6,23 +6,21 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from tacit.accounting.conversion import concentrated_epsilon
 from tacit.core import (
     ApproximateDP,
     Measurement,
-    Number,
     PureDP,
     Transformation,
     Unfinished,
     ZeroConcentratedDP,
     convert,
 )
+from tacit.core.shifted_loss import GaussianShift
 from tacit.errors import InfeasibleError, UsageError
 from tacit.exact import Number as NumberLike
-from tacit.exact import show
+from tacit.exact import as_fraction, show
 from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.gaussian_profile import epsilon_at, largest_rho, least_scale, least_sigma
-from tacit.mechanisms.lattice import Lattice
+from tacit.mechanisms.gaussian_profile import largest_rho, least_scale, least_sigma
 
 __all__ = ["calibrate"]
 
@@ -41,7 +39,8 @@ def calibrate(
         d_in: how far apart the inputs are.
         d_out: the loss: epsilon for pure DP, rho for zCDP, ``(epsilon, delta)`` for approximate DP.
 
-    Where the loss falls with the scale (pure) or with its square (zCDP), the answer is in closed
+    A mechanism in pure DP is calibrated to the epsilon of a pair, and is that at any delta.  Where
+    the loss falls with the scale (pure) or with its square (zCDP), the answer is in closed
     form: exact, or a square root rounded up.  Gaussian noise on one number, for
     ``(epsilon, delta)``, takes the least sigma of the exact profile of the discrete law
     (:mod:`tacit.mechanisms.gaussian_profile`); on a vector, the least that zCDP proves.  Anything
@@ -161,48 +160,37 @@ def _gaussian(
     loss = one.map(d_in)
     if not loss:
         raise UsageError(_NO_NOISE)
-    chain = step.chain
-    end = chain.output if isinstance(chain, Transformation) else chain
-    if not isinstance(end.domain, Number):
+    losses = None if one._losses is None else one._losses(as_fraction(d_in))
+    if isinstance(losses, GaussianShift):
+        grid = 1 / losses.scale  # one grid unit, seen from a scale of one
+        scale = least_sigma(losses.shift, epsilon, delta) * grid
+    else:
         scale = least_scale(loss, largest_rho(epsilon, delta))
-        return _at_delta(step.finish(scale=scale), delta, None)
-    lattice = Lattice.of(end, Gaussian(1), step.given.get("grid"))
-    # loss = (moved + charge)^2 / 2 at scale one, so the shift in units is its root.
-    shift = _units(loss, lattice.grid)
-    scale = least_sigma(shift, epsilon, delta) * lattice.grid
     m = step.finish(scale=scale)
-    rho = m.map(d_in)
-    return _at_delta(m, delta, (rho, epsilon, scale, lattice.grid))
+    return _at_delta(m, delta, m.map(d_in), epsilon)
 
 
-def _units(rho_at_one: Fraction, grid: Fraction) -> int:
-    """Return how many units two inputs differ by, rounded up, from ``d^2 / 2``."""
-    distance = least_scale(2 * rho_at_one, Fraction(1))
-    return -int(-(distance / grid) // 1)
-
-
-def _at_delta(
-    m: Measurement, delta: Fraction, certified: tuple[Fraction, Fraction, Fraction, Fraction] | None
-) -> Measurement:
+def _at_delta(m: Measurement, delta: Fraction, known: Fraction, epsilon: Fraction) -> Measurement:
     """State a zCDP measurement as (epsilon, delta) at one delta, for every distance.
 
-    ``certified`` carries, for one number, the rho whose epsilon is known, that epsilon, sigma and
-    the grid; then every epsilon comes from the exact profile.
+    At the rho that it was calibrated for, epsilon is certified already.
     """
     privacy = m._privacy
 
     def loss(d: Fraction) -> tuple[Fraction, Fraction]:
         rho = privacy(d)
-        if not rho:
-            return Fraction(0), Fraction(0)
-        if certified is None:
-            return concentrated_epsilon(rho, delta), delta
-        known, epsilon, scale, grid = certified
         if rho == known:
             return epsilon, delta
-        shift = _units(rho * scale * scale, grid)
-        return epsilon_at((scale / grid) ** 2, shift, delta), delta
+        at = Fraction(0) if not rho else m.epsilon(delta, d).upper  # type: ignore[union-attr]
+        return at, delta if rho else Fraction(0)
 
-    stated = Measurement(m.input, ApproximateDP(), m._function, loss, distribution=m._distribution)
+    stated = Measurement(
+        m.input,
+        ApproximateDP(),
+        m._function,
+        loss,
+        distribution=m._distribution,
+        losses=m._losses,
+    )
     stated.links = m.links
     return stated

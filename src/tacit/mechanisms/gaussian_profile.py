@@ -1,12 +1,8 @@
-"""The exact privacy profile of the discrete Gaussian, and the least noise for epsilon at delta.
+"""The least Gaussian noise for epsilon at delta.
 
-**Profile.**  With noise X of parameter sigma on the integers, inputs that differ by s > 0 and
-``w(z) = exp(-z^2 / (2 sigma^2))``, the output z is likelier than ``e^epsilon`` times under the one
-shifted by s exactly when ``z > t = epsilon sigma^2 / s + s / 2``.  With k the least such integer
-
-    ``delta(epsilon) = P(X >= k - s) - e^epsilon P(X >= k)``,
-
-and by the symmetry of X it is the same in the other direction.
+On one number the exact privacy profile of the discrete law decides
+(:class:`~tacit.core.shifted_loss.GaussianShift`): with inputs s units apart and k the first whole
+number above ``epsilon sigma^2 / s + s / 2``, ``delta = P(X >= k - s) - e^epsilon P(X >= k)``.
 Source: Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020,
 theorem 7; the continuous case: Balle and Wang, ICML 2018, theorem 8.
 """
@@ -19,61 +15,17 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.accounting.conversion import concentrated_epsilon
-from tacit.errors import UsageError
-from tacit.noise.enclosure import Enclosure, exp, log, sqrt
-from tacit.noise.theta import cumulative
+from tacit.core.shifted_loss import GaussianShift
+from tacit.noise.enclosure import log, sqrt
 
-__all__ = ["delta_at", "epsilon_at", "largest_rho", "least_sigma"]
+__all__ = ["largest_rho", "least_scale", "least_sigma"]
 
-_SMALL = 12.0
+_SMALL = 100.0
 """Below this sigma, in units of the grid, the discrete profile is searched, not the continuous."""
 
 
-def delta_at(variance: Fraction, shift: int, epsilon: Fraction, bits: int = 64) -> Enclosure:
-    """Enclose the least delta at an epsilon, for inputs that differ by whole units.
-
-    Args:
-        variance: sigma squared, in squared units of the grid.
-        shift: how far the inputs differ, in units.
-        epsilon: at least zero.
-        bits: absolute precision.
-
-    >>> float(delta_at(Fraction(100), 1, Fraction(1, 2)))
-    6.93...e-09
-    """
-    if shift == 0:
-        return Enclosure.of(0)
-    first = math.floor(epsilon * variance / shift + Fraction(shift, 2)) + 1
-    guard = bits + 8 + int(2 * epsilon)
-    near = cumulative(variance, shift - first, guard)
-    far = cumulative(variance, -first, guard)
-    found = near - exp(epsilon, guard) * far
-    return Enclosure(max(Fraction(0), found.lower), max(Fraction(0), found.upper))
-
-
-def epsilon_at(variance: Fraction, shift: int, delta: Fraction) -> Fraction:
-    """Return an epsilon at which ``delta`` suffices, within 2^-30 of the least.
-
-    Raises:
-        UsageError: a delta that is not above 0 and below 1.
-    """
-    if not 0 < delta < 1:
-        raise UsageError("Gaussian noise has an epsilon only at a delta above 0 and below 1")
-    bits = _bits(delta)
-    low, high = Fraction(0), Fraction(1)
-    while delta_at(variance, shift, high, bits).upper > delta:
-        low, high = high, 2 * high
-    if delta_at(variance, shift, low, bits).upper <= delta:
-        return low
-    while high - low > Fraction(1, 1 << 30):
-        middle = (low + high) / 2
-        enough = delta_at(variance, shift, middle, bits).upper <= delta
-        low, high = (low, middle) if enough else (middle, high)
-    return high
-
-
 def least_sigma(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a sigma, in units, certified by the exact profile and least to about a relative 1e-9.
+    """Return a sigma, in units, certified by the exact profile and least to about a relative 1e-10.
 
     The search is made in doubles (on the continuous profile where sigma is large); what it finds is
     certified, and widened where it must be.
@@ -81,19 +33,22 @@ def least_sigma(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     >>> float(least_sigma(1, Fraction(1), Fraction(1, 10**6)))
     4.2307...
     """
-    bits = _bits(delta)
     target = float(delta)
-    sigma = _bisect(lambda s: _continuous(s / shift, float(epsilon)) <= target)
-    sigma *= shift
+    sigma = shift * _bisect(lambda ratio: _continuous(ratio, float(epsilon)) <= target)
     if sigma < _SMALL:
         sigma = _bisect(lambda s: _discrete(s, shift, float(epsilon)) <= target)
-    growth = Fraction(1, 1 << 33)
-    chosen = Fraction(sigma).limit_denominator(1 << 40)
+    growth = 2.0**-40
     while True:
-        chosen = (chosen * (1 + growth)).limit_denominator(1 << 44)
-        if delta_at(chosen * chosen, shift, epsilon, bits).upper <= delta:
+        chosen = _short(sigma * (1 + growth))
+        if GaussianShift(chosen, shift).delta(epsilon).upper <= delta:
             return chosen
-        growth *= 8
+        growth *= 16
+
+
+def _short(value: float) -> Fraction:
+    """Return a double rounded up to 44 binary digits: short numbers are quick to reckon with."""
+    mantissa, exponent = math.frexp(value)
+    return Fraction(math.ceil(mantissa * (1 << 44)), 1 << 44) * Fraction(2) ** exponent
 
 
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -132,15 +87,10 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return max(Fraction(0), rho)
 
 
-def _bits(delta: Fraction) -> int:
-    return 56 + max(0, delta.denominator.bit_length() - delta.numerator.bit_length())
-
-
 def _continuous(sigma: float, epsilon: float) -> float:
     """Return delta of continuous Gaussian noise at sensitivity one (Balle and Wang 2018)."""
     near = epsilon * sigma - 1 / (2 * sigma)
     far = epsilon * sigma + 1 / (2 * sigma)
-    # e^epsilon P(Z > far) through the scaled tail, so that nothing overflows.
     tail = math.erfc(near / math.sqrt(2)) / 2
     far_tail = math.erfc(far / math.sqrt(2)) / 2
     return tail - math.exp(min(epsilon, 700.0)) * far_tail
