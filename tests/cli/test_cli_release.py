@@ -109,6 +109,16 @@ def test_keys_of_several_columns_are_all_pairs(tacit) -> None:
     assert keys == [("a", 20), ("a", 21), ("b", 20), ("b", 21)]
 
 
+def test_a_column_of_numbers_is_cut_into_groups(tacit) -> None:
+    ask = "release people.csv --count --cut age:18,30,80 --epsilon 50 --json"
+    alone = tacit(f"{ask} --by age_group --ledger a.ledger").json["releases"][0]["answers"]
+    assert [r["key"]["age_group"] for r in alone] == ["[18, 30)", "[30, 80]"]
+    assert abs(alone[0]["count"]["value"] - 120) < 20  # 12 of 60 ages, of 600 rows
+    both = tacit(f"{ask} --by site,age_group --keys site=a,b --ledger b.ledger").json
+    assert len(both["releases"][0]["answers"]) == 4
+    assert tacit(f"{ask} --by site,age_group --ledger c.ledger").code == 2
+
+
 def test_unknown_keys_take_a_delta(tacit) -> None:
     refused = tacit("release people.csv --count --by site --epsilon 1")
     assert refused.code == 2
@@ -235,6 +245,8 @@ def test_a_plan_is_paid_whole_or_not_at_all(tacit, folder: Path) -> None:
         ('"age >= 30"', '"age >> 30"', "the condition"),
         ("[[question]]", "[[question", "no TOML"),
         ("age >= 30", "agee >= 30", "did you mean 'age'"),
+        ('where = "age >= 30"', 'cut = { old = { column = "age", edge = [1] } }', "edges = ["),
+        ('where = "age >= 30"', 'cut = { old = { column = "age", edges = [1] } }', "two edges"),
         ('keys = ["a", "b"]\n', "", "not known to be public"),
         ('keys = ["a", "b"]', "keys = []", "there are no keys"),
     ],

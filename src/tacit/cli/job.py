@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from tacit.tables import Question, Session, open_source
 from tacit.tables.aggregate import Aggregate
 from tacit.tables.contributions import OneRowEach, PersonUnit, one_row_each, unit
 from tacit.tables.expression import Expression
-from tacit.tables.schema import Schema
+from tacit.tables.schema import Column, Schema
 from tacit.tables.source import Source
 
 __all__ = [
@@ -56,6 +56,7 @@ class Asked:
 
     aggregates: Mapping[str, Aggregate]
     where: tuple[Expression, ...] = ()
+    cuts: Mapping[str, Expression] = field(default_factory=dict)
     by: tuple[str, ...] = ()
     keys: Any = None
     epsilon: Number | None = None
@@ -77,10 +78,18 @@ class Asked:
                 "nothing is asked: say --count, --mean age:0:100 or another; see --help"
             )
         asked = session.agg(**self.aggregates)
+        for name, cut in self.cuts.items():
+            asked = asked.with_column(name, cut)
         if self.where:
             asked = asked.filter(*self.where)
         if self.by:
-            keys = self.keys(session.source.schema) if callable(self.keys) else self.keys
+            for name in self.by:
+                if session.columns.get(name) in ("float", "decimal"):
+                    raise UsageError(
+                        f"{name!r} holds numbers with fractions, too many values to be groups; cut "
+                        f"it: --cut {name}:0,10,20 --by {name}_group"
+                    )
+            keys = self._keys(session.source.schema)
             if keys is None and self.delta is None:
                 raise UsageError(
                     f"the values of {', '.join(self.by)} are not known to be public. Either list "
@@ -90,6 +99,15 @@ class Asked:
                 )
             asked = asked.group_by(*self.by, keys=keys)
         return asked
+
+    def _keys(self, schema: Schema) -> Any:
+        """Return the public keys; the groups that a column is cut into are public by themselves."""
+        made = {name: list(cut.parameters[1]) for name, cut in self.cuts.items() if name in self.by}
+        columns = [*schema.values(), *(Column(name, "text", "text") for name in made)]
+        keys = self.keys(Schema(columns)) if callable(self.keys) else self.keys
+        if keys is None and set(self.by) == set(made):
+            return made
+        return {**made, **keys} if isinstance(keys, Mapping) else keys
 
     @property
     def price(self) -> tuple[Number | None, Number | None, Number | None]:

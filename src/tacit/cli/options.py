@@ -107,6 +107,15 @@ class AskOptions:
     by: Annotated[
         Texts, _flag("--by", help="For each value of columns.", panel=_GROUPS, metavar="COL,...")
     ] = None
+    cut: Annotated[
+        Texts,
+        _flag(
+            "--cut",
+            help="Cut a column of numbers into the groups COL_group, for --by.",
+            panel=_GROUPS,
+            metavar="COL:E0,E1,...",
+        ),
+    ] = None
     keys: Annotated[
         Texts,
         _flag(

@@ -12,6 +12,7 @@ from tacit.cli.job import Asked, Job, Table, keys_reader, loss, unit_of
 from tacit.cli.specs import statistic
 from tacit.cli.where import condition
 from tacit.errors import UsageError, did_you_mean
+from tacit.tables.expression import Expression, col
 
 __all__ = ["read_plan"]
 
@@ -21,7 +22,7 @@ _FIELDS = {
     "[unit]": ("person", "rows", "groups"),
     "[budget]": ("epsilon", "delta", "rho", "ledger"),
     "[[question]]": (
-        "name", "where", "by", "keys", "keys_file", "answers",
+        "name", "where", "cut", "by", "keys", "keys_file", "answers",
         "epsilon", "delta", "rho", "tag", "plot", "certificate",
     ),
 }  # fmt: skip
@@ -82,6 +83,7 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
     asked = Asked(
         aggregates={label: statistic(said, label) for label, said in answers.items()},
         where=() if where is None else (condition(where),),
+        cuts=_cuts(question),
         by=by,
         keys=_keys(question, by, folder, source),
         epsilon=question.get("epsilon"),
@@ -94,6 +96,18 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
     )
     loss(asked.epsilon, asked.delta, asked.rho)
     return asked
+
+
+def _cuts(question: Mapping[str, Any]) -> dict[str, Expression]:
+    found = {}
+    for name, said in _mapping(question.get("cut", {}), "cut").items():
+        part = _mapping(said, f"the cut {name!r}")
+        if set(part) != {"column", "edges"} or not isinstance(part["edges"], list):
+            raise UsageError(
+                f'the cut {name!r} must be like {{ column = "age", edges = [0, 18, 65] }}'
+            )
+        found[name] = col(part["column"]).cut(part["edges"])
+    return found
 
 
 def _keys(question: Mapping[str, Any], by: Sequence[str], folder: Path, source: str) -> Any:

@@ -65,7 +65,7 @@ def job_of(
     """
     from tacit.cli.job import Asked, Job, keys_reader, loss, table_of, unit_of
     from tacit.cli.plan_file import read_plan
-    from tacit.cli.specs import FORMS, aggregates
+    from tacit.cli.specs import FORMS, aggregates, cuts
     from tacit.cli.where import condition
 
     if ask.plan is not None:
@@ -79,6 +79,7 @@ def job_of(
     asked = Asked(
         aggregates=aggregates(ask.count, ask.count_people, given),
         where=tuple(condition(text) for text in ask.where or ()),
+        cuts=cuts(ask.cut or ()),
         by=by,
         keys=keys_reader(by, ask.keys or (), ask.keys_file, table.path),
         epsilon=ask.epsilon,

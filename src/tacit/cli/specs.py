@@ -13,12 +13,14 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.exact import Number, as_fraction, show
 from tacit.tables import aggregate as ask
 from tacit.tables.aggregate import Aggregate
+from tacit.tables.expression import Expression, col
 from tacit.tables.schema import Schema
 
 __all__ = [
     "FORMS",
     "aggregates",
     "column_types",
+    "cuts",
     "numbers",
     "statistic",
     "typed_keys",
@@ -171,6 +173,21 @@ def column_types(texts: Sequence[str]) -> dict[str, str] | None:
             raise UsageError(f"--types {part} is not whole: write --types column=kind")
         found[column.strip()] = kind.strip()
     return found or None
+
+
+def cuts(texts: Sequence[str]) -> dict[str, Expression]:
+    """Return the columns that ``column:edge,edge,...`` texts make, by name.
+
+    >>> cuts(["age:0,18,65"])
+    {'age_group': cut(age, (0.0, 18.0, 65.0), ('[0, 18)', '[18, 65]'))}
+    """
+    found = {}
+    for text in texts:
+        column, sign, edges = text.rpartition(":")
+        if not sign or not column:
+            raise UsageError(f"--cut {text} is not whole: write --cut age:0,18,65")
+        found[f"{column}_group"] = col(column).cut(numbers(edges, "an edge"))
+    return found
 
 
 def typed_keys(

@@ -110,7 +110,7 @@ def question_words(question: Mapping[str, Any]) -> str:
     for condition in query["where"]:
         told += f"; only rows where {condition_words(from_json(condition))}"
     for name, expression in query["derived"]:
-        told += f"; with {name} = {condition_words(from_json(expression))}"
+        told += f"; {name} is {condition_words(from_json(expression))}"
     if query["by"]:
         told += f"; for each {_listed(query['by'])}{_keys(query['keys'])}"
     return told[0].upper() + told[1:]
@@ -168,5 +168,7 @@ def condition_words(expression: Expression, inner: bool = False) -> str:
     if expression.operation == "is_in":
         value, *listed = (str(operand) for operand in expression.operands)
         return f"{value} in ({', '.join(listed)})"
+    if expression.operation == "cut":
+        return f"{expression.operands[0]} cut into {', '.join(expression.parameters[1])}"
     told = str(expression)
     return told[1:-1] if told.startswith("(") and told.endswith(")") else told
