@@ -13,19 +13,31 @@ unbiased counts with standard errors.
 
 from tacit.local.direct import GRR, DirectEncoding
 from tacit.local.estimate import Estimate
+from tacit.local.hadamard import HadamardResponse
+from tacit.local.hashing import BinaryLocalHashing, LocalHashing, OptimizedLocalHashing
 from tacit.local.items import Items
 from tacit.local.layout import Layout
 from tacit.local.oracle import FrequencyOracle, Oracle, PureOracle, State, oracle_from
+from tacit.local.randomized_response import RandomizedResponse
+from tacit.local.subset import SubsetSelection
+from tacit.local.unary import UnaryEncoding
 
 __all__ = [
     "GRR",
+    "BinaryLocalHashing",
     "DirectEncoding",
     "Estimate",
     "FrequencyOracle",
+    "HadamardResponse",
     "Items",
     "Layout",
+    "LocalHashing",
+    "OptimizedLocalHashing",
     "Oracle",
     "PureOracle",
+    "RandomizedResponse",
     "State",
+    "SubsetSelection",
+    "UnaryEncoding",
     "oracle_from",
 ]

@@ -75,5 +75,10 @@ def _words(slab: NDArray[Any]) -> NDArray[Any]:
 
 
 def _count_few(slab: NDArray[Any], width: int) -> NDArray[np.int64]:
-    bits = np.unpackbits(slab.view(np.uint8), axis=1, count=width, bitorder="little")
-    return bits.sum(axis=0, dtype=np.int64)
+    """Count bit by bit: eight bits at a time, as the bytes of a word, which count up to 255."""
+    counts = np.zeros(width, np.int64)
+    for start in range(0, len(slab), 255):
+        part = slab[start : start + 255].view(np.uint8)
+        bits = np.unpackbits(part, axis=1, bitorder="little").view(np.uint64)
+        counts += bits.sum(axis=0).view(np.uint8)[:width]
+    return counts

@@ -123,6 +123,8 @@ class Items:
         """Return the place of each answer as :meth:`place` does; never raises on a value."""
         if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and self._is_range:
             return self._whole_numbers(values.ravel())
+        if isinstance(values, np.ndarray) and values.dtype == bool and self.labels == (False, True):
+            return values.ravel().astype(np.int64)
         return np.fromiter((self.place(v) for v in values), np.int64)
 
     @property

@@ -94,7 +94,8 @@ class Layout:
         """Tell for each report of a checked batch whether all its values are in range."""
         within = np.ones(len(array), bool)
         top = 255 if self.kind == "bits" else self.limit - 1
-        if array.size and (int(array.min()) < 0 or int(array.max()) > top):
+        any_byte = self.kind == "bits" and array.dtype == np.uint8
+        if array.size and not any_byte and (int(array.min()) < 0 or int(array.max()) > top):
             inside = array <= top
             if array.dtype.kind == "i":
                 inside &= array >= 0

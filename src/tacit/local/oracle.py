@@ -32,7 +32,20 @@ from tacit.local.items import OUTSIDE, Items
 from tacit.local.layout import Layout
 from tacit.noise.enclosure import Enclosure, log
 
-__all__ = ["FrequencyOracle", "Oracle", "PureOracle", "State", "oracle_from"]
+__all__ = [
+    "FrequencyOracle",
+    "Oracle",
+    "PureOracle",
+    "State",
+    "oracle_from",
+    "read_share",
+    "read_size",
+    "refuse_large",
+]
+
+BATCH = 1 << 14
+BATCH_BYTES = 1 << 20
+"""Reports drawn at once: their working memory stays in the cache of a core."""
 
 _KNOWN: dict[str, type[Oracle]] = {}
 
@@ -132,7 +145,12 @@ class Oracle(ABC):
         Raises:
             UsageError: an answer outside the domain that has no declared place.
         """
-        return self._draw(self.read(values))
+        places = self.read(values)
+        reports = self.layout.empty(len(places))
+        step = min(BATCH, max(1, BATCH_BYTES // max(1, self.layout.columns)))
+        for start in range(0, len(places), step):
+            reports[start : start + step] = self._draw(places[start : start + step])
+        return reports
 
     def valid(self, reports: Any) -> NDArray[np.bool_]:
         """Tell for each report of a batch whether this mechanism can have made it.
@@ -248,6 +266,10 @@ class FrequencyOracle(Oracle):
         """
 
     @abstractmethod
+    def exact_counts(self, state: State) -> list[Fraction]:
+        """Return the unbiased estimate of every count as exact fractions."""
+
+    @abstractmethod
     def variance(self, n: int, frequency: Any = 0) -> Fraction:
         """Return the exact variance of the estimated *count* of an item among ``n`` reports.
 
@@ -333,6 +355,12 @@ class PureOracle(FrequencyOracle):
         gap = own - others
         return others * (1 - others) / gap**2, (1 - own - others) / gap
 
+    def exact_counts(self, state: State) -> list[Fraction]:
+        """See :meth:`FrequencyOracle.exact_counts`."""
+        own, others = self.support
+        supporters = self._supporters(self._state(state)).tolist()
+        return [(s - state.n * others) / (own - others) for s in supporters]
+
     def estimate(self, reports: Any) -> Estimate:
         """See :meth:`FrequencyOracle.estimate`."""
         state = self._state(reports)
@@ -340,7 +368,7 @@ class PureOracle(FrequencyOracle):
         base, slope = (float(v) for v in self._spread())
         supporters = self._supporters(state).astype(np.float64)
         counts = (supporters - state.n * others) / (own - others)
-        return Estimate(tuple(self.domain.labels), state.n, counts, state.n * base, slope)
+        return Estimate(self.domain.labels, state.n, counts, state.n * base, slope)
 
 
 def read_share(frequency: Any) -> Fraction:
@@ -362,3 +390,15 @@ def read_size(n: Any) -> int:
     10
     """
     return as_integer(n, "n", minimum=0)
+
+
+def refuse_large(domain: Items, most: int, what: str, instead: str) -> None:
+    """Refuse a domain that is too large for a mechanism, and name what takes it.
+
+    Raises:
+        UsageError: more than ``most`` items.
+    """
+    if len(domain) > most:
+        raise UsageError(
+            f"{what} is for at most {most:,} items, not {len(domain):,}: use {instead}"
+        )
