@@ -154,12 +154,12 @@ def verify(
         BROKEN at distance 1: 0 against 1 attain epsilon = 1.09861 on the event {0}, and the map
         claims epsilon = 1
     """
+    if not isinstance(subject, (Measurement, Transformation)):
+        raise UsageError("verify takes a Measurement or a Transformation")
     reach = as_fraction(d_in, "d_in")
     chosen = _chosen_pairs(subject, domain, reach, pairs)
     if isinstance(subject, Transformation):
         return _verify_transformation(subject, chosen)
-    if not isinstance(subject, Measurement):
-        raise UsageError("verify takes a Measurement or a Transformation")
     return _verify_measurement(subject, chosen, samples)
 
 

@@ -46,6 +46,13 @@ class ReleaseKeys(Step):
         scale: of the noise; above zero.
         threshold: the least noisy count that is released.
         groups: how many keys a person can have at most.
+
+    Example:
+        >>> from tacit.core import Number
+        >>> counts = Space(Vector(Number("int"), size=3), L1Distance())
+        >>> m = counts >> ReleaseKeys(scale=1, threshold=15, groups=1)
+        >>> m.map(1)[1] < 1e-6, m([0, 1000, 0])[0]
+        (True, None)
     """
 
     scale: Any

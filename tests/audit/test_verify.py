@@ -1,0 +1,317 @@
+"""tc.verify: what is right passes and is called tight, what is wrong is caught with its event."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+import broken_mechanisms as broken
+import tacit as tc
+from tacit import noise
+from tacit.audit import verify
+from tacit.audit.members import members
+from tacit.audit.sampled import binomial_limits
+from tacit.core import (
+    AbsoluteDistance,
+    ApproximateDP,
+    Category,
+    DiscreteDistance,
+    Frame,
+    Number,
+    PureDP,
+    RenyiDP,
+    Space,
+    SymmetricDistance,
+    Vector,
+    ZeroConcentratedDP,
+    convert,
+)
+from tacit.errors import UsageError, VerificationError
+from tacit.mechanisms import Gaussian, Laplace, measurement, user_transformation
+from tacit.transformations import Clamp, Count, Sum
+
+NUMBER = Space(Number("int", 0, 3), AbsoluteDistance())
+BIT = Space(Number("int", 0, 1), AbsoluteDistance())
+WRONG = {
+    "wrong scale": broken.noise_at_wrong_scale,
+    "scale is epsilon": broken.noise_scaled_by_epsilon,
+    "noisy max gives the value": broken.noisy_max_value,
+    "prefix sums": broken.prefix_sums,
+    "float Laplace": broken.float_laplace,
+    "clamped noise": broken.clamped_noise,
+    "SVT3": lambda: broken.sparse_vector(3),
+    "SVT4": lambda: broken.sparse_vector(4, answers=2),
+    "SVT5": lambda: broken.sparse_vector(5),
+    "SVT6": lambda: broken.sparse_vector(6),
+}
+
+PAIRS = {"SVT3": [([0, 0, 1], [1, 1, 0]), ([1, 1, 0], [0, 0, 1])]}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_mechanisms_known_to_be_wrong_are_caught(name):
+    verdict = verify(WRONG[name](), pairs=PAIRS.get(name))
+    assert not verdict
+    assert verdict.broken
+    assert verdict.event
+    assert verdict.found > verdict.claim
+    with pytest.raises(VerificationError, match="BROKEN"):
+        verdict.or_raise()
+
+
+@pytest.mark.parametrize("name", ["float Laplace", "clamped noise", "SVT5"])
+def test_events_that_one_input_cannot_give_are_an_infinite_loss(name):
+    verdict = verify(WRONG[name]())
+    assert verdict.found == math.inf
+
+
+def test_the_loss_of_noise_at_scale_epsilon_is_its_inverse():
+    verdict = verify(broken.noise_scaled_by_epsilon())
+    assert float(verdict.found) == pytest.approx(10)
+
+
+@pytest.mark.parametrize("factor", [Fraction(1, 2), Fraction(999, 1000)])
+@pytest.mark.parametrize("step", [Laplace(2), Gaussian(2)], ids=str)
+def test_a_map_that_is_too_small_is_caught(factor, step):
+    right = NUMBER >> step
+    wrong = measurement(
+        NUMBER,
+        right._function,
+        lambda d: right.map(d) * factor,
+        measure=right.measure,
+        distribution=right._distribution,
+    )
+    assert verify(right).tight
+    assert verify(wrong).broken
+
+
+@pytest.mark.parametrize(
+    "measure", [PureDP(), ApproximateDP(), ZeroConcentratedDP(), RenyiDP(2), RenyiDP("3/2")]
+)
+def test_every_measure_is_verified_and_a_halved_scale_breaks_each(measure):
+    right = convert(NUMBER >> Laplace(2), measure)
+    assert verify(right, d_in=2)
+    narrow = NUMBER >> Laplace(1)
+    wrong = measurement(
+        NUMBER, right._function, right.map, measure=measure, distribution=narrow._distribution
+    )
+    assert verify(wrong).broken
+
+
+def test_renyi_divergence_of_randomized_response_is_its_closed_form():
+    p = Fraction(3, 4)
+    order = 3
+    closed = math.log(p**order * (1 - p) ** (1 - order) + (1 - p) ** order * p ** (1 - order)) / 2
+
+    def coin(bit):
+        return {bit: p, 1 - bit: 1 - p}
+
+    tight = measurement(
+        BIT, int, lambda d: closed * 1.000001 * d, measure=RenyiDP(order), distribution=coin
+    )
+    assert verify(tight).tight
+    wrong = measurement(
+        BIT, int, lambda d: closed * 0.999 * d, measure=RenyiDP(order), distribution=coin
+    )
+    assert verify(wrong).broken
+
+
+def test_the_concentrated_bound_of_a_pure_pair_is_found():
+    """Randomized response at epsilon is ``epsilon tanh(epsilon / 2)``-zCDP, and no less."""
+    epsilon = 1.0
+    share = 1 / (1 + math.exp(-epsilon))
+    rho = epsilon * math.tanh(epsilon / 2)
+
+    def claimed(factor):
+        return measurement(
+            BIT,
+            int,
+            lambda d: rho * factor * d,
+            measure=ZeroConcentratedDP(),
+            distribution=lambda bit: {bit: Fraction(share), 1 - bit: 1 - Fraction(share)},
+        )
+
+    assert verify(claimed(1.0001)).holds
+    assert verify(claimed(0.999)).broken
+
+
+def test_delta_of_an_approximate_claim_is_exact():
+    def leaky(bit):
+        return {bit: "1/2", "secret" if bit else "nothing": "1/100", 1 - bit: "49/100"}
+
+    def claimed(delta):
+        return measurement(
+            BIT,
+            int,
+            lambda d: ("1/25", delta) if d else (0, 0),
+            measure=ApproximateDP(),
+            distribution=leaky,
+        )
+
+    assert verify(claimed("1/100")).tight
+    verdict = verify(claimed("1/101"))
+    assert verdict.broken
+    assert verdict.event in (("secret",), ("nothing",))
+
+
+@pytest.mark.parametrize("gap", [0, 1, 3])
+def test_gaussian_profile_of_the_verification_is_the_closed_form(gap):
+    m = NUMBER >> Gaussian(2)
+    epsilon = Fraction(1, 3)
+    delta = m._losses(Fraction(gap)).delta(epsilon) if gap else None
+
+    def claimed(factor):
+        return measurement(
+            NUMBER,
+            int,
+            lambda d: (epsilon, delta.upper * factor) if d else (0, 0),
+            measure=ApproximateDP(),
+            distribution=m._distribution,
+        )
+
+    if not gap:
+        assert verify(m, pairs=[(1, 1)], d_in=1)
+        return
+    assert verify(claimed(Fraction(1001, 1000)), pairs=[(0, gap)], d_in=gap).holds
+    assert verify(claimed(Fraction(999, 1000)), pairs=[(0, gap)], d_in=gap).broken
+
+
+def test_transformations_are_held_to_their_maps():
+    column = Space(Vector(Number("int", 0, 3)), SymmetricDistance())
+    assert verify(column >> Sum()).tight
+    number = Space(Number("int"), AbsoluteDistance())
+    wrong = user_transformation(column, number, lambda x: int(x.sum()), lambda d: 2 * d)
+    verdict = verify(wrong)
+    assert verdict.broken
+    assert verdict.found == 3
+    assert verdict.claim == 2
+
+
+def test_chains_are_verified_from_their_data_on():
+    column = Space(Vector(Number("int", -2, 9)), SymmetricDistance())
+    m = column >> Clamp(0, 3) >> Sum() >> Laplace(4)
+    verdict = verify(m, [[], [1], [9], [9, 1], [-2]])
+    assert verdict.tight
+    assert verdict.claim == Fraction(3, 4)
+
+
+def test_public_face_has_it():
+    assert tc.verify is verify
+    verdict = tc.verify(NUMBER >> Laplace(25))
+    assert str(verdict).startswith("holds on all 6 pairs, and is tight")
+
+
+class TestSamples:
+    def fair(self, wrong_by=1):
+        scale = Fraction(1, wrong_by)
+        return measurement(
+            BIT, lambda bit: bit + noise.discrete_laplace(scale), lambda d: d, name="noisy"
+        )
+
+    def test_without_a_distribution_it_is_an_estimate_that_says_so(self):
+        verdict = verify(self.fair(), samples=4000)
+        assert verdict.kind == "estimate"
+        assert "estimate" in str(verdict)
+        assert not verdict.tight
+        assert not verdict.broken
+
+    def test_a_gross_error_is_seen_in_samples(self):
+        verdict = verify(self.fair(wrong_by=4), samples=4000)
+        assert verdict.broken
+        assert verdict.event
+
+    def test_samples_speak_in_other_measures(self):
+        def claimed(measure, loss):
+            return measurement(
+                BIT, lambda bit: bit + noise.discrete_laplace("1/4"), loss, measure=measure
+            )
+
+        rho = claimed(ZeroConcentratedDP(), lambda d: d / Fraction(10))
+        assert verify(rho, samples=4000).broken
+        pair = claimed(ApproximateDP(), lambda d: (1, "1/100") if d else (0, 0))
+        assert verify(pair, samples=4000).broken
+
+    def test_continuous_outputs_are_binned(self):
+        def shown(bit):
+            return bit * 3 + noise.uniform(10**9) / 10**9
+
+        verdict = verify(measurement(BIT, shown, lambda d: d), samples=2000)
+        assert verdict.broken
+
+    @pytest.mark.parametrize(("count", "runs"), [(0, 50), (3, 50), (25, 50), (50, 50), (700, 999)])
+    def test_limits_are_those_of_clopper_and_pearson(self, count, runs):
+        scipy = pytest.importorskip("scipy.stats")
+        low, high = binomial_limits(count, runs, 0.95)
+        want_low = scipy.beta.ppf(0.025, count, runs - count + 1) if count else 0.0
+        want_high = scipy.beta.ppf(0.975, count + 1, runs - count) if count < runs else 1.0
+        assert low == pytest.approx(want_low, abs=1e-7)
+        assert high == pytest.approx(want_high, abs=1e-7)
+
+
+class TestMembers:
+    def test_small_domains_are_listed_whole(self):
+        assert members(Number("int", 1, 3)) == [1, 2, 3]
+        assert members(Number("int", grid=Fraction(1))) == [-2, -1, 0, 1, 2]
+        assert members(Category(("a", "b"))) == ["a", "b"]
+        assert len(members(Vector(Number("int", 0, 1)))) == 1 + 2 + 4 + 8
+        assert len(members(Frame({"x": Number("int", 0, 1)}))) == 1 + 2 + 3
+        assert members(Number("int", None, 0)) == [-4, -3, -2, -1, 0]
+
+    def test_floats_are_listed_by_their_ends(self):
+        found = members(Number("float", 0, 1, nullable=True))
+        assert found[:3] == [0.0, 0.5, 1.0]
+        assert math.isnan(found[3])
+
+    def test_a_large_domain_is_refused(self):
+        with pytest.raises(UsageError, match="more than"):
+            members(Number("int", 0, 10**6))
+
+
+class TestBadInput:
+    def test_nothing_to_verify(self):
+        with pytest.raises(UsageError, match="takes a Measurement"):
+            verify(abs, pairs=[])
+
+    def test_no_pair_near_enough(self):
+        with pytest.raises(UsageError, match="no pair"):
+            verify(NUMBER >> Laplace(1), [0, 2])
+
+    def test_too_many_pairs(self):
+        with pytest.raises(UsageError, match="more than"):
+            verify(NUMBER >> Laplace(1), range(300), d_in=300)
+
+    def test_noise_too_wide_to_list(self):
+        with pytest.raises(UsageError, match="smaller scale"):
+            verify(NUMBER >> Gaussian(10**6))
+
+    def test_probabilities_that_do_not_sum_to_one(self):
+        m = measurement(BIT, int, lambda d: d, distribution=lambda bit: {bit: "1/2"})
+        with pytest.raises(UsageError, match="sum"):
+            verify(m)
+
+    def test_a_distribution_that_is_none(self):
+        m = measurement(BIT, int, lambda d: d, distribution=lambda bit: object())
+        with pytest.raises(UsageError, match="mapping"):
+            verify(m)
+
+    def test_few_samples(self):
+        with pytest.raises(UsageError, match="100"):
+            verify(measurement(BIT, int, lambda d: d), samples=10)
+
+    @pytest.mark.parametrize("given", [{"function": 3}, {"map": "x"}, {"distribution": 1}])
+    def test_what_cannot_be_called(self, given):
+        parts = {"function": int, "map": lambda d: d, **given}
+        with pytest.raises(UsageError, match="must be a function"):
+            measurement(BIT, **parts)
+
+
+def test_labels_under_the_discrete_distance():
+    space = Space(Category(("a", "b")), DiscreteDistance())
+    m = measurement(
+        space, str, lambda d: 1, distribution=lambda x: {"a": "1/2", "b": "1/2"}, name="noise alone"
+    )
+    verdict = verify(m)
+    assert verdict
+    assert not verdict.tight
+    count = Space(Vector(str), SymmetricDistance()) >> Count() >> Laplace(2)
+    assert verify(count, [["a"], ["a", "b"], []]).tight
