@@ -40,7 +40,7 @@ def test_numbers_are_read_exactly(written, read):
     [
         *("", "much", "1/0", "nan", "inf", "1e", "0x10", "1,5", "--1"),
         *(math.nan, math.inf, -math.inf, np.float64("nan"), Decimal("nan"), Decimal("inf")),
-        *(None, True, np.True_, [1], {}, b"1", 1j, object()),
+        *(None, True, np.True_, [1], {}, b"1", 1j, frozenset()),
     ],
     ids=repr,
 )
