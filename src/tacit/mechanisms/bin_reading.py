@@ -1,0 +1,172 @@
+"""What a function says of a bin, as whole units of a public grid: total, whatever it does."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import UsageError
+from tacit.exact import as_fraction, positive, show
+
+__all__ = ["BinFunction", "Coordinate", "coordinates"]
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One number that the function returns: its bounds, its grid, what stands for a missing one.
+
+    Attributes:
+        lower, upper: the public bounds.
+        grid: the unit.
+        default: in units; what an empty bin counts as, and one where the function fails.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    grid: Fraction
+    default: int
+
+    @property
+    def least(self) -> int:
+        """The smallest value, in units."""
+        return math.floor(self.lower / self.grid)
+
+    @property
+    def most(self) -> int:
+        """The largest value, in units."""
+        return math.ceil(self.upper / self.grid)
+
+    @property
+    def steps(self) -> int:
+        """How far one bin can move its value, in units."""
+        return self.most - self.least
+
+    def units(self, value: float) -> int:
+        """Clip to the bounds and round to the grid; NaN counts as the default.
+
+        Rounding in floats is a function of the bin alone, and what it gives is clipped again in
+        units, so no bin moves by more than :attr:`steps`.
+
+        >>> one = Coordinate(Fraction(0), Fraction(4), Fraction(1, 2), 4)
+        >>> one.units(1.3), one.units(math.inf), one.units(math.nan)
+        (3, 8, 4)
+        """
+        if math.isnan(value):
+            return self.default
+        near = min(max(value, float(self.lower)), float(self.upper)) / float(self.grid)
+        return min(max(math.floor(near + 0.5), self.least), self.most)
+
+
+def coordinates(bounds: Any, default: Any, grid: Any, bits: int) -> tuple[Coordinate, ...]:
+    """Read the bounds of a number, or of every number of a vector.
+
+    Args:
+        bounds: ``(lower, upper)``, or a sequence of such pairs.
+        default: a number, one a coordinate, or None for the middle of the bounds.
+        grid: the unit, or None for the power of two that is just below the range over ``2^bits``.
+        bits: see ``grid``.
+
+    Raises:
+        UsageError: bounds that are missing, reversed or equal; a default outside them; a grid that
+            is not above zero, or above the range.
+    """
+    pairs = _pairs(bounds)
+    defaults = [default] * len(pairs) if _is_single(default) else list(default)
+    if len(defaults) != len(pairs):
+        raise UsageError(
+            f"default has {len(defaults)} numbers and bounds has {len(pairs)}: give one default, "
+            "or one for each pair of bounds"
+        )
+    return tuple(
+        _coordinate(*pair, one, grid, bits) for pair, one in zip(pairs, defaults, strict=True)
+    )
+
+
+def _is_single(default: Any) -> bool:
+    return default is None or isinstance(default, str) or not hasattr(default, "__len__")
+
+
+def _pairs(bounds: Any) -> list[tuple[Any, Any]]:
+    if bounds is None:
+        raise UsageError(
+            "give bounds=(lower, upper), public numbers within which the function's answer is "
+            "clipped, or one such pair for each number that it returns"
+        )
+    listed = list(bounds) if isinstance(bounds, (tuple, list, np.ndarray)) else []
+    if len(listed) == 2 and all(_is_single(end) for end in listed):
+        listed = [tuple(listed)]
+    if not listed or any(_is_single(pair) or len(pair) != 2 for pair in listed):
+        raise UsageError(f"bounds are (lower, upper), or a list of such pairs, not {bounds!r}")
+    return [(low, high) for low, high in listed]
+
+
+def _coordinate(lower: Any, upper: Any, default: Any, grid: Any, bits: int) -> Coordinate:
+    low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
+    if low >= high:
+        raise UsageError(f"the lower bound {show(low)} must be below the upper one {show(high)}")
+    unit = _power_of_two((high - low) / (1 << bits)) if grid is None else positive(grid, "grid")
+    if unit > high - low:
+        raise UsageError(
+            f"the grid {show(unit)} is above the range of the bounds: give a finer one"
+        )
+    if (high - low) / unit > 1 << 40:
+        raise UsageError("the bounds hold more than 2^40 units of the grid: give a coarser grid")
+    middle = (low + high) / 2 if default is None else as_fraction(default, "default")
+    if not low <= middle <= high:
+        raise UsageError(f"the default {show(middle)} is outside the bounds: give one inside them")
+    return Coordinate(low, high, unit, math.floor(middle / unit + Fraction(1, 2)))
+
+
+def _power_of_two(value: Fraction) -> Fraction:
+    """Return the largest power of two that is not above a positive number."""
+    power = value.numerator.bit_length() - value.denominator.bit_length()
+    found = Fraction(2) ** power
+    return found if found <= value else found / 2
+
+
+@dataclass(frozen=True, repr=False)
+class BinFunction:
+    """The function asked of a bin, with every way to fail turned into the default.
+
+    NaN, an exception, ``SystemExit``, an answer of the wrong shape or of no numbers: each gives
+    the public default, and no trace of it is kept, logged or shown.  Warnings are not shown.
+    """
+
+    function: Callable[[Any], Any]
+    reads: tuple[Coordinate, ...]
+
+    @property
+    def defaults(self) -> tuple[int, ...]:
+        """What an empty bin counts as."""
+        return tuple(one.default for one in self.reads)
+
+    def __call__(self, content: Any) -> tuple[int, ...]:
+        """Return the units of every coordinate.
+
+        >>> reads = coordinates((0, 8), None, 1, 0)
+        >>> ask = BinFunction(lambda x: 1 / x[0], reads)
+        >>> ask([0]), ask([1]), ask(None)
+        ((4,), (1,), (4,))
+        """
+        if content is None:
+            return self.defaults
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                numbers = _numbers(self.function(content), len(self.reads))
+        except (Exception, SystemExit):
+            # What went wrong may tell of the records: it is dropped here, whatever it was.
+            return self.defaults
+        pairs = zip(self.reads, numbers, strict=True)
+        return tuple(one.units(number) for one, number in pairs)
+
+
+def _numbers(value: Any, size: int) -> Sequence[float]:
+    found: list[float] = np.asarray(value, dtype=np.float64).ravel().tolist()
+    return found if len(found) == size else [math.nan] * size

@@ -1,0 +1,194 @@
+"""Records into bins, each record by a draw of its own.
+
+**Law.**  Every record draws one of ``k`` bins uniformly, independently of everything else, and
+the records of a bin stand in a uniformly random order.
+
+**Coupling.**  Let ``v`` be ``u`` with one record more.  Draw bins and orders for ``v``, then strike
+that record out: what remains has exactly the law of ``u``.  So the two can be drawn together such
+that the contents of *at most one* bin differ, as ordered lists.  Let ``v`` be ``u`` with one record
+exchanged, wherever the records stand: pair the records up, the exchanged one with its
+successor, and give both of a pair the same bin and the same place.  Again one bin differs.  By
+induction ``d`` records move at most ``min(d, k)`` bins, under the symmetric and under the
+change-one distance, whatever the order of the rows.
+
+Cutting the rows into stretches of ``ceil(n / k)``, as textbooks do, has no such law: one deletion
+moves every boundary behind it, so that all ``k`` bins change.
+
+**Exactness.**  A record's key is its bin and below it random bits; records are sorted by key.  Keys
+that tie are put in an order drawn anew, as if the random bits went on without end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import noise
+from tacit.core import Domain, Vector
+from tacit.errors import UsageError
+from tacit.noise.bits import words64
+
+__all__ = ["AnyRecord", "Rows", "assignment", "into_bins", "record_count"]
+
+
+class AnyRecord(Domain):
+    """A record of any kind: a number, a label, a row.
+
+    >>> AnyRecord().contains("anything")
+    True
+    """
+
+    def contains(self, value: Any) -> bool:
+        """Whatever it is, it is a record."""
+        return True
+
+    def read(self, value: Any) -> Any:
+        """Return the record as it is."""
+        return value
+
+    def sample(self, source: Any) -> Any:
+        """Draw a small whole number."""
+        return source.randint(0, 5)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the domain as plain JSON values."""
+        return {"domain": "record"}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnyRecord)
+
+    def __hash__(self) -> int:
+        return hash(AnyRecord)
+
+    def __str__(self) -> str:
+        return "records of any kind"
+
+
+@dataclass(frozen=True)
+class Rows(Vector):
+    """Data sets of records of any kind: a list, an array (a row is a record), a table.
+
+    A table is a pandas, polars or Arrow one, or a dict of columns of one length.
+
+    >>> Rows().read([3, "a"]), record_count({"x": [1, 2], "y": [3, 4]})
+    ([3, 'a'], 2)
+    """
+
+    element: Any = field(default_factory=AnyRecord)
+
+    def contains(self, value: Any) -> bool:
+        """Tell whether the value has records that can be counted."""
+        try:
+            record_count(value)
+        except UsageError:
+            return False
+        return True
+
+    def read(self, value: Any) -> Any:
+        """Return the data as they are.
+
+        Raises:
+            UsageError: no collection of records, or columns of different lengths.
+        """
+        record_count(value)
+        return value
+
+    def describe(self) -> dict[str, Any]:
+        """Return the domain as plain JSON values."""
+        return {"domain": "rows"}
+
+    def __str__(self) -> str:
+        return "rows of any kind"
+
+
+def record_count(records: Any) -> int:
+    """Return how many records there are.
+
+    Raises:
+        UsageError: no collection of records, or columns of different lengths.
+    """
+    if isinstance(records, Mapping):
+        lengths = {len(column) for column in records.values()}
+        if len(lengths) != 1:
+            raise UsageError("a dict of columns needs at least one, all of the same length")
+        return lengths.pop()
+    if hasattr(records, "num_rows"):
+        return int(records.num_rows)
+    if isinstance(records, (str, bytes)) or not hasattr(records, "__len__"):
+        raise UsageError(
+            "the data must be a collection of records: a list, an array, a table or a dict of "
+            "columns"
+        )
+    return len(records)
+
+
+def assignment(n: int, bins: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Draw bins: the records in the order of their bins, and where each bin begins.
+
+    >>> order, edges = assignment(10, 4)
+    >>> sorted(order.tolist()) == list(range(10)), len(edges), int(edges[-1])
+    (True, 5, 10)
+    """
+    spare = np.uint64(64 - (bins - 1).bit_length())
+    drawn = np.asarray(noise.uniform(bins, n), dtype=np.uint64)
+    words = words64(n)
+    keys = words if bins == 1 else (drawn << spare) | (words >> (np.uint64(64) - spare))
+    order = np.argsort(keys)
+    _break_ties(order, keys[order])
+    counts = np.bincount(drawn.astype(np.int64), minlength=bins)
+    return order, np.concatenate(([0], np.cumsum(counts))).astype(np.intp)
+
+
+def _break_ties(order: NDArray[np.intp], keys: NDArray[np.uint64]) -> None:
+    """Put records of equal keys in a uniformly random order, in place."""
+    same = np.flatnonzero(keys[1:] == keys[:-1])
+    while len(same):
+        start = end = int(same[0])
+        while end + 1 < len(keys) and keys[end + 1] == keys[start]:
+            end += 1
+        for last in range(end, start, -1):  # Fisher and Yates
+            other = start + int(noise.uniform(last - start + 1))
+            order[[last, other]] = order[[other, last]]
+        same = same[same >= end]
+
+
+def into_bins(records: Any, bins: int) -> list[Any]:
+    """Return the contents of the bins, each of the kind of the data; an empty one is None.
+
+    >>> contents = into_bins(np.arange(6), 2)
+    >>> sorted(x for part in contents if part is not None for x in part.tolist())
+    [0, 1, 2, 3, 4, 5]
+    """
+    order, edges = assignment(record_count(records), bins)
+    mixed = _taken(records, order)
+    ends = zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+    return [_stretch(mixed, a, b) if b > a else None for a, b in ends]
+
+
+def _taken(records: Any, order: NDArray[np.intp]) -> Any:
+    """Return the records in another order, in a container of the same kind."""
+    if isinstance(records, Mapping):
+        return {name: _taken(column, order) for name, column in records.items()}
+    if isinstance(records, np.ndarray):
+        return records.take(order, axis=0)
+    if hasattr(records, "iloc"):
+        return records.iloc[order]
+    if hasattr(records, "num_rows"):
+        return records.take(order)
+    if hasattr(records, "iter_rows"):
+        return records[order]
+    return [records[i] for i in order.tolist()]
+
+
+def _stretch(mixed: Any, start: int, end: int) -> Any:
+    if isinstance(mixed, Mapping):
+        return {name: _stretch(column, start, end) for name, column in mixed.items()}
+    if hasattr(mixed, "num_rows"):
+        return mixed.slice(start, end - start)
+    if hasattr(mixed, "iloc"):
+        return mixed.iloc[start:end]
+    return mixed[start:end]

@@ -1,0 +1,206 @@
+"""Sample-and-aggregate: any function, released through its answers on random bins of the records.
+
+The records go to ``k`` bins, each by a draw of its own (:mod:`tacit.mechanisms.bins`); the function
+is asked of every bin; a private centre of the ``k`` answers is released.
+
+**Map.**  Let ``u`` and ``v`` be at distance ``d``.  There is a way to draw the bins of both
+together so that the contents of at most ``c = min(d, k)`` bins differ, as ordered lists; with the
+function's own randomness drawn alike, at most ``c`` answers differ.  Whatever the draw, the
+divergence of the centre is then at most its loss at ``c``.  The output is a mixture over the draws,
+and pure and approximate DP are closed under mixing both sides alike (their divergences are jointly
+convex, or quasi-convex).  So ``map(d) = loss(min(d, k))``, with one loss a coordinate added up.
+No property of the function is used: its sensitivity may be unknown or infinite.
+
+Source: Nissim, Raskhodnikova, Smith, "Smooth sensitivity and sampling in private data analysis",
+STOC 2007; for independent bins as a coupling, see the module of the bins.
+
+**What the claim rests on.**  The answer for a bin must depend on that bin alone.  A function that
+remembers earlier calls, draws from a generator with a fixed seed that all bins share, or writes
+what it sees somewhere is outside of it.  So is time: how long a release takes is not hidden.  With
+``timeout`` the wall clock of a process decides; choose one so generous that only a function that
+hangs meets it, or a busy machine will make bins of one release depend on each other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tacit.core import ChangeOneDistance, Measurement, Space, SymmetricDistance
+from tacit.errors import UsageError, did_you_mean
+from tacit.exact import Number, as_integer, positive
+from tacit.mechanisms.bin_aggregates import (
+    Centre,
+    MeanOfBins,
+    MedianOfBins,
+    WinsorizedMeanOfBins,
+)
+from tacit.mechanisms.bin_answers import Engine
+from tacit.mechanisms.bin_reading import BinFunction, coordinates
+from tacit.mechanisms.bins import Rows, into_bins, record_count
+from tacit.mechanisms.distribution import Mixture
+from tacit.noise.enclosure import Enclosure
+
+__all__ = ["AGGREGATES", "sample_and_aggregate"]
+
+AGGREGATES: dict[str, type[Centre]] = {
+    "mean": MeanOfBins,
+    "median": MedianOfBins,
+    "winsorized_mean": WinsorizedMeanOfBins,
+}
+_RELATIONS = {"unbounded": SymmetricDistance, "bounded": ChangeOneDistance}
+_MOST_BINS = 1 << 24
+_MOST_WAYS = 20_000
+
+
+def sample_and_aggregate(
+    function: Callable[[Any], Any],
+    bins: int,
+    bounds: Any = None,
+    epsilon: Number | None = None,
+    *,
+    aggregate: str = "mean",
+    relation: str = "unbounded",
+    delta: Number | None = None,
+    default: Any = None,
+    grid: Number | None = None,
+    timeout: Number | None = None,
+    parallel: Any = None,
+) -> Measurement:
+    """Release any function of records: its answers on random bins, and a private centre of them.
+
+    Each record goes to a bin by a draw of its own, so that one person moves one answer, whether
+    records are added, removed or exchanged, and in whatever order the rows stand.  A bin that is
+    empty, or where the function returns NaN or something of another shape, raises or takes
+    too long, counts as ``default``; nothing tells that it did.  The module says and proves the map.
+
+    Args:
+        function: what is asked of each bin.  It gets records of the kind that the measurement is
+            called on (an array, a data frame, a list, a dict of columns) and returns a number, or
+            as many numbers as ``bounds`` has pairs.  Try it on made-up data first: errors in it are
+            not shown either.
+        bins: how many; public.  More bins mean less noise and a function of fewer records each.
+        bounds: ``(lower, upper)`` of the answer, public, or one pair for each number of a vector.
+        epsilon: the loss when one record differs, all numbers of a vector together.
+        aggregate: ``"mean"`` of all bins with Laplace noise; ``"median"`` by the exponential
+            mechanism, which bins that fail hardly move; ``"winsorized_mean"``, a mean after private
+            clipping, for wide bounds; ``"smooth"``, a median with noise scaled to its smooth
+            sensitivity, which needs ``delta``.
+        relation: ``"unbounded"`` (records join or leave) or ``"bounded"`` (records are exchanged).
+        delta: only for ``"smooth"``.
+        default: what a bin counts as that gives no answer: a number inside the bounds, or one a
+            coordinate; the middle of the bounds if left out.
+        grid: the unit to which answers are rounded; by default a power of two, fine enough.
+        timeout: seconds for one bin, after which its process is killed; uses worker processes.
+        parallel: a number of worker processes; or the name of a joblib backend (``"loky"``,
+            ``"dask"``, ``"spark"``, ...), or ``(name, jobs)``.  A worker of a number of processes
+            may crash without harm to the other bins; one of a backend may not.
+
+    Returns:
+        A measurement of pure DP (approximate DP for ``"smooth"``).  It releases a float, or an
+        array for a vector.
+
+    Raises:
+        UsageError: no function; bins, epsilon or a timeout that is not above zero; bounds missing
+            or reversed; a default outside the bounds; an unknown aggregate or relation.
+
+    Example:
+        >>> import numpy as np
+        >>> m = sample_and_aggregate(np.mean, bins=50, bounds=(0, 10), epsilon=2)
+        >>> m.map(1), m.map(3), 3 < m(np.arange(1000) % 10) < 6
+        (Fraction(2, 1), Fraction(6, 1), True)
+    """
+    if not callable(function):
+        raise UsageError(f"the function must be a function of a bin's records, not {function!r}")
+    count = as_integer(bins, "bins", minimum=1)
+    if count > _MOST_BINS:
+        raise UsageError(f"bins must be at most {_MOST_BINS}, not {count}")
+    if epsilon is None:
+        raise UsageError("give epsilon, above zero: the privacy loss when one record differs")
+    kind = _known(aggregate, AGGREGATES, "aggregate")
+    if relation not in _RELATIONS:
+        raise UsageError(f"relation {relation!r} is unknown; {did_you_mean(relation, _RELATIONS)}")
+    if delta is not None:
+        raise UsageError(f"{aggregate!r} is pure, and takes no delta: leave it out")
+    engine = Engine.of(parallel, timeout)
+    reads = coordinates(bounds, default, grid, kind.grid_bits)
+    each = positive(epsilon, "epsilon") / len(reads)
+    centres = tuple(kind(count, where, each) for where in reads)
+    return _Release(BinFunction(function, reads), centres, engine).measurement(
+        Space(Rows(), _RELATIONS[relation]()), f"sample_and_aggregate({aggregate}, bins={count})"
+    )
+
+
+def _known(name: str, known: dict[str, type[Centre]], what: str) -> type[Centre]:
+    if name not in known:
+        raise UsageError(f"{what} {name!r} is unknown; {did_you_mean(str(name), known)}")
+    return known[name]
+
+
+class _Release:
+    """The parts of one measurement."""
+
+    def __init__(self, ask: BinFunction, centres: tuple[Centre, ...], engine: Engine) -> None:
+        self.ask, self.centres, self.engine = ask, centres, engine
+        self.bins = centres[0].bins
+        self.scalar = len(centres) == 1
+
+    def measurement(self, space: Space, name: str) -> Measurement:
+        measure = self.centres[0].measure
+
+        def loss(d: Fraction) -> Any:
+            changed = min(d, Fraction(self.bins))
+            return measure.compose(centre.loss(changed) for centre in self.centres)
+
+        return Measurement(space, measure, self.release, loss, distribution=self.law, name=name)
+
+    def release(self, records: Any) -> Any:
+        answers = self.engine.answers(self.ask, into_bins(records, self.bins))
+        columns = zip(*answers, strict=True)
+        found = [
+            centre.release(column) for centre, column in zip(self.centres, columns, strict=True)
+        ]
+        return found[0] if self.scalar else np.array(found)
+
+    def law(self, records: Any) -> Mixture:
+        """Mix the laws of the centre over every order of the records and every way to bin them.
+
+        Raises:
+            UsageError: more than 20,000 ways, or a vector.
+        """
+        if not self.scalar:
+            raise UsageError("the distribution is told for functions that return one number")
+        n = record_count(records)
+        ways = self.bins**n * math.factorial(n)
+        if ways > _MOST_WAYS:
+            raise UsageError(
+                f"{n} records go into {self.bins} bins in more than {_MOST_WAYS} ways: ask for the "
+                "distribution of a few records"
+            )
+        drawn = Counter(self._every_way(list(records), n))
+        share = Enclosure.of(Fraction(1, ways))
+        centre = self.centres[0]
+        parts = [([u for (u,) in answers], times) for answers, times in drawn.items()]
+        return Mixture([(share * times, centre.law(units)) for units, times in parts])
+
+    def _every_way(self, records: list[Any], n: int) -> Iterator[tuple[tuple[int, ...], ...]]:
+        known: dict[tuple[int, ...], tuple[int, ...]] = {}
+        for order in itertools.permutations(range(n)):
+            for places in itertools.product(range(self.bins), repeat=n):
+                contents: list[list[int]] = [[] for _ in range(self.bins)]
+                for record, place in zip(order, places, strict=True):
+                    contents[place].append(record)
+                yield tuple(self._asked(tuple(part), records, known) for part in contents)
+
+    def _asked(
+        self, part: tuple[int, ...], records: list[Any], known: dict[Any, tuple[int, ...]]
+    ) -> tuple[int, ...]:
+        if part not in known:
+            known[part] = self.ask(np.array([records[i] for i in part]) if part else None)
+        return known[part]
