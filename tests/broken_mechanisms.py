@@ -115,9 +115,8 @@ def sparse_vector(kind, answers=1):
         for shift in shifts:
             weight = rho.probability(shift)
             for output, p in outcomes([int(q) for q in queries], shift, most):
-                if p.upper:
-                    here = table.get(output, Enclosure.of(0))
-                    table[output] = (here + weight * p).rounded(96)
+                here = table.get(output, Enclosure.of(0))
+                table[output] = (here + weight * p).rounded(96)
         return FiniteDistribution(table, rest=Fraction(1, 1 << 30))
 
     return measurement(space, list, lambda d: d, distribution=law, name=f"SVT{kind}")
@@ -168,7 +167,8 @@ def float_laplace(step=2.0**-6):
             if int(x) and abs(shown) < 0.5:  # 1 + noise was rounded while it was of size one
                 shown = float(np.round(shown / (4 * step)) * 4 * step)
             table[shown] = table.get(shown, Enclosure.of(0)) + fine.probability(k)
-        return FiniteDistribution(table, rest=Fraction(1, 1 << 20))
+        table["beyond"] = Enclosure(Fraction(0), Fraction(1, 1 << 20))
+        return FiniteDistribution(table)
 
     return measurement(space, float, lambda d: d, distribution=law)
 

@@ -94,13 +94,15 @@ def _largest_ratio(table: Table) -> tuple[Enclosure | None, Hashable]:
     for name, p, q in zip(table.outcomes, table.p, table.q, strict=True):
         if p.upper <= 0:
             continue
-        if q.lower <= 0:
-            if p.lower > 0 and q.upper <= 0:
-                return None, name
-            raise UsageError("the enclosures are too wide to divide by; give them more precision")
-        if p.lower / q.upper > low:
+        if p.lower > 0 and q.upper <= 0:
+            return None, name
+        if q.upper > 0 and p.lower / q.upper > low:
             low, where = p.lower / q.upper, name
-        high = max(high, p.upper / q.lower)
+        if q.lower > 0:  # else it belongs to what is not listed, which is told in a note
+            high = max(high, p.upper / q.lower)
+    if not low:
+        return Enclosure.of(0), where
+    high = max(low, high)
     return Enclosure(log(low, 80).lower, log(high, 80).upper), where
 
 
@@ -153,9 +155,12 @@ def _moments(parts: Sequence[Table], orders: NDArray[np.float64]) -> NDArray[np.
     total = np.zeros(len(orders))
     for table in parts:
         log_p, log_q = table.logs()
-        possible = log_p > -math.inf
-        if bool((log_q[possible] == -math.inf).any()):
+        impossible = np.array([e.upper <= 0 for e in table.q])
+        possible = np.array([e.lower > 0 for e in table.p])
+        if bool((possible & impossible).any()):
             return None
+        # An outcome that only one side lists belongs to the rest, which is told in a note.
+        possible &= np.array([e.lower > 0 for e in table.q])
         log_p, log_q = log_p[possible], log_q[possible]
         for start in range(0, len(orders), _CHUNK):
             order = orders[start : start + _CHUNK, None]

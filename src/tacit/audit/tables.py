@@ -114,10 +114,12 @@ def _side_by_side(p: Any, q: Any, orders: Fraction) -> Table:
         return _windows(p, q, orders)
     left, right = _listed(p), _listed(q)
     outcomes = tuple(dict.fromkeys([*left.table, *right.table]))
+    # What one side does not list may still be in its rest.
+    absent = [Enclosure(Fraction(0), side.rest) for side in (left, right)]
     return Table(
         outcomes,
-        tuple(left.table.get(x, _NONE) for x in outcomes),
-        tuple(right.table.get(x, _NONE) for x in outcomes),
+        tuple(left.table.get(x, absent[0]) for x in outcomes),
+        tuple(right.table.get(x, absent[1]) for x in outcomes),
         left.rest,
         right.rest,
     )
