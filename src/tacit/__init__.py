@@ -61,6 +61,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "select_best",
         "user_transformation",
     ),
+    "tacit.mechanisms.sample_and_aggregate": ("sample_and_aggregate",),
     "tacit.report": ("Certificate",),
     "tacit.statistics": (
         "Interval",
