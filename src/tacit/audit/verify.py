@@ -133,9 +133,9 @@ def verify(
     which can break a claim (with confidence 0.999) but not prove it.  A transformation is held to
     ``distance(T(u), T(v)) <= map(d(u, v))``.
 
-    A pair breaks a claim when the lower end of what it attains is above it.  It keeps the claim when
-    the upper end is not above it by more than the enclosures are wide: a relative 2^-30, or 1/20000
-    where a supremum over Renyi orders is bounded by chords.
+    A pair breaks a claim when the lower end of what it attains is above it.  It keeps the claim
+    when the upper end is not above it by more than the enclosures are wide: a relative 2^-30, or
+    1/20000 where a supremum over Renyi orders is bounded by chords.
 
     Args:
         subject: a measurement or a transformation.

@@ -39,6 +39,10 @@ class ReleaseKeys(Step):
     ``P(u' in S') (1 - delta_v) <= e^epsilon P(v in S)``, and together
     ``P(u in S) <= e^epsilon P(v in S) + delta_u + delta_v``.
 
+    **Assumed**: whoever comes or goes moves a count by at most one, and at most ``groups`` counts.
+    The L1 distance does not say so by itself (for ``groups = 1`` it does): chain this behind a step
+    that bounds each person's keys and counts a person once in each.
+
     Source: Korolova, Kenthapadi, Mishra, Ntoulas, WWW 2009; the count of a key that only one person
     has is 1, not 0, so the tail begins at ``threshold - 1``.
 
