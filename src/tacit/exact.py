@@ -23,7 +23,7 @@ Number: TypeAlias = int | float | str | Fraction | Decimal
 """What a caller may hand in wherever Tacit takes a number."""
 
 
-_LONGEST = 400
+_LONGEST = 1000
 _LARGEST_EXPONENT = 1000
 _EXPONENT = re.compile(r"[eE]\s*[+-]?([0-9_]+)")
 
@@ -31,7 +31,7 @@ _EXPONENT = re.compile(r"[eE]\s*[+-]?([0-9_]+)")
 def as_fraction(value: Number, name: str = "value") -> Fraction:
     """Read a number exactly.
 
-    Text is at most 400 characters and its power of ten within -1000..1000, so that a line of text
+    Text is at most 1000 characters and its power of ten within -1000..1000, so that a line of text
     from outside cannot ask for a number of a billion digits.
 
     Raises:

@@ -192,8 +192,9 @@ def test_a_fork_shares_the_file_and_not_the_memory(path):
 def test_a_read_only_folder_is_refused(path):
     folder = path.parent
     if os.getuid() == 0:  # the worker becomes nobody, who must be able to look inside
-        for above in (folder.parent, folder.parent.parent):
-            above.chmod(0o755)
+        for above in folder.parents:
+            if above.name.startswith(("pytest-", "popen-", "test_")):
+                above.chmod(0o755)
     path.chmod(0o444)
     folder.chmod(0o555)
     try:

@@ -2,8 +2,8 @@
 
 import importlib
 import itertools
-import re
 import pkgutil
+import re
 from fractions import Fraction
 
 import pytest
