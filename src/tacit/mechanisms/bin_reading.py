@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,12 @@ class Coordinate:
     grid: Fraction
     default: int
 
-    @property
+    @cached_property
     def least(self) -> int:
         """The smallest value, in units."""
         return math.floor(self.lower / self.grid)
 
-    @property
+    @cached_property
     def most(self) -> int:
         """The largest value, in units."""
         return math.ceil(self.upper / self.grid)
@@ -59,8 +60,13 @@ class Coordinate:
         """
         if math.isnan(value):
             return self.default
-        near = min(max(value, float(self.lower)), float(self.upper)) / float(self.grid)
+        low, high, grid = self._floats
+        near = min(max(value, low), high) / grid
         return min(max(math.floor(near + 0.5), self.least), self.most)
+
+    @cached_property
+    def _floats(self) -> tuple[float, float, float]:
+        return float(self.lower), float(self.upper), float(self.grid)
 
 
 def coordinates(bounds: Any, default: Any, grid: Any, bits: int) -> tuple[Coordinate, ...]:

@@ -14,8 +14,9 @@ change-one distance, whatever the order of the rows.
 Cutting the rows into stretches of ``ceil(n / k)``, as textbooks do, has no such law: one deletion
 moves every boundary behind it, so that all ``k`` bins change.
 
-**Exactness.**  A record's key is its bin and below it random bits; records are sorted by key.  Keys
-that tie are put in an order drawn anew, as if the random bits went on without end.
+**Exactness.**  A record's key is its bin and below it random bits, drawn alike for all records;
+records are sorted by key.  Keys that tie are put in a uniformly random order: records that are
+drawn alike are exchangeable, so every order within a bin is as likely as every other.
 """
 
 from __future__ import annotations
@@ -126,24 +127,41 @@ def record_count(records: Any) -> int:
     return len(records)
 
 
-def assignment(n: int, bins: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def assignment(n: int, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw bins: the records in the order of their bins, and where each bin begins.
+
+    A word of 64 bits below the largest multiple of ``bins`` gives the bin, its remainder, uniform;
+    and the quotient, which is independent of it and alike for all records.  Sorted keys carry
+    bin, leading bits of the quotient and the record, from high to low.
 
     >>> order, edges = assignment(10, 4)
     >>> sorted(order.tolist()) == list(range(10)), len(edges), int(edges[-1])
     (True, 5, 10)
     """
-    spare = np.uint64(64 - (bins - 1).bit_length())
-    drawn = np.asarray(noise.uniform(bins, n), dtype=np.uint64)
-    words = words64(n)
-    keys = words if bins == 1 else (drawn << spare) | (words >> (np.uint64(64) - spare))
-    order = np.argsort(keys)
-    _break_ties(order, keys[order])
-    counts = np.bincount(drawn.astype(np.int64), minlength=bins)
-    return order, np.concatenate(([0], np.cumsum(counts))).astype(np.intp)
+    high, low = (bins - 1).bit_length(), max(n - 1, 0).bit_length()
+    words = _words_below((1 << 64) // bins * bins, n)
+    quotient = words // np.uint64(bins)
+    place = words - quotient * np.uint64(bins)
+    spare = 64 - high - low
+    quotient >>= np.uint64(max(0, ((1 << 64) // bins).bit_length() - spare))
+    keys = (place << np.uint64(64 - high)) if high else np.zeros(n, np.uint64)
+    keys |= (quotient << np.uint64(low)) | np.arange(n, dtype=np.uint64)
+    keys.sort()
+    order = (keys & np.uint64((1 << low) - 1)).astype(np.int64)
+    _break_ties(order, keys >> np.uint64(low))
+    starts = np.arange(bins, dtype=np.uint64) << np.uint64(64 - high if high else 0)
+    return order, np.append(np.searchsorted(keys, starts), n).astype(np.int64)
 
 
-def _break_ties(order: NDArray[np.intp], keys: NDArray[np.uint64]) -> None:
+def _words_below(limit: int, n: int) -> NDArray[np.uint64]:
+    """Draw n words of 64 bits, uniform below a limit of at least 2^63."""
+    words = words64(n).copy()
+    while len(over := np.flatnonzero(words > np.uint64(limit - 1))):
+        words[over] = words64(len(over))
+    return words
+
+
+def _break_ties(order: NDArray[np.int64], keys: NDArray[np.uint64]) -> None:
     """Put records of equal keys in a uniformly random order, in place."""
     same = np.flatnonzero(keys[1:] == keys[:-1])
     while len(same):
@@ -153,7 +171,7 @@ def _break_ties(order: NDArray[np.intp], keys: NDArray[np.uint64]) -> None:
         for last in range(end, start, -1):  # Fisher and Yates
             other = start + int(noise.uniform(last - start + 1))
             order[[last, other]] = order[[other, last]]
-        same = same[same >= end]
+        same = same[np.searchsorted(same, end) :]
 
 
 def into_bins(records: Any, bins: int) -> list[Any]:
@@ -169,7 +187,7 @@ def into_bins(records: Any, bins: int) -> list[Any]:
     return [_stretch(mixed, a, b) if b > a else None for a, b in ends]
 
 
-def _taken(records: Any, order: NDArray[np.intp]) -> Any:
+def _taken(records: Any, order: NDArray[np.int64]) -> Any:
     """Return the records in another order, in a container of the same kind."""
     if isinstance(records, Mapping):
         return {name: _taken(column, order) for name, column in records.items()}
