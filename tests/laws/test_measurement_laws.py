@@ -260,7 +260,7 @@ def test_private_selection_keeps_three_times_the_loss(stop):
 
 
 def test_private_selection_needs_three_times_the_loss():
-    """A rare output below a better one: where the better grows likelier, it is outdone more often."""
+    """A rare output below a better one: where that grows likelier, it is outdone more often."""
     space = Space(Number("int", 0, 1), AbsoluteDistance())
     base = measurement(
         space,

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -145,14 +146,21 @@ class Number(Domain):
     def _clip(self, array: NDArray[Any]) -> NDArray[Any]:
         if self.lower is None and self.upper is None:
             return array
+        low, high = self._ends
+        inside: NDArray[Any] = np.minimum(np.maximum(array, low), high)
+        return inside
+
+    @cached_property
+    def _ends(self) -> tuple[Any, ...]:
+        """The bounds as members are held: whole units, or floats on the inner side."""
         if self.kind == "int" or self.grid is not None:
             unit = self.grid or 1
             low = _INT64.min if self.lower is None else math.ceil(self.lower / unit)
             high = _INT64.max if self.upper is None else math.floor(self.upper / unit)
-            return array.clip(max(low, _INT64.min), min(high, _INT64.max))
+            inside = (min(max(end, _INT64.min), _INT64.max) for end in (low, high))
+            return tuple(map(np.int64, inside))
         low_f = -math.inf if self.lower is None else float_up(self.lower)
-        high_f = math.inf if self.upper is None else float_down(self.upper)
-        return array.clip(low_f, high_f)
+        return low_f, math.inf if self.upper is None else float_down(self.upper)
 
     def present(self, value: Any) -> Any:
         """Turn whole grid units into a number: an int where the grid is whole, else a float."""

@@ -19,8 +19,7 @@ from tacit.core import (
 from tacit.core.shifted_loss import GaussianShift
 from tacit.errors import MismatchError
 from tacit.exact import Number, positive
-from tacit.mechanisms.distribution import Product
-from tacit.mechanisms.lattice import Lattice, LatticeDistribution
+from tacit.mechanisms.lattice import Lattice
 
 __all__ = ["Gaussian"]
 
@@ -86,15 +85,17 @@ class Gaussian(Step):
         scale = Fraction(self.scale)
         units = scale / lattice.grid
 
-        def law(value: Any) -> LatticeDistribution | Product:
-            return lattice.distribution(noise.DiscreteGaussian(units), value)
+        law = noise.DiscreteGaussian(units)
+
+        def draw(size: int | None) -> Any:
+            return law.draw() if size is None else law.draw_many(size)
 
         return Measurement(
             space,
             ZeroConcentratedDP(),
-            lambda value: lattice.add(lambda size: noise.discrete_gaussian(units, size), value),
+            lambda value: lattice.add(draw, value),
             lambda d: ((d + lattice.charge) / scale) ** 2 / 2 if d else Fraction(0),
-            distribution=law,
+            distribution=lambda value: lattice.distribution(law, value),
             losses=lattice.losses(GaussianShift, units),
             step=self,
         )

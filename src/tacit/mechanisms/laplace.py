@@ -19,8 +19,7 @@ from tacit.core import (
 from tacit.core.shifted_loss import LaplaceShift
 from tacit.errors import MismatchError
 from tacit.exact import Number, positive
-from tacit.mechanisms.distribution import Product
-from tacit.mechanisms.lattice import Lattice, LatticeDistribution
+from tacit.mechanisms.lattice import Lattice
 
 __all__ = ["Geometric", "Laplace"]
 
@@ -84,15 +83,17 @@ class Laplace(Step):
         scale = Fraction(self.scale)
         units = scale / lattice.grid
 
-        def law(value: Any) -> LatticeDistribution | Product:
-            return lattice.distribution(noise.DiscreteLaplace(units), value)
+        law = noise.DiscreteLaplace(units)
+
+        def draw(size: int | None) -> Any:
+            return law.draw() if size is None else law.draw_many(size)
 
         return Measurement(
             space,
             PureDP(),
-            lambda value: lattice.add(lambda size: noise.discrete_laplace(units, size), value),
+            lambda value: lattice.add(draw, value),
             lambda d: (d + lattice.charge) / scale if d else Fraction(0),
-            distribution=law,
+            distribution=lambda value: lattice.distribution(law, value),
             losses=lattice.losses(LaplaceShift, units),
             step=self,
         )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,12 +86,16 @@ class Lattice:
             value = 0.0 if math.isnan(value) else math.copysign(1.7e308, value)
         return math.floor(Fraction(value) / self.grid + Fraction(1, 2))
 
+    @cached_property
+    def _shown(self) -> Number:
+        return Number("int" if self.grid.denominator == 1 else "float", grid=self.grid)
+
     def numbers(self, units: Any) -> Any:
         """Return whole units as numbers: post-processing of what was released."""
-        kind = "int" if self.grid.denominator == 1 else "float"
-        shown = Number(kind, grid=self.grid)
+        shown = self._shown
+        kind = shown.kind
         if not isinstance(self.space.domain, Vector):
-            return shown.present(units)
+            return int(units) if self.grid == 1 else shown.present(units)
         if isinstance(units, np.ndarray):
             if self.grid == 1:
                 return units
