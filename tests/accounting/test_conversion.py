@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.accounting.conversion import (
+from tacit.core.conversion import (
     _best_order,
     concentrated_epsilon,
     pure_to_concentrated,

@@ -1,8 +1,10 @@
 """The algebra: domains, metrics, measures, transformations, measurements, and how they chain."""
 
 from tacit.core.composition import compose, convert, parallel
-from tacit.core.divergence import Profile
+from tacit.core.compare import divergence, privacy_loss
+from tacit.core.divergence import Profile, hockey_stick, max_divergence, total_variation
 from tacit.core.domain import Category, Domain, Frame, Number, Vector
+from tacit.core.idealised import IdealisedGaussian, IdealisedLaplace
 from tacit.core.joining import register_join
 from tacit.core.measure import (
     ApproximateDP,
@@ -25,8 +27,11 @@ from tacit.core.metric import (
     Metric,
     SymmetricDistance,
 )
+from tacit.core.privacy_loss import PrivacyLoss, PrivacyLossDistribution
+from tacit.core.renyi import renyi as renyi_divergence
 from tacit.core.space import Space, register_space, space_from
 from tacit.core.step import Pipeline, Step, register, step_from
+from tacit.core.tradeoff import Tradeoff
 from tacit.core.transformation import Transformation
 from tacit.core.unfinished import Unfinished
 
@@ -39,6 +44,8 @@ __all__ = [
     "Domain",
     "Frame",
     "HammingDistance",
+    "IdealisedGaussian",
+    "IdealisedLaplace",
     "InsertDeleteDistance",
     "L1Distance",
     "L2Distance",
@@ -48,23 +55,32 @@ __all__ = [
     "Metric",
     "Number",
     "Pipeline",
+    "PrivacyLoss",
+    "PrivacyLossDistribution",
     "Profile",
     "PureDP",
     "RenyiDP",
     "Space",
     "Step",
     "SymmetricDistance",
+    "Tradeoff",
     "Transformation",
     "Unfinished",
     "Vector",
     "ZeroConcentratedDP",
     "compose",
     "convert",
+    "divergence",
+    "hockey_stick",
+    "max_divergence",
     "measure_from",
     "parallel",
+    "privacy_loss",
     "register",
     "register_join",
     "register_space",
+    "renyi_divergence",
     "space_from",
     "step_from",
+    "total_variation",
 ]

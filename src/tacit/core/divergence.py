@@ -89,7 +89,11 @@ def hockey_stick(p: Mapping[Any, Any], q: Mapping[Any, Any], epsilon: Number) ->
 
 
 def total_variation(p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Enclosure:
-    """Return the total variation distance: the hockey stick at epsilon zero."""
+    """Return the total variation distance: the hockey stick at epsilon zero.
+
+    >>> total_variation({0: 1}, {0: "1/4", 1: "3/4"}).upper
+    Fraction(3, 4)
+    """
     return hockey_stick(p, q, 0)
 
 

@@ -28,8 +28,8 @@ class Measurement:
         function: an internal member to a released value; draws its own secure noise.
         privacy: the privacy map, from an input distance to a loss of ``measure``.
         distribution: an internal member to the exact output distribution, where it is discrete.
-        losses: an input distance to privacy losses that dominate those of all pairs that near, where
-            they are known: what :meth:`epsilon` is tight by.
+        losses: an input distance to privacy losses that dominate those of all pairs that near,
+            where they are known: what :meth:`epsilon` is tight by.
         step: the recipe it was built from, if there is one.
 
     ``t >> m`` runs a transformation first; its map is ``m.map(t.map(d))``.  ``m >> f`` applies any
@@ -82,9 +82,9 @@ class Measurement:
     def epsilon(self, delta: Number, d_in: Number = 1) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``: the release is (epsilon, delta)-DP at ``d_in``.
 
-        ``.lower`` and ``.upper`` are fractions, ``float()`` gives the upper end, rounded up.  Where the
-        privacy losses of the mechanism are known (discrete Laplace and Gaussian noise on a number, and
-        compositions of these and of pure-DP releases) both ends are nearly equal; elsewhere the
+        ``.lower`` and ``.upper`` are fractions, ``float()`` gives the upper end, rounded up.  Where
+        the privacy losses of the mechanism are known (discrete Laplace and Gaussian noise on a number,
+        and compositions of these and of pure-DP releases) both ends are nearly equal; elsewhere the
         upper end is what the privacy map implies, and the lower end is zero.  ``math.inf`` where no
         finite epsilon suffices.
 

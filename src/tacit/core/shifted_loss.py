@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import Any
 
 from tacit import noise
+from tacit.core.event import interval_mass
 from tacit.core.lattice_loss import UNIT, LatticeLoss, Masses
 from tacit.core.privacy_loss import Atom, Loss, PrivacyLoss, PrivacyLossDistribution
 from tacit.errors import InfeasibleError, UsageError
@@ -34,8 +35,10 @@ __all__ = ["GaussianShift", "LaplaceShift", "ShiftedLoss"]
 ATOMS = 1 << 13
 """More losses than this are enclosed on a lattice."""
 CELLS = 1 << 11
+"""How many lattice cells those get."""
+ABSOLUTE_BITS = 400
+"""Probabilities that need more bits than this are enclosed to a relative width."""
 _BITS = 224
-_MOST_BITS = 1 << 15
 _TINY = Fraction(1, 1 << 170)
 
 
@@ -77,21 +80,19 @@ class ShiftedLoss(PrivacyLoss):
         """Return the supremum over all orders above one of the Renyi divergence over the order."""
 
     def tail(self, x: int, bits: int = _BITS) -> Enclosure:
-        """Enclose P(X >= x) within ``2^-bits``."""
+        """Enclose P(X >= x) within ``2^-bits``, or to a relative width where that is tiny."""
+        if bits > ABSOLUTE_BITS:
+            return interval_mass(self.law, x, None, 128)
         found = self.law.cdf(-x, bits)
         return Enclosure(max(found.lower, Fraction(0)), min(found.upper, Fraction(1)))
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclose the least delta at ``epsilon``, to a relative width of about 2^-40."""
         level = as_fraction(epsilon, "epsilon")
-        bits = 96
-        while True:
-            found = self._delta(level, bits)
-            if found.width <= found.lower / (1 << 40) or found.upper == 0:
-                return found
-            if bits >= _MOST_BITS:
-                return found
-            bits *= 2
+        found = self._delta(level, 96)
+        if found.upper and found.width > found.lower / (1 << 40):
+            return self._delta(level, ABSOLUTE_BITS + 1)
+        return found
 
     def _delta(self, epsilon: Fraction, bits: int) -> Enclosure:
         start = self.first(epsilon)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from tacit.core import Measurement, Space, Step, Transformation
 from tacit.errors import MismatchError, UsageError
 from tacit.exact import Number, as_fraction, show
-from tacit.transformations import Count, Mean, Sum
+from tacit.transformations import Count, Histogram, Mean, Sum, Variance
 
 __all__ = [
     "Aggregate",
@@ -32,7 +32,7 @@ __all__ = [
     "var",
 ]
 
-_STEPS: dict[str, type[Step]] = {"count": Count, "sum": Sum, "mean": Mean}
+_STEPS: dict[str, type[Step]] = {"count": Count, "sum": Sum, "mean": Mean, "var": Variance}
 _MOMENTS = ("sum", "mean", "var", "std")
 _QUANTILES = ("median", "percentile", "min", "max")
 
@@ -85,6 +85,8 @@ class Aggregate(Step):
         Raises:
             MismatchError: the statistic is no step, or names a column of a table.
         """
+        if self.column is None and self.edges is not None:
+            return Histogram(self.edges).build(space)
         if self.column is not None or self.kind not in _STEPS:
             raise MismatchError(
                 f"{self} is a question to a table, not a step of a chain; steps: "
@@ -236,7 +238,8 @@ def max(column: str | None = None, lower: Number | None = None, upper: Number | 
 def histogram(column: str | None = None, edges: Sequence[Number] | None = None) -> Any:
     """Count the values of a column between each two edges; the last bin includes its upper edge.
 
-    Values outside the edges, and missing ones, are in no bin.
+    Values outside the edges, and missing ones, are in no bin.  ``histogram(edges=[...])`` is a step
+    of a chain.
 
     Raises:
         UsageError: fewer than two edges, or edges that do not rise.
@@ -244,9 +247,9 @@ def histogram(column: str | None = None, edges: Sequence[Number] | None = None) 
     >>> print(histogram("age", [0, 20, 40, 60]))
     histogram(age, 0, 60, 3 bins)
     """
-    if column is None:
+    if column is None and edges is None:
         return Aggregate("histogram")
-    if not isinstance(column, str):
+    if column is not None and not isinstance(column, str):
         raise UsageError(f"a column is named by text, not by {column!r}")
     exact = tuple(as_fraction(edge, "an edge") for edge in edges or ())
     if len(exact) < 2 or any(b <= a for a, b in itertools.pairwise(exact)):

@@ -5,6 +5,7 @@ from tacit.transformations.bins import Bin
 from tacit.transformations.cast import Cast
 from tacit.transformations.categories import CountByCategory
 from tacit.transformations.clamp import Clamp
+from tacit.transformations.computed import transformation
 from tacit.transformations.conversions import (
     ToAbsolute,
     ToChangeOne,
@@ -63,6 +64,7 @@ __all__ = [
     "TreeCounts",
     "Variance",
     "consistent_tree",
+    "transformation",
 ]
 
 for _text, _step in {
