@@ -26,9 +26,8 @@ from tacit.mechanisms.lattice import LatticeDistribution
 from tacit.mechanisms.sample_and_aggregate import AGGREGATES, sample_and_aggregate
 from tacit.noise import Enclosure
 
-SURE = 10**9
-"""An epsilon at which the noise is far below what is compared."""
-
+HIGH, SURE = 10**4, 10**9
+"""Epsilons at which the noise is far below what is compared."""
 LISTS = [
     list(data)
     for size in range(4)
@@ -59,6 +58,22 @@ def test_no_pair_exceeds_the_claim_of_the_winsorized_mean(relation):
         max, 2, (0, 1), 2, aggregate="winsorized_mean", relation=relation, grid=1
     )
     assert verify(m, [[], [0], [1], [0, 1], [1, 1]]).or_raise()
+
+
+@pytest.mark.parametrize("delta", [None, "1/100"])
+@pytest.mark.parametrize("relation", ["unbounded", "bounded"])
+def test_no_pair_exceeds_the_claim_of_the_smooth_centre(relation, delta):
+    m = sample_and_aggregate(
+        max, 3, (0, 4), 1, aggregate="smooth", delta=delta, relation=relation, grid=1
+    )
+    assert verify(m, [[], [0], [4], [0, 4], [4, 4]]).or_raise().kind == "exact"
+
+
+def test_measure_of_the_smooth_centre():
+    m = sample_and_aggregate(np.mean, 50, [(0, 1)] * 2, 1, aggregate="smooth", delta="1e-6")
+    assert m.map(1) == (1, Fraction(1, 10**6))
+    pure = sample_and_aggregate(np.mean, 50, (0, 1), 1, aggregate="smooth")
+    assert (pure.measure, pure.map(3)) == (PureDP(), 3)
 
 
 def test_exchanging_a_record_attains_the_claim():
@@ -259,11 +274,11 @@ def test_vectors_share_the_loss(aggregate):
         return rows.mean(axis=0)
 
     bounds = [(0, 1), (10, 20), (-1, 1)]
-    m = sample_and_aggregate(fit, 5, bounds, SURE, aggregate=aggregate)
+    m = sample_and_aggregate(fit, 5, bounds, HIGH, aggregate=aggregate)
     rows = np.tile([0.5, 12.0, 0.25], (2000, 1))
     assert m(rows) == pytest.approx([0.5, 12, 0.25], abs=0.02)
-    assert m.map(1) == SURE
-    assert m.map(9) == 5 * SURE  # no more bins than there are can change
+    assert m.map(1) == HIGH
+    assert m.map(9) == 5 * HIGH  # no more bins than there are can change
 
 
 def test_a_vector_of_the_wrong_length_counts_as_the_defaults():
@@ -381,6 +396,8 @@ def test_answers_of_bins_stay_inside():
         ({"aggregate": "means"}, "did you mean 'mean'"),
         ({"relation": "sideways"}, "relation"),
         ({"delta": "1e-6"}, "takes no delta"),
+        ({"delta": 1, "aggregate": "smooth"}, "below 1"),
+        ({"delta": 0, "aggregate": "smooth"}, "above zero"),
         ({"default": 11}, "outside the bounds"),
         ({"default": [1, 2]}, "default has 2"),
         ({"grid": 0}, "above zero"),

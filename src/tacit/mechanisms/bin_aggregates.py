@@ -65,7 +65,11 @@ class Centre(ABC):
     epsilon: Fraction
 
     grid_bits: ClassVar[int] = 20
-    measure: ClassVar[Measure] = PureDP()
+
+    @property
+    def measure(self) -> Measure:
+        """How the loss is counted."""
+        return PureDP()
 
     def loss(self, changed: Fraction) -> Any:
         """Return the loss when at most ``changed`` values are exchanged."""

@@ -34,7 +34,7 @@ import numpy as np
 
 from tacit.core import ChangeOneDistance, Measurement, Space, SymmetricDistance
 from tacit.errors import UsageError, did_you_mean
-from tacit.exact import Number, as_integer, positive
+from tacit.exact import Number, as_integer, positive, show
 from tacit.mechanisms.bin_aggregates import (
     Centre,
     MeanOfBins,
@@ -43,6 +43,7 @@ from tacit.mechanisms.bin_aggregates import (
 )
 from tacit.mechanisms.bin_answers import Engine
 from tacit.mechanisms.bin_reading import BinFunction, coordinates
+from tacit.mechanisms.bin_smooth import SmoothMedianOfBins
 from tacit.mechanisms.bins import Rows, into_bins, record_count
 from tacit.mechanisms.distribution import Mixture
 from tacit.noise.enclosure import Enclosure
@@ -53,6 +54,7 @@ AGGREGATES: dict[str, type[Centre]] = {
     "mean": MeanOfBins,
     "median": MedianOfBins,
     "winsorized_mean": WinsorizedMeanOfBins,
+    "smooth": SmoothMedianOfBins,
 }
 _RELATIONS = {"unbounded": SymmetricDistance, "bounded": ChangeOneDistance}
 _MOST_BINS = 1 << 24
@@ -91,9 +93,9 @@ def sample_and_aggregate(
         aggregate: ``"mean"`` of all bins with Laplace noise; ``"median"`` by the exponential
             mechanism, which bins that fail hardly move; ``"winsorized_mean"``, a mean after private
             clipping, for wide bounds; ``"smooth"``, a median with noise scaled to its smooth
-            sensitivity, which needs ``delta``.
+            sensitivity: Laplace with a ``delta``, Student's t without.
         relation: ``"unbounded"`` (records join or leave) or ``"bounded"`` (records are exchanged).
-        delta: only for ``"smooth"``.
+        delta: only for ``"smooth"``, and then the loss is approximate DP.
         default: what a bin counts as that gives no answer: a number inside the bounds, or one a
             coordinate; the middle of the bounds if left out.
         grid: the unit to which answers are rounded; by default a power of two, fine enough.
@@ -103,8 +105,8 @@ def sample_and_aggregate(
             may crash without harm to the other bins; one of a backend may not.
 
     Returns:
-        A measurement of pure DP (approximate DP for ``"smooth"``).  It releases a float, or an
-        array for a vector.
+        A measurement of pure DP (approximate DP where there is a delta).  It releases a float, or
+        an array for a vector.
 
     Raises:
         UsageError: no function; bins, epsilon or a timeout that is not above zero; bounds missing
@@ -126,12 +128,14 @@ def sample_and_aggregate(
     kind = _known(aggregate, AGGREGATES, "aggregate")
     if relation not in _RELATIONS:
         raise UsageError(f"relation {relation!r} is unknown; {did_you_mean(relation, _RELATIONS)}")
-    if delta is not None:
-        raise UsageError(f"{aggregate!r} is pure, and takes no delta: leave it out")
     engine = Engine.of(parallel, timeout)
     reads = coordinates(bounds, default, grid, kind.grid_bits)
-    each = positive(epsilon, "epsilon") / len(reads)
-    centres = tuple(kind(count, where, each) for where in reads)
+    shares = {"epsilon": positive(epsilon, "epsilon") / len(reads)}
+    if delta is not None:
+        if kind is not SmoothMedianOfBins:
+            raise UsageError(f"{aggregate!r} is pure, and takes no delta: leave it out")
+        shares["delta"] = _delta(delta) / len(reads)
+    centres = tuple(kind(count, where, **shares) for where in reads)
     return _Release(BinFunction(function, reads), centres, engine).measurement(
         Space(Rows(), _RELATIONS[relation]()), f"sample_and_aggregate({aggregate}, bins={count})"
     )
@@ -141,6 +145,13 @@ def _known(name: str, known: dict[str, type[Centre]], what: str) -> type[Centre]
     if name not in known:
         raise UsageError(f"{what} {name!r} is unknown; {did_you_mean(str(name), known)}")
     return known[name]
+
+
+def _delta(delta: Number) -> Fraction:
+    found = positive(delta, "delta")
+    if found >= 1:
+        raise UsageError(f"delta must be above 0 and below 1, not {show(found)}")
+    return found
 
 
 class _Release:
