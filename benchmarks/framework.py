@@ -19,7 +19,7 @@ import numpy as np
 
 import tacit as tc
 from _timing import interleaved
-from tacit.core import L1Distance, Space, SymmetricDistance, Vector
+from tacit.core import Space, SymmetricDistance, Vector
 from tacit.transformations import Count, Histogram, Mean, Sum
 
 SIZE = 32_561

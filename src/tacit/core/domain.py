@@ -147,8 +147,8 @@ class Number(Domain):
         if self.lower is None and self.upper is None:
             return array
         low, high = self._ends
-        inside: NDArray[Any] = np.minimum(np.maximum(array, low), high)
-        return inside
+        np.maximum(array, low, out=array)  # in place: what is read is an array of our own
+        return np.asarray(np.minimum(array, high, out=array))
 
     @cached_property
     def _ends(self) -> tuple[Any, ...]:

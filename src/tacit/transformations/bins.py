@@ -103,7 +103,7 @@ def place(
     if column.dtype.kind == "i":
         floors = np.array([_first_unit(edge / unit) for edge in edges], dtype=np.int64)
         last = bool((edges[-1] / unit).denominator == 1)
-        inside = np.searchsorted(floors, column, side="right") - 1
+        inside = _place_whole(column, floors)
         on_top = (column == floors[-1]) & last
     else:
         floors = np.array([float_up(edge) for edge in edges])
@@ -113,6 +113,15 @@ def place(
     if column.dtype.kind == "f":
         found = np.where(np.isnan(column), -1, found)
     return found.astype(np.int64)
+
+
+def _place_whole(column: NDArray[Any], floors: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many edges are at or below each whole number, less one: by a table if short."""
+    low, high = int(floors[0]) - 1, int(floors[-1]) + 1
+    if high - low >= 1 << 16 or max(abs(low), abs(high)) >= 1 << 62:
+        return np.searchsorted(floors, column, side="right") - 1
+    table = np.searchsorted(floors, np.arange(low, high + 1), side="right") - 1
+    return np.asarray(table[column.clip(low, high) - low])
 
 
 def _first_unit(edge: Fraction) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tacit.core import Space, Step, Transformation
-from tacit.transformations.bins import Bin, rising_edges
+from tacit.transformations.bins import Bin, place, rising_edges
 from tacit.transformations.categories import CountByCategory, norm_named
 
 __all__ = ["Histogram"]
@@ -47,4 +49,13 @@ class Histogram(Step):
         """
         counts = CountByCategory(other=self.other, metric=self.metric)
         chain: Transformation = Bin(self.edges).build(space) >> counts
+        cells, grid = len(self.edges) - 1, space.domain.element.grid  # type: ignore[attr-defined]
+
+        def count(column: Any) -> Any:
+            """Count all at once what the two steps would count one by one."""
+            found = place(column, self.edges, grid)
+            found[found < 0] = cells
+            return np.bincount(found, minlength=cells + 1)[: cells + self.other]
+
+        chain.function = count
         return chain
