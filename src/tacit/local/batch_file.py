@@ -142,7 +142,7 @@ def read_records(
     per_chunk = max(1, chunk_bytes // size)
     buffer = np.empty(per_chunk * size, np.uint8)
     while True:
-        filled = _fill(file, memoryview(buffer))
+        filled = _fill(file, memoryview(buffer.data))
         whole, rest = divmod(filled, size)
         if whole:
             records = buffer[: whole * size].reshape(whole, size)

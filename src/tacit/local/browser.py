@@ -90,8 +90,8 @@ def write_page(
     """Write a page that asks one question, and its script; returns the path of the page.
 
     The page randomises the answer on the device, shows exactly what will be sent, and sends it
-    (a POST of the report's bytes) when the person agrees.  Serve the folder over HTTPS: browsers give secure
-    random bits and modules to nothing less, except on the same machine.
+    (a POST of the report's bytes) when the person agrees.  Serve the folder over HTTPS: browsers
+    give secure random bits and modules to nothing less, except on the same machine.
 
     Args:
         folder: where to write ``survey.html`` and ``tacit-local.js``; made if it is not there.

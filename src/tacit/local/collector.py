@@ -49,7 +49,8 @@ class Collector:
 
     Attributes:
         oracle: the mechanism.
-        refused: how many reports were refused, by reason (:data:`~tacit.local.report_format.REASONS`).
+        refused: how many reports were refused, by reason
+            (:data:`~tacit.local.report_format.REASONS`).
 
     Raises:
         UsageError: no such memory; a bound on outliers of a mechanism that has none.
@@ -103,7 +104,7 @@ class Collector:
         """Return the mechanism's estimate from all that was added up."""
         if not isinstance(self.oracle, FrequencyOracle) and not hasattr(self.oracle, "estimate"):
             raise UsageError(f"{type(self.oracle).__name__} has no estimate of its own")
-        return self.oracle.estimate(self.state)  # type: ignore[union-attr]
+        return self.oracle.estimate(self.state)
 
     def influence(self, crafted: int) -> Influence:
         """Return how far ``crafted`` reports among those added up can have moved the estimate.
@@ -131,7 +132,7 @@ class Collector:
         if batch.dtype.kind not in "ui":
             self._refused["range"] += len(batch)
             return 0
-        good = self._wire.valid(batch)
+        good = self.oracle.valid(batch)
         return self._accept(batch.astype(self.oracle.layout.dtype, copy=False), good, ids)
 
     def _accept(
@@ -144,10 +145,7 @@ class Collector:
             self._refused["outlier"] += int(np.count_nonzero(good & ~inside))
             good = inside
         if self._seen is not None:
-            if ids is None:
-                new = np.zeros(len(good), bool)
-            else:
-                new = self._seen.fresh(ids, good)
+            new = np.zeros(len(good), bool) if ids is None else self._seen.fresh(ids, good)
             self._refused["replay"] += int(np.count_nonzero(good & ~new))
             good = new
         accepted = int(np.count_nonzero(good))
@@ -182,7 +180,7 @@ class Collector:
         """
         try:
             with open(path, "rb", buffering=0) as file:
-                return self._add_open(file)  # type: ignore[arg-type]
+                return self._add_open(file)
         except OSError as error:
             raise DataSourceError(f"{Path(path).name} cannot be read: {error.strerror}") from None
 
@@ -213,7 +211,8 @@ class Collector:
 
         Raises:
             DataSourceError: a file cannot be opened or read; those before it are added.
-            UsageError: several processes while replays are looked for (one memory must see all ids).
+            UsageError: several processes while replays are looked for (one memory must see all
+            ids).
         """
         listed = [os.fspath(path) for path in paths]
         workers = min(as_integer(processes, "processes", minimum=1), max(1, len(listed)))

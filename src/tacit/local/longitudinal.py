@@ -8,11 +8,11 @@ and the answer; the same answer gives the same lie.
 **What is promised.**  All reports on one question and period that were made from one true answer
 lose the permanent epsilon together, whatever their number, for they are post-processing of one
 draw.  A new true answer is a new draw and is charged again: d different answers lose d times as
-much.  That counts *what* the answers were, between people who change theirs at the same times.  *That*
-somebody changed can show in reports without an instantaneous stage, at once, and with one it shows
-slowly; where this matters, hold the first answer of each period (``changes="hold"``).  Then every
-person makes one draw a period whether anything changed or not, and the loss over T periods is at most
-T times the permanent epsilon between *any* two histories.
+much.  That counts *what* the answers were, between people who change theirs at the same times.
+*That* somebody changed can show in reports without an instantaneous stage, at once, and with one
+it shows slowly; where this matters, hold the first answer of each period (``changes="hold"``).
+Then every person makes one draw a period whether anything changed or not, and the loss over T
+periods is at most T times the permanent epsilon between *any* two histories.
 
 Everything is charged, and the ledger written, before a report is drawn.
 """
@@ -24,6 +24,7 @@ import json
 import os
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -103,8 +104,7 @@ class Device:
 
     def cost(self, question: FrequencyOracle) -> Fraction:
         """Return what a new true answer to the question costs, rounded up."""
-        first = question.permanent if isinstance(question, TwoStage) else question
-        return Enclosure.of(first.epsilon).rounded(64).upper
+        return _public(question)[1]
 
     def left(self, question: FrequencyOracle) -> int:
         """Return how many more new true answers to the question the budget pays for."""
@@ -129,8 +129,8 @@ class Device:
             question: the mechanism.
             value: the true answer; it is not stored.
             period: a public label, such as ``"2026-11"``; a new period draws and charges anew.
-            changes: ``"charge"``: a changed answer is drawn and charged anew.  ``"hold"``: the first
-                answer of the period stands until the next one.
+            changes: ``"charge"``: a changed answer is drawn and charged anew.  ``"hold"``: the
+                first answer of the period stands until the next one.
             fresh: draw anew and charge for every report, without a permanent answer.
 
         Raises:
@@ -190,7 +190,7 @@ class Device:
         self._save()
 
     def _label(self, kind: str, question: FrequencyOracle, period: str, number: int) -> bytes:
-        return json.dumps([kind, question.fingerprint, str(period), number]).encode()
+        return json.dumps([kind, _public(question)[0], str(period), number]).encode()
 
     def _tag(self, kind: str, question: FrequencyOracle, period: str, number: int) -> str:
         """Return what the ledger calls an answer: without the secret it tells nothing of it."""
@@ -250,3 +250,10 @@ class Device:
 
     def __repr__(self) -> str:
         return f"<Device with {show(self.remaining)} of {show(self.budget)} left>"
+
+
+@lru_cache(maxsize=256)
+def _public(question: FrequencyOracle) -> tuple[str, Fraction]:
+    """Return the fingerprint of a question, and what a new true answer to it costs."""
+    first = question.permanent if isinstance(question, TwoStage) else question
+    return question.fingerprint, Enclosure.of(first.epsilon).rounded(64).upper

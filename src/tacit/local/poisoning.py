@@ -58,7 +58,7 @@ class Influence:
         return int(2 * self.noise / float(self.per_report))
 
     def __str__(self) -> str:
-        items = {None: "some items", 1: "one item"}.get(self.at_once, f"{self.at_once} items at once")
+        items = "an item" if self.at_once in (None, 1) else f"{self.at_once:,} items at once"
         return (
             f"{self.crafted:,} crafted reports move the count of {items} by up to "
             f"{float(self.people):,.0f} people ({float(self.per_report):.3g} each); the noise of "
@@ -80,7 +80,7 @@ def influence(oracle: Oracle, crafted: int, n: int) -> Influence:
         >>> from tacit.local import DirectEncoding
         >>> told = influence(DirectEncoding(1024, epsilon=1), crafted=10, n=100_000)
         >>> round(told.per_report), round(told.people)
-        (596, 5965)
+        (596, 5964)
     """
     m, size = as_integer(crafted, "crafted", minimum=0), as_integer(n, "n", minimum=1)
     per_report = getattr(oracle, "influence", None)
@@ -119,16 +119,17 @@ class Bounds:
     def hold(self, reports: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Tell for each report of packed bits whether it lies within."""
         supported = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
-        return (supported >= self.least) & (supported <= self.most)
+        inside: NDArray[np.bool_] = (supported >= self.least) & (supported <= self.most)
+        return inside
 
 
 def honest_bounds(oracle: Oracle, miss: Number) -> Bounds:
     """Return bounds on the number of supported items that an honest report keeps.
 
     An honest report of unary encoding over k items supports ``B(1, p) + B(k - 1, q)`` of them,
-    whatever the answer.  Within the bounds it stays with probability at least ``1 - miss``; a crafted
-    report that raises all k items at once does not.  Refusing the others shifts an estimate by at most
-    ``miss n / (p - q)``, so choose a ``miss`` such as 1e-9.
+    whatever the answer.  Within the bounds it stays with probability at least ``1 - miss``; a
+    crafted report that raises all k items at once does not.  Refusing the others shifts an
+    estimate by at most ``miss n / (p - q)``, so choose a ``miss`` such as 1e-9.
 
     Raises:
         UsageError: a mechanism whose reports are not one independent bit an item; a ``miss`` that
@@ -136,7 +137,9 @@ def honest_bounds(oracle: Oracle, miss: Number) -> Bounds:
     """
     share = as_fraction(miss, "outliers")
     if not 0 < share < 1:
-        raise UsageError("outliers is the chance that an honest report is refused: above 0, below 1")
+        raise UsageError(
+            "outliers: the chance that an honest report is refused, above 0 and below 1"
+        )
     if not _independent_bits(oracle):
         raise UsageError(
             f"outliers can be told for unary encodings; a report of {type(oracle).__name__} "

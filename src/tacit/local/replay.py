@@ -92,9 +92,9 @@ class Bitmap(Seen):
     """A Bloom filter (B. Bloom, 1970): a fixed number of bits, four of them a report.
 
     No replay gets through.  An honest report is taken for one with probability
-    ``(1 - e**(-4 n / bits))**4`` after n reports, whatever its content: it is then refused and counted,
-    which costs a little precision and no bias.  With the default 2**30 bits (128 MiB) that is 2e-6 at
-    n = 10**7.
+    ``(1 - e**(-4 n / bits))**4`` after n reports, whatever its content: it is then refused and
+    counted, which costs a little precision and no bias.  With the default 2**30 bits (128 MiB)
+    that is 2e-6 at n = 10**7.
 
     >>> round(Bitmap(24).false_refusals(100_000), 8)
     3.1e-07
@@ -116,7 +116,7 @@ class Bitmap(Seen):
         return float((1 - math.exp(-_PROBES * n / 2**self.log2_bits)) ** _PROBES)
 
     def _places(self, ids: Ids) -> NDArray[np.uint64]:
-        """Return four places an id: its two halves, mixed, stepped through (Kirsch, Mitzenmacher)."""
+        """Return four places an id, stepped through by its two halves (Kirsch, Mitzenmacher)."""
         halves = np.ascontiguousarray(ids).view("<u8").astype(np.uint64)
         first, step = _mixed(halves[:, 0]), _mixed(halves[:, 1]) | np.uint64(1)
         probes = np.arange(_PROBES, dtype=np.uint64)

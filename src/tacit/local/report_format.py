@@ -77,7 +77,7 @@ def mechanism_code(name: str) -> bytes:
     """Return the two bytes by which a mechanism is known on the wire.
 
     >>> mechanism_code("DirectEncoding").hex()
-    'd4da'
+    '8cce'
     """
     return hashlib.sha256(name.encode()).digest()[:2]
 
@@ -139,7 +139,13 @@ class Wire:
             UsageError: a report that the mechanism cannot have made.
         """
         layout = self.oracle.layout
-        batch = np.ascontiguousarray(layout.check(reports))
+        given = layout.check(reports)
+        if not self.oracle.valid(given).all():
+            raise UsageError(
+                f"a report that {self.name} cannot have made is not written; drop such ones with "
+                "oracle.valid(reports)"
+            )
+        batch = np.ascontiguousarray(given, layout.dtype)
         if layout.kind == "bits":
             return batch
         values = batch.reshape(len(batch), -1)
@@ -157,22 +163,13 @@ class Wire:
         """
         layout = self.oracle.layout
         if layout.kind == "bits":
-            batch, clean = payloads, None
+            batch, clean = np.ascontiguousarray(payloads), None
         elif layout.kind == "integer":
             batch, clean = _widened(payloads, layout.dtype)[:, 0], None
         else:
             batch, clean = self._integers(payloads)
-        good = self.valid(batch)
+        good = self.oracle.valid(batch)
         return batch, good if clean is None else good & clean
-
-    def valid(self, batch: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which reports of a batch of the right shape the mechanism can have made."""
-        good = self.oracle.layout.valid(batch)
-        if type(self.oracle).valid is not Oracle.valid:
-            kept = np.flatnonzero(good)
-            good = np.zeros(len(batch), bool)
-            good[kept] = self.oracle.valid(batch[kept].astype(self.oracle.layout.dtype))
-        return good
 
     def _integers(
         self, payloads: NDArray[np.uint8]
@@ -185,7 +182,7 @@ class Wire:
         wide = np.zeros((n, layout.width, 8 * size), np.uint8)
         wide[:, :, : layout.value_bits] = bits[:, : layout.bits].reshape(n, layout.width, -1)
         packed = np.packbits(wide.reshape(n, -1), axis=1, bitorder="little")
-        clean = ~bits[:, layout.bits :].any(axis=1)
+        clean: NDArray[np.bool_] = bits[:, layout.bits :].sum(axis=1) == 0
         return packed.view(layout.dtype.newbyteorder("<")).astype(layout.dtype, copy=False), clean
 
     def encode(self, report: Any, report_id: bytes | None = None) -> bytes:
@@ -201,7 +198,8 @@ class Wire:
         chosen = random_bytes(ID_BYTES) if report_id is None else report_id
         if len(chosen) != ID_BYTES:
             raise UsageError(f"a report's id has {ID_BYTES} bytes, not {len(chosen)}")
-        return self._head + chosen + self.pack(np.asarray(report)[None])[0].tobytes()
+        payload: bytes = self.pack(np.asarray(report)[None])[0].tobytes()
+        return self._head + chosen + payload
 
     def read(self, data: bytes) -> Decoded | Reason:
         """Return a report, or why these bytes are none of this mechanism; never raises."""

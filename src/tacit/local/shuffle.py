@@ -11,9 +11,9 @@ C ~ Binomial(n - 1, e**-epsilon0), A ~ Binomial(C, 1/2), X ~ Bernoulli(E / (E + 
 e**epsilon0: every other person sends, with probability e**-epsilon0, what one of the two people
 that are to be told apart would have sent, and hides them.
 
-**The number.**  Write e = e**epsilon and let C = c.  P puts w B(a-1) + (1-w) B(a) on a first count of a, Q
-the same with w = E/(E+1) and 1 - w swapped, where B is the law of A.  The ratio of the two grows
-with a, because B(a-1)/B(a) = a/(c-a+1) does; so the divergence is attained by {a >= t}, where
+**The number.**  Write e = e**epsilon and let C = c.  P puts w B(a-1) + (1-w) B(a) on a first count
+of a, Q the same with w = E/(E+1) and 1 - w swapped, where B is the law of A.  The ratio of the two
+grows with a, because B(a-1)/B(a) = a/(c-a+1) does; so the divergence is attained by {a >= t}, where
 t = ceil((c + 1) b / (g + b)), g = w - e (1-w) and b = e w - (1-w), and it is
 
     D(c) = g B(t-1) + (1 - e) P(A >= t).
@@ -22,8 +22,8 @@ One more clone only adds a fair coin to both sides, which is post-processing: D(
 So C may be cut into blocks, and each block take D at its left end.
 
 **Rounding against us.**  E is rounded up and e down (a looser mechanism, a smaller ratio: both only
-raise the divergence), after which everything above is rational.  The law of C and the tails of A are
-sums of products of floats; each starts at a term enclosed by Robbins' bounds on factorials,
+raise the divergence), after which everything above is rational.  The law of C and the tails of A
+are sums of products of floats; each starts at a term enclosed by Robbins' bounds on factorials,
 multiplies by exact ratios, and is widened by more than the roundings can amount to.
 """
 
@@ -183,9 +183,8 @@ def _at(c: int, g: Fraction, b: Fraction, e: Fraction) -> Fraction:
     t = math.ceil((c + 1) * b / (g + b))
     if t > c + 1:
         return Fraction(0)
-    pmf = _half_term(c, t - 1)
-    tail = _half_tail(c, t)
-    return max(Fraction(0), g * pmf.upper - (e - 1) * tail)
+    before = _half_term(c, t - 1)
+    return max(Fraction(0), g * before.upper - (e - 1) * _half_tail(c, t, before.lower))
 
 
 @lru_cache(maxsize=4096)
@@ -196,16 +195,18 @@ def _half_term(c: int, a: int) -> Enclosure:
     return exp(_log_choose(c, a) - c * log(2, _BITS + 48), _BITS).rounded(64)
 
 
-@lru_cache(maxsize=4096)
-def _half_tail(c: int, t: int) -> Fraction:
-    """Return a lower bound on the probability of at least ``t`` heads among ``c`` fair coins."""
+def _half_tail(c: int, t: int, before: Fraction) -> Fraction:
+    """Return a lower bound on the probability of at least ``t`` heads among ``c`` fair coins.
+
+    ``before`` is a lower bound on that of exactly t - 1.
+    """
     if t > c:
         return Fraction(0)
     # B(j+1)/B(j) = (c-j)/(j+1); ten deviations beyond t nothing is left that counts
     most = min(c - t, int(5 * math.sqrt(c)) + 20)
     j = np.arange(t, t + most, dtype=np.float64)
     total = 1.0 + float(np.cumprod((c - j) / (j + 1)).sum())
-    return _half_term(c, t).lower * Fraction(total / _widening(most + 1))
+    return before * Fraction(c - t + 1, t) * Fraction(total / _widening(most + 1))
 
 
 def _binomial_terms(m: int, p: Fraction, low: int, high: int) -> NDArray[np.float64]:
@@ -225,7 +226,8 @@ def _widening(terms: int) -> float:
     """Return 1 plus more than the roundings of products and sums of so many terms amount to.
 
     A term is the product of as many quotients, each of at most four roundings by 2**-53; adding all
-    makes one more each: fewer than (5 terms + 8) 2**-53 in all, and (1 + x/n)**n < 1 + 2 x for x < 1.
+    makes one more each: fewer than (5 terms + 8) 2**-53 in all, and (1 + x/n)**n < 1 + 2 x for x <
+    1.
     """
     return 1.0 + (10 * terms + 16) * 2.0**-53
 
@@ -241,8 +243,9 @@ def _log_choose(n: int, k: int) -> Enclosure:
 def _log_factorial(n: int) -> Enclosure:
     """Enclose ln n!: exactly for small n, else by Stirling's series.
 
-    The series ``1/(12 n) - 1/(360 n**3) + 1/(1260 n**5)`` alternates and its error is below the first
-    term left out, with its sign (H. Robbins, *A remark on Stirling's formula*, 1955, for the first).
+    The series ``1/(12 n) - 1/(360 n**3) + 1/(1260 n**5)`` alternates and its error is below the
+    first term left out, with its sign (H. Robbins, *A remark on Stirling's formula*, 1955, for the
+    first).
     """
     if n <= _EXACT_FACTORIAL:
         return log(math.factorial(n), _BITS) if n > 1 else Enclosure.of(0)

@@ -1,4 +1,4 @@
-"""The shuffler: batch files in, one file in random order out, with nothing that tells who sent what."""
+"""The shuffler: batch files in, one file in random order out, and no trace of who sent what."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def shuffle_reports(
 def _parts(path: str | os.PathLike[str], oracle: Oracle) -> Iterable[Chunk | Reason]:
     try:
         with open(path, "rb", buffering=0) as file:
-            header = read_header(file)  # type: ignore[arg-type]
+            header = read_header(file)
             refusal = header if isinstance(header, str) else header.refusal(oracle)
             if isinstance(header, str) or refusal is not None:
                 yield refusal or "not a report"
                 return
-            for part in read_records(file, header):  # type: ignore[arg-type]
+            for part in read_records(file, header):
                 yield "length" if isinstance(part, int) else part
     except OSError as error:
         raise DataSourceError(f"{Path(path).name} cannot be read: {error.strerror}") from None

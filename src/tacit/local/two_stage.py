@@ -22,8 +22,8 @@ __all__ = ["TwoStage"]
 class TwoStage(PureOracle):
     """Randomise the answer once and for ever, and what came out anew for every report.
 
-    The permanent stage is direct encoding, with probabilities p1 and q1; the instantaneous stage is any
-    pure oracle over the same items, with p2* and q2* and the ratio R2.
+    The permanent stage is direct encoding, with probabilities p1 and q1; the instantaneous stage
+    is any pure oracle over the same items, with p2* and q2* and the ratio R2.
 
     **Privacy.** However many reports a person sends, they are all drawn from the one permanent
     answer: together they lose at most the permanent epsilon, by post-processing.  One report alone
@@ -39,8 +39,8 @@ class TwoStage(PureOracle):
     The formulas are about one round of reports.  Over many rounds the permanent answers stay, so
     estimates of different rounds share their errors: averaging does not remove those.
 
-    Source: U. Erlingsson, V. Pihur, A. Korolova, *RAPPOR* (2014); H. Arcolezi et al., *Improving the
-    utility of locally differentially private protocols for longitudinal and multidimensional
+    Source: U. Erlingsson, V. Pihur, A. Korolova, *RAPPOR* (2014); H. Arcolezi et al., *Improving
+    the utility of locally differentially private protocols for longitudinal and multidimensional
     frequency estimates* (2022).
 
     Args:
@@ -69,9 +69,7 @@ class TwoStage(PureOracle):
                 "one a pure oracle such as DirectEncoding, UnaryEncoding or LocalHashing"
             )
         if permanent.domain != instant.domain:
-            raise MismatchError(
-                "both stages need the same items", permanent.domain, instant.domain
-            )
+            raise MismatchError("both stages need the same items", permanent.domain, instant.domain)
         if permanent.p <= permanent.q:
             raise UsageError("the permanent stage must tell the truth more often than each lie")
         fields = {"permanent": permanent, "instant": instant, "domain": permanent.domain}

@@ -70,10 +70,11 @@ const oddBits = (word) => {
 
 // The bucket of an item under a seed: see tacit.local.mixing.
 const bucket = (seed, item, g) => {
-  let h = (Math.imul(item, 0x9e3779b1) + seed) >>> 0;
+  let h = (Math.imul(item >>> 1, 0x9e3779b1) + seed) >>> 0;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b) >>> 0;
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35) >>> 0;
-  return Number((BigInt(h) * BigInt(g)) >> 32n);
+  h = (h ^ (h >>> 16)) >>> 0;
+  return Math.floor((((item & 1 ? h >>> 16 : h) & 0xffff) * g) / 65536);
 };
 
 // Each takes the place of the true item, and gives the report as a whole number or a row of bytes.
