@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import UsageError
 from tacit.exact import Number
+from tacit.local.checks import one_of
 from tacit.local.counting import count_values
 from tacit.local.dyadic import coins, dyadic_down, exp_at_most, probability, uniform_below
 from tacit.local.items import Items
@@ -18,12 +19,6 @@ from tacit.local.layout import Layout
 from tacit.local.oracle import PureOracle
 
 __all__ = ["GRR", "DirectEncoding"]
-
-
-def one_of(epsilon: Any, p: Any) -> None:
-    """Refuse both or neither of two ways to set a mechanism."""
-    if (epsilon is None) == (p is None):
-        raise UsageError("give either epsilon or the probabilities p (and q), not both")
 
 
 @dataclass(frozen=True, init=False)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction, as_integer
+from tacit.local.checks import one_of, read_share, read_size, refuse_large
 from tacit.local.counting import count_values
-from tacit.local.direct import one_of
 from tacit.local.dyadic import coins, dyadic_down, exp_at_most, probability, uniform_below
 from tacit.local.estimate import Estimate
 from tacit.local.items import Items
 from tacit.local.layout import Layout
-from tacit.local.oracle import FrequencyOracle, State, read_share, read_size, refuse_large
+from tacit.local.oracle import FrequencyOracle, State
 
 __all__ = ["HadamardResponse", "hadamard_transform"]
 

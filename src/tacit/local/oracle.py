@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from tacit import noise
 from tacit.core import Category, DiscreteDistance, Measurement, PureDP, Space
 from tacit.errors import MismatchError, UsageError
-from tacit.exact import as_fraction, as_integer
+from tacit.local.checks import read_share, read_size
 from tacit.local.estimate import Estimate
 from tacit.local.items import OUTSIDE, Items
 from tacit.local.layout import Layout
@@ -40,7 +40,6 @@ __all__ = [
     "oracle_from",
     "read_share",
     "read_size",
-    "refuse_large",
 ]
 
 BATCH = 1 << 14
@@ -219,7 +218,10 @@ class Oracle(ABC):
     @classmethod
     def _build(cls, description: Mapping[str, Any]) -> Oracle:
         parameters = {name: description[name] for name in cls._parameters}
-        return cls(Items.from_description(description["domain"]), **parameters)  # type: ignore[call-arg]
+        items: Any = Items.from_description(description["domain"])
+        kind: Any = cls
+        built: Oracle = kind(items, **parameters)
+        return built
 
 
 def oracle_from(description: Mapping[str, Any]) -> Oracle:
@@ -369,36 +371,3 @@ class PureOracle(FrequencyOracle):
         supporters = self._supporters(state).astype(np.float64)
         counts = (supporters - state.n * others) / (own - others)
         return Estimate(self.domain.labels, state.n, counts, state.n * base, slope)
-
-
-def read_share(frequency: Any) -> Fraction:
-    """Read a share exactly, from 0 to 1.
-
-    >>> read_share("1/4")
-    Fraction(1, 4)
-    """
-    share = as_fraction(frequency, "frequency")
-    if not 0 <= share <= 1:
-        raise UsageError("a frequency is a share, from 0 to 1")
-    return share
-
-
-def read_size(n: Any) -> int:
-    """Read a number of reports.
-
-    >>> read_size(10)
-    10
-    """
-    return as_integer(n, "n", minimum=0)
-
-
-def refuse_large(domain: Items, most: int, what: str, instead: str) -> None:
-    """Refuse a domain that is too large for a mechanism, and name what takes it.
-
-    Raises:
-        UsageError: more than ``most`` items.
-    """
-    if len(domain) > most:
-        raise UsageError(
-            f"{what} is for at most {most:,} items, not {len(domain):,}: use {instead}"
-        )

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from tacit.errors import UsageError
 from tacit.exact import Number, as_integer
+from tacit.local.checks import one_of, refuse_large
 from tacit.local.counting import count_bits
-from tacit.local.direct import one_of
 from tacit.local.dyadic import coins, dyadic_down, exp_at_most, probability
 from tacit.local.items import Items
 from tacit.local.layout import Layout
-from tacit.local.oracle import PureOracle, refuse_large
+from tacit.local.oracle import PureOracle
 from tacit.local.unary import packed
 from tacit.noise.bits import words16
 
