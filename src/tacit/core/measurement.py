@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -143,6 +144,31 @@ class Measurement:
         title = getattr(function, "__name__", type(function).__name__)
         processed.links = (*self.links, Link(title, None, self.measure, lambda loss: loss))
         return processed
+
+    def plot(self, u: Any, v: Any, event: Any = None) -> Any:
+        """Draw the output distributions on two data sets, an event shaded in both, the divergence.
+
+        Args:
+            u: a data set.
+            v: another.
+            event: a pair of ends, a set of outputs, or a function that tells which are in it.
+
+        Returns:
+            A matplotlib Figure.  Not private: it shows what a release hides.
+
+        Raises:
+            UsageError: no explicit output distribution, or one that cannot be drawn.
+            MissingExtraError: matplotlib is not installed.
+        """
+        return importlib.import_module("tacit.core.figure").outputs(self, u, v, event)
+
+    def plot_privacy_loss(self, u: Any, v: Any) -> Any:
+        """Draw the privacy loss of each output, and how likely each loss is; see :meth:`plot`."""
+        return importlib.import_module("tacit.core.figure").privacy_losses(self, u, v)
+
+    def plot_tradeoff(self, u: Any, v: Any) -> Any:
+        """Draw the error rates of the best test between two data sets; see :meth:`plot`."""
+        return importlib.import_module("tacit.core.figure").trade_off(self, u, v)
 
     def explain(self, d_in: Number = 1) -> str:
         """Return the chain as text, with the distance after each step and the loss at its end."""

@@ -1,5 +1,6 @@
 """Noise on aggregates: measurements and the privacy maps that they are held to."""
 
+from tacit.mechanisms.accuracy import half_width, plot_accuracy
 from tacit.mechanisms.adaptive import Adaptive, adaptive
 from tacit.mechanisms.bounded import TruncatedGeometric
 from tacit.mechanisms.calibrate import calibrate
@@ -40,7 +41,9 @@ __all__ = [
     "TruncatedGeometric",
     "adaptive",
     "calibrate",
+    "half_width",
     "measurement",
+    "plot_accuracy",
     "poisson_sample",
     "select_best",
     "user_transformation",
