@@ -1,0 +1,368 @@
+"""A statistic put to work: total on every data set, with its local sensitivity at a distance.
+
+What smooth noise and propose-test-release share: they read a statistic, its public bounds and the
+relation of neighbours once, and then ask about data without being able to fail on it.
+
+**Few records.**  The algorithms of :mod:`tacit.statistics` speak of data sets that are not empty.
+Where records join and leave, the empty one has neighbours too.  It gets a public value, and
+
+    ``A+(t) = A(t)`` while ``t < n - 1``, and ``full`` from there on,
+
+with ``full`` a public bound on how far the statistic can ever move, the empty data set included.
+Then ``A+`` bounds the local sensitivity at ``t = 0`` (data sets of no or one record have ``full``),
+and ``A+`` of a data set at ``t`` is at most ``A+`` of its neighbour at ``t + 1``: for sizes ``n``
+and ``n + 1`` the limits ``t < n - 1`` and ``t + 1 < n`` say the same, and so do, the other way
+round, ``t < n`` and ``t + 1 < n - 1`` or else ``full``.
+
+**Many records of a function.**  A function over a small value set is searched exhaustively, which
+ends at some size ``N``.  Where ``n + t + 1 > N``, ``A+`` is ``full`` as well; the limit reads the
+same for ``(n, t)`` and ``(n + 1, t - 1)`` and only ever raises it, so that both properties stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tacit.core import Category, ChangeOneDistance, Number, Space, SymmetricDistance, Vector
+from tacit.errors import MismatchError, UsageError
+from tacit.exact import as_fraction, show
+from tacit.noise.enclosure import exp
+from tacit.statistics.at_distance import AtDistance, rounded_up
+from tacit.statistics.base import Statistic
+from tacit.statistics.function import Function
+from tacit.statistics.interquartile import InterquartileRange
+from tacit.statistics.question import Relation
+from tacit.statistics.registry import lookup
+from tacit.statistics.root import Root
+from tacit.statistics.sample import Sample
+from tacit.statistics.smooth import at_distance
+from tacit.statistics.trimmed_mean import TrimmedMean
+
+__all__ = ["LocalStatistic", "column_space", "nearest_unit", "read_statistic"]
+
+_STATES = 1 << 14
+"""Releases of a function that are evaluated at most, where the number of records is private."""
+_STATES_OF_ONE_SIZE = 1 << 20
+
+
+def read_statistic(statistic: Any) -> Statistic:
+    """Return the statistic of a name, ``"iqr"`` and ``"trimmed_mean(0.1)"`` among them.
+
+    >>> read_statistic("trimmed_mean(1/4)").name, read_statistic("iqr").name
+    ('trimmed_mean(0.25)', 'iqr')
+    """
+    if statistic == "iqr":
+        return InterquartileRange()
+    if isinstance(statistic, str) and statistic.startswith("trimmed_mean"):
+        share = statistic.removeprefix("trimmed_mean").strip("()_: ")
+        return TrimmedMean(as_fraction(share, "the share to trim")) if share else TrimmedMean()
+    return lookup(statistic)
+
+
+def column_space(bounds: Any, relation: str, values: Sequence[Any] | None) -> Space:
+    """Return the space of columns within bounds, or of a few values, under a relation.
+
+    >>> print(column_space((0, 9), "bounded", None))
+    vector of float in [0, 9], change-one distance (records changed, size public)
+    """
+    metrics = {"unbounded": SymmetricDistance(), "bounded": ChangeOneDistance()}
+    if relation not in metrics:
+        raise UsageError(
+            f"relation must be 'unbounded' or 'bounded', not {relation!r}: privacy protects "
+            "both of two neighbours, so it cannot rest on a relation of one direction"
+        )
+    if values is not None:
+        return Space(Vector(Category(tuple(values))), metrics[relation])
+    if bounds is None:
+        raise UsageError(
+            "give bounds=(lower, upper), public numbers that do not come from the data, or "
+            "values=[...], the few public values that a record may have"
+        )
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise UsageError(f"bounds must be a pair (lower, upper), not {bounds!r}")
+    lower, upper = as_fraction(bounds[0], "lower bound"), as_fraction(bounds[1], "upper bound")
+    return Space(Vector(Number("float", lower, upper)), metrics[relation])
+
+
+def nearest_unit(value: Fraction | Root, grid: Fraction) -> int:
+    """Return ``floor(value / grid + 1/2)``, exactly.
+
+    It moves by at most ``k`` where the value moves by at most ``k grid``, for whole ``k``: it never
+    falls, and a shift of the value by ``k grid`` shifts it by ``k``.
+
+    >>> nearest_unit(Fraction(5, 2), Fraction(1)), nearest_unit(Root(Fraction(2)), Fraction(1, 2))
+    (3, 3)
+    """
+    if isinstance(value, Fraction):
+        return int((value / grid + Fraction(1, 2)).__floor__())
+    bits = 80
+    while True:  # an irrational root is never on an edge between two units
+        low, high = (nearest_unit(end, grid) for end in value.enclose(bits))
+        if low == high:
+            return low
+        bits *= 2
+
+
+@dataclass(frozen=True)
+class _Total:
+    """A function that always gives one number within bounds: the middle where it gives none."""
+
+    function: Callable[..., Any]
+    lower: float
+    upper: float
+    default: float
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.function, "__name__", "function"))
+
+    def __call__(self, row: Any) -> float:
+        try:
+            found = float(self.function(np.array(row)))
+        except Exception:  # whatever the data makes a function raise must not be seen
+            return self.default
+        return min(max(found, self.lower), self.upper) if found == found else self.default
+
+
+class LocalStatistic:
+    """A statistic on a column, total: value and ``A+`` of every data set, even of none.
+
+    Args:
+        statistic: a name, a statistic, or (on a column of known values) a function of one release.
+        space: columns of bounded numbers that are never missing, or of a few known numbers, under
+            the symmetric or the change-one distance.
+        bounds: of a function's results; what lies outside counts as the nearer bound, and the
+            middle stands for an exception, NaN or anything that is no number.
+
+    Attributes:
+        full: a public bound on how far the value moves between any neighbours.
+        range: public bounds on the value, or None where there are none.
+
+    Raises:
+        MismatchError: another domain or metric.
+        UsageError: no algorithm for this statistic, bounds that are missing or reversed.
+
+    >>> s = LocalStatistic("median", column_space((0, 10), "unbounded", None))
+    >>> s.value(s.read([1, 2, 9])), s.value(s.read([])), s.full
+    (Fraction(2, 1), Fraction(5, 1), Fraction(10, 1))
+    """
+
+    def __init__(self, statistic: Any, space: Space, bounds: Any = None) -> None:
+        self.space, self.given = space, statistic
+        self.relation: Relation = _relation(space)
+        self.values = _values(space)
+        self.statistic = read_statistic(statistic)
+        if self.values is None:
+            self.bounds = _bounds(space)
+            if bounds is not None and tuple(map(as_fraction, bounds)) != self.bounds:
+                raise UsageError("the bounds are those of the column; do not give others")
+        else:
+            self.bounds = min(self.values), max(self.values)
+        if isinstance(self.statistic, Function):
+            self._prepare_function(bounds)
+        elif self.values is None and self._probe() is None:
+            raise UsageError(
+                f"no algorithm is known for {self.statistic.name} over an interval under "
+                f"{self.relation!r} neighbours; "
+                + (
+                    "take relation='bounded', or give values=[...]"
+                    if isinstance(self.statistic, TrimmedMean)
+                    else "give values=[...], a few public values, and bounds= of the result"
+                )
+            )
+        self.full, self.range, self.default = self._public()
+
+    @property
+    def name(self) -> str:
+        """What the statistic is called."""
+        return self.statistic.name
+
+    def _prepare_function(self, bounds: Any) -> None:
+        if self.values is None:
+            raise UsageError(
+                "a function needs values=[...]: the few public values that a record may have"
+            )
+        if bounds is None:
+            raise UsageError(
+                "give bounds=(lower, upper) of the function's results: what lies outside is clipped"
+            )
+        assert isinstance(self.statistic, Function)
+        low, high = (as_fraction(b, "bounds") for b in bounds)
+        if low >= high:
+            raise UsageError(f"bounds are reversed: {show(low)} is not below {show(high)}")
+        # a public trial: a function that never works is refused now, by its own message
+        self.statistic(np.array([float(v) for v in self.values]))
+        self.result_bounds = Fraction(float(low)), Fraction(float(high))
+        function = self.statistic.function
+        if self.statistic.many:
+            rows = function
+            function = _one_of(rows)
+        low_f, high_f = (float(b) for b in self.result_bounds)
+        self.statistic = Function(_Total(function, low_f, high_f, (low_f + high_f) / 2))
+
+    def _probe(self) -> AtDistance | None:
+        try:
+            return at_distance(self.statistic, [*self.bounds], self.bounds, self.relation)
+        except UsageError:
+            return None
+
+    def _public(self) -> tuple[Fraction, tuple[Fraction, Fraction] | None, Fraction]:
+        """Bounds that hold for every data set, with the value of the empty one."""
+        low, high = self.bounds
+        span = high - low
+        name = self.statistic.name
+        if isinstance(self.statistic, Function):
+            low, high = self.result_bounds
+            return high - low, (low, high), (low + high) / 2
+        if name == "count":
+            return Fraction(1), None, Fraction(0)
+        if name == "sum":
+            most = span if self.relation == "bounded" else max(abs(low), abs(high))
+            return most, None, Fraction(0)
+        if name == "var":
+            return span**2 / 4, (Fraction(0), span**2 / 4), Fraction(0)
+        if name == "std":
+            return span / 2, (Fraction(0), span / 2), Fraction(0)
+        if name == "iqr":
+            return span, (Fraction(0), span), Fraction(0)
+        if name in ("mean", "median", "min", "max") or name.startswith(("percent", "trimmed")):
+            half = name == "mean" and self.relation == "unbounded"
+            return (span / 2 if half else span), (low, high), (low + high) / 2
+        raise UsageError(
+            f"no public range is known for {name}; give it as a function, with bounds="
+        )
+
+    def read(self, records: Any) -> Sample | None:
+        """Return the records of an internal member, sorted; None where there are none.
+
+        A label that is none of the values counts as the first of them.
+        """
+        if self.values is None:
+            array = np.asarray(records, dtype=np.float64)
+            return Sample(array) if len(array) else None
+        known = self.values[0]
+        listed = [known if r is None else as_fraction(r) for r in records]
+        return Sample(listed) if listed else None
+
+    def value(self, sample: Sample | None) -> Fraction | Root:
+        """Return the exact value; that of no records is the public default."""
+        if sample is None:
+            return self.default
+        found: Any = self.statistic.of(sample)
+        return found if isinstance(found, Root) else Fraction(found)
+
+    def limit(self, size: int) -> int | None:
+        """Return the first distance from which ``A+`` is ``full``, or None if there is none."""
+        steps = [size - 1] if self.relation == "unbounded" else []
+        if self.values is not None:
+            steps.append(self._largest_size - size if self.relation == "unbounded" else 1 << 60)
+            if self.relation == "bounded" and not self._can_search(size):
+                steps.append(0)
+        return max(0, min(steps)) if steps else None
+
+    @cached_property
+    def _largest_size(self) -> int:
+        assert self.values is not None
+        size = 1
+        while (size + 3) ** len(self.values) <= _STATES:
+            size += 1
+        return size
+
+    def _can_search(self, size: int) -> bool:
+        assert self.values is not None
+        return bool((size + 1) ** len(self.values) <= _STATES_OF_ONE_SIZE)
+
+    def _at(self, sample: Sample, limit: int | None) -> AtDistance:
+        if self.values is None:
+            return at_distance(self.statistic, sample, self.bounds, self.relation)
+        return at_distance(
+            self.statistic,
+            sample,
+            None,
+            self.relation,
+            values=self.values,
+            farthest=max(0, (limit or 1) - 1),
+            largest=self.full,
+        )
+
+    def smooth(self, sample: Sample | None, beta: Fraction) -> Fraction:
+        """Return ``max_t exp(-beta t) A+(t)``, never below the truth; smooth as its parts are.
+
+        Where the logarithms of two functions move by at most so much between neighbours, so does
+        that of their maximum.  A floor of ``full 2**-400`` keeps clear of the smallest floats.
+        """
+        size = 0 if sample is None else len(sample)
+        limit = self.limit(size)
+        floor = self.full * Fraction(1, 2**400)
+        if sample is None:
+            return self.full if limit is not None else floor
+        if limit == 0:
+            return self.full
+        own = min(self.full, Fraction(rounded_up(self._at(sample, limit).smooth(beta))))
+        if limit is None:
+            return max(own, floor)
+        return max(own, exp(-beta * limit).upper * self.full, floor)
+
+    def distance(self, sample: Sample | None, bound: Fraction) -> int | None:
+        """Return ``min {t : A+(t) > bound}``, or None where there is none."""
+        return self.distances(sample, [bound])[0]
+
+    def distances(self, sample: Sample | None, bounds: Sequence[Fraction]) -> list[int | None]:
+        """Return :meth:`distance` for each of several bounds."""
+        limit = self.limit(0 if sample is None else len(sample))
+        steps = None if sample is None or limit == 0 else self._at(sample, limit)
+
+        def one(bound: Fraction) -> int | None:
+            if self.full <= bound:
+                return None
+            found = None if steps is None else steps.instability(bound)
+            known = [d for d in (found, limit) if d is not None]
+            return min(known) if known else None
+
+        return [one(bound) for bound in bounds]
+
+
+def _one_of(rows: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda row: rows(np.asarray(row)[None, :])[0]
+
+
+def _relation(space: Space) -> Relation:
+    if isinstance(space.metric, SymmetricDistance):
+        return "unbounded"
+    if isinstance(space.metric, ChangeOneDistance):
+        return "bounded"
+    raise MismatchError(
+        "local sensitivity is known under the symmetric and the change-one distance, not under "
+        f"{space.metric}",
+        space,
+    )
+
+
+def _values(space: Space) -> tuple[Fraction, ...] | None:
+    domain = space.domain
+    element = domain.element if isinstance(domain, Vector) else None
+    if isinstance(element, Category) and element.categories is not None:
+        found = sorted(as_fraction(v, "values") for v in element.categories)
+        if len(found) < 2:
+            raise UsageError("give at least two values; of a single one there is nothing to tell")
+        return tuple(found)
+    if isinstance(element, Number) and element.bounds is not None and not element.nullable:
+        return None
+    raise MismatchError(
+        f"this works on a column of bounded numbers that are never missing, or of a few known "
+        f"values, not on ({space}); chain impute and clamp before it",
+        space,
+    )
+
+
+def _bounds(space: Space) -> tuple[Fraction, Fraction]:
+    low, high = space.domain.element.bounds  # type: ignore[attr-defined]
+    if low >= high:
+        raise UsageError(f"bounds must be (lower, upper) with lower below upper, not {show(low)}")
+    return low, high

@@ -1,0 +1,65 @@
+"""Which law, rate and shift a budget buys, where the caller leaves them open."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+from tacit.errors import UsageError
+from tacit.exact import show
+from tacit.mechanisms.smooth_concentrated import (
+    ArsinhNormalLaw,
+    ConcentratedLaw,
+    LaplaceLogNormalLaw,
+    UniformLogNormalLaw,
+)
+from tacit.mechanisms.smooth_laws import LaplaceLaw, SmoothLaw, StudentLaw
+from tacit.statistics.at_distance import SMOOTHNESS_SLACK
+
+__all__ = ["CONCENTRATED", "DISTRIBUTIONS", "calibrated"]
+
+CONCENTRATED: dict[str, type[ConcentratedLaw]] = {
+    "laplace_log_normal": LaplaceLogNormalLaw,
+    "uniform_log_normal": UniformLogNormalLaw,
+    "arsinh_normal": ArsinhNormalLaw,
+}
+DISTRIBUTIONS = ("laplace", "cauchy", "student_t", *CONCENTRATED)
+"""The noises by name."""
+
+_SIGMAS = [Fraction(k, 8) for k in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)]
+
+
+@lru_cache(maxsize=256)
+def calibrated(
+    distribution: str,
+    epsilon: Fraction | None,
+    delta: Fraction | None,
+    rho: Fraction | None,
+    degrees: int,
+    beta: Fraction | None,
+    sigma: Fraction | None,
+) -> tuple[SmoothLaw, Fraction, Fraction]:
+    """Return the law, the rate and s; of those left open, with the largest ``beta s / E|Z|``."""
+    laws: list[SmoothLaw]
+    if distribution in CONCENTRATED:
+        assert rho is not None
+        sigmas = _SIGMAS if sigma is None else [sigma]
+        laws = [CONCENTRATED[distribution](rho, s) for s in sigmas]
+    else:
+        assert epsilon is not None
+        if distribution == "laplace":
+            assert delta is not None
+            laws = [LaplaceLaw(epsilon, delta)]
+        else:
+            laws = [StudentLaw(epsilon, 1 if distribution == "cauchy" else degrees)]
+    found = [
+        (float(rate * s) / law.size, law, rate, s)
+        for law in laws
+        for rate in ([r - SMOOTHNESS_SLACK for r in law.rates()] if beta is None else [beta])
+        if rate > 0 and (s := law.shift(rate + SMOOTHNESS_SLACK)) > 0
+    ]
+    if not found:
+        told = "at any rate" if beta is None else f"at beta = {show(beta)}: take a smaller beta"
+        raise UsageError(f"no {distribution} noise is proven enough for this budget {told}")
+    _, best, rate, s = max(found, key=lambda one: one[0])
+    return best, rate, s
