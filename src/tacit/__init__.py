@@ -71,7 +71,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "select_best",
         "user_transformation",
     ),
+    "tacit.mechanisms.bound_search": ("propose_bound",),
+    "tacit.mechanisms.propose_test_release": ("propose_test_release",),
     "tacit.mechanisms.sample_and_aggregate": ("sample_and_aggregate",),
+    "tacit.mechanisms.smooth": ("smooth_noise",),
     "tacit.report": ("Certificate",),
     "tacit.statistics": (
         "Interval",

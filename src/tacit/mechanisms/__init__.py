@@ -2,6 +2,7 @@
 
 from tacit.mechanisms.accuracy import half_width, plot_accuracy
 from tacit.mechanisms.adaptive import Adaptive, adaptive
+from tacit.mechanisms.bound_search import BoundSearch, ProposeBound
 from tacit.mechanisms.bounded import TruncatedGeometric
 from tacit.mechanisms.calibrate import calibrate
 from tacit.mechanisms.continual import ContinualCount, Counter
@@ -12,16 +13,19 @@ from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.keys import ReleaseKeys
 from tacit.mechanisms.laplace import Geometric, Laplace
 from tacit.mechanisms.noisy_max import NoisyMax, PermuteAndFlip
+from tacit.mechanisms.propose_test_release import ProposeTestRelease
 from tacit.mechanisms.quantile import PrivateQuantile
 from tacit.mechanisms.randomized_response import RandomizedResponse
 from tacit.mechanisms.sampling import poisson_sample
 from tacit.mechanisms.selection import select_best
+from tacit.mechanisms.smooth import SmoothNoise
 from tacit.mechanisms.sparse_vector import AboveThreshold, SparseVector
 from tacit.mechanisms.staircase import Staircase
 
 __all__ = [
     "AboveThreshold",
     "Adaptive",
+    "BoundSearch",
     "ContinualCount",
     "Counter",
     "Exponential",
@@ -34,8 +38,11 @@ __all__ = [
     "PermuteAndFlip",
     "PrivateQuantile",
     "Product",
+    "ProposeBound",
+    "ProposeTestRelease",
     "RandomizedResponse",
     "ReleaseKeys",
+    "SmoothNoise",
     "SparseVector",
     "Staircase",
     "TruncatedGeometric",
