@@ -1,7 +1,7 @@
 """The algebra: domains, metrics, measures, transformations, measurements, and how they chain."""
 
-from tacit.core.composition import compose, convert, parallel
 from tacit.core.compare import divergence, privacy_loss
+from tacit.core.composition import compose, convert, parallel
 from tacit.core.divergence import Profile, hockey_stick, max_divergence, total_variation
 from tacit.core.domain import Category, Domain, Frame, Number, Vector
 from tacit.core.idealised import IdealisedGaussian, IdealisedLaplace

@@ -23,12 +23,12 @@ __all__ = ["divergence", "privacy_loss"]
 def divergence(
     measurement: Measurement, u: Any, v: Any, *, event: Any = None, measure: Measure | None = None
 ) -> Any:
-    """Return how far the outputs on ``u`` and on ``v`` are from each other.  For teaching: not
-    private.
+    """Return how far the outputs on two data sets are from each other.  Not private: to learn by.
 
     Args:
         measurement: one whose output distribution is explicit.
-        u, v: two data sets (neighbours or not).
+        u: a data set.
+        v: another (a neighbour or not).
         event: the outputs S to look at: ``(lower, upper)`` with both ends in it, None for no end; a
             set of outcomes; or a function of an outcome.  The answer is then ``|ln(P(S) / Q(S))|``.
         measure: how to count over all events; None for the measurement's own measure.

@@ -108,9 +108,9 @@ def interval_mass(law: Any, first: int | None, last: int | None, right: int = 40
     """Enclose the probability of ``first <= X <= last`` for a symmetric law on the integers.
 
     The interval is mirrored to the lower side, where the distribution function is small itself, and
-    enclosed with more and more bits until ``right`` of them are right.  Where a Gaussian is far out,
-    the terms from the nearer end on are added instead; those of a log-concave law fall at least
-    geometrically, which bounds the rest.
+    enclosed with more and more bits until ``right`` of them are right.  Where a Gaussian is far
+    out, the terms from the nearer end on are added instead; those of a log-concave law fall at
+    least geometrically, which bounds the rest.
 
     >>> from tacit.noise import DiscreteGaussian
     >>> float(interval_mass(DiscreteGaussian(1), 36, 40))
@@ -122,15 +122,15 @@ def interval_mass(law: Any, first: int | None, last: int | None, right: int = 40
     if first is not None and last is not None and last < first:
         return Enclosure.of(0)
     if first is not None and first > 0:
-        first, last = None if last is None else -last, -first
-    elif first is None and last is None:
+        return interval_mass(law, None if last is None else -last, -first, right)
+    if first is None and last is None:
         return Enclosure.of(1)
     closed = isinstance(law, DiscreteLaplace)
     bits = right + 56
     while bits <= (_MOST_BITS_CLOSED if closed else _MOST_BITS):
         high = Enclosure.of(1) if last is None else law.cdf(last, bits)
         low = Enclosure.of(0) if first is None else law.cdf(first - 1, bits)
-        found = high - low
+        found: Enclosure = high - low
         if found.width <= found.lower / (1 << right):
             return found
         bits *= 2
@@ -143,7 +143,7 @@ def _by_terms(law: Any, first: int | None, last: int | None, right: int) -> Encl
     total = here = law.probability(nearest, right + 24)
     for x in range(nearest + 1, nearest + _MOST_TERMS):
         if first is not None and x > -first:
-            return total
+            return Enclosure(total.lower, total.upper)
         there = law.probability(x, right + 24)
         if there.lower <= 0 or here.lower <= 0:
             break

@@ -64,8 +64,9 @@ class _Idealised(ABC):
 
 
 class IdealisedLaplace(_Idealised):
-    """The Laplace law on the real line, idealised: density ``exp(-|x - centre| / scale) / (2
-    scale)``.
+    """The Laplace law on the real line, idealised.
+
+    Its density is ``exp(-|x - centre| / scale) / (2 scale)``.
 
     Example:
         >>> u, v = IdealisedLaplace(37, 25), IdealisedLaplace(25, 25)
@@ -102,9 +103,9 @@ class IdealisedGaussian(_Idealised):
 
 
 def _mills(z: float) -> float:
-    """Return (1 - Phi(z)) / phi(z) for z >= 8, by its continued fraction 1/(z + 1/(z + 2/(z +
-    ...))).
+    """Return (1 - Phi(z)) / phi(z) for z >= 8.
 
+    It is the continued fraction 1/(z + 1/(z + 2/(z + 3/(z + ...)))).
     At 60 levels from z = 8 on the rest is below the last bit of a double.
     """
     tail = z

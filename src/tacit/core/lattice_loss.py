@@ -5,13 +5,13 @@ and one rounded down.  Lists are convolved as *one product of two long decimal n
 block of digits wide enough that no carry reaches the next: exact, and as quick as the number-
 theoretic transform behind :mod:`decimal`.
 
-**From above.**  A loss l between lattice points a < l < b is split: of its mass p the part
-``p (e^-a - e^-l) / (e^-a - e^-b)`` goes to b and the rest to a.  Then the masses of P *and* of Q at
-a and b add up to those at l, so the old pair is a post-processing (a merger) of the new one: the
-new one dominates, and composes to one that dominates.  The error is of second order in the width.  (Doroshenko,
-Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots", PETS 2022, see that this is optimal.)
-**From below.**  The loss is lowered to a: ``E max(0, 1 - e^(epsilon - loss))`` of a sum of losses
-falls with every loss.
+**From above.**  A loss l between lattice points a < l < b is split: of its mass p the part ``p
+(e^-a - e^-l) / (e^-a - e^-b)`` goes to b and the rest to a.  Then the masses of P *and* of Q at a
+and b add up to those at l, so the old pair is a post-processing (a merger) of the new one: the new
+one dominates, and composes to one that dominates.  The error is of second order in the width.
+(Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots", PETS 2022, see that this is
+optimal.) **From below.**  The loss is lowered to a: ``E max(0, 1 - e^(epsilon - loss))`` of a sum
+of losses falls with every loss.
 """
 
 from __future__ import annotations

@@ -84,10 +84,10 @@ class Measurement:
         """Enclose the least epsilon at ``delta``: the release is (epsilon, delta)-DP at ``d_in``.
 
         ``.lower`` and ``.upper`` are fractions, ``float()`` gives the upper end, rounded up.  Where
-        the privacy losses of the mechanism are known (discrete Laplace and Gaussian noise on a number,
-        and compositions of these and of pure-DP releases) both ends are nearly equal; elsewhere the
-        upper end is what the privacy map implies, and the lower end is zero.  ``math.inf`` where no
-        finite epsilon suffices.
+        the privacy losses of the mechanism are known (discrete Laplace and Gaussian noise on a
+        number, and compositions of these and of pure-DP releases) both ends are nearly equal;
+        elsewhere the upper end is what the privacy map implies, and the lower end is zero.
+        ``math.inf`` where no finite epsilon suffices.
 
         Raises:
             UsageError: a delta outside 0..1, or one that the guarantee does not reach.

@@ -3,8 +3,8 @@
 The privacy loss of outcome x is ``ln(P(x) / Q(x))``; its distribution when x is drawn from P says
 all that any measure of privacy can say: ``delta(epsilon) = E max(0, 1 - e^(epsilon - loss))``.
 Losses of independent releases add up, so their distribution under composition is a convolution; and
-that holds for adaptive releases too, when each pair is replaced by one that dominates it (Zhu, Dong,
-Wang, "Optimal accounting of differential privacy via characteristic functions", AISTATS 2022,
+that holds for adaptive releases too, when each pair is replaced by one that dominates it (Zhu,
+Dong, Wang, "Optimal accounting of differential privacy via characteristic functions", AISTATS 2022,
 theorem 10).
 
 A distribution of losses has a direction.  :class:`PrivacyLoss` answers for P against Q; a

@@ -18,7 +18,7 @@ from tacit.noise.enclosure import Enclosure
 __all__ = ["LossMap", "composed_losses", "epsilon_bound", "implied_loss"]
 
 LossMap = Callable[[Fraction], PrivacyLoss | None]
-"""From an input distance to privacy losses that dominate those of all inputs that near, if known."""
+"""From an input distance to losses that dominate those of all inputs that near, if known."""
 
 
 def implied_loss(measure: Measure, loss: Any) -> PrivacyLoss | None:

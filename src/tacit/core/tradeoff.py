@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -82,7 +83,7 @@ class Tradeoff:
     def _above(self, alpha: Fraction) -> Fraction:
         corners = self.points()
         best = min((b for a, b in corners if a <= alpha), default=_ONE)
-        for (a0, b0), (a1, b1) in zip(corners, corners[1:], strict=False):
+        for (a0, b0), (a1, b1) in itertools.pairwise(corners):
             if a0 <= alpha < a1:
                 best = min(best, b0 + (b1 - b0) * (alpha - a0) / (a1 - a0))
         return best

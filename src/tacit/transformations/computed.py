@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -82,7 +81,7 @@ class Releases(Domain):
         if math.isnan(value):
             return Fraction(low)
         number = (low if value < 0 else high) if math.isinf(value) else Fraction(value)
-        inside = min(max(Fraction(number), low), high)
+        inside: Fraction = min(max(Fraction(number), low), high)
         if isinstance(self.over, Interval):
             return inside
         return min(self._members, key=lambda member: abs(member - inside))

@@ -196,8 +196,8 @@ class ToL1(_Conversion):
     """Add up the absolute differences.
 
     **Map.** From L2 with n numbers, ``d -> sqrt(n) d`` rounded up (Cauchy and Schwarz); on a grid g
-    also ``d -> d^2 / g``, since differences are whole multiples of g and ``|x| <= x^2 / g`` for each:
-    the smaller of the two.  From L-infinity, ``d -> n d``.
+    also ``d -> d^2 / g``, since differences are whole multiples of g and ``|x| <= x^2 / g`` for
+    each: the smaller of the two.  From L-infinity, ``d -> n d``.
 
     Example:
         >>> from tacit.core import Vector

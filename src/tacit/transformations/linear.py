@@ -45,8 +45,8 @@ class LinearQueries(Step):
     **Map**, for ``y = A x``, by the norm of x and that of y.
 
     - L1 to any norm: ``d -> d max_j ||A e_j||``, the largest norm of a *column*: ``A (u - v)`` is a
-      sum of columns with weights whose sizes add up to d; attained by moving one number.  (A square root,
-      for L2, is rounded up; so is every other below.)
+      sum of columns with weights whose sizes add up to d; attained by moving one number.  (A square
+      root, for L2, is rounded up; so is every other below.)
     - L-infinity to L-infinity: ``d -> d max_i`` of the L1 norm of row i; attained by the signs of
       the row.  To L1 the sum of all these, to L2 the root of the sum of their squares.
     - L2 to L2: ``d`` times the smaller of the Frobenius norm and ``sqrt(c r)``, with c and r the

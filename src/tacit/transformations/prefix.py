@@ -32,10 +32,10 @@ class PrefixCounts(Step):
         metric: the norm in which the answer moves: ``"L1"``, ``"L2"`` or ``"LInfinity"``.
 
     **Map.** A record is in all m counts at worst, and it leaves all of them at worst when it
-    changes. So whether records come, go or change: L1 ``d -> m d``, L2 ``d -> sqrt(m) d`` rounded up,
-    L-infinity ``d -> d`` (``floor(d / 2)`` for d under the symmetric distance with a public size).
-    Many points are dear that way; a tree (:class:`~tacit.transformations.tree.TreeCounts`) answers
-    them at the price of its levels.
+    changes. So whether records come, go or change: L1 ``d -> m d``, L2 ``d -> sqrt(m) d`` rounded
+    up, L-infinity ``d -> d`` (``floor(d / 2)`` for d under the symmetric distance with a public
+    size). Many points are dear that way; a tree (:class:`~tacit.transformations.tree.TreeCounts`)
+    answers them at the price of its levels.
 
     Raises:
         UsageError: points that do not rise, or an unknown norm.

@@ -33,9 +33,9 @@ class TreeCounts(Step):
 
     **Map**, with h levels.  A record is in one node of each level: h nodes, or none.  L1: ``d -> h
     d`` where records come and go; where one changes, it leaves and enters at most ``h - 1`` nodes
-    each (the root holds it before and after), or h nodes at once where it leaves the bins: ``max(2 (h - 1),
-    h)`` times d.  L2: the same numbers under the root, ``d -> sqrt(h) d`` and ``sqrt(max(2 (h - 1), h)) d``,
-    since each level may take all d in one node.  L-infinity: ``d -> d``.
+    each (the root holds it before and after), or h nodes at once where it leaves the bins: ``max(2
+    (h - 1), h)`` times d.  L2: the same numbers under the root, ``d -> sqrt(h) d`` and ``sqrt(max(2
+    (h - 1), h)) d``, since each level may take all d in one node.  L-infinity: ``d -> d``.
 
     Source: M. Hay, V. Rastogi, G. Miklau, D. Suciu, "Boosting the accuracy of differentially
     private histograms through consistency", VLDB 2010.
