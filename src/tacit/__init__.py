@@ -63,6 +63,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "total_variation",
     ),
     "tacit.audit": ("verify",),
+    "tacit.audit.compare": ("compare",),
     "tacit.mechanisms": (
         "adaptive",
         "calibrate",

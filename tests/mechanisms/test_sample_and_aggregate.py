@@ -26,7 +26,7 @@ from tacit.mechanisms.lattice import LatticeDistribution
 from tacit.mechanisms.sample_and_aggregate import AGGREGATES, sample_and_aggregate
 from tacit.noise import Enclosure
 
-HIGH, SURE = 10**4, 10**9
+HIGH, SURE = 500, 10**9
 """Epsilons at which the noise is far below what is compared."""
 LISTS = [
     list(data)
@@ -276,7 +276,7 @@ def test_vectors_share_the_loss(aggregate):
     bounds = [(0, 1), (10, 20), (-1, 1)]
     m = sample_and_aggregate(fit, 5, bounds, HIGH, aggregate=aggregate)
     rows = np.tile([0.5, 12.0, 0.25], (2000, 1))
-    assert m(rows) == pytest.approx([0.5, 12, 0.25], abs=0.02)
+    assert m(rows) == pytest.approx([0.5, 12, 0.25], abs=0.2)
     assert m.map(1) == HIGH
     assert m.map(9) == 5 * HIGH  # no more bins than there are can change
 

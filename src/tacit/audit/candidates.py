@@ -204,16 +204,16 @@ def _offsets(asked: Asked, bins: int) -> NDArray[np.float64]:
 
     Bins of one size are answered together, as rows.
     """
-    middle = float(asked.lower + asked.upper) / 2
+    low, high = float(asked.lower), float(asked.upper)
     found = []
     for _ in range(_BINNINGS):
         order, edges = assignment(len(asked.data), bins)
         sizes = np.diff(edges)
-        total = middle * float((sizes == 0).sum())
+        total = (low + high) / 2 * float((sizes == 0).sum())
         for size in np.unique(sizes[sizes > 0]).tolist():
             starts = edges[:-1][sizes == size]
             rows = asked.data[order[starts[:, None] + np.arange(size)]]
-            total += float(asked.statistic.batch(rows).clip(*map(float, asked.bounds)).sum())
+            total += float(asked.statistic.batch(rows).clip(low, high).sum())
         found.append(total / bins - asked.truth)
     return np.array(found)
 

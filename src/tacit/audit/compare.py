@@ -188,7 +188,7 @@ def compare(
         >>> ages = list(range(20, 80)) * 50
         >>> c = compare("mean", bounds=(0, 100), epsilon=1, like=ages, bins=[100], runs=20)
         >>> c.methods[:2], c.best().method
-        (('global', 'sum over count'), 'sum over count')
+        (('global', 'sum over count'), 'smooth')
     """
     asked = _asked(statistic, bounds, epsilon, delta, n, like, relation, bins, proposed)
     times = as_integer(runs, "runs", minimum=1)

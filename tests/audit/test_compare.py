@@ -1,0 +1,187 @@
+"""Ways to release a statistic, side by side: predicted beside measured, tables and pictures."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shared_data import shared_file
+from tacit.audit.candidates import Asked, _offsets, _two_laplaces
+from tacit.audit.compare import compare
+from tacit.errors import UsageError
+from tacit.mechanisms.bins import into_bins
+from tacit.statistics.registry import lookup
+
+AGES = np.random.default_rng(7).gamma(8, 5, 600).clip(0, 100).round()
+EVERY = ("global", "sum over count", "propose-test-release", "smooth", "sample and aggregate")
+
+
+@pytest.fixture(scope="module")
+def means():
+    return compare(
+        "mean", (0, 100), 1, "1e-6", like=AGES, bins=[20, 100], runs=300, proposed=[1, 2]
+    )
+
+
+def test_every_way_is_run_and_errors_are_the_predicted_ones(means):
+    assert means.methods == EVERY
+    assert means.notes == ()
+    for row in means.rows:
+        # 300 runs know the mean size of Laplace noise to 6 percent; five deviations
+        assert row.measured == pytest.approx(row.predicted, rel=0.3), row.setting
+        assert row.refused == pytest.approx(row.predicted_refused, abs=0.05)
+
+
+def test_errors_of_the_median_are_the_predicted_ones():
+    found = compare("median", (0, 100), 1, "1e-6", like=AGES, bins=[30], proposed=[1], runs=400)
+    assert found.methods == ("global", *EVERY[2:])
+    for row in found.rows:
+        assert row.measured == pytest.approx(row.predicted, rel=0.4), row.setting
+    best = found.best("smooth")
+    assert best.measured * 5 < found.best("global").measured
+
+
+def test_a_bound_that_is_too_small_is_refused_as_predicted():
+    found = compare("mean", (0, 100), 1, "1e-6", like=AGES, bins=[], proposed=["0.05"], runs=50)
+    (row,) = [r for r in found.rows if r.method == "propose-test-release"]
+    assert row.predicted_refused > 0.99
+    assert row.refused > 0.9
+    assert found.best().method != "propose-test-release"
+    assert "propose-test-release" in str(found)
+    found.plot()
+
+
+def test_without_delta_the_others_remain_and_the_note_says_why():
+    found = compare("var", (0, 100), 1, like=AGES[:200], bins=[10], runs=5)
+    assert "propose-test-release" not in found.methods
+    assert any("needs a delta" in note for note in found.notes)
+    assert {row.setting for row in found.rows if row.method == "smooth"} == {"Student t, pure"}
+
+
+def test_public_size_makes_the_global_noise_of_a_mean_small():
+    found = compare("mean", (0, 100), 1, like=AGES, relation="bounded", bins=[10], runs=5)
+    assert found.rows[0].predicted == pytest.approx(100 / 600)
+
+
+def test_records_are_resampled_to_the_size_asked():
+    found = compare("mean", (0, 100), 1, like=AGES, n=400, bins=[10], runs=5, relation="bounded")
+    assert found.rows[0].predicted == pytest.approx(100 / 400)
+    assert "400 public records" in str(found)
+
+
+def test_table_and_words(means):
+    table = means.to_pandas()
+    assert list(table.columns[:4]) == ["method", "setting", "predicted_error", "measured_error"]
+    assert len(table) == len(means.rows)
+    percent = table.percent_error / table.measured_error
+    assert percent.to_numpy() == pytest.approx(100 / AGES.mean())
+    text = str(means)
+    assert "epsilon = 1" in text.splitlines()[0]
+    assert len(text.splitlines()) == 2 + len(means.rows)
+    assert "least error by" in repr(means)
+    assert means.best("sample and aggregate").value == 100
+
+
+def test_picture_has_overlaid_histograms_and_the_sweeps(means):
+    fig = means.plot()
+    panels = [axes for sub in fig.subfigs for axes in sub.axes]
+    assert panels[0].get_legend() is not None
+    assert len(panels[0].get_legend().get_texts()) == len(EVERY)
+    assert [panel.get_xlabel() for panel in panels] == [
+        "percent error of a release",
+        "proposed bound",
+        "bins",
+    ]
+    assert len(panels[2].lines) == 2
+    single = compare("var", (0, 100), 1, like=AGES[:200], bins=[10], runs=5)
+    assert len(single.plot().axes) == 1
+
+
+def test_a_truth_of_zero_is_shown_in_percent_of_the_range():
+    found = compare("mean", (-1, 1), 1, like=[0.0] * 50, bins=[5], runs=5)
+    assert found.size == 2
+    found.plot()
+
+
+def test_offsets_are_those_of_bins_answered_one_by_one():
+    asked = Asked(
+        lookup("median"),
+        AGES[:60],
+        Fraction(0),
+        Fraction(100),
+        Fraction(1),
+        None,
+        "bounded",
+        (),
+        (),
+    )
+    rows = _offsets(asked, 8)
+    alone = []
+    for _ in range(400):
+        contents = into_bins(asked.data, 8)
+        answers = [50.0 if c is None else float(np.median(c)) for c in contents]
+        alone.append(np.mean(answers) - np.median(asked.data))
+    spread = np.std(alone)
+    assert abs(rows.mean() - np.mean(alone)) < 5 * spread * np.hypot(200**-0.5, 400**-0.5)
+    assert rows.std() == pytest.approx(spread, rel=0.3)
+
+
+def test_mean_size_of_two_laplaces():
+    rng = np.random.default_rng(3)
+    x = rng.laplace(scale=2, size=400_000) + rng.laplace(scale=0.7, size=400_000)
+    assert _two_laplaces(2, 0.7) == pytest.approx(np.abs(x).mean(), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"bounds": None}, "give bounds"),
+        ({"bounds": (1, 1)}, "below"),
+        ({"epsilon": None}, "give epsilon"),
+        ({"epsilon": 0}, "above zero"),
+        ({"delta": 0}, "above zero"),
+        ({"delta": 1}, "below one"),
+        ({"like": None}, "public or made-up"),
+        ({"like": []}, "at least one number"),
+        ({"like": [np.nan]}, "none of them missing"),
+        ({"like": ["a"]}, "sequence of numbers"),
+        ({"n": 0}, "at least 1"),
+        ({"runs": 0}, "at least 1"),
+        ({"bins": [0]}, "at least 1"),
+        ({"proposed": [0]}, "above zero"),
+        ({"relation": "add"}, "relation"),
+        ({"statistic": "meen"}, "mean"),
+    ],
+)
+def test_bad_input_is_refused(change, message):
+    asked = {"statistic": "mean", "bounds": (0, 1), "epsilon": 1, "like": [0, 1]} | change
+    with pytest.raises(UsageError, match=message):
+        compare(**asked)
+
+
+def test_no_such_method():
+    found = compare("mean", (0, 1), 1, like=[0, 1], bins=[2], runs=2)
+    with pytest.raises(UsageError, match="did you mean 'global'"):
+        found.best("globl")
+
+
+def test_ages_of_the_census():
+    path = shared_file("adult.csv")
+    if path is None:
+        pytest.skip("no census table: set TACIT_SHARED_DATA to the folder that holds adult.csv")
+    pandas = pytest.importorskip("pandas")
+    ages = pandas.read_csv(path)
+    column = next(name for name in ages.columns if name.lower() == "age")
+    data = ages[column].to_numpy(dtype=float)
+    for epsilon in (1, "0.1"):
+        found = compare(
+            "median",
+            (0, 100),
+            epsilon,
+            Fraction(1, len(data) ** 2),
+            like=data,
+            bins=[60],
+            proposed=[1],
+            runs=20,
+        )
+        assert found.best("smooth").measured * 5 < found.best("global").measured
