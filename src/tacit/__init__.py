@@ -68,6 +68,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "adaptive",
         "calibrate",
         "measurement",
+        "plot_accuracy",
         "poisson_sample",
         "select_best",
         "user_transformation",
