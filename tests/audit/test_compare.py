@@ -122,7 +122,7 @@ def test_offsets_are_those_of_bins_answered_one_by_one():
         answers = [50.0 if c is None else float(np.median(c)) for c in contents]
         alone.append(np.mean(answers) - np.median(asked.data))
     spread = np.std(alone)
-    assert abs(rows.mean() - np.mean(alone)) < 5 * spread * np.hypot(200**-0.5, 400**-0.5)
+    assert abs(rows.mean() - np.mean(alone)) < 5 * spread * np.hypot(100**-0.5, 400**-0.5)
     assert rows.std() == pytest.approx(spread, rel=0.3)
 
 

@@ -35,7 +35,7 @@ from tacit.statistics.smooth import at_distance
 
 __all__ = ["Asked", "Candidate", "candidates"]
 
-_BINNINGS = 200
+_BINNINGS = 100
 _PROPOSALS = 6
 
 
