@@ -24,8 +24,10 @@ from tacit.core import (
     Vector,
 )
 from tacit.core.metric import sqrt_up
+from tacit.statistics import Records, Values
 from tacit.tables.quantile import SumOfLargestChanges
 from tacit.tables.space import UnitDistance
+from tacit.transformations.computed import ReleaseDistance, Releases
 
 COLUMN = Vector(Number("int", 0, 2))
 FIXED = Vector(Number("int", 0, 3), size=3)
@@ -41,6 +43,8 @@ CASES = [
     (L2Distance(), FIXED),
     (LInfinityDistance(), FIXED),
     (DiscreteDistance(), Category(("a", "b", "c"))),
+    (ReleaseDistance(), Releases(Values([0, 1, 4]))),
+    (ReleaseDistance("bounded", 3), Releases(Records([0, 1, 1, 4, 5], size=3))),
     (UnitDistance("person"), TABLE),
     (UnitDistance(None), TABLE),
 ]

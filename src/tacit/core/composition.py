@@ -18,6 +18,8 @@ from tacit.errors import MismatchError, UsageError
 
 __all__ = ["compose", "convert", "parallel"]
 
+_NO_KEY = object()
+
 
 def compose(measurements: Sequence[Measurement]) -> Measurement:
     """Release several measurements of one data set; the answer is a tuple of theirs.
@@ -98,7 +100,7 @@ def parallel(
 
     Args:
         measurements: key to measurement; all on one space under the symmetric distance.
-        by: a record to its key; records of other keys are in no part.  It must be total.
+        by: a record to its key; records of other keys, and those on which it fails, are in no part.
 
     The answer is a dict with every key of ``measurements``, also for empty parts.
 
@@ -144,7 +146,7 @@ def parallel(
 
     def release(data: Any) -> dict[Hashable, Any]:
         listed = data.tolist() if isinstance(data, np.ndarray) else list(data)
-        keys = [by(record) for record in listed]
+        keys = [_key(by, record) for record in listed]
         rows: dict[Hashable, list[int]] = {key: [] for key in parts}
         for index, key in enumerate(keys):
             if key in rows:
@@ -161,6 +163,16 @@ def parallel(
         lambda d: _worst_split(measure, [part._privacy for part in parts.values()], int(d)),
         name=f"parallel over {len(parts)}",
     )
+
+
+def _key(by: Callable[[Any], Hashable], record: Any) -> Hashable:
+    """Return the key of a record; where ``by`` fails, or gives none that a dict takes, no key."""
+    try:
+        key = by(record)
+        hash(key)
+    except Exception:  # no record may stop a release
+        return _NO_KEY
+    return key
 
 
 def _common_measure(measures: Sequence[Measure]) -> Measure:
