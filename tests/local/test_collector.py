@@ -235,7 +235,7 @@ def test_memory_does_not_grow_with_the_number_of_reports(tmp_path: Path) -> None
     oracle = UnaryEncoding(256, epsilon=1)
     batch = reports_of(oracle, 20_000)
     peaks = []
-    for times in (2, 40):
+    for times in (15, 60):
         path = tmp_path / f"{times}.reports"
         for _ in range(times):
             append_reports(path, oracle, batch)

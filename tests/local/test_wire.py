@@ -97,6 +97,7 @@ def test_everything_comes_back(oracle: FrequencyOracle) -> None:
     batch, good = wire.unpack(packed)
     assert good.all()
     assert np.array_equal(batch, reports)
+    assert [len(part) for part in wire.unpack(wire.pack(reports[:0]))] == [0, 0]
     for report in reports[:5]:
         sent = wire.encode(report)
         assert len(sent) == wire.report_bytes
@@ -115,6 +116,7 @@ def test_rows_of_integers_are_packed_to_the_bit() -> None:
     batch, good = wire.unpack(packed)
     assert good.all()
     assert np.array_equal(batch, rows)
+    assert [len(part) for part in wire.unpack(wire.pack(rows[:0]))] == [0, 0]
     packed[0, 3] |= 0x40  # beyond the 30 bits
     packed[2, 0] |= 0xFF
     packed[2, 1] |= 0x03  # 1023

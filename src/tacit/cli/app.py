@@ -9,6 +9,7 @@ import typer
 from tacit.cli.choose_epsilon import choose_epsilon
 from tacit.cli.demo import demo
 from tacit.cli.ledger import ledger_app
+from tacit.cli.local_command import local_app
 from tacit.cli.preview import preview
 from tacit.cli.release import release
 from tacit.cli.sensitivity import sensitivity
@@ -53,3 +54,4 @@ app.add_typer(ledger_app, name="ledger")
 app.command()(verify)
 app.command()(sensitivity)
 app.command(name="choose-epsilon")(choose_epsilon)
+app.add_typer(local_app, name="local")

@@ -27,7 +27,7 @@ VERSION = 1
 _FIXED = struct.Struct("<7sB32s2sHIII")
 _WITH_IDS = 1
 _LONGEST_DESCRIPTION = 1 << 26
-CHUNK_BYTES = 1 << 21
+CHUNK_BYTES = 1 << 23
 
 
 @dataclass(frozen=True)

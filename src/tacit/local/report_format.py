@@ -148,12 +148,13 @@ class Wire:
         batch = np.ascontiguousarray(given, layout.dtype)
         if layout.kind == "bits":
             return batch
-        values = batch.reshape(len(batch), -1)
+        values = batch.reshape(len(batch), layout.width)
         if layout.kind == "integer" or layout.value_bits == 8 * values.itemsize:
             return _bytes_of(values)[:, : self.payload_bytes]
         bits = np.unpackbits(_bytes_of(values), axis=1, bitorder="little")
-        kept = bits.reshape(len(batch), layout.width, -1)[:, :, : layout.value_bits]
-        return np.packbits(kept.reshape(len(batch), -1), axis=1, bitorder="little")
+        wide = bits.reshape(len(batch), layout.width, 8 * values.itemsize)
+        kept = wide[:, :, : layout.value_bits]
+        return np.packbits(kept.reshape(len(batch), layout.bits), axis=1, bitorder="little")
 
     def unpack(self, payloads: NDArray[np.uint8]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the reports in payloads, and which of them the mechanism can have made.
@@ -180,8 +181,10 @@ class Wire:
             return _widened(payloads, layout.dtype), None
         bits = np.unpackbits(payloads, axis=1, bitorder="little")
         wide = np.zeros((n, layout.width, 8 * size), np.uint8)
-        wide[:, :, : layout.value_bits] = bits[:, : layout.bits].reshape(n, layout.width, -1)
-        packed = np.packbits(wide.reshape(n, -1), axis=1, bitorder="little")
+        wide[:, :, : layout.value_bits] = bits[:, : layout.bits].reshape(
+            n, layout.width, layout.value_bits
+        )
+        packed = np.packbits(wide.reshape(n, layout.width * 8 * size), axis=1, bitorder="little")
         clean: NDArray[np.bool_] = bits[:, layout.bits :].sum(axis=1) == 0
         return packed.view(layout.dtype.newbyteorder("<")).astype(layout.dtype, copy=False), clean
 
