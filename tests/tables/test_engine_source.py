@@ -136,6 +136,15 @@ def test_wrong_places_say_what_to_do(tmp_path):
         open_source(tmp_path / "people.csv", memory_limit="much")
 
 
+def test_a_sound_file_beyond_the_memory_limit_is_not_called_damaged(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("age,name\n" + f"31,{SECRET}\n" * 100_000)
+    with pytest.raises(DataSourceError, match="raise memory_limit") as caught:
+        open_source(path, memory_limit="1MB")
+    assert SECRET not in "".join(traceback.format_exception(caught.value, chain=True))
+    assert caught.value.__context__ is None
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_an_unreadable_folder(tmp_path):
     (tmp_path / "people.csv").write_text("age\n1\n")

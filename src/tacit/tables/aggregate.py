@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -47,6 +47,7 @@ class Aggregate(Step):
         lower, upper: the public bounds that the column is clamped to.
         q: for percentiles, in 0..100.
         edges: for histograms.
+        ddof: for var and std as statistics: 0, or 1 to divide by ``n - 1``.
     """
 
     kind: str
@@ -55,6 +56,7 @@ class Aggregate(Step):
     upper: Fraction | None = None
     q: Fraction | None = None
     edges: tuple[Fraction, ...] | None = None
+    ddof: int = 0
 
     name: ClassVar[str] = "aggregate"
 
@@ -77,6 +79,8 @@ class Aggregate(Step):
             return percentile_statistic(self.q)
         if self.edges is not None:
             return Histogram(self.edges)
+        if self.ddof:
+            return lookup(f"{self.kind}(ddof={self.ddof})")
         return lookup("count" if self.kind == "count_people" else self.kind)
 
     def build(self, space: Space) -> Transformation | Measurement:
@@ -87,7 +91,7 @@ class Aggregate(Step):
         """
         if self.column is None and self.edges is not None:
             return Histogram(self.edges).build(space)
-        if self.column is not None or self.kind not in _STEPS:
+        if self.column is not None or self.ddof or self.kind not in _STEPS:
             raise MismatchError(
                 f"{self} is a question to a table, not a step of a chain; steps: "
                 f"{', '.join(f'{kind}()' for kind in _STEPS)}",
@@ -113,6 +117,8 @@ class Aggregate(Step):
             parts += [show(self.lower), show(self.upper)]
         if self.edges is not None:
             parts.append(f"{len(self.edges) - 1} bins")
+        if self.ddof:
+            parts.append(f"ddof={self.ddof}")
         return f"{self.kind}({', '.join(str(p) for p in parts)})"
 
     def to_json(self) -> dict[str, Any]:
@@ -165,22 +171,44 @@ def mean(
     return _bounded("mean", column, lower, upper)
 
 
-def var(column: str | None = None, lower: Number | None = None, upper: Number | None = None) -> Any:
+def var(
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    ddof: int = 0,
+) -> Any:
     """Return the variance (divided by n) of a column clamped to [lower, upper].
+
+    ``var(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.
+
+    Raises:
+        UsageError: a ddof that is not 0 or 1, or 1 of a column.
 
     >>> print(var("age", 0, 100))
     var(age, 0, 100)
     """
-    return _bounded("var", column, lower, upper)
+    return _dispersion("var", column, lower, upper, ddof)
 
 
-def std(column: str | None = None, lower: Number | None = None, upper: Number | None = None) -> Any:
+def std(
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    ddof: int = 0,
+) -> Any:
     """Return the standard deviation (divided by n) of a column clamped to [lower, upper].
+
+    ``std(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.
+
+    Raises:
+        UsageError: a ddof that is not 0 or 1, or 1 of a column.
 
     >>> print(std("age", 0, 100))
     std(age, 0, 100)
     """
-    return _bounded("std", column, lower, upper)
+    return _dispersion("std", column, lower, upper, ddof)
 
 
 def median(
@@ -274,6 +302,20 @@ def _percent(q: object) -> Fraction:
     if not 0 <= exact <= 100:
         raise UsageError(f"a percentile lies in 0..100, not at {show(exact)}")
     return exact
+
+
+def _dispersion(
+    kind: str, column: str | None, lower: Number | None, upper: Number | None, ddof: int
+) -> Aggregate:
+    if ddof not in (0, 1):
+        raise UsageError(f"ddof must be 0 or 1, not {ddof!r}")
+    made = _bounded(kind, column, lower, upper)
+    if ddof and column is not None:
+        raise UsageError(
+            f"a table's {kind} is divided by n; tc.{kind}(ddof=1) without a column is a statistic "
+            "for tc.sensitivity"
+        )
+    return replace(made, ddof=int(ddof))
 
 
 def _bounded(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -41,21 +44,36 @@ _KEPT = 8
 
 
 class Collector:
-    """Runs plans on a source, and keeps what bounding people cost for the next question."""
+    """Runs plans on a source, and keeps what bounding people cost for the next question.
+
+    Threads may share one.  The tables of a query are dropped once no one holds the query: neither
+    this cache nor a release that is still at work in another thread.
+    """
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._queries: dict[str, Query] = {}
+        self._lock = threading.Lock()
+        self._unused: deque[list[str]] = deque()
 
     def query(self, asked: Asked, keys: Sequence[tuple[Any, ...]] | None) -> Query:
         """Return the engine's query for a question, the same one for the same rows and groups."""
         described = asked.describe()
         name = repr([described[part] for part in ("unit", "where", "derived", "by")] + [keys])
-        if name not in self._queries:
-            while len(self._queries) >= _KEPT:
-                self._queries.pop(next(iter(self._queries))).forget()
-            self._queries[name] = self._make(asked, keys)
-        return self._queries[name]
+        with self._lock:
+            if name not in self._queries:
+                while len(self._queries) >= _KEPT:
+                    del self._queries[next(iter(self._queries))]
+                made = self._queries[name] = self._make(asked, keys)
+                # Not dropped in the finaliser itself, which may run in the midst of a request.
+                weakref.finalize(made, self._unused.append, made.tables).atexit = False
+                self._drop_unused()
+            return self._queries[name]
+
+    def _drop_unused(self) -> None:
+        while self._unused:
+            for table in self._unused.popleft():
+                self._source.engine.drop(table)
 
     def _make(self, asked: Asked, keys: Sequence[tuple[Any, ...]] | None) -> Query:
         derived = resolved(asked)

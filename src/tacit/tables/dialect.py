@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tacit.errors import UsageError
 
-__all__ = ["DUCKDB", "Dialect"]
+__all__ = ["DUCKDB", "Dialect", "is_unicode"]
 
 _INT64 = 1 << 63
 _WIDE = 1 << 126
@@ -59,8 +59,8 @@ class Dialect:
 
     def identifier(self, name: str) -> str:
         """Return a quoted name, whatever characters it has."""
-        if "\0" in name:
-            raise UsageError("a name of a column or table cannot hold the character NUL")
+        if "\0" in name or not is_unicode(name):
+            raise UsageError("a column or table's name cannot hold NUL or half of a character")
         return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
 
     def literal(self, value: object) -> str:
@@ -80,7 +80,7 @@ class Dialect:
             return self._integer(value)
         if isinstance(value, float) and not math.isnan(value):
             return f"cast('{float(value)!r}' as {self.double})"
-        if isinstance(value, str):
+        if isinstance(value, str) and is_unicode(value):
             texts = ["'" + text.replace("'", "''") + "'" for text in value.split("\0")]
             return texts[0] if len(texts) == 1 else f"({' || chr(0) || '.join(texts)})"
         if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
@@ -113,6 +113,15 @@ class Dialect:
     def is_number(self, sql: str) -> str:
         """Return whether a float is neither NULL nor NaN: to engines NaN is above infinity."""
         return f"{sql} <= cast('Infinity' as {self.double})"
+
+
+def is_unicode(text: str) -> bool:
+    """Whether text can be written as UTF-8: it holds no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 DUCKDB = Dialect("duckdb")

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import threading
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,9 +25,13 @@ from tacit.tables.dialect import DUCKDB, Dialect
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["DuckEngine", "Engine"]
+__all__ = ["DuckEngine", "Engine", "EngineMemoryError"]
 
 _serial = itertools.count()
+
+
+class EngineMemoryError(DataSourceError):
+    """The engine ran out of the memory that it may use: the data themselves may be sound."""
 
 
 class Engine(Protocol):
@@ -43,8 +48,11 @@ class Engine(Protocol):
     def materialise(self, sql: str) -> str:
         """Keep the result of a query inside the engine; return its quoted name."""
 
+    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+        """Keep public text inside the engine, in columns ``c0``, ``c1``, ...; return its name."""
+
     def drop(self, name: str) -> None:
-        """Remove what :meth:`materialise` kept."""
+        """Remove what :meth:`materialise` or :meth:`keep_text` kept."""
 
     def close(self) -> None:
         """Let go of everything, on disk too."""
@@ -99,8 +107,19 @@ class DuckEngine:
         self._run(f"create temporary table {name} as {sql}", "fetchall")
         return name
 
+    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+        """Keep columns of public text as a temporary table; return its quoted name."""
+        named = {f"c{i}": np.array(list(c), dtype=object) for i, c in enumerate(columns)}
+        name = f"tacit_{os.getpid()}_{next(_serial)}"
+        with self._lock:
+            self._connection.register(name, named)
+            try:
+                return self.materialise(f"select * from {self.dialect.identifier(name)}")
+            finally:
+                self._connection.unregister(name)
+
     def drop(self, name: str) -> None:
-        """Remove a table that :meth:`materialise` made."""
+        """Remove a table that :meth:`materialise` or :meth:`keep_text` made."""
         self._run(f"drop table if exists {name}", "fetchall")
 
     def register(self, table: object) -> str:
@@ -130,12 +149,14 @@ class DuckEngine:
             except duckdb.Error as error:
                 failure = type(error).__name__
         # raised here, not above: the engine's error must not hang on it as its context
+        if failure == "OutOfMemoryException":
+            raise EngineMemoryError(
+                "the engine ran out of memory: raise memory_limit, or free space for spilling"
+            )
         raise DataSourceError(_advice(failure))
 
 
 def _advice(failure: str) -> str:
-    if failure == "OutOfMemoryException":
-        return "the engine ran out of memory: raise memory_limit, or free space for spilling"
     if failure == "ConnectionException":
         return "the connection to the database was closed; keep it open while the table is in use"
     return (

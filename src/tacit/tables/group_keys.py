@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.errors import UsageError
+from tacit.tables.dialect import is_unicode
 
 __all__ = ["public_keys"]
 
@@ -78,7 +79,7 @@ def _plain(value: Any) -> Any:
     if plain is None or (isinstance(plain, (float, datetime.date)) and plain != plain):
         return None  # NaN, and NaT, which calls itself a date
     if isinstance(plain, str) and type(plain) is not str:
-        return str.__str__(plain) + ""
+        plain = str.__str__(plain) + ""
     if isinstance(plain, int) and not isinstance(plain, bool):
         return int.__add__(plain, 0)
     if isinstance(plain, float) and plain.is_integer():
@@ -87,4 +88,6 @@ def _plain(value: Any) -> Any:
         raise UsageError(
             f"a key is text, a whole number, a truth value or a date, not a {type(plain).__name__}"
         )
+    if isinstance(plain, str) and not is_unicode(plain):
+        raise UsageError(f"the key {plain!r} is no text: it holds half of a character")
     return plain

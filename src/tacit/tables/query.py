@@ -20,7 +20,7 @@ from tacit.tables.contributions import OneRowEach, PersonUnit, few_groups, weigh
 from tacit.tables.dialect import Dialect
 from tacit.tables.expression import Expression
 from tacit.tables.grid import Grid
-from tacit.tables.key_table import check_keys, key_part_sql, keys_sql
+from tacit.tables.key_table import check_keys, keep_keys, key_part_sql, keys_sql
 from tacit.tables.requests import (
     Bins,
     Cells,
@@ -36,6 +36,8 @@ from tacit.tables.source import Source
 __all__ = ["Query"]
 
 _GROUP_KINDS = ("text", "integer", "boolean", "date", "missing")
+_LISTED_KEYS = 200
+"""Up to so many public keys stand in the query itself; more are kept in a table."""
 _VALUE_KINDS = ("integer", "float", "decimal", "boolean", "missing")
 
 
@@ -80,7 +82,10 @@ class Query:
             self.keys = check_keys(keys, list(self.by), self._kinds)
         self._bounded: list[tuple[dict[str, str], str]] = []
         self._people_kept: list[tuple[dict[str, str], set[str], str]] = []
-        self._lock = threading.Lock()
+        self.tables: list[str] = []
+        """What this query keeps in the engine, to be dropped when no one uses the query."""
+        self._key_relation: tuple[str, list[str]] | None = None
+        self._lock = threading.RLock()
 
     def check(self, request: Request) -> None:
         """Refuse a request whose column is not a number or does not exist."""
@@ -129,15 +134,6 @@ class Query:
         counted = f"select {shown}, count(*) from ({base}) as pairs group by {shown}"
         return {row[:-1]: row[-1] for row in self.source.engine.rows(counted)}
 
-    def forget(self) -> None:
-        """Drop the bounded rows that are kept in the engine for the next question."""
-        with self._lock:
-            kept = [t for _, t in self._bounded] + [t for _, _, t in self._people_kept]
-            for table in kept:
-                self.source.engine.drop(table)
-            self._bounded.clear()
-            self._people_kept.clear()
-
     # ---- the parts of the plan
 
     def _condition(self, where: Expression | None) -> str | None:
@@ -177,8 +173,7 @@ class Query:
         chosen = list(columns)
         join = ""
         if keyed and self.by:
-            assert self.keys is not None
-            values, names = keys_sql(self.keys, self._kinds, d)
+            values, names = self._keys_sql()
             same = [f"{g} {d.same} {n}" for g, n in zip(self._groups, names, strict=True)]
             join = f" join {values} on " + " and ".join(same)
             chosen.append("tacit_code as code")
@@ -190,6 +185,23 @@ class Query:
             tests.append(f"{self._person} is not null")
         where = " where " + " and ".join(tests) if tests else ""
         return f"select {', '.join(chosen)} from {self.source.relation} as tacit_rows{join}{where}"
+
+    def _keys_sql(self) -> tuple[str, list[str]]:
+        """Return a relation of the public keys, made once, and the names of its columns."""
+        assert self.keys is not None
+        with self._lock:
+            if self._key_relation is None:
+                if len(self.keys) <= _LISTED_KEYS:
+                    self._key_relation = keys_sql(self.keys, self._kinds, self._dialect)
+                else:
+                    table = self._keep(keep_keys(self.keys, self._kinds, self.source.engine))
+                    names = [f"tacit_key{i}" for i in range(len(self._kinds))]
+                    self._key_relation = table, names
+            return self._key_relation
+
+    def _keep(self, table: str) -> str:
+        self.tables.append(table)
+        return table
 
     def _rows_sql(self, offsets: Sequence[str]) -> tuple[str, list[str]]:
         """Return a relation of weighted rows and the names of the offsets in it.
@@ -207,7 +219,8 @@ class Query:
             d = self._dialect
             rows = weighted(base, d.literal(1), self.unit.rows, self.unit.one, d)
             kept = [f"{d.cast(name, 'small')} as {name}" for name in ["code", "w", *names.values()]]
-            table = self.source.engine.materialise(f"select {', '.join(kept)} from ({rows}) as r")
+            sql = f"select {', '.join(kept)} from ({rows}) as r"
+            table = self._keep(self.source.engine.materialise(sql))
             self._bounded.append((names, table))
             return table, list(names.values())
 
@@ -231,9 +244,8 @@ class Query:
             limit, one = d.literal(self.unit.rows), d.literal(self.unit.one)
             share = d.divide(d.literal(self.unit.one * self.unit.rows), "c")
             weight = d.cast(f"case when c > {limit} then {share} else {one} end", "integer")
-            table = self.source.engine.materialise(
-                f"select *, {weight} as w, {d.literal(0)} as code from ({people}) as p"
-            )
+            sql = f"select *, {weight} as w, {d.literal(0)} as code from ({people}) as p"
+            table = self._keep(self.source.engine.materialise(sql))
             self._people_kept.append((names, squared, table))
             return table, list(names.values())
 

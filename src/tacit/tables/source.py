@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean
-from tacit.tables.engine import DuckEngine, Engine
+from tacit.tables.engine import DuckEngine, Engine, EngineMemoryError
 from tacit.tables.schema import Column, Schema, kind_of
 
 __all__ = ["Source", "open_source"]
@@ -265,6 +265,8 @@ def _import_csv(
     read = f"read_csv({listed}, {options}{', types = {' + as_text + '}' if types else ''})"
     try:
         table = engine.materialise(f"select * from {read}")
+    except EngineMemoryError:
+        raise
     except DataSourceError:
         table = ""
     if not table:
@@ -310,6 +312,8 @@ def _mark_missing(table: str, types: Mapping[str, str], engine: DuckEngine) -> s
 def _probe(path: str, sql: str, engine: DuckEngine) -> list[tuple[Any, ...]]:
     try:
         return engine.rows(sql)
+    except EngineMemoryError:
+        raise
     except DataSourceError:
         pass
     raise _broken(path)
