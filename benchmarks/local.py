@@ -3,7 +3,8 @@
 The peers run in an environment of their own, in the same run, before and after ours:
 
     python -m venv peers
-    peers/bin/pip install pure-ldp==1.2.0 multi-freq-ldpy==0.2.5 numpy==2.4.6 scikit-learn xxhash==3.5.0
+    peers/bin/pip install pure-ldp==1.2.0 multi-freq-ldpy==0.2.5 numpy==2.4.6 xxhash==3.5.0
+    peers/bin/pip install scikit-learn statsmodels
     python benchmarks/local.py --peers peers/bin/python
 
 Each peer figure is the best of both libraries over both runs.  Goals, at 1,024 items and epsilon 1:

@@ -2,7 +2,8 @@
 
 Versions under which both work, in an environment of their own (Python 3.11):
 
-    pip install pure-ldp==1.2.0 multi-freq-ldpy==0.2.5 numpy==2.4.6 scikit-learn xxhash==3.5.0
+    pip install pure-ldp==1.2.0 multi-freq-ldpy==0.2.5 numpy==2.4.6 xxhash==3.5.0
+    pip install scikit-learn statsmodels
 """
 
 from __future__ import annotations

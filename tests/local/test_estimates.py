@@ -3,6 +3,7 @@
 import csv
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def test_states_merge_in_any_order_and_stay_small(oracle):
     reports = oracle.perturb_many(truth(12, 5000))
     whole = oracle.aggregate(reports)
     cuts = [0, 1, 1, 700, 3001, 5000]
-    parts = [oracle.aggregate(reports[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    parts = [oracle.aggregate(reports[a:b]) for a, b in pairwise(cuts)]
     merged = oracle.empty()
     for part in reversed(parts):
         merged = merged + part
@@ -223,7 +224,7 @@ def test_postprocessing_is_asked_for_and_labelled():
         with pytest.raises(RefusedError, match="biased"):
             done.interval()
         with pytest.raises(RefusedError):
-            done.standard_error
+            _ = done.standard_error
     for function in (norm_sub, simplex, normalised):
         assert function(e).counts.sum() == pytest.approx(100)
     assert norm_sub(e).counts == pytest.approx(simplex(e).counts)
@@ -238,7 +239,7 @@ def test_nonnegative_least_squares_is_optimal():
             design = source.integers(0, 3, (rows, columns)).astype(float)
             target = source.normal(size=rows)
             ours = nonnegative_least_squares(design, target)
-            best, length = scipy_nnls(design, target)
+            _, length = scipy_nnls(design, target)
             assert ours.min() >= 0
             assert np.linalg.norm(design @ ours - target) <= length + 1e-9
 

@@ -11,6 +11,7 @@ unbiased counts with standard errors.
     1000
 """
 
+from tacit.local.attributes import AttributeSampling, AttributeSplitting
 from tacit.local.batch_file import append_reports, write_reports
 from tacit.local.browser import client_config, write_page
 from tacit.local.choose import Choice, choose
@@ -20,9 +21,11 @@ from tacit.local.duchi import Duchi
 from tacit.local.estimate import Estimate
 from tacit.local.hadamard import HadamardResponse
 from tacit.local.hashing import BinaryLocalHashing, LocalHashing, OptimizedLocalHashing
+from tacit.local.heavy_hitters import PrefixExtending
 from tacit.local.histogram_noise import SummationHistogram, ThresholdHistogram
 from tacit.local.hybrid_mean import HybridMean
 from tacit.local.items import Items
+from tacit.local.key_value import KeyValue, KeyValueEstimate
 from tacit.local.laplace_mean import LaplaceMean
 from tacit.local.layout import Layout
 from tacit.local.longitudinal import Device
@@ -39,8 +42,10 @@ from tacit.local.postprocess import (
     simplex,
 )
 from tacit.local.randomized_response import RandomizedResponse
+from tacit.local.ranges import HierarchicalRanges
 from tacit.local.rappor import Rappor
 from tacit.local.report_format import Wire
+from tacit.local.sets import PaddedSets
 from tacit.local.shuffle import amplified, amplified_delta
 from tacit.local.shuffler import shuffle_reports
 from tacit.local.sketch import CountMeanSketch, HadamardCountMeanSketch
@@ -51,6 +56,8 @@ from tacit.local.unary import UnaryEncoding
 
 __all__ = [
     "GRR",
+    "AttributeSampling",
+    "AttributeSplitting",
     "BinaryLocalHashing",
     "Choice",
     "Collector",
@@ -62,8 +69,11 @@ __all__ = [
     "FrequencyOracle",
     "HadamardCountMeanSketch",
     "HadamardResponse",
+    "HierarchicalRanges",
     "HybridMean",
     "Items",
+    "KeyValue",
+    "KeyValueEstimate",
     "LaplaceMean",
     "Layout",
     "LocalHashing",
@@ -71,7 +81,9 @@ __all__ = [
     "MeanOracle",
     "OptimizedLocalHashing",
     "Oracle",
+    "PaddedSets",
     "Piecewise",
+    "PrefixExtending",
     "PureOracle",
     "RandomizedResponse",
     "Rappor",
