@@ -147,7 +147,11 @@ CASES = [
     (STREAM, ContinualCount(2, "tree_gaussian"), LOOSE, {}),
 ]
 HELD_BELOW = {ChooseQuantile.name}
-"""Their domains are no lists of data sets."""
+"""Held in this file too, on costs instead of data sets."""
+
+HELD_BESIDE = {"bound_search", "propose_bound", "propose_test_release", "smooth_noise"}
+"""Held by the same verification in tests/mechanisms/test_propose_test_release.py and
+test_smooth_noise.py, where data sets are chosen by their local sensitivity."""
 
 
 def name_of(value):
@@ -210,7 +214,7 @@ def test_every_registered_measurement_is_held():
         for name, kind in _REGISTERED.items()
         if kind.build.__annotations__.get("return") in (Measurement, "Measurement")
     }
-    assert here | HELD_BELOW == made
+    assert here | HELD_BELOW | HELD_BESIDE == made
 
 
 PURE = [
