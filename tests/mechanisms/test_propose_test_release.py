@@ -40,9 +40,7 @@ def data_sets(values: list[Any], relation: str, most: int) -> list[list[Any]]:
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("statistic", STATISTICS)
 def test_the_claim_holds_on_all_neighbours(statistic: str, relation: str) -> None:
-    m = propose_test_release(
-        statistic, (0, 9), "3/2", 2, "1/10", relation, grid="3/2", split="2/3"
-    )
+    m = propose_test_release(statistic, (0, 9), "3/2", 2, "1/10", relation, grid="3/2", split="2/3")
     verdict = verify(m, data_sets([0, 4, 9], relation, 4))
     assert verdict, str(verdict)
     assert verdict.kind == "exact"
@@ -60,9 +58,7 @@ def test_functions_of_a_few_values(relation: str) -> None:
     def gap(records: Any) -> float:
         return float(np.diff(np.sort(records)).max())  # raises on a single record
 
-    m = propose_test_release(
-        gap, (0, 9), 4, 2, "1/10", relation, values=[0, 4, 9], grid=1
-    )
+    m = propose_test_release(gap, (0, 9), 4, 2, "1/10", relation, values=[0, 4, 9], grid=1)
     verdict = verify(m, data_sets([0, 4, 9], relation, 4))
     assert verdict, str(verdict)
 

@@ -137,9 +137,10 @@ class UniformLogNormalLaw(ConcentratedLaw):
     the logarithm has size ``(e^(3/2 sigma^2) / sigma) phi(w + sigma) / P(N > w)``, ``w = y +
     sigma``. The logarithm of the last quotient has derivative ``h(w) - w - sigma`` with h the
     normal hazard rate, and ``h(w) - w`` falls from infinity to 0: one maximum, at the ``w*`` with
-    ``h(w*) = w* + sigma``.  It is enclosed by bisection with certified h, and on a bracket ``[c,
-    d]`` of ``w*`` the quotient ``h(w*) e^(-sigma w* - sigma^2 / 2)`` is at most ``(d + sigma)
-    e^(-sigma c - sigma^2 / 2)``. (Bun and Steinke bound it by ``sqrt(2 / pi)``, for ``sigma >= sqrt
+    ``h(w*) = w* + sigma``.  It is
+    bracketed with certified h, and on a bracket the quotient is at most its largest numerator over
+    its least denominator.
+    (Bun and Steinke bound it by ``sqrt(2 / pi)``, for ``sigma >= sqrt
     2`` alone.)
     """
 
@@ -267,7 +268,9 @@ def _hazard_peak(sigma: Fraction) -> Enclosure:
     while True:
         before, after = Fraction(low) - width, Fraction(high) + width
         if _rises(before, sigma).lower > 0 > _rises(after, sigma).upper:
-            top = (after + sigma) * exp(-sigma * before - sigma**2 / 2)
+            ends = abs(before + sigma), abs(after + sigma)
+            nearest = Fraction(0) if before < -sigma < after else min(ends)
+            top = normal_density(Enclosure.of(nearest)) / normal_cdf(Enclosure.of(-after), 320)
             return Enclosure.of(top.upper)
         width *= 16
 
