@@ -5,6 +5,7 @@ import itertools
 import math
 import os
 import sys
+import threading
 import time
 import warnings
 from collections import Counter
@@ -21,6 +22,7 @@ from tacit.mechanisms import bins as room
 from tacit.mechanisms import measurement
 from tacit.mechanisms.bin_aggregates import WinsorizedMeanOfBins
 from tacit.mechanisms.bin_reading import BinFunction, coordinates
+from tacit.mechanisms.bin_worker import Worker, _Deadline, packed
 from tacit.mechanisms.distribution import Mixture
 from tacit.mechanisms.lattice import LatticeDistribution
 from tacit.mechanisms.sample_and_aggregate import AGGREGATES, sample_and_aggregate
@@ -343,6 +345,33 @@ def test_time_outs_and_deaths_cost_one_bin_each(capfd):
     assert found in (pytest.approx(8 * 4 / 6, abs=0.01), pytest.approx(8 * 5 / 6, abs=0.01))
     seen = capfd.readouterr()
     assert seen.out + seen.err == ""
+
+
+def test_a_deadline_that_passes_with_the_answer_harms_no_other_bin(monkeypatch):
+    """The process may be killed just after it answered: the next bin gets a new one."""
+    pytest.importorskip("cloudpickle")
+    worker = Worker(packed(lambda content: [len(content)]), 60)
+    late = _Deadline.__exit__
+
+    def passes(deadline, *error):
+        late(deadline, *error)
+        deadline._pass()
+
+    try:
+        assert worker.answer([1, 2, 3]) == (3,)
+        monkeypatch.setattr(_Deadline, "__exit__", passes)
+        assert worker.answer([1, 2, 3]) is None
+        monkeypatch.undo()
+        assert worker.answer([1, 2]) == (2,)
+    finally:
+        worker.close()
+
+
+def test_records_that_cannot_be_sent_cost_their_bin():
+    pytest.importorskip("cloudpickle")
+    lock = threading.Lock()  # cannot be written as bytes
+    m = sample_and_aggregate(len, 2, (0, 8), SURE, default=0, grid=1, parallel=1)
+    assert m([lock, lock, lock]) == pytest.approx(0, abs=0.01)
 
 
 @pytest.mark.parametrize("parallel", [2, "threading", ("loky", 2)])

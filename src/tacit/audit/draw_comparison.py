@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit import drawing
+from tacit.errors import need
 
 if TYPE_CHECKING:
     from tacit.audit.compare import Comparison
@@ -67,6 +68,12 @@ def _draw_sweep(panel: Any, comparison: Comparison, method: str) -> None:
     panel.plot(values, [percent * row.measured for row in points], label="measured", **measured)
     panel.set_xscale("log")
     panel.set_yscale("log")
+    every = max(1, len(values) // 5)
+    panel.set_xticks(values[::every], [drawing.number(v) for v in values[::every]])
+    panel.minorticks_off()
+    ticks = need("matplotlib.ticker", "plot").LogLocator(subs=(1, 2, 5))
+    panel.yaxis.set_major_locator(ticks)
+    panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     panel.set_xlabel(_SWEPT.get(method, "setting"), fontsize=9)
     panel.set_ylabel("mean percent error", fontsize=9)
     panel.legend(frameon=False, fontsize=8.5)

@@ -63,21 +63,16 @@ class Worker:
 
     def answer(self, content: Any) -> tuple[int, ...] | None:
         """Return what the function says of a bin, or None if it took too long or died."""
-        killer = None
-        if self._timeout is not None:
-            killer = threading.Timer(self._timeout, self._process.kill)
+        deadline = _Deadline(self._process, self._timeout)
         try:
             message = packed(content)
-            if killer is not None:
-                killer.start()
-            _send(self._process.stdin, message)
-            reply = _receive(self._process.stdout)
-        except OSError:
+            with deadline:
+                _send(self._process.stdin, message)
+                reply = _receive(self._process.stdout)
+        except Exception:  # the pipe broke, or the records cannot be written as bytes
             reply = None
-        finally:
-            if killer is not None:
-                killer.cancel()
-        if reply is None:
+        if reply is None or deadline.passed:
+            # A process that was killed as it answered must not fail the next bin.
             self.close()
             self._process = self._start()
             return None
@@ -86,6 +81,28 @@ class Worker:
     def close(self) -> None:
         """End the process."""
         _end(self._process)
+
+
+class _Deadline:
+    """Kill a process that is still at work after so many seconds; ``passed`` tells that it was."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float | None) -> None:
+        self.passed = False
+        self._process = process
+        self._timer = None if seconds is None else threading.Timer(seconds, self._pass)
+
+    def _pass(self) -> None:
+        self.passed = True
+        self._process.kill()
+
+    def __enter__(self) -> None:
+        if self._timer is not None:
+            self._timer.start()
+
+    def __exit__(self, *error: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
 
 
 def serve() -> None:
