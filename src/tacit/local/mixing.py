@@ -91,10 +91,11 @@ def count_matches(seeds: Words, sent: Words, g: int, items: int) -> NDArray[np.i
     sizes = np.diff(edges).astype(np.uint16)
     counts = np.zeros(items + items % 2, np.int64)
     multiples = np.arange(len(counts) // 2, dtype=np.uint32) * ITEM
+    room = np.empty((2, PAIRS, min(len(seeds), REPORTS)), np.uint32)
     for start in range(0, len(seeds), REPORTS):
         part = slice(start, start + REPORTS)
         low, size = (np.repeat(v[sent[part]], 2) for v in (edges.astype(np.uint16), sizes))
-        _count_block(counts, multiples, seeds[part], low, size)
+        _count_block(counts, multiples, seeds[part], low, size, room)
     return counts[:items]
 
 
@@ -104,10 +105,11 @@ def _count_block(
     seeds: Words,
     low: NDArray[np.uint16],
     size: NDArray[np.uint16],
+    room: Words,
 ) -> None:
     """Add the matches of at most 1,020 reports to the counts of all items."""
     n = len(seeds)
-    h, spare = (np.empty((PAIRS, n), np.uint32) for _ in range(2))
+    h, spare = room[:, :, :n] if n == room.shape[2] else np.empty((2, PAIRS, n), np.uint32)
     match = np.zeros((PAIRS, -(-n // 4) * 8), bool)
     for first in range(0, len(multiples), PAIRS):
         part = multiples[first : first + PAIRS, None]

@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -209,7 +210,7 @@ class Oracle(ABC):
         plain = {k: str(v) if isinstance(v, Fraction) else v for k, v in given.items()}
         return {"mechanism": type(self).__name__, "domain": self._domain_description(), **plain}
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A SHA-256 over the description: what two parties compare to know that they agree."""
         text = json.dumps(self.describe(), sort_keys=True, separators=(",", ":"))
