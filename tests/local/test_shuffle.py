@@ -112,7 +112,7 @@ def test_epsilon_and_delta_agree() -> None:
 @pytest.mark.parametrize(
     ("loss", "n", "delta"),
     [(0, 9, "1e-6"), (-1, 9, "1e-6"), (25, 9, "1e-6"), (1, 0, "1e-6"), (1, 9, 0), (1, 9, 1),
-     (1, 10**11, "1e-6"), (float("nan"), 9, "1e-6"), (1, 2.5, "1e-6")],
+     (float("nan"), 9, "1e-6"), (1, 2.5, "1e-6")],
 )  # fmt: skip
 def test_bad_questions(loss: object, n: object, delta: object) -> None:
     with pytest.raises(UsageError):

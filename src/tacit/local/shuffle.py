@@ -46,7 +46,8 @@ __all__ = ["amplified", "amplified_delta"]
 
 _BITS = 96
 _EXACT_FACTORIAL = 256
-_LARGEST_N = 10**10
+_MOST_CLONES_COUNTED = 10**9
+"""More people only protect more, so a bound for so many holds for all above."""
 _BLOCKS = 96
 _LARGEST_EPSILON = 24
 
@@ -62,7 +63,7 @@ def amplified(oracle: Oracle | Number, n: int, delta: Number) -> Fraction:
         delta: above 0 and below 1.
 
     Raises:
-        UsageError: an epsilon that is not in 0..24, a delta outside, an n above 10**10.
+        UsageError: an epsilon that is not in 0..24, a delta outside, an n below 1.
 
     Example:
         >>> round(float(amplified(1, 1_000_000, "1e-6")), 5)
@@ -107,10 +108,7 @@ def amplified_delta(oracle: Oracle | Number, n: int, epsilon: Number) -> Fractio
 
 
 def _people(n: int) -> int:
-    people = as_integer(n, "n", minimum=1)
-    if people > _LARGEST_N:
-        raise UsageError(f"n must be at most {_LARGEST_N:,}, not {people:,}")
-    return people
+    return min(as_integer(n, "n", minimum=1), _MOST_CLONES_COUNTED)
 
 
 def _ratio(oracle: Oracle | Number) -> tuple[Fraction, Fraction]:
