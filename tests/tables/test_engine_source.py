@@ -187,6 +187,23 @@ def test_nothing_stays_on_disk_and_spilled_rows_are_encrypted():
         engine.rows("select 1")
 
 
+def test_beyond_the_memory_limit_rows_spill_unreadably_and_the_answer_is_exact():
+    engine = DuckEngine(memory_limit="32MB", threads=1)
+    rows = 1_500_000
+    try:
+        ((folder,),) = engine.rows("select current_setting('temp_directory')")
+        table = engine.materialise(
+            f"select range as a, '{SECRET}' || md5(range::varchar) as b from range({rows})"
+        )
+        spilled = [f.read_bytes() for f in Path(folder).iterdir()]
+        assert sum(map(len, spilled)) > 1 << 20
+        assert not any(SECRET.encode() in text for text in spilled)
+        found = engine.rows(f"select sum(a), count(*) from {table} where b like '{SECRET}%'")
+        assert found == [(rows * (rows - 1) // 2, rows)]
+    finally:
+        engine.close()
+
+
 def test_exact_answers_are_never_shown_or_pickled():
     with open_source(pd.DataFrame({"age": [77.0]})) as source:
         exact = Query(source, OneRowEach()).run([AGE])

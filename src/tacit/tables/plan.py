@@ -113,7 +113,7 @@ class KeysPart:
     def chain(self, by: tuple[str, ...]) -> tuple[Step, Step]:
         """Return the chain: people of each key, noise and threshold."""
         people = PeopleByGroup(size=None, norm="L1", groups=self.groups, by=by)
-        return people, ReleaseKeys(self.scale, self.threshold, self.groups)
+        return people, ReleaseKeys(self.scale, self.threshold)
 
 
 @dataclass(frozen=True)
