@@ -81,7 +81,6 @@ UP = [
     for step in itertools.product((0, 1), repeat=3)
 ]
 MONOTONE = [*UP, *((v, u) for u, v in UP)]
-ONE_EACH = [([0, 0], [1, 1]), ([1, 1], [0, 0]), ([0, 1], [1, 2]), ([2, 1], [1, 0])]
 LABEL = Space(Category(("a", "b", "c")), DiscreteDistance())
 LABELS = Space(Vector(Category(("a", "b")), size=2), HammingDistance())
 COLUMN = Space(Vector(int, bounds=(0, 3)), SymmetricDistance())
@@ -140,9 +139,9 @@ CASES = [
     (SIZED, PrivateQuantile("1/2", 2), LOOSE, {}),
     (SIZED, PrivateQuantile("9/10", 2), LOOSE, {}),
     (FIXED, PrivateQuantile("1/2", 2, grid="1/4"), LOOSE, {}),
-    (COUNTS, ReleaseKeys(1, 5, 1), TIGHT, {}),
-    # one person in two keys moves each of them by one
-    (COUNTS, ReleaseKeys(1, 4, 2), LOOSE, {"pairs": ONE_EACH, "d_in": 2}),
+    (COUNTS, ReleaseKeys(1, 5), TIGHT, {}),
+    (COUNTS, ReleaseKeys(1, 4), LOOSE, {"d_in": 2}),
+    (COUNTS, ReleaseKeys(3, 6), LOOSE, {"d_in": 3}),
     (STREAM, ContinualCount(3), LOOSE, {}),
     (STREAM, ContinualCount(2, "tree_gaussian"), LOOSE, {}),
 ]

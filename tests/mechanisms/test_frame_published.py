@@ -283,7 +283,7 @@ MISFITS = [
     (NUMBER, RandomizedResponse(("a", "b"), p="1/2")),
     (COLUMN, PrivateQuantile("1/2", 1)),
     (NUMBER, PrivateQuantile("1/2", 1)),
-    (NUMBER, tc.release_keys(1, 5, 1)),
+    (NUMBER, tc.release_keys(1, 5)),
     (NUMBER, tc.continual_count(1)),
 ]
 

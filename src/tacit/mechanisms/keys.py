@@ -26,22 +26,20 @@ class ReleaseKeys(Step):
     The input is the vector of people counts over *all possible* keys, zero for those that nobody
     has; a key with a zero count is never released.
 
-    **Map.** ``d -> (groups d / scale, groups d P(X >= threshold - d))`` for d people, X the noise.
-    Let d_u people be in u alone and d_v in v alone, d = d_u + d_v.  Keys that only u has are at
-    most ``groups d_u``, those that only v has ``groups d_v``, and the count of each is at most d.
-    By the union bound some key of u alone is released with probability at most
-    ``delta_u = groups d_u P(X >= threshold - d)``, and likewise delta_v.  On the keys of both, the
-    noisy counts u', v' are ``e^epsilon``-close with ``epsilon = groups d / scale``
+    **Map.** ``d -> (d / scale, max(d P(X >= threshold - 1), P(X >= threshold - d)))`` for an L1
+    distance d, X the noise.  Let c_j be the counts of the keys that only one of u and v has, with
+    sum at most d.  Such a key is released with probability ``f(c) = P(X >= threshold - c)``.  For c
+    below the threshold f is convex, so among counts of one sum, ``f(c_1) + ... + f(c_m)`` is at
+    most ``(m - 1) f(1) + f(d - m + 1)``, which is convex in m and so at most its larger end,
+    ``delta = max(f(d), d f(1))``; split it into delta_u for the keys of u alone and delta_v.  On
+    the keys of both, the noisy counts u', v' are ``e^epsilon``-close with ``epsilon = d / scale``
     (:class:`~tacit.mechanisms.Laplace`) and independent of the noise on other keys.  For an event
     S, with S' its part in which no other key is released,
     ``P(u in S) <= delta_u + P(u' in S')``, ``P(u' in S') <= e^epsilon P(v' in S')``, and
     ``P(v in S) >= P(v' in S') (1 - delta_v)``; so
     ``P(u' in S') (1 - delta_v) <= e^epsilon P(v in S)``, and together
-    ``P(u in S) <= e^epsilon P(v in S) + delta_u + delta_v``.
-
-    **Assumed**: whoever comes or goes moves a count by at most one, and at most ``groups`` counts.
-    The L1 distance does not say so by itself (for ``groups = 1`` it does): chain this behind a step
-    that bounds each person's keys and counts a person once in each.
+    ``P(u in S) <= e^epsilon P(v in S) + delta_u + delta_v``.  A person in g keys moves the
+    counts by g in L1.
 
     Source: Korolova, Kenthapadi, Mishra, Ntoulas, WWW 2009; the count of a key that only one person
     has is 1, not 0, so the tail begins at ``threshold - 1``.
@@ -49,26 +47,23 @@ class ReleaseKeys(Step):
     Args:
         scale: of the noise; above zero.
         threshold: the least noisy count that is released.
-        groups: how many keys a person can have at most.
 
     Example:
         >>> from tacit.core import Number
         >>> counts = Space(Vector(Number("int"), size=3), L1Distance())
-        >>> m = counts >> ReleaseKeys(scale=1, threshold=15, groups=1)
+        >>> m = counts >> ReleaseKeys(scale=1, threshold=15)
         >>> m.map(1)[1] < 1e-6, m([0, 1000, 0])[0]
         (True, None)
     """
 
     scale: Any
     threshold: int
-    groups: int
 
     name: ClassVar[str] = "release_keys"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
         object.__setattr__(self, "threshold", as_integer(self.threshold, "threshold", minimum=2))
-        object.__setattr__(self, "groups", as_integer(self.groups, "groups", minimum=1))
 
     def build(self, space: Space) -> Measurement:
         """Return the release on a vector of people counts under L1.
@@ -81,13 +76,8 @@ class ReleaseKeys(Step):
         scale = Fraction(self.scale)
 
         def loss(moved: Fraction) -> tuple[Fraction, Fraction]:
-            # The vector under L1 moves by groups * d for d people.
-            people = moved / self.groups
-            if not moved:
-                return Fraction(0), Fraction(0)
-            low = self.threshold - int(-(-people // 1))
-            delta = moved * tail(scale, low) if low > 0 else Fraction(1)
-            return moved / scale, min(Fraction(1), delta)
+            whole = int(-(-moved // 1))
+            return moved / scale, _passes(scale, self.threshold, whole)
 
         def release(counts: Any) -> list[int | None]:
             exact = [int(count) for count in counts]
@@ -129,18 +119,28 @@ def tail(scale: Fraction, low: int) -> Fraction:
     return exp(Fraction(-low) / scale, 128).upper / (1 + ratio.lower)
 
 
+def _passes(scale: Fraction, threshold: int, moved: int) -> Fraction:
+    """Return the delta of the map: how likely keys are to pass that an L1 distance brings."""
+    if moved == 0:
+        return Fraction(0)
+    if moved >= threshold:
+        return Fraction(1)
+    alone, together = tail(scale, threshold - 1), tail(scale, threshold - moved)
+    return min(Fraction(1), max(moved * alone, together))
+
+
 @lru_cache(maxsize=256)
 def least_threshold(scale: Fraction, groups: int, delta: Fraction) -> int:
-    """Return the least threshold at which one person moves delta by no more than asked.
+    """Return the least threshold at which one person, in so many keys, costs at most ``delta``.
 
     >>> least_threshold(Fraction(1), 1, Fraction(1, 10**6))
     15
     """
-    low, high = 0, 2
-    while groups * tail(scale, high) > delta:
+    low, high = 1, 2
+    while _passes(scale, high, groups) > delta:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        enough = groups * tail(scale, middle) <= delta
+        enough = _passes(scale, middle, groups) <= delta
         low, high = (low, middle) if enough else (middle, high)
-    return high + 1
+    return high

@@ -140,7 +140,7 @@ def _unit(body: Mapping[str, Any], chains: list[Measurement]) -> str | None:
     if body["protects"]["neighbours"] != "unbounded" or body["question"]["query"]["unit"] != unit:
         return "the question was asked about another unit"
     present = {"count_people": unit["groups"] if body["question"]["query"]["by"] else 1}
-    present |= {"release_keys": unit["groups"], "bound_contributions": unit["groups"]}
+    present["bound_contributions"] = unit["groups"]
     for claimed, chain in zip(body["chains"], chains, strict=True):
         if getattr(chain.input.metric, "column", None) != unit["column"]:
             return f"{claimed['title']} counts another unit"
@@ -148,7 +148,7 @@ def _unit(body: Mapping[str, Any], chains: list[Measurement]) -> str | None:
             if recipe["step"] == "bound_contributions" and recipe["rows"] != unit["rows"]:
                 return f"{claimed['title']} bounds people otherwise"
         ends = [recipe for recipe in claimed["steps"] if recipe["step"] in present]
-        if "release_keys" in (recipe["step"] for recipe in ends):
+        if "release_keys" in (recipe["step"] for recipe in claimed["steps"]):
             present_here = {**present, "count_people": unit["groups"]}
         else:
             present_here = present
