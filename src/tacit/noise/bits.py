@@ -50,7 +50,10 @@ _generator: ContextVar[Generator] = ContextVar("generator", default=_DEFAULT)
 
 @contextmanager
 def _injected(generator: Generator) -> Iterator[None]:
-    """Draw from ``generator(n) -> bytes`` inside the block: for tests alone."""
+    """Draw from ``generator(n) -> bytes`` inside the block.
+
+    For tests, and for a device's permanent answers, whose bits come from a secret key.
+    """
     token = _generator.set(generator)
     try:
         yield
