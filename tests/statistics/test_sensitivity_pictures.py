@@ -47,9 +47,26 @@ def test_many_records_are_drawn_as_a_rug(tmp_path: Path) -> None:
     save(ts.sensitivity("mean", over, distance=40, relation="bounded").plot(), tmp_path)
 
 
-def test_a_histogram_has_no_place_on_a_line() -> None:
-    with pytest.raises(UsageError, match="no place on the number line"):
-        ts.sensitivity(ts.Histogram([0, 5, 20]), CLASSIC).plot()
+def test_a_histogram_shows_its_edges_and_both_counts(tmp_path: Path) -> None:
+    answer = ts.sensitivity(ts.Histogram([0, 5, 20]), CLASSIC, relation="bounded")
+    figure = answer.plot()
+    strip = figure.axes[1]
+    shown = [bar.get_height() for bar in strip.patches]
+    x, y = (answer.statistic.of(sample) for sample in answer.pair)
+    assert shown == [*x, *y]
+    assert [label.get_text() for label in strip.get_xticklabels()] == ["below 5", "5 or more"]
+    save(figure, tmp_path)
+    many = ts.Histogram(range(-20, 20))
+    save(ts.sensitivity(many, ts.Interval(-5, 5, size=3)).plot(), tmp_path)
+    save(ts.sensitivity(ts.Histogram([0, 1]), CLASSIC).plot(), tmp_path)
+
+
+def test_no_gap_is_drawn_on_a_readable_scale(tmp_path: Path) -> None:
+    figure = ts.sensitivity("count", CLASSIC, relation="bounded").plot()
+    low, high = figure.axes[1].get_xlim()
+    assert high - low >= 1
+    assert any("count(x) = count(y) = 3" in t.get_text() for t in figure.axes[1].texts)
+    save(figure, tmp_path)
 
 
 def test_a_profile_has_a_panel_for_every_column_scope_and_relation(tmp_path: Path) -> None:

@@ -241,7 +241,9 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
         field.name: inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
+            default=inspect.Parameter.empty
+            if field.default is dataclasses.MISSING
+            else field.default,
             annotation=get_type_hints(group, include_extras=True)[field.name],
         )
         for group in groups.values()

@@ -25,8 +25,9 @@ class Asking:
     statistics: Annotated[
         list[str],
         typer.Argument(
-            help="count, sum, mean, median, var, std, min, max, percentile:25; with the word table "
-            "in front: a table of every release and its neighbours.",
+            help="count, sum, mean, median, var, std, min, max, percentile:25, var:1 and std:1 "
+            "(ddof), iqr, trimmed_mean:0.1; with the word table in front: a table of every release "
+            "and its neighbours.",
             metavar="[table] STATISTIC...",
         ),
     ]
@@ -74,7 +75,12 @@ def sensitivity(ask: Asking, over: Population) -> None:
                 "a table is of one statistic, distance and relation, over all releases: "
                 "tacit sensitivity table median --records 1,2,3,10,11 --size 3"
             )
-        _table(statistics[1], domain_of(over), distances[0], relations[0], ask)
+        over_one = domain_of(over)
+        if getattr(over_one, "columns", None) is not None:
+            raise UsageError(
+                f"a table is of one column; add --column with one of {', '.join(over_one.columns)}"
+            )
+        _table(statistics[1], over_one, distances[0], relations[0], ask)
         return
     at = None if ask.at is None else numbers(ask.at, "a value of --at")
     _profile(statistics, domain_of(over), distances, relations, at, ask)

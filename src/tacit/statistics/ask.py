@@ -13,7 +13,7 @@ from tacit.statistics.question import Question, Relation
 from tacit.statistics.registry import lookup
 from tacit.statistics.sample import Sample
 
-__all__ = ["Asked", "ask", "by_column", "sensitivity"]
+__all__ = ["Asked", "ask", "by_column", "domain_of", "sensitivity"]
 
 Asked: TypeAlias = str | Statistic | Callable[..., Any]
 """A statistic as it may be given: by name, as an object, or as a function of a 1-D array."""
@@ -60,7 +60,7 @@ def sensitivity(
     asked = lookup(statistic)
     columns = by_column(over, at)
     if columns is None:
-        return ask(asked, _domain(over), at, distance, relation, within)
+        return ask(asked, domain_of(over), at, distance, relation, within)
     return {
         name: ask(asked, domain, data, distance, relation, within)
         for name, (domain, data) in columns.items()
@@ -105,12 +105,13 @@ def by_column(over: Any, at: Any) -> dict[str, tuple[Domain, Any]] | None:
             if name not in data:
                 raise UsageError(f"at has no column {name!r}; {did_you_mean(name, data)}")
     return {
-        str(name): (_domain(domain), None if data is None else data[name])
+        str(name): (domain_of(domain), None if data is None else data[name])
         for name, domain in columns.items()
     }
 
 
-def _domain(over: Any) -> Domain:
+def domain_of(over: Any) -> Domain:
+    """Return the domain itself, or say what a domain is."""
     if isinstance(over, (Records, Values, Interval)):
         return over
     shown = "a list" if isinstance(over, Iterable) else repr(over)

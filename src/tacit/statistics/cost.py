@@ -77,9 +77,22 @@ class SearchCost:
 
     def __str__(self) -> str:
         return (
-            f"{self.evaluations:,} evaluations on a lattice of {self.states:,} points, about "
-            f"{self.bytes / 2**30:,.1f} GiB"
+            f"{_large(self.evaluations)} evaluations on a lattice of {_large(self.states)} points, "
+            f"{_memory(self.bytes)} of memory"
         )
+
+
+def _large(number: int) -> str:
+    """Write all digits where they can be read, else a power of ten.
+
+    >>> _large(48620), _large(3 * 10**89)
+    ('48,620', 'more than 10^89')
+    """
+    return f"{number:,}" if number < 10**15 else f"more than 10^{len(str(number)) - 1}"
+
+
+def _memory(size: int) -> str:
+    return f"about {size / 2**30:,.1f} GiB" if size < 2**60 else f"{_large(size >> 30)} GiB"
 
 
 def search_cost(

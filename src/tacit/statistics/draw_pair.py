@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +14,7 @@ from tacit import drawing
 from tacit.errors import UsageError
 from tacit.exact import show
 from tacit.statistics.base import Exact
+from tacit.statistics.histogram import Histogram
 from tacit.statistics.monotone import Monotone
 
 if TYPE_CHECKING:
@@ -21,6 +25,7 @@ __all__ = ["draw_pair"]
 Floats = npt.NDArray[np.float64]
 _STACKED = 80  # up to so many records every one is drawn as a dot
 _MOST_RUGS = 3000
+_MOST_BINS_TOLD = 12
 
 
 def draw_pair(answer: Sensitivity) -> Any:
@@ -28,16 +33,19 @@ def draw_pair(answer: Sensitivity) -> Any:
     if answer.pair is None:
         raise UsageError(f"there is no pair of neighbours to draw: {answer.method} only")
     x, y = (sample.floats for sample in answer.pair)
-    values = [as_float(answer.statistic.of(sample)) for sample in answer.pair]
+    found = [answer.statistic.of(sample) for sample in answer.pair]
     on_line = isinstance(answer.statistic, Monotone)
     fig = drawing.figure(7.6, 3.3 if on_line else 4.1)
-    rows = drawing.axes(fig, 1 if on_line else 2, 1, heights=None if on_line else [3, 1])
+    strip = 1.4 if isinstance(answer.statistic, Histogram) else 1.0
+    rows = drawing.axes(fig, 1 if on_line else 2, 1, heights=None if on_line else [3, strip])
     line = rows[0][0]
     _draw_releases(line, x, y)
-    if on_line:
-        _mark_on_line(line, values, answer)
+    if isinstance(answer.statistic, Histogram):
+        _mark_bins(line, rows[1][0], found, answer.statistic)
+    elif on_line:
+        _mark_on_line(line, [as_float(v) for v in found], answer)
     else:
-        _mark_apart(rows[1][0], values, answer)
+        _mark_apart(rows[1][0], [as_float(v) for v in found], answer)
     _describe(line, answer)
     return fig
 
@@ -183,7 +191,7 @@ def _gap(line: Any, low: float, high: float, height: float, answer: Sensitivity)
 def _mark_apart(strip: Any, values: list[float], answer: Sensitivity) -> None:
     """A statistic that is no place on the records' line gets a line of its own."""
     low, high = sorted(values)
-    pad = max(high - low, 1e-9) * 0.35
+    pad = 0.35 * (high - low or max(1.0, abs(low)))
     strip.set_xlim(low - pad, high + pad)
     strip.set_ylim(-0.8, 1.2)
     strip.grid(visible=False)
@@ -192,16 +200,53 @@ def _mark_apart(strip: Any, values: list[float], answer: Sensitivity) -> None:
     strip.spines["left"].set_visible(False)
     strip.axhline(0, color=drawing.FAINT, linewidth=1.2, zorder=0)
     strip.plot([low, high], [0, 0], color="#e9c46a", linewidth=7, solid_capstyle="butt", zorder=1)
-    for value, marker, side in ((values[0], "o", "x"), (values[1], "D", "y")):
+    name = answer.statistic.name
+    marks = [(values[0], "o", f"{name}(x)"), (values[1], "D", f"{name}(y)")]
+    if low == high:
+        marks = [(low, "D", f"{name}(x) = {name}(y)")]
+    for value, marker, side in marks:
         strip.plot([value], [0], marker=marker, color=drawing.INK, markersize=8, linestyle="none")
         strip.annotate(
-            f"{answer.statistic.name}({side}) = {drawing.number(value)}",
+            f"{side} = {drawing.number(value)}",
             (value, -0.35),
             ha="center",
             va="top",
             fontsize=9,
         )
     _gap(strip, low, high, 0.32, answer)
+
+
+def _mark_bins(line: Any, strip: Any, counts: Any, histogram: Histogram) -> None:
+    """The edges between the bins as strokes, and below the two counts of every bin side by side."""
+    lowest, highest = line.get_xlim()
+    for edge in histogram.edges[1:-1]:
+        if lowest < edge < highest:
+            line.axvline(float(edge), color=drawing.INK, linewidth=0.9, linestyle=":", zorder=1)
+    places = np.arange(len(counts[0]))
+    first: dict[str, Any] = {"color": "white", "edgecolor": drawing.SECOND, "linewidth": 1.6}
+    for shift, side, look in ((-0.2, 0, first), (0.2, 1, {"color": drawing.ACCENT})):
+        bars = strip.bar(places + shift, counts[side], width=0.36, label="xy"[side], **look)
+        if len(places) <= _MOST_BINS_TOLD:
+            strip.bar_label(bars, fontsize=8)
+    strip.set_ylim(0, 1.35 * max(1, *counts[0], *counts[1]))
+    strip.set_yticks([])
+    strip.set_ylabel("counts")
+    step = -(-len(places) // _MOST_BINS_TOLD)
+    strip.set_xticks(places[::step], _bin_names(histogram.edges)[::step], fontsize=8)
+    strip.legend(loc="upper right", ncols=2, frameon=False, fontsize=8.5)
+
+
+def _bin_names(edges: Sequence[Fraction]) -> list[str]:
+    """The bins; the outer ones are open to their side.
+
+    >>> _bin_names([Fraction(0), Fraction(5), Fraction(10), Fraction(20)])
+    ['below 5', '5 to 10', '10 or more']
+    """
+    inner = [drawing.number(float(edge)) for edge in edges[1:-1]]
+    if not inner:
+        return ["all"]
+    middle = [f"{a} to {b}" for a, b in pairwise(inner)]
+    return [f"below {inner[0]}", *middle, f"{inner[-1]} or more"]
 
 
 def _describe(line: Any, answer: Sensitivity) -> None:

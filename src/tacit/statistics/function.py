@@ -90,6 +90,10 @@ class Function(Statistic):
                 f"{self.name} must return one number, but returned {type(found).__name__} "
                 f"on the release {_show(row)}"
             ) from None
+        except OverflowError:
+            raise UsageError(
+                f"{self.name} returned a number too large for a float on the release {_show(row)}"
+            ) from None
         if not np.isfinite(value):
             raise self._not_finite(row, value)
         return value

@@ -14,10 +14,13 @@ import numpy.typing as npt
 from tacit.errors import UsageError
 from tacit.exact import as_fraction
 from tacit.statistics.answer import Sensitivity
+from tacit.statistics.at_distance import AtDistance
 from tacit.statistics.base import Statistic
+from tacit.statistics.clamped import Clamped
 from tacit.statistics.domain import Interval, Records
-from tacit.statistics.question import Question
+from tacit.statistics.question import Question, Relation
 from tacit.statistics.sample import Array, Sample, merge
+from tacit.statistics.sum_at_distance import histogram_at_distance
 
 __all__ = ["Histogram"]
 
@@ -112,6 +115,12 @@ class Histogram(Statistic):
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
         """Refused: a histogram has no single value."""
         raise UsageError("a histogram is a vector of counts; it has no single value")
+
+    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+        """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.sum_at_distance`."""
+        low, high = data.bounds
+        reached = 1 + sum(low < edge <= high for edge in self.edges[1:-1])
+        return histogram_at_distance(data, relation, reached)
 
     def answer(self, question: Question) -> Sensitivity:
         """The largest L1 difference over the feasible moves."""

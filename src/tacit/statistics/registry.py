@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
 from typing import Any
 
 from tacit.errors import UsageError, did_you_mean
+from tacit.exact import as_fraction, as_integer
 from tacit.statistics.base import Statistic
 
 __all__ = ["NAMES", "lookup"]
@@ -20,9 +22,14 @@ _ROOMS: dict[str, tuple[str, str]] = {
     "std": ("std", "StandardDeviation"),
     "min": ("extremes", "Minimum"),
     "max": ("extremes", "Maximum"),
+    "iqr": ("interquartile", "InterquartileRange"),
+    "trimmed_mean": ("trimmed_mean", "TrimmedMean"),
 }
 NAMES: tuple[str, ...] = tuple(_ROOMS)
 """The statistics that have a plain name; percentiles and histograms are made with a number."""
+
+_TAKE_NUMBER: dict[str, str] = {"var": "ddof", "std": "ddof", "trimmed_mean": "share"}
+_CALLED = re.compile(r"\s*([a-z_]+?)\s*[:(]\s*(?:([a-z]+)\s*=\s*)?([^()=:]+?)\s*\)?\s*")
 
 
 def lookup(statistic: str | Statistic | Callable[..., Any]) -> Statistic:
@@ -31,8 +38,8 @@ def lookup(statistic: str | Statistic | Callable[..., Any]) -> Statistic:
     Raises:
         UsageError: an unknown name, or something that cannot be called.
 
-    >>> lookup("median").name
-    'median'
+    >>> lookup("median").name, lookup("var(ddof=1)").name, lookup("trimmed_mean:0.25").name
+    ('median', 'var(ddof=1)', 'trimmed_mean(0.25)')
     """
     if isinstance(statistic, Statistic):
         return statistic
@@ -42,19 +49,32 @@ def lookup(statistic: str | Statistic | Callable[..., Any]) -> Statistic:
     if isinstance(statistic, str):
         if statistic.startswith("percentile"):
             return _percentile(statistic)
-        if statistic not in _ROOMS:
-            raise UsageError(
-                f"statistic {statistic!r} is unknown; "
-                f"{did_you_mean(statistic, [*NAMES, 'percentile(25)'])}"
-            )
-        module, cls = _ROOMS[statistic]
-        made: Statistic = getattr(importlib.import_module(f"tacit.statistics.{module}"), cls)()
-        return made
+        return _named(statistic)
     if callable(statistic):
         from tacit.statistics.function import Function
 
         return Function(statistic)
     raise UsageError(f"a statistic is a name, a Statistic or a function, not {statistic!r}")
+
+
+def _named(text: str) -> Statistic:
+    """Read ``var``, ``var(ddof=1)``, ``std(1)``, ``std:1`` and ``trimmed_mean(0.1)``."""
+    name = text
+    options: dict[str, Any] = {}
+    called = _CALLED.fullmatch(text)
+    if called is not None and called[1] in _TAKE_NUMBER:
+        name, option = called[1], _TAKE_NUMBER[called[1]]
+        if called[2] not in (None, option):
+            raise UsageError(f"{name} takes {option}, not {called[2]}: '{name}({option}=...)'")
+        number = as_fraction(called[3], option)
+        options[option] = as_integer(number, option) if option == "ddof" else number
+    if name not in _ROOMS:
+        raise UsageError(
+            f"statistic {text!r} is unknown; {did_you_mean(text, [*NAMES, 'percentile(25)'])}"
+        )
+    module, cls = _ROOMS[name]
+    made: Statistic = getattr(importlib.import_module(f"tacit.statistics.{module}"), cls)(**options)
+    return made
 
 
 def _percentile(name: str) -> Statistic:

@@ -1,6 +1,9 @@
-"""Local sensitivity of counts and sums at a distance, exact.
+"""Local sensitivity of counts, histograms and sums at a distance, exact.
 
 **Count.**  One record more or less is one; a substitution changes nothing.
+
+**Histogram**, in the L1 norm.  A record that joins or leaves changes one count by one.  One that is
+substituted moves from its bin to any other: two counts change by one, if the bounds reach two bins.
 
 **Sum, substitution.**  The record ``v`` that moves changes the sum by at most ``max(U - v, v -
 L)``, and the smallest or the largest record is worst.  After one substitution there can be a
@@ -22,7 +25,7 @@ from tacit.statistics.clamped import Clamped
 from tacit.statistics.points_at_distance import PointsAtDistance
 from tacit.statistics.question import Relation
 
-__all__ = ["count_at_distance", "sum_at_distance"]
+__all__ = ["count_at_distance", "histogram_at_distance", "sum_at_distance"]
 
 
 def count_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
@@ -33,6 +36,17 @@ def count_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
     """
     moves = relation in ("unbounded", "add") or (relation == "remove" and len(data) > 1)
     return _from([Fraction(moves)])
+
+
+def histogram_at_distance(data: Clamped, relation: Relation, bins: int) -> PointsAtDistance:
+    """``A(t)`` of the counts of bins, ``bins`` of which lie within the bounds at least in part.
+
+    >>> histogram_at_distance(Clamped([1, 2], 0, 9), "bounded", 3).at(0)
+    Fraction(2, 1)
+    """
+    if relation == "bounded":
+        return _from([Fraction(2 if bins > 1 else 0)])
+    return count_at_distance(data, relation)
 
 
 def sum_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:

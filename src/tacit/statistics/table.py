@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from tacit.errors import InfeasibleError, UsageError, need
 from tacit.exact import show
 from tacit.statistics.around import neighbours_of, parts
-from tacit.statistics.ask import Asked
+from tacit.statistics.ask import Asked, by_column, domain_of
 from tacit.statistics.base import Exact, Statistic, distance_between
 from tacit.statistics.domain import Domain, Interval, Records
 from tacit.statistics.lattice import Indices, evaluations
@@ -109,12 +110,17 @@ class SensitivityTable:
 
 def sensitivity_table(
     statistic: Asked,
-    over: Domain,
+    over: Domain | Mapping[str, Domain],
     distance: int = 1,
     relation: Relation = "unbounded",
     within: bool = True,
-) -> SensitivityTable:
+) -> Any:
     """List every distinct release, its neighbours, the values and the local sensitivities.
+
+    Takes the arguments of :func:`tacit.sensitivity`, without ``at``.
+
+    Returns:
+        A :class:`SensitivityTable`, or a dict of them by column where ``over`` has columns.
 
     Raises:
         InfeasibleError: an interval, a domain without a size, more pairs than can be listed, a
@@ -126,6 +132,18 @@ def sensitivity_table(
     (10, Fraction(9, 2))
     """
     asked = lookup(statistic)
+    columns = by_column(over, None)
+    if columns is None:
+        return _table(asked, domain_of(over), distance, relation, within)
+    return {
+        name: _table(asked, domain, distance, relation, within)
+        for name, (domain, _) in columns.items()
+    }
+
+
+def _table(
+    asked: Statistic, over: Domain, distance: int, relation: Relation, within: bool
+) -> SensitivityTable:
     question = Question(over, None, distance, relation, within)
     if isinstance(over, Interval) or question.size is None:
         raise InfeasibleError("a table needs finitely many releases: give Records or Values, sized")
