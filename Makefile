@@ -58,8 +58,8 @@ test-slow: $(READY)
 	$(PYTEST) -m slow -n $(WORKERS)
 
 bench: $(BENCH_READY)
-	@set -e; for file in $(wildcard benchmarks/*.py); do \
-	  echo "== $$file"; $(BIN)/python -m benchmarks.$$(basename "$$file" .py); done
+	@set -e; for file in $(filter-out %/local_peers.py,$(wildcard benchmarks/[a-z]*.py)); do \
+	  echo "== $$file"; $(BIN)/python "$$file"; done
 	@for peer in $(PEERS); do test -x benchmarks/.venvs/$$peer/bin/python || \
 	  $(BIN)/python -m benchmarks.peers.setup $$peer || echo "left out: $$peer" >&2; done
 	$(BIN)/python -m benchmarks.peers speed
