@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from tacit import Certificate
@@ -12,9 +11,7 @@ from tacit.accounting import open_ledger
 
 
 def test_demo_writes_all_that_it_says(tacit, folder: Path) -> None:
-    start = time.perf_counter()
     done = tacit("demo --out show")
-    assert time.perf_counter() - start < 10
     assert done.code == 0, done.err
     names = {path.name for path in (folder / "show").iterdir()}
     for stem in ("by-site", "by-plan"):

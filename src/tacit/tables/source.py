@@ -321,8 +321,8 @@ def _probe(path: str, sql: str, engine: DuckEngine) -> list[tuple[Any, ...]]:
 
 def _broken(path: str) -> DataSourceError:
     return DataSourceError(
-        f"{path} cannot be read: it is damaged, not UTF-8 text, or a line has more or fewer fields "
-        "than the first line names (details are withheld because they may quote the data)"
+        f"{path} cannot be read: it is damaged, or if it is text, not UTF-8 or with a line of "
+        "more or fewer fields than the first names (details are withheld: they may quote the data)"
     )
 
 
