@@ -22,7 +22,7 @@ def data_sets(values, sizes):
 
 
 @pytest.mark.parametrize("relation", ["unbounded", "add", "remove", "bounded"])
-@pytest.mark.parametrize("function", [spread, "median", "mean", "var", "std", "max"], ids=str)
+@pytest.mark.parametrize("function", [spread, "median", "mean", "var", "std", "max"], ids=lambda f: getattr(f, "__name__", f))
 def test_the_map_is_the_largest_move_over_all_pairs(function, relation):
     size, values = 3, [0, 1, 4]
     t = tc.transformation(function, over=tc.Values(values, size=size), relation=relation)
