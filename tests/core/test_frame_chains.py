@@ -4,6 +4,8 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import tacit as tc
@@ -190,3 +192,35 @@ def test_renyi_rises_with_its_order_between_its_two_ends():
     for order in (0, -1, "nan", -math.inf):
         with pytest.raises(UsageError):
             renyi_divergence(p, q, order)
+
+
+def test_parallel_takes_data_that_comes_in_parts():
+    column = tc.Space(tc.Vector(float), tc.SymmetricDistance())
+    total = column >> tc.clamp(0, 12) >> tc.sum()
+    parts = {"north": total >> tc.laplace(scale=25), "south": total >> tc.laplace(scale=50)}
+    both = tc.parallel(parts)
+    assert both.map(1) == Fraction(12, 25)
+    assert both.map(3) == 3 * Fraction(12, 25)
+    released = both({"north": np.array([1.0, 2.0]), "east": [3.0]})
+    assert set(released) == {"north", "south"}
+    assert both({"south": pd.Series([1.0])}).keys() == released.keys()
+    u, v = {"north": [1.0], "south": [2.0]}, {"north": [1.0, 4.0], "south": []}
+    assert both.input.metric.distance(u, v) == 2
+    with pytest.raises(tc.errors.UsageError, match="mapping"):
+        both([1.0, 2.0])
+    with pytest.raises(tc.errors.UsageError, match="mapping"):
+        tc.parallel(list(parts.values()))
+
+
+def test_parallel_over_parts_of_a_table():
+    table = tc.Space(tc.Frame({"age": float, "site": str}), tc.SymmetricDistance())
+    m = table >> tc.select("age") >> tc.clamp(0, 90) >> tc.sum() >> tc.gaussian(scale=90)
+    both = tc.parallel({1: m, 2: m})
+    assert both.map(2) == m.map(2)
+    assert set(both({1: pd.DataFrame({"age": [1.0], "site": ["a"]})})) == {1, 2}
+
+
+def test_parallel_over_parts_needs_records():
+    number = tc.Space(tc.Number("int"), tc.AbsoluteDistance()) >> tc.laplace(scale=1)
+    with pytest.raises(tc.errors.MismatchError, match="counts records"):
+        tc.parallel({"a": number})

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from tacit.core.divergence import largest
 from tacit.core.event import mass_of
 from tacit.core.measure import ApproximateDP, Measure, PureDP, RenyiDP, ZeroConcentratedDP
 from tacit.core.measurement import Measurement
 from tacit.core.privacy_loss import PrivacyLoss, PrivacyLossDistribution
-from tacit.core.renyi import renyi
-from tacit.core.shifted_loss import ShiftedLoss, shifted
+from tacit.core.shifted_loss import GaussianShift, ShiftedLoss, shifted
+from tacit.core.shifted_renyi import renyi_of_gaussian, renyi_of_laplace
 from tacit.errors import InfeasibleError, UsageError
 from tacit.noise.enclosure import Enclosure, log
 
@@ -54,10 +53,18 @@ def divergence(
     p, q = measurement.distribution(u), measurement.distribution(v)
     if event is not None:
         return _on_event(p, q, event)
-    asked = measure if measure is not None else measurement.measure
+    return between(p, q, measure if measure is not None else measurement.measure)
+
+
+def between(p: Any, q: Any, asked: Measure) -> Any:
+    """Evaluate a measure between two distributions, each as ``m.distribution(data)`` returned it.
+
+    Raises:
+        UsageError: two that are neither listed nor one law in two places.
+    """
     if _tabled(p) and _tabled(q):
         return asked.divergence(_table(p), _table(q))
-    if hasattr(p, "parts") and hasattr(q, "parts"):
+    if hasattr(p, "parts") and hasattr(q, "parts") and len(p.parts) == len(q.parts):
         return _by_measure(asked, [_shift_of(a, b) for a, b in zip(p.parts, q.parts, strict=True)])
     return _by_measure(asked, [_shift_of(p, q)])
 
@@ -109,7 +116,7 @@ def _table(distribution: Any) -> Mapping[Any, Any]:
 
 def _shift_of(p: Any, q: Any) -> ShiftedLoss:
     laws = getattr(p, "law", None), getattr(q, "law", None)
-    if laws[0] is None or laws[0] != laws[1]:
+    if laws[0] is None or laws[0] != laws[1] or p.grid != q.grid:
         raise UsageError(
             "the two output distributions are neither listed nor one law in two places; ask for "
             "an event, or with .probability(value) of each"
@@ -136,8 +143,7 @@ def _by_measure(measure: Measure, losses: list[ShiftedLoss]) -> Any:
             return sum((Enclosure.of(loss.concentrated()) for loss in losses), Enclosure.of(0))
         return Enclosure.of(losses[0].concentrated())
     if isinstance(measure, RenyiDP):
-        orders = [_renyi(loss, measure.alpha) for loss in losses]
-        return sum(orders, Enclosure.of(0)) if len(orders) > 1 else largest(*orders)
+        return sum((_renyi(loss, measure.alpha) for loss in losses), Enclosure.of(0))
     raise UsageError(f"{measure} has no evaluation on these distributions")
 
 
@@ -146,13 +152,6 @@ def _finite(loss: ShiftedLoss) -> Fraction:
     return Fraction(0) if found == math.inf else Fraction(found)
 
 
-def _renyi(loss: ShiftedLoss, alpha: Fraction) -> Any:
-    atoms = loss.explicit()
-    if not isinstance(atoms, PrivacyLossDistribution):
-        raise InfeasibleError("too many outcomes to evaluate a Renyi divergence; ask for another")
-    if loss.max_divergence() == math.inf:
-        raise InfeasibleError(
-            "the Renyi divergence of a law with infinitely many losses is bounded by the map only"
-        )
-    p = {i: atom.p for i, atom in enumerate(atoms.atoms)}
-    return renyi(p, {i: atom.q for i, atom in enumerate(atoms.atoms)}, alpha)
+def _renyi(loss: ShiftedLoss, alpha: Fraction) -> Enclosure:
+    closed = renyi_of_gaussian if isinstance(loss, GaussianShift) else renyi_of_laplace
+    return closed(loss.scale, loss.shift, alpha)

@@ -13,6 +13,8 @@ from tacit.core.domain import Vector
 from tacit.core.measure import Loss, Measure, PureDP
 from tacit.core.measurement import Measurement
 from tacit.core.metric import ChangeOneDistance, SymmetricDistance
+from tacit.core.parts import Parts, PartsDistance
+from tacit.core.space import Space
 from tacit.core.tight import composed_losses
 from tacit.errors import MismatchError, UsageError
 
@@ -94,18 +96,20 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
 
 
 def parallel(
-    measurements: Mapping[Hashable, Measurement], by: Callable[[Any], Hashable]
+    measurements: Mapping[Hashable, Measurement], by: Callable[[Any], Hashable] | None = None
 ) -> Measurement:
     """Release one measurement on each of several disjoint parts of the data.
 
     Args:
-        measurements: key to measurement; all on one space under the symmetric distance.
-        by: a record to its key; records of other keys, and those on which it fails, are in no part.
+        measurements: key to measurement; all on one space.
+        by: a record to its key, under the symmetric distance; records of other keys, and those on
+            which it fails, are in no part.  None where the data comes in parts: a mapping of each
+            key to the records of its part (an absent part is empty, other keys are in no part).
 
     The answer is a dict with every key of ``measurements``, also for empty parts.
 
-    **Map.** Inputs at symmetric distance d split it over the parts, d = d_1 + ... + d_k, so the
-    loss is at most the largest sum of ``map_i(d_i)`` over all splits, which is computed.  It is
+    **Map.** Inputs at distance d split it over the parts, d = d_1 + ... + d_k: a record is in one
+    part only, and where the data comes in parts distances are added over them.  So the loss is at most the largest sum of ``map_i(d_i)`` over all splits, which is computed.  It is
     ``max_i map_i(d)`` wherever the maps are convex (Laplace: linear; Gaussian: quadratic).
 
     Example:
@@ -115,13 +119,17 @@ def parallel(
         >>> m = Space(Vector(int), SymmetricDistance()) >> Count() >> Laplace(scale=2)
         >>> parallel({0: m, 1: m}, by=lambda number: number % 2).map(1)
         Fraction(1, 2)
+        >>> regions = parallel({"north": m, "south": m})
+        >>> regions.map(1), sorted(regions({"north": [3, 5], "south": [8]}))
+        (Fraction(1, 2), ['north', 'south'])
 
     Raises:
-        MismatchError: the measurements do not share a space and measure, or the space is not a
-            vector under the symmetric distance.
+        UsageError: no mapping of measurements, or an empty one.
+        MismatchError: the measurements do not share a space and measure, or distances in it do not
+            count records; with ``by``, a space that is not a vector under the symmetric distance.
     """
-    if not measurements:
-        raise UsageError("parallel needs at least one measurement")
+    if not isinstance(measurements, Mapping) or not measurements:
+        raise UsageError("parallel needs a mapping of keys to measurements, at least one")
     parts = dict(measurements)
     first = next(iter(parts.values()))
     space, measure = first.input, first.measure
@@ -130,6 +138,8 @@ def parallel(
             raise MismatchError(
                 "parallel measurements share one input space and one measure", first, part
             )
+    if by is None:
+        return _on_parts(parts, space, measure)
     if not isinstance(space.domain, Vector):
         raise MismatchError(
             f"parallel splits the records of a vector, not {space.domain}; select a column first",
@@ -144,9 +154,11 @@ def parallel(
             SymmetricDistance(),
         )
 
+    split = by
+
     def release(data: Any) -> dict[Hashable, Any]:
         listed = data.tolist() if isinstance(data, np.ndarray) else list(data)
-        keys = [_key(by, record) for record in listed]
+        keys = [_key(split, record) for record in listed]
         rows: dict[Hashable, list[int]] = {key: [] for key in parts}
         for index, key in enumerate(keys):
             if key in rows:
@@ -160,6 +172,20 @@ def parallel(
         space,
         measure,
         release,
+        lambda d: _worst_split(measure, [part._privacy for part in parts.values()], int(d)),
+        name=f"parallel over {len(parts)}",
+    )
+
+
+def _on_parts(parts: Mapping[Hashable, Measurement], space: Space, measure: Measure) -> Measurement:
+    if not space.metric.counts_records:
+        raise MismatchError(
+            f"parallel splits a distance that counts records, not {space.metric}", space.metric
+        )
+    return Measurement(
+        Space(Parts(tuple(parts), space.domain), PartsDistance(space.metric)),
+        measure,
+        lambda data: {key: part._function(data[key]) for key, part in parts.items()},
         lambda d: _worst_split(measure, [part._privacy for part in parts.values()], int(d)),
         name=f"parallel over {len(parts)}",
     )

@@ -2,16 +2,19 @@
 
 A distribution is a mapping from outcome to probability: a Fraction (or what reads as one), or an
 :class:`~tacit.noise.enclosure.Enclosure` where the probability is irrational.  Outcomes that are
-absent have probability zero.
+absent have probability zero.  A pandas Series is read as such a mapping; in a list or an array of
+probabilities the outcomes are the positions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from tacit.core.curve import Curve
 from tacit.errors import UsageError
@@ -31,31 +34,65 @@ Probabilities: TypeAlias = dict[Hashable, Enclosure]
 _BITS = 96
 _ZERO = Fraction(0)
 _ONE = Fraction(1)
+_FLOAT_SLACK = Fraction(1, 1 << 40)
 
 
-def distribution(p: Mapping[Any, Any]) -> Probabilities:
+def distribution(p: Any) -> Probabilities:
     """Read an explicit distribution, and refuse one that cannot sum to one.
 
+    Probabilities in binary floating point rarely sum to one exactly (0.9 + 0.1 is above it by
+    2^-55): where floats are among them and the sum is within 2^-40 of one, each is divided by the
+    exact sum, so that what is compared are distributions.  Write ``"9/10"`` to be taken at the
+    word.
+
     Raises:
-        UsageError: a negative probability, or a sum that is not one.
+        UsageError: no distribution, an outcome given twice, a negative probability, or a sum that
+            is not one.
+
+    >>> distribution([0.1] * 10)[0] == Enclosure.of(Fraction(1, 10))
+    True
+    >>> distribution({"yes": 0.5, "no": 0.5}) == distribution({"yes": "1/2", "no": "1/2"})
+    True
     """
     read: Probabilities = {}
-    for outcome, probability in p.items():
-        if isinstance(probability, Enclosure):
-            read[outcome] = probability
-        else:
-            exact = as_fraction(probability, "a probability")
-            read[outcome] = Enclosure(exact, exact)
+    rounded = False
+    for outcome, probability in _pairs_of(p):
+        if outcome in read:
+            raise UsageError("a distribution gives each outcome once")
+        rounded |= isinstance(probability, (float, np.floating))
+        read[outcome] = _probability(probability)
     if any(e.upper < 0 for e in read.values()):
         raise UsageError("a probability is not negative")
     low = sum((e.lower for e in read.values()), _ZERO)
     high = sum((e.upper for e in read.values()), _ZERO)
-    if not low <= 1 <= high:
-        raise UsageError(f"the probabilities sum to {float(low):.12g}, not to 1")
-    return read
+    if low <= 1 <= high:
+        return read
+    if rounded and low == high and abs(low - 1) <= _FLOAT_SLACK:
+        return {outcome: e / low for outcome, e in read.items()}
+    raise UsageError(f"the probabilities sum to {show(low)}, not to 1")
 
 
-def max_divergence(p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Enclosure | float:
+def _pairs_of(p: Any) -> Iterable[tuple[Hashable, Any]]:
+    table = getattr(p, "table", p)
+    if isinstance(table, Mapping) or hasattr(table, "items"):
+        if getattr(p, "rest", _ZERO):
+            raise UsageError("this distribution does not list all outcomes; ask tc.divergence")
+        return table.items()  # type: ignore[no-any-return]
+    if isinstance(table, (str, bytes)) or not isinstance(table, Iterable):
+        raise UsageError(
+            "a distribution is a mapping of outcomes to probabilities, or a list of probabilities, "
+            f"not a {type(p).__name__}"
+        )
+    return enumerate(table)
+
+
+def _probability(value: Any) -> Enclosure:
+    if isinstance(value, Enclosure):
+        return value
+    return Enclosure.of(as_fraction(value, "a probability"))
+
+
+def max_divergence(p: Any, q: Any) -> Enclosure | float:
     """Return ``max over x of ln(p(x) / q(x))``; ``math.inf`` where q misses an outcome of p.
 
     The maximum over *events* is attained at single outcomes, since a ratio of sums is at most the
@@ -79,7 +116,7 @@ def max_divergence(p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Enclosure | fl
     return Enclosure(log(low, _BITS).lower, log(high, _BITS).upper)
 
 
-def hockey_stick(p: Mapping[Any, Any], q: Mapping[Any, Any], epsilon: Number) -> Enclosure:
+def hockey_stick(p: Any, q: Any, epsilon: Number) -> Enclosure:
     """Return ``sum over x of max(0, p(x) - e^epsilon q(x))``: the least delta at an epsilon.
 
     >>> hockey_stick({0: 1}, {0: "1/2", 1: "1/2"}, 0).upper == Fraction(1, 2)
@@ -88,7 +125,7 @@ def hockey_stick(p: Mapping[Any, Any], q: Mapping[Any, Any], epsilon: Number) ->
     return Profile(distribution(p), distribution(q))._one_way(as_fraction(epsilon, "epsilon"))
 
 
-def total_variation(p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Enclosure:
+def total_variation(p: Any, q: Any) -> Enclosure:
     """Return the total variation distance: the hockey stick at epsilon zero.
 
     >>> total_variation({0: 1}, {0: "1/4", 1: "3/4"}).upper

@@ -39,9 +39,30 @@ class Measure(ABC):
 
     name: ClassVar[str] = ""
 
+    def divergence(self, p: Any, q: Any) -> Any:
+        """Evaluate the distance between two explicit discrete distributions (both directions).
+
+        Args:
+            p: a mapping of outcomes to probabilities, a list of probabilities, or what
+                ``m.distribution(data)`` returned.
+            q: another.
+
+        Returns:
+            An enclosure, or ``math.inf``; for approximate DP a function of epsilon that encloses
+            delta, in the worse direction.
+
+        Raises:
+            UsageError: no distributions, or two that have no evaluation in this measure.
+        """
+        if hasattr(p, "law") or hasattr(p, "parts"):
+            from tacit.core.compare import between  # which asks this measure about each part
+
+            return between(p, q, self)
+        return self._of_listed(p, q)
+
     @abstractmethod
-    def divergence(self, p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Any:
-        """Evaluate the distance between two explicit discrete distributions (both directions)."""
+    def _of_listed(self, p: Any, q: Any) -> Any:
+        """Evaluate the distance between two distributions that list their outcomes."""
 
     def read(self, loss: Any) -> Loss:
         """Read a loss that a caller wrote, exactly; refuses a negative one."""
@@ -88,7 +109,7 @@ class PureDP(Measure):
 
     name = "epsilon"
 
-    def divergence(self, p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Enclosure | float:
+    def _of_listed(self, p: Any, q: Any) -> Enclosure | float:
         """Return the larger of the two max divergences (``math.inf`` where supports differ)."""
         return exact.largest(exact.max_divergence(p, q), exact.max_divergence(q, p))
 
@@ -107,7 +128,7 @@ class ApproximateDP(Measure):
 
     name = "(epsilon, delta)"
 
-    def divergence(self, p: Mapping[Any, Any], q: Mapping[Any, Any]) -> exact.Profile:
+    def _of_listed(self, p: Any, q: Any) -> exact.Profile:
         """Return the privacy profile: a function of epsilon that gives the least delta."""
         return exact.Profile(exact.distribution(p), exact.distribution(q))
 
@@ -150,7 +171,7 @@ class ZeroConcentratedDP(Measure):
 
     name = "rho"
 
-    def divergence(self, p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Enclosure | float:
+    def _of_listed(self, p: Any, q: Any) -> Enclosure | float:
         """Return an enclosure of ``sup over alpha > 1 of D_alpha / alpha``, both directions."""
         return exact.largest(concentrated(p, q), concentrated(q, p))
 
@@ -178,7 +199,7 @@ class RenyiDP(Measure):
         if self.alpha <= 1:
             raise UsageError(f"the order alpha must be above one, not {show(self.alpha)}")
 
-    def divergence(self, p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Enclosure | float:
+    def _of_listed(self, p: Any, q: Any) -> Enclosure | float:
         """Return the larger of the two Renyi divergences of this order."""
         return exact.largest(renyi(p, q, self.alpha), renyi(q, p, self.alpha))
 

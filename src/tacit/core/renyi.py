@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,7 @@ _ZERO = Fraction(0)
 _ONE = Fraction(1)
 
 
-def renyi(p: Mapping[Any, Any], q: Mapping[Any, Any], alpha: Number | float) -> Enclosure | float:
+def renyi(p: Any, q: Any, alpha: Number | float) -> Enclosure | float:
     """Return the Renyi divergence of an order above zero.
 
     ``D = ln(sum over x of p(x)^alpha q(x)^(1 - alpha)) / (alpha - 1)``; at order one its limit, the
@@ -52,9 +52,7 @@ def renyi(p: Mapping[Any, Any], q: Mapping[Any, Any], alpha: Number | float) -> 
     return log(total, _BITS) / (order - 1)
 
 
-def _pairs(
-    p: Mapping[Any, Any], q: Mapping[Any, Any], order: Fraction
-) -> Iterator[tuple[Enclosure, Enclosure]]:
+def _pairs(p: Any, q: Any, order: Fraction) -> Iterator[tuple[Enclosure, Enclosure]]:
     left, right = distribution(p), distribution(q)
     for outcome, here in left.items():
         if here.upper > 0:
@@ -73,9 +71,7 @@ def _power_term(p: Enclosure, q: Enclosure, alpha: Fraction) -> Enclosure:
     return p * exp((alpha - 1) * log(p / q, _BITS), _BITS)
 
 
-def concentrated(
-    p: Mapping[Any, Any], q: Mapping[Any, Any], tolerance: Fraction = Fraction(1, 1024)
-) -> Enclosure | float:
+def concentrated(p: Any, q: Any, tolerance: Fraction = Fraction(1, 1024)) -> Enclosure | float:
     """Enclose ``sup over alpha > 1 of D_alpha(p, q) / alpha`` to a relative tolerance.
 
     D_alpha grows with alpha, so on [a, b] the ratio is at most ``D_b / a`` and at b it is

@@ -48,7 +48,9 @@ class Step(ABC):
 
     def describe(self) -> dict[str, Any]:
         """Return the step as plain JSON values, from which :func:`step_from` builds it again."""
-        needed = {f.name for f in fields(self) if f.default is MISSING} if is_dataclass(self) else ()
+        needed: set[str] = set()
+        if is_dataclass(self):
+            needed = {f.name for f in fields(self) if f.default is MISSING}
         given = {k: v for k, v in self.parameters().items() if v is not None or k in needed}
         return {"step": self.name, **given}
 
