@@ -127,6 +127,7 @@ _RENAMED: dict[str, tuple[str, str]] = {
     "linear_queries": ("tacit.transformations", "LinearQueries"),
     "map_rows": ("tacit.transformations", "MapRows"),
     "prefix_counts": ("tacit.transformations", "PrefixCounts"),
+    "quantile": ("tacit.transformations", "QuantileScores"),
     "quantile_scores": ("tacit.transformations", "QuantileScores"),
     "resize": ("tacit.transformations", "Resize"),
     "select": ("tacit.transformations", "Select"),

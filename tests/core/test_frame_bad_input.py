@@ -161,3 +161,27 @@ def test_errors_of_a_chain_name_no_value_of_the_data():
             (COLUMN >> tc.resize(3, 0) >> step)(12345.678)
         assert "12345" not in str(caught.value)
     assert math.isfinite((COLUMN >> tc.sum())([12345.678]))
+
+
+def test_what_is_no_vector_has_no_vector_distance():
+    for metric in (tc.L1Distance(), tc.L2Distance(), tc.LInfinityDistance()):
+        with pytest.raises(tc.errors.UsageError, match="vectors"):
+            metric.distance(1, None)
+
+
+def test_a_histogram_in_a_chain_takes_its_edges_alone():
+    column = tc.Space(tc.Vector(float), tc.SymmetricDistance())
+    counts = column >> tc.histogram([0, 4, 8, 12])
+    assert counts([1.0, 2.0, 5.0, 12.0]).tolist() == [2, 1, 1]
+    with pytest.raises(tc.errors.UsageError):
+        tc.histogram([4, 0])
+
+
+def test_labels_of_randomized_response_are_a_list():
+    with pytest.raises(tc.errors.UsageError, match="list of labels"):
+        tc.randomized_response(None, epsilon=1)
+
+
+def test_an_absurd_epsilon_still_gives_a_staircase():
+    column = tc.Space(tc.Vector(int), tc.SymmetricDistance())
+    assert (column >> tc.count() >> tc.staircase("1e999")).map(1) == 10**999

@@ -24,6 +24,7 @@ from tacit.core import (
     Vector,
 )
 from tacit.core.metric import sqrt_up
+from tacit.core.parts import Parts, PartsDistance
 from tacit.statistics import Records, Values
 from tacit.tables.quantile import SumOfLargestChanges
 from tacit.tables.space import UnitDistance
@@ -45,6 +46,8 @@ CASES = [
     (DiscreteDistance(), Category(("a", "b", "c"))),
     (ReleaseDistance(), Releases(Values([0, 1, 4]))),
     (ReleaseDistance("bounded", 3), Releases(Records([0, 1, 1, 4, 5], size=3))),
+    (PartsDistance(SymmetricDistance()), Parts(("a", "b"), COLUMN)),
+    (PartsDistance(HammingDistance()), Parts((1, 2, 3), FIXED)),
     (UnitDistance("person"), TABLE),
     (UnitDistance(None), TABLE),
 ]

@@ -184,3 +184,25 @@ def test_half_width_holds_the_level():
         half_width(m, [1.0], 1)
     with pytest.raises(UsageError):
         half_width(LABEL >> tc.randomized_response(("a", "b", "c"), p="1/2"), "a")
+
+
+@pytest.mark.parametrize("step", [tc.laplace, tc.geometric, tc.noisy_max, tc.exponential])
+def test_a_step_on_its_own_is_calibrated_for_the_distance_given(step):
+    m = tc.calibrate(step, d_in=12, d_out="1/3")
+    assert m.map(12) == Fraction(1, 3)
+    assert isinstance(m, tc.Measurement)
+
+
+def test_gaussian_and_staircase_noise_on_their_own_are_calibrated():
+    rho = tc.calibrate(tc.gaussian, d_in=12, d_out="1/2")
+    assert rho.map(12) == Fraction(1, 2)
+    pair = tc.calibrate(tc.gaussian, d_in=12, d_out=(1, "1e-6"))
+    assert pair.check(12, (1, "1e-6"))
+    assert tc.calibrate(tc.staircase, d_in=1, d_out="1/2").map(1) == Fraction(1, 2)
+
+
+def test_what_cannot_be_calibrated_on_its_own_is_refused():
+    with pytest.raises(tc.errors.UsageError):
+        tc.calibrate(tc.clamp, d_in=1, d_out=1)
+    with pytest.raises(tc.errors.UsageError):
+        tc.calibrate(tc.laplace(scale=1), d_in=1, d_out=1)

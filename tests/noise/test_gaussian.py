@@ -1,5 +1,6 @@
 """Discrete Gaussian: thresholds, fit on every path, ties and tails, and the law as numbers."""
 
+import time
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -10,8 +11,8 @@ import pytest
 from scipy.stats import norm
 
 import tacit.noise as tn
-from tacit.errors import UsageError
-from tacit.noise import bits, gaussian
+from tacit.errors import InfeasibleError, UsageError
+from tacit.noise import bits, gaussian, theta
 from tacit.noise.blocks import BlockTable, gaussian_exponent
 
 
@@ -222,3 +223,14 @@ def test_cumulative_of_huge_sigma_is_normal_to_its_correction():
     step = subject.cdf(10**12, 160) - subject.cdf(10**12 - 1, 160)
     assert step.lower <= subject.probability(10**12).upper
     assert step.upper >= subject.probability(10**12).lower
+
+
+def test_many_bits_take_no_long_time_and_too_many_are_refused():
+    start = time.process_time()
+    fine = theta.cumulative(Fraction(400), 60, 1024)
+    assert time.process_time() - start < 5  # exponential, were Bernoulli numbers forgotten
+    assert fine.width < Fraction(1, 1 << 1000)
+    coarse = theta.cumulative(Fraction(400), 60, 64)
+    assert coarse.lower <= fine.lower <= fine.upper <= coarse.upper
+    with pytest.raises(InfeasibleError, match="bits"):
+        theta.cumulative(Fraction(400), 60, theta.MOST_BITS + 1)

@@ -109,7 +109,8 @@ def parallel(
     The answer is a dict with every key of ``measurements``, also for empty parts.
 
     **Map.** Inputs at distance d split it over the parts, d = d_1 + ... + d_k: a record is in one
-    part only, and where the data comes in parts distances are added over them.  So the loss is at most the largest sum of ``map_i(d_i)`` over all splits, which is computed.  It is
+    part only, and where the data comes in parts distances are added over them.  So the loss is at
+    most the largest sum of ``map_i(d_i)`` over all splits, which is computed.  It is
     ``max_i map_i(d)`` wherever the maps are convex (Laplace: linear; Gaussian: quadratic).
 
     Example:

@@ -252,6 +252,8 @@ def sqrt_up(value: Fraction, bits: int = 64) -> Fraction:
 
 
 def _gaps(u: Any, v: Any) -> list[Fraction] | None:
+    if not hasattr(u, "__iter__") or not hasattr(v, "__iter__"):
+        raise UsageError("this distance is between two vectors of numbers, such as lists")
     left, right = list(u), list(v)
     if len(left) != len(right):
         return None

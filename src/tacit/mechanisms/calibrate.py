@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from tacit.core import (
+    AbsoluteDistance,
     ApproximateDP,
+    L1Distance,
+    LInfinityDistance,
     Measurement,
+    Number,
     PureDP,
+    Space,
+    Step,
     Transformation,
     Unfinished,
+    Vector,
     ZeroConcentratedDP,
     convert,
 )
 from tacit.core.shifted_loss import GaussianShift
-from tacit.errors import InfeasibleError, UsageError
+from tacit.core.unfinished import unfinished
+from tacit.errors import InfeasibleError, MismatchError, UsageError
 from tacit.exact import Number as NumberLike
 from tacit.exact import as_fraction, show
 from tacit.mechanisms.gaussian import Gaussian
@@ -29,13 +38,17 @@ _FARTHEST = 400
 
 
 def calibrate(
-    step: Unfinished | Callable[[Fraction], Measurement], d_in: NumberLike = 1, d_out: Any = None
+    step: Unfinished | type[Step] | Callable[[Fraction], Measurement],
+    d_in: NumberLike = 1,
+    d_out: Any = None,
 ) -> Measurement:
     """Return the measurement with the least noise that loses at most ``d_out`` at ``d_in``.
 
     Args:
         step: a chain that ends in a class of steps, such as ``space >> sum >> tc.laplace`` (further
-            parameters by ``functools.partial``), or a function from a scale to a measurement.
+            parameters by ``functools.partial``); the class on its own, for whole numbers whose
+            distance is given (a number, else two scores, as the step can take them); or
+            a function from a scale to a measurement.
         d_in: how far apart the inputs are.
         d_out: the loss: epsilon for pure DP, rho for zCDP, ``(epsilon, delta)`` for approximate DP.
 
@@ -59,11 +72,15 @@ def calibrate(
         >>> total = Space(Vector(float), SymmetricDistance()) >> Clamp(0, 12) >> Sum()
         >>> calibrate(total >> Laplace, d_in=1, d_out="12/25").describe()["steps"][-1]["scale"]
         '25'
+        >>> calibrate(Laplace, d_in=12, d_out="12/25").describe()["steps"][-1]["scale"]
+        '25'
         >>> calibrate(total >> Gaussian, d_in=1, d_out=(1, "1e-6")).check(1, (1, "1e-6"))
         True
     """
     if d_out is None:
         raise UsageError("say how much may be lost: calibrate(chain, d_in=..., d_out=...)")
+    if isinstance(step, partial) or (isinstance(step, type) and issubclass(step, Step)):
+        step = _on_whole_numbers(step)
     if isinstance(step, Unfinished):
         if "scale" not in step.fields:
             return _by_epsilon(step, d_in, d_out)
@@ -76,6 +93,26 @@ def calibrate(
         "calibrate takes a chain that ends in a class of steps, such as space >> sum >> "
         "tc.laplace, or a function from a scale to a measurement"
     )
+
+
+def _on_whole_numbers(step: Any) -> Any:
+    """Put a step on its own behind the first space of whole numbers that it can be built on."""
+    whole = Number("int")
+    spaces = (
+        Space(whole, AbsoluteDistance()),
+        Space(Vector(whole, size=2), LInfinityDistance()),
+        Space(Vector(whole, size=2), L1Distance()),
+    )
+    for space in spaces:
+        chain = unfinished(space, step)
+        if chain is None:
+            return step  # a partial of a function from a scale
+        try:
+            chain.finish(**{chain.fields[0]: Fraction(1)})
+        except MismatchError:
+            continue
+        return chain
+    raise UsageError("this step needs a space: calibrate(space >> ... >> step, d_in=, d_out=)")
 
 
 def _by_epsilon(step: Unfinished, d_in: NumberLike, d_out: Any) -> Measurement:

@@ -68,8 +68,8 @@ class RandomizedResponse(Step):
     name: ClassVar[str] = "randomized_response"
 
     def __post_init__(self) -> None:
-        if isinstance(self.categories, (str, bytes)):
-            raise UsageError("categories are a list of labels, not one text")
+        if isinstance(self.categories, (str, bytes)) or not hasattr(self.categories, "__iter__"):
+            raise UsageError("categories are a list of labels, such as ('yes', 'no')")
         labels = Category(tuple(self.categories)).categories or ()
         object.__setattr__(self, "categories", labels)
         if len(labels) < 2:

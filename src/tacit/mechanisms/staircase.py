@@ -151,9 +151,10 @@ def best_step(epsilon: Fraction, width: int) -> int:
     >>> best_step(Fraction(1), 1), best_step(Fraction(2), 100)
     (1, 27)
     """
-    near = int(width / (1 + math.exp(min(float(epsilon) / 2, 700))))
+    steepness = float(min(epsilon, Fraction(700)))  # what floats hold; beyond, nothing changes
+    near = int(width / (1 + math.exp(steepness / 2)))
     candidates = range(max(1, near - 1), min(width, near + 2) + 1)
-    return min(candidates, key=lambda step: _expected_size(float(epsilon), width, step))
+    return min(candidates, key=lambda step: _expected_size(steepness, width, step))
 
 
 def _expected_size(epsilon: float, width: int, step: int) -> float:

@@ -15,15 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import comb, factorial, isqrt
 
+from tacit.errors import InfeasibleError
 from tacit.noise.enclosure import Enclosure, exp, pi, sqrt
 
 __all__ = ["cumulative", "total", "variance", "weight"]
 
 SMOOTH = 400
 """From this v on, sums are made by the formula of Euler and Maclaurin."""
+MOST_BITS = 2048
+"""Distribution functions are enclosed no finer: the time grows faster than the cube of the bits."""
 
 
 def weight(v: Fraction, x: int, bits: int) -> Enclosure:
@@ -79,9 +82,17 @@ def variance(v: Fraction, bits: int = 64) -> Enclosure:
 def cumulative(v: Fraction, k: int, bits: int = 64) -> Enclosure:
     """Enclose P(X <= k) within about ``2**-bits``: 1/2 + (p(0)/2 + p(1) + ... + p(k)) / total.
 
+    Raises:
+        InfeasibleError: more than :data:`MOST_BITS` bits.
+
     >>> float(cumulative(Fraction(10**30), 10**15))
     0.841344746068543...
     """
+    if bits > MOST_BITS:
+        raise InfeasibleError(
+            f"a distribution function is enclosed to at most {MOST_BITS} bits, not {bits}; ask for "
+            "the probability of single outcomes, which have no such limit"
+        )
     if k < 0:
         return (1 - cumulative(v, -k - 1, bits)).maximum(0)
     if (k + 1) ** 2 > 2 * v * bits:  # P(X > k) <= exp(-(k+1)**2 / (2 v)) < 2**-bits
@@ -139,7 +150,7 @@ def _series(a: Fraction, bits: int) -> Enclosure:
     return Enclosure.scaled(total_low, total_high + high, bits)
 
 
-@lru_cache(maxsize=256)
+@cache  # the recurrence needs all those before: none may be forgotten
 def _bernoulli_number(n: int) -> Fraction:
     """Return B_n from its recurrence, with B_1 = -1/2.
 
@@ -148,4 +159,6 @@ def _bernoulli_number(n: int) -> Fraction:
     """
     if n == 0:
         return Fraction(1)
+    if n > 1 and n % 2:
+        return Fraction(0)
     return -sum(comb(n + 1, k) * _bernoulli_number(k) for k in range(n)) / Fraction(n + 1)

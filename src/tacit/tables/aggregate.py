@@ -7,7 +7,7 @@ question to a table.  Both are an :class:`Aggregate`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -263,11 +263,13 @@ def max(column: str | None = None, lower: Number | None = None, upper: Number | 
     return _bounded("max", column, lower, upper, q=Fraction(100))
 
 
-def histogram(column: str | None = None, edges: Sequence[Number] | None = None) -> Any:
+def histogram(
+    column: str | Iterable[Number] | None = None, edges: Sequence[Number] | None = None
+) -> Any:
     """Count the values of a column between each two edges; the last bin includes its upper edge.
 
-    Values outside the edges, and missing ones, are in no bin.  ``histogram(edges=[...])`` is a step
-    of a chain.
+    Values outside the edges, and missing ones, are in no bin.  ``histogram([0, 20, 40])``, without
+    a column, is a step of a chain.
 
     Raises:
         UsageError: fewer than two edges, or edges that do not rise.
@@ -277,6 +279,8 @@ def histogram(column: str | None = None, edges: Sequence[Number] | None = None) 
     """
     if column is None and edges is None:
         return Aggregate("histogram")
+    if edges is None and column is not None and not isinstance(column, str):
+        column, edges = None, _listed(column)
     if column is not None and not isinstance(column, str):
         raise UsageError(f"a column is named by text, not by {column!r}")
     exact = tuple(as_fraction(edge, "an edge") for edge in edges or ())
@@ -285,6 +289,12 @@ def histogram(column: str | None = None, edges: Sequence[Number] | None = None) 
             'a histogram needs at least two rising edges: tc.histogram("age", [0, 20, 40])'
         )
     return Aggregate("histogram", column, exact[0], exact[-1], edges=exact)
+
+
+def _listed(edges: Iterable[Number]) -> list[Number]:
+    if not hasattr(edges, "__iter__"):
+        raise UsageError(f"a column is named by text, not by {edges!r}")
+    return list(edges)
 
 
 def bin_names(edges: Sequence[Fraction]) -> list[str]:
