@@ -7,7 +7,7 @@ question to a table.  Both are an :class:`Aggregate`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -263,9 +263,7 @@ def max(column: str | None = None, lower: Number | None = None, upper: Number | 
     return _bounded("max", column, lower, upper, q=Fraction(100))
 
 
-def histogram(
-    column: str | Iterable[Number] | None = None, edges: Sequence[Number] | None = None
-) -> Any:
+def histogram(column: Any = None, edges: Sequence[Number] | None = None) -> Any:
     """Count the values of a column between each two edges; the last bin includes its upper edge.
 
     Values outside the edges, and missing ones, are in no bin.  ``histogram([0, 20, 40])``, without
@@ -291,7 +289,7 @@ def histogram(
     return Aggregate("histogram", column, exact[0], exact[-1], edges=exact)
 
 
-def _listed(edges: Iterable[Number]) -> list[Number]:
+def _listed(edges: Any) -> list[Number]:
     if not hasattr(edges, "__iter__"):
         raise UsageError(f"a column is named by text, not by {edges!r}")
     return list(edges)
