@@ -86,3 +86,10 @@ def test_sampled_sensitivity() -> None:
             ts.sampled_sensitivity("mean", draw, 20, **wrong)
     with pytest.raises(UsageError, match="must return that many"):
         ts.sampled_sensitivity("mean", lambda count: [1.0], 20, samples=5)
+
+
+def test_a_lower_bound_sorts_what_it_picks():
+    """The pool lists the release first, so its picks do not ascend by themselves."""
+    found = ts.lower_bound("median", over=ts.Records([0, 0, 1, 0], 3), at=[0, 0, 1], relation="add")
+    assert found.value == 0
+    assert found.witness == ((0, 0, 1), (0, 0, 0, 1))

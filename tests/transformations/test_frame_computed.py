@@ -21,8 +21,12 @@ def data_sets(values, sizes):
     return [list(c) for n in sizes for c in itertools.combinations_with_replacement(values, n)]
 
 
+def name_of(function):
+    return getattr(function, "__name__", function)
+
+
 @pytest.mark.parametrize("relation", ["unbounded", "add", "remove", "bounded"])
-@pytest.mark.parametrize("function", [spread, "median", "mean", "var", "std", "max"], ids=lambda f: getattr(f, "__name__", f))
+@pytest.mark.parametrize("function", [spread, "median", "mean", "var", "std", "max"], ids=name_of)
 def test_the_map_is_the_largest_move_over_all_pairs(function, relation):
     size, values = 3, [0, 1, 4]
     t = tc.transformation(function, over=tc.Values(values, size=size), relation=relation)

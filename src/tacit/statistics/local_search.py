@@ -140,7 +140,11 @@ class _Climb:
     def pair(self) -> tuple[Sample, Sample]:
         """The best neighbours found."""
         x, y = self._sides(self.best[None, :])
-        return self.pool.take(np.sort(x[0])), self.pool.take(np.sort(y[0]))
+        return self._picked(x[0]), self._picked(y[0])
+
+    def _picked(self, places: Order) -> Sample:
+        """The records at these places of the pool, ascending (the pool itself need not be)."""
+        return self.pool.take(places[np.argsort(self.pool.raw[places], kind="stable")])
 
     def _sides(self, orders: Order) -> tuple[Order, Order]:
         shared = self.size - self.removed
