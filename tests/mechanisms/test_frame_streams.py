@@ -23,6 +23,7 @@ from tacit.core import (
     ZeroConcentratedDP,
     convert,
 )
+from tacit.core.figure import shown
 from tacit.errors import BudgetError, MismatchError, UsageError
 from tacit.mechanisms import ContinualCount, plot_accuracy
 from tacit.mechanisms.continual import roots
@@ -274,3 +275,14 @@ class TestPictures:
 def test_noise_is_drawn_afresh():
     m = COUNT >> tc.laplace(1000)
     assert len({m([1, 2]) for _ in range(20)}) > 10
+
+
+def test_pictures_on_a_fine_grid_hold_nearly_all_probability():
+    column = tc.Space(tc.Vector(float), tc.SymmetricDistance())
+    m = column >> tc.clamp(0, 12) >> tc.sum() >> tc.laplace(scale=25)
+    _, left, right = shown(m.distribution([12.0, 8.0]), m.distribution([8.0]))
+    assert sum(left) == pytest.approx(1, abs=0.005)
+    assert sum(right) == pytest.approx(1, abs=0.005)
+    best = m.plot_tradeoff([12.0, 8.0], [8.0]).axes[0].lines[0]
+    assert best.get_xdata()[-1] == pytest.approx(1, abs=0.005)
+    assert best.get_ydata()[-1] == pytest.approx(0, abs=0.005)

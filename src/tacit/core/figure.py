@@ -26,7 +26,12 @@ _MOST_BARS = 60
 
 
 def shown(p: Any, q: Any) -> tuple[list[Any], list[float], list[float]]:
-    """List the outputs that hold nearly all of both distributions, with their probabilities."""
+    """List the outputs that hold nearly all of both distributions, with their probabilities.
+
+    Where a grid has more than can be drawn, an output stands for as many around it as are left out
+    on either side of it, with their number times its own probability.
+    """
+    step = 1
     if hasattr(p, "table") and hasattr(q, "table"):
         values: list[Any] = list(dict.fromkeys([*p.table, *q.table]))
     elif hasattr(p, "grid") and hasattr(q, "grid"):
@@ -43,8 +48,8 @@ def shown(p: Any, q: Any) -> tuple[list[Any], list[float], list[float]]:
         )
     return (
         values,
-        [float(p.probability(x).middle) for x in values],
-        [float(q.probability(x).middle) for x in values],
+        [float(step * p.probability(x).middle) for x in values],
+        [float(step * q.probability(x).middle) for x in values],
     )
 
 
