@@ -54,6 +54,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Vector",
         "ZeroConcentratedDP",
         "compose",
+        "convert",
         "divergence",
         "hockey_stick",
         "max_divergence",

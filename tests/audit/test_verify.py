@@ -315,3 +315,12 @@ def test_labels_under_the_discrete_distance():
     assert not verdict.tight
     count = Space(Vector(str), SymmetricDistance()) >> Count() >> Laplace(2)
     assert verify(count, [["a"], ["a", "b"], []]).tight
+
+
+def test_a_domain_without_neighbours_proves_nothing():
+    """Under the symmetric distance two data sets of one public size differ by two at least."""
+    space = tc.Space(tc.Vector(int, bounds=(0, 1), size=2), tc.SymmetricDistance())
+    m = space >> tc.sum() >> tc.laplace(scale=2)
+    with pytest.raises(UsageError, match="nothing would be checked"):
+        tc.verify(m, d_in=1)
+    assert tc.verify(m, d_in=2).holds

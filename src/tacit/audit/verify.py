@@ -172,6 +172,7 @@ def _chosen_pairs(
 ) -> list[tuple[Any, Any, Fraction]]:
     """Return the pairs with their distances; those at distance zero must not differ either."""
     distance = subject.input.metric.distance
+    given = pairs is not None
     if pairs is None:
         listed = members(subject.input.domain) if domain is None else domain
         listed = members(listed) if isinstance(listed, Domain) else list(listed)
@@ -185,10 +186,10 @@ def _chosen_pairs(
             raise UsageError(
                 f"more than {_MOST_PAIRS} pairs of neighbours: give a smaller domain, or pairs="
             )
-    if not found:
+    if not found or (reach and not given and not any(apart for _, _, apart in found)):
         raise UsageError(
-            f"there is no pair of data sets at distance {show(reach)} or less in this domain: give "
-            "a list of data sets, or pairs="
+            f"there is no pair of different data sets at distance {show(reach)} or less in this "
+            "domain, so nothing would be checked: give a larger d_in, a list of data sets or pairs="
         )
     return found
 

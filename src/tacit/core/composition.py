@@ -71,6 +71,14 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
 
     Raises:
         MismatchError: the measurement is not pure, or the measure has no conversion from pure.
+
+    Example:
+        >>> from tacit.core import Space, SymmetricDistance, Vector, ZeroConcentratedDP
+        >>> from tacit.mechanisms import Laplace
+        >>> from tacit.transformations import Count
+        >>> m = Space(Vector(float), SymmetricDistance()) >> Count() >> Laplace(scale=2)
+        >>> convert(m, ZeroConcentratedDP()).map(1)
+        Fraction(1, 8)
     """
     if measurement.measure == measure:
         return measurement
