@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tacit import noise
 from tacit.core import (
-    AbsoluteDistance,
     L2Distance,
     Measurement,
     Space,
-    Step,
     ZeroConcentratedDP,
     register,
 )
 from tacit.core.shifted_loss import GaussianShift
-from tacit.errors import MismatchError
-from tacit.exact import Number, positive
-from tacit.mechanisms.lattice import Lattice
+from tacit.mechanisms.additive import Additive
 
 __all__ = ["Gaussian"]
 
 
 @register
 @dataclass(frozen=True)
-class Gaussian(Step):
+class Gaussian(Additive):
     """Add discrete Gaussian noise: ``P(x) proportional to exp(-x^2 / (2 scale^2))`` on the grid.
 
     **Map.** ``d -> d^2 / (2 scale^2)`` in zCDP, on a number under the absolute distance or a vector
@@ -58,15 +54,7 @@ class Gaussian(Step):
         Fraction(1, 200)
     """
 
-    scale: Number
-    grid: Number | None = None
-
     name: ClassVar[str] = "gaussian"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive(self.scale, "scale"))
-        if self.grid is not None:
-            object.__setattr__(self, "grid", positive(self.grid, "grid"))
 
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a number or a vector.
@@ -74,28 +62,9 @@ class Gaussian(Step):
         Raises:
             MismatchError: a metric other than the absolute or the L2 distance, or no numbers.
         """
-        if not isinstance(space.metric, (AbsoluteDistance, L2Distance)):
-            raise MismatchError(
-                f"{self.name} needs an aggregate under the absolute or the L2 distance, not under "
-                f"{space.metric}; chain a statistic such as sum() or count() before it",
-                space,
-                self,
-            )
-        lattice = Lattice.of(space, self, self.grid)  # type: ignore[arg-type]
+        lattice = self._lattice(space, L2Distance, "L2")
         scale = Fraction(self.scale)
-        units = scale / lattice.grid
-
-        law = noise.DiscreteGaussian(units)
-
-        def draw(size: int | None) -> Any:
-            return law.draw() if size is None else law.draw_many(size)
-
-        return Measurement(
-            space,
-            ZeroConcentratedDP(),
-            lambda value: lattice.add(draw, value),
-            lambda d: ((d + lattice.charge) / scale) ** 2 / 2 if d else Fraction(0),
-            distribution=lambda value: lattice.distribution(law, value),
-            losses=lattice.losses(GaussianShift, units),
-            step=self,
+        law = noise.DiscreteGaussian(scale / lattice.grid)
+        return self._release(
+            lattice, ZeroConcentratedDP(), law, GaussianShift, lambda d: (d / scale) ** 2 / 2
         )

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tacit import noise
 from tacit.core import (
-    AbsoluteDistance,
     L1Distance,
     Measurement,
     PureDP,
     Space,
-    Step,
     register,
 )
 from tacit.core.shifted_loss import LaplaceShift
 from tacit.errors import MismatchError
-from tacit.exact import Number, positive
+from tacit.mechanisms.additive import Additive
 from tacit.mechanisms.lattice import Lattice
 
 __all__ = ["Geometric", "Laplace"]
@@ -26,7 +24,7 @@ __all__ = ["Geometric", "Laplace"]
 
 @register
 @dataclass(frozen=True)
-class Laplace(Step):
+class Laplace(Additive):
     """Add discrete Laplace noise: ``P(x) proportional to exp(-|x| / scale)`` on the grid.
 
     **Map.** ``d -> d / scale`` in pure DP, on a number under the absolute distance or a vector
@@ -56,15 +54,7 @@ class Laplace(Step):
         (Fraction(12, 25), True)
     """
 
-    scale: Number
-    grid: Number | None = None
-
     name: ClassVar[str] = "laplace"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive(self.scale, "scale"))
-        if self.grid is not None:
-            object.__setattr__(self, "grid", positive(self.grid, "grid"))
 
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a number or a vector.
@@ -72,31 +62,10 @@ class Laplace(Step):
         Raises:
             MismatchError: a metric other than the absolute or the L1 distance, or no numbers.
         """
-        if not isinstance(space.metric, (AbsoluteDistance, L1Distance)):
-            raise MismatchError(
-                f"{self.name} needs an aggregate under the absolute or the L1 distance, not under "
-                f"{space.metric}; chain a statistic such as sum() or count() before it",
-                space,
-                self,
-            )
-        lattice = Lattice.of(space, self, self.grid)  # type: ignore[arg-type]
+        lattice = self._lattice(space, L1Distance, "L1")
         scale = Fraction(self.scale)
-        units = scale / lattice.grid
-
-        law = noise.DiscreteLaplace(units)
-
-        def draw(size: int | None) -> Any:
-            return law.draw() if size is None else law.draw_many(size)
-
-        return Measurement(
-            space,
-            PureDP(),
-            lambda value: lattice.add(draw, value),
-            lambda d: (d + lattice.charge) / scale if d else Fraction(0),
-            distribution=lambda value: lattice.distribution(law, value),
-            losses=lattice.losses(LaplaceShift, units),
-            step=self,
-        )
+        law = noise.DiscreteLaplace(scale / lattice.grid)
+        return self._release(lattice, PureDP(), law, LaplaceShift, lambda d: d / scale)
 
 
 @register
