@@ -17,7 +17,7 @@ import pytest
 
 from tacit.errors import DataSourceError, UsageError
 from tacit.tables.contributions import OneRowEach, PersonUnit
-from tacit.tables.engine import DuckEngine
+from tacit.tables.engines.duck import DuckEngine
 from tacit.tables.expression import col, from_json
 from tacit.tables.grid import Grid
 from tacit.tables.query import Query

@@ -1,0 +1,174 @@
+"""DuckDB, in memory, in this process: with bounded memory and a private folder to spill to."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import DataSourceError, UsageError
+from tacit.tables.dialect import DUCKDB
+from tacit.tables.engine import EngineMemoryError
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["DuckEngine"]
+
+_serial = itertools.count()
+
+
+class DuckEngine:
+    """DuckDB, in memory, in this process.
+
+    Args:
+        memory_limit: such as ``"4GB"``; beyond it DuckDB spills to a private folder that is
+            removed on closing and at exit.  What it writes there is enciphered, but by its built-in
+            cipher, which its makers do not call secure: the folder's privacy is what counts.
+            Default: DuckDB's own (80% of the machine).
+        threads: how many; default: all cores.
+        connection: an open DuckDB connection to work in instead; its settings stay as they are.
+
+    Raises:
+        DataSourceError: anything that the engine raises.  Its own message may quote rows of the
+            data, so the message and the exception are dropped; only their class is told.
+    """
+
+    dialect = DUCKDB
+
+    def __init__(
+        self,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        connection: duckdb.DuckDBPyConnection | None = None,
+    ) -> None:
+        self._lock = threading.RLock()
+        folder: Path | None = None
+        if connection is None:
+            folder = Path(tempfile.mkdtemp(prefix="tacit-"))
+            self._connection = _connect(folder, memory_limit, threads)
+            self._connection.execute("set enable_progress_bar = false")
+        elif memory_limit is not None or threads is not None:
+            raise UsageError("set memory_limit and threads on the DuckDB connection itself")
+        else:
+            self._connection = connection.cursor()  # its temporary tables are its own
+        self._close = weakref.finalize(self, _shut, self._connection, folder)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run a query and return its rows."""
+        return list(self._run(sql, "fetchall"))
+
+    def integers(self, sql: str) -> list[NDArray[np.int64]]:
+        """Run a query of 64-bit integer columns and return the columns."""
+        found = self._run(sql, "fetchnumpy")
+        return [np.ma.getdata(c).astype(np.int64, casting="safe") for c in found.values()]
+
+    def materialise(self, sql: str) -> str:
+        """Keep the result of a query as a temporary table; return its quoted name."""
+        name = self.dialect.identifier(f"tacit_{os.getpid()}_{next(_serial)}")
+        self._run(f"create temporary table {name} as {sql}", "fetchall")
+        return name
+
+    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+        """Keep columns of public text as a temporary table; return its quoted name."""
+        named = {f"c{i}": np.array(list(c), dtype=object) for i, c in enumerate(columns)}
+        name = f"tacit_{os.getpid()}_{next(_serial)}"
+        with self._lock:
+            self._connection.register(name, named)
+            try:
+                return self.materialise(f"select * from {self.dialect.identifier(name)}")
+            finally:
+                self._connection.unregister(name)
+
+    def drop(self, name: str) -> None:
+        """Remove a table that :meth:`materialise` or :meth:`keep_text` made."""
+        self._run(f"drop table if exists {name}", "fetchall")
+
+    def register(self, table: object) -> str:
+        """Make an Arrow, pandas or polars table visible; return its quoted name."""
+        name = f"tacit_{os.getpid()}_{next(_serial)}"
+        with self._lock:
+            self._connection.register(name, table)
+        return self.dialect.identifier(name)
+
+    def close(self) -> None:
+        """Close the connection and remove the private folder."""
+        self._close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return not self._close.alive
+
+    def _run(self, sql: str, fetch: str) -> Any:
+        if self.closed:
+            raise DataSourceError("the table was closed; open it again")
+        import duckdb
+
+        with self._lock:
+            try:
+                return getattr(self._connection.execute(sql), fetch)()
+            except duckdb.Error as error:
+                failure = type(error).__name__
+        # raised here, not above: the engine's error must not hang on it as its context
+        if failure == "OutOfMemoryException":
+            raise EngineMemoryError(
+                "the engine ran out of memory: raise memory_limit, or free space for spilling"
+            )
+        raise DataSourceError(_advice(failure))
+
+
+def _advice(failure: str) -> str:
+    if failure == "ConnectionException":
+        return "the connection to the database was closed; keep it open while the table is in use"
+    return (
+        f"the engine could not read the data as asked ({failure}; its message is withheld because "
+        "it may quote the data): check the file or table with the engine's own tools"
+    )
+
+
+def _connect(
+    folder: Path, memory_limit: str | None, threads: int | None
+) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    settings: dict[str, Any] = {
+        "temp_directory": str(folder),
+        "temp_file_encryption": True,
+        "autoinstall_known_extensions": False,
+        "preserve_insertion_order": False,
+    }
+    if memory_limit is not None:
+        settings["memory_limit"] = memory_limit
+    if threads is not None:
+        settings["threads"] = threads
+    try:
+        connection = duckdb.connect(":memory:", config=settings)
+        # Without this DuckDB refuses to spill at all, unless an extension from the network is
+        # there; releases that do not know the setting spill without it.
+        with contextlib.suppress(duckdb.CatalogException):
+            connection.execute("set force_mbedtls_unsafe = true")
+        return connection
+    except duckdb.Error:
+        shutil.rmtree(folder, ignore_errors=True)
+    raise UsageError(
+        f"the engine refuses memory_limit={memory_limit!r}, threads={threads!r}: "
+        "give a size such as '4GB' and a whole number of threads"
+    )
+
+
+def _shut(connection: duckdb.DuckDBPyConnection, folder: Path | None) -> None:
+    with contextlib.suppress(Exception):  # at exit the connection may be gone already
+        connection.close()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
