@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from left_out import reason
 from tacit.errors import UsageError
 from tacit.local import (
     Collector,
@@ -45,9 +46,9 @@ FLAGS = [
 ]  # fmt: skip
 
 needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on this machine (apt-get install chromium)"
+    CHROMIUM is None, reason=reason("chromium", "apt-get install chromium")
 )
-needs_node = pytest.mark.skipif(NODE is None, reason="no node on this machine")
+needs_node = pytest.mark.skipif(NODE is None, reason=reason("node", "apt-get install nodejs"))
 
 
 class Site(ThreadingHTTPServer):
