@@ -26,12 +26,14 @@ bound, no variance of the draw, no salt, and the same bits on every engine.  The
 costs a person at most ``m / (one * limit)`` of their weight.
 
 What a weight cannot bound is presence: how many *people* a group has.  There a person counts in at
-most ``groups`` groups, drawn with the engine's fresh randomness among the groups that they are in.
+most ``groups`` groups, drawn by a digest under a fresh secret salt among those that they are in.
 """
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tacit.errors import UsageError
@@ -41,6 +43,8 @@ from tacit.tables.schema import Schema
 
 __all__ = ["OneRowEach", "PersonUnit", "few_groups", "one_row_each", "unit", "weighted"]
 
+new_salt = partial(secrets.token_hex, 16)
+"""The private door of the draw of groups: tests put a salt of their own here."""
 _PERSON_KINDS = ("integer", "text", "float", "decimal", "date", "boolean", "missing")
 
 
@@ -175,6 +179,10 @@ def weighted(base: str, mass: str, limit: int, one: int, dialect: Dialect) -> st
 def few_groups(base: str, names: list[str], groups: int, dialect: Dialect) -> str:
     """Return the SQL of distinct people and groups, at most ``groups`` of them a person.
 
+    A person's groups are put in the order of a digest of a fresh secret salt, the person and the
+    group, and the first are kept: the choice reads the person's own rows alone, so the bound holds
+    for every salt, and one salt keeps the same groups on every engine.
+
     Args:
         base: SQL of a query with the person in the column ``u`` and the columns ``names``.
         names: quoted names of the group's columns.
@@ -183,7 +191,9 @@ def few_groups(base: str, names: list[str], groups: int, dialect: Dialect) -> st
     """
     shown = ", ".join(names)
     distinct = f"select distinct u, {shown} from ({base}) as pairs"
-    drawn = f"select u, {shown}, {dialect.random} as draw from ({distinct}) as own"
+    tagged = [f"coalesce('v' || {dialect.cast(name, 'text')}, 'n')" for name in ["u", *names]]
+    digest = "md5(" + " || '/' || ".join([f"'{new_salt()}'", *tagged]) + ")"
+    drawn = f"select u, {shown}, {digest} as draw from ({distinct}) as own"
     place = (
         f"select *, row_number() over (partition by u order by draw) as place from ({drawn}) as d"
     )

@@ -31,7 +31,6 @@ class Dialect:
         floor_divide: quotient of integers ``{x}`` and ``{y}``, both at least zero.
         shift_right: ``{x} >> {n}`` of an integer at least zero.
         starts_with: whether text ``{x}`` begins with ``{y}``.
-        random: a fresh uniform draw in [0, 1) for every row.
         total: the exact sum of 64-bit or wide integers ``{x}``.
         same: the comparison in which two NULLs are equal.
         inline: the hint that a named subquery is not kept in memory.
@@ -52,7 +51,6 @@ class Dialect:
     floor_divide: str = "({x} // {y})"
     shift_right: str = "(({x}) >> {n})"
     starts_with: str = "starts_with({x}, {y})"
-    random: str = "random()"
     total: str = "sum({x})"
     same: str = "is not distinct from"
     inline: str = "not materialized"

@@ -6,12 +6,13 @@ import math
 from collections import defaultdict
 from decimal import Decimal
 from fractions import Fraction
+from hashlib import md5
 from typing import Any
 
 import numpy as np
 
 from tacit.tables.contributions import PersonUnit
-from tacit.tables.requests import Bins, Cells, Moments, Rows, Total
+from tacit.tables.requests import Bins, Cells, Moments, People, Rows, Total
 
 
 def offset(value: Any, grid: Any) -> int | None:
@@ -61,6 +62,8 @@ def answer(rows: list[dict[str, Any]], query: dict[str, Any], request: Any) -> A
     """The exact answer to a request."""
     chosen, unit, size = kept(rows, query), query["unit"], len(query["keys"])
     by_row = weights(chosen, [1] * len(chosen), unit.rows, unit.one)
+    if isinstance(request, People):
+        return _people(chosen, unit, size, query["salt"])
     if isinstance(request, Rows):
         found = [0] * size
         for (_, code, _), w in zip(chosen, by_row, strict=True):
@@ -91,6 +94,23 @@ def answer(rows: list[dict[str, Any]], query: dict[str, Any], request: Any) -> A
         if z is not None:
             cells[code][z >> request.shift] += w
     return [([c for c, _ in sorted(g.items())], [w for _, w in sorted(g.items())]) for g in cells]
+
+
+def _people(chosen: list, unit: Any, size: int, salt: str) -> list[int]:
+    """Distinct people of each group, each in the first of their groups by a salted digest."""
+    own: dict[Any, set[int]] = defaultdict(set)
+    for person, code, _ in chosen:
+        own[person].add(code)
+    found = [0] * size
+    if not isinstance(unit, PersonUnit):
+        for _, code, _ in chosen:
+            found[code] += 1
+        return found
+    for person, codes in own.items():
+        drawn = sorted(codes, key=lambda c: md5(f"{salt}/v{person}/v{c}".encode()).hexdigest())
+        for code in drawn[: min(unit.groups, size)]:
+            found[code] += 1
+    return found
 
 
 def _total(
