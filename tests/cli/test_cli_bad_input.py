@@ -163,12 +163,12 @@ def test_a_ledger_that_cannot_be_made(tacit, folder: Path) -> None:
 def test_an_error_nobody_foresaw_tells_no_data(
     tacit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import tacit.tables.session as session
+    import tacit.tables.question as question
 
     def fails(*_: object) -> None:
         raise KeyError("the salary of p17 is 900")
 
-    monkeypatch.setattr(session, "release_answer", fails)
+    monkeypatch.setattr(question, "release_answer", fails)
     done = tacit("release people.csv --count --epsilon 1")
     assert done.code == 70
     assert "p17" not in done.err
@@ -191,12 +191,12 @@ def test_a_missing_extra_is_told_before_anything_is_spent(
 
 
 def test_an_interrupt_is_told(tacit, monkeypatch: pytest.MonkeyPatch) -> None:
-    import tacit.tables.session as session
+    import tacit.tables.question as question
 
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(session, "release_answer", stopped)
+    monkeypatch.setattr(question, "release_answer", stopped)
     done = tacit("release people.csv --count --epsilon 1")
     assert done.code not in (0, 1, 2)
     assert "Traceback" not in done.err

@@ -14,9 +14,9 @@ from tacit.accounting import open_ledger
 
 KILLED = """
 import os, signal
-import tacit.tables.session as session
+import tacit.tables.question as question
 from tacit.cli import run
-session.release_answer = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+question.release_answer = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 run(["release", "people.csv", "--count", "--epsilon", "0.5", "--budget-epsilon", "1"])
 """
 

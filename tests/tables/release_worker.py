@@ -14,7 +14,7 @@ def main(source: str, ledger: str, way: str, tag: str) -> None:
     if way == "die":
         Ledger.record = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     if way == "die before noise":
-        import tacit.tables.session as room
+        import tacit.tables.question as room
 
         room.release_answer = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     try:

@@ -143,7 +143,7 @@ def test_a_ledger_in_a_folder_that_cannot_be_written_is_refused(files):
 
 
 def test_an_answer_that_fails_is_paid_and_not_told(monkeypatch):
-    import tacit.tables.session as room
+    import tacit.tables.question as room
 
     data = pd.DataFrame({"x": np.arange(1000)})
     with tc.Session(data, unit=tc.one_row_each, budget=tc.epsilon(1)) as s:

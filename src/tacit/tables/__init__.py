@@ -18,7 +18,8 @@ from tacit.tables.answer import Answer
 from tacit.tables.contributions import OneRowEach, PersonUnit, one_row_each, unit
 from tacit.tables.expression import Expression, col, when
 from tacit.tables.preview import Preview
-from tacit.tables.session import Question, Session
+from tacit.tables.question import Question
+from tacit.tables.session import Session
 from tacit.tables.source import Source, open_source
 
 __all__ = [

@@ -1,0 +1,234 @@
+"""A question to the table of a session: built part by part, previewed, released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tacit.accounting.budget import Budget, epsilon_delta, fit
+from tacit.accounting.budget import epsilon as pure
+from tacit.accounting.budget import rho as concentrated
+from tacit.accounting.chain import key_of
+from tacit.errors import BudgetError, UsageError
+from tacit.exact import Number
+from tacit.tables.aggregate import Aggregate
+from tacit.tables.answer import Answer
+from tacit.tables.expression import Expression
+from tacit.tables.group_keys import public_keys
+from tacit.tables.plan import Plan, Query, labels_of
+from tacit.tables.preview import Preview
+from tacit.tables.release import release_answer
+
+if TYPE_CHECKING:
+    from tacit.tables.session import Session
+
+__all__ = ["Question"]
+
+
+class Question:
+    """A question to the table of a session; it spends nothing until it is released."""
+
+    def __init__(self, session: Session, query: Query) -> None:
+        self._session = session
+        self._query = query
+
+    def filter(self, *conditions: Expression) -> Question:
+        """Keep the rows for which every condition holds.
+
+        Conditions are total expressions such as ``tc.col("age") >= 18``: they cannot raise on a
+        value, and a comparison with a missing value is false.
+
+        Raises:
+            UsageError: an unknown column, or kinds that cannot be compared.
+        """
+        for condition in conditions:
+            if not isinstance(condition, Expression):
+                raise UsageError('a filter is an expression such as tc.col("age") >= 18')
+            if condition.kind(self._query.columns) not in ("boolean", "missing"):
+                raise UsageError(f"a filter is true or false on each row; {condition} is neither")
+        return self._with(where=(*self._query.where, *conditions))
+
+    def with_column(self, name: str, expression: Expression) -> Question:
+        """Add a column computed from each row alone.
+
+        Raises:
+            UsageError: the name exists already, or the expression does not fit the table.
+        """
+        if not isinstance(expression, Expression):
+            raise UsageError('a column is an expression such as tc.col("age").cut([0, 18, 100])')
+        if name in self._query.columns:
+            raise UsageError(f"there is a column {name!r} already; choose another name")
+        question = self._with(derived=(*self._query.derived, (name, expression)))
+        question._query.columns  # noqa: B018  (checks the expression now)
+        return question
+
+    def group_by(self, *by: str, keys: Any = None) -> Question:
+        """Answer for each group.
+
+        Args:
+            by: the grouping columns.
+            keys: the public keys: a list of values (of tuples, for several columns), a mapping of
+                column to values (all combinations), or a public table with those columns.  Every
+                key given is answered, also when nobody has it; others are left out.  None releases
+                the keys themselves, those that enough people share, which takes a delta.
+
+        Raises:
+            UsageError: an unknown column, a column given twice, or keys that do not fit.
+        """
+        if not by:
+            raise UsageError('name at least one column: group_by("site")')
+        if self._query.by:
+            raise UsageError("the question is grouped already; name all columns in one group_by")
+        for name in by:
+            self._query.columns.column(name)
+        if len(set(by)) < len(by):
+            raise UsageError("a grouping column is given twice")
+        return self._with(by=tuple(by), keys=None if keys is None else public_keys(by, keys))
+
+    def agg(self, **aggregates: Aggregate) -> Question:
+        """Say what is asked, by label: ``agg(n=tc.count(), age=tc.mean("age", 0, 99))``.
+
+        Raises:
+            UsageError: something that is no aggregate, an unknown column, text where numbers must
+                be, or a label that is a grouping column.
+        """
+        asked = (*self._query.aggregates, *labels_of(aggregates))
+        labels = [label for label, _ in asked]
+        taken = set(labels) & set(self._query.by)
+        if taken or len(set(labels)) < len(labels):
+            raise UsageError(
+                "each answer needs a label of its own, other than the grouping columns"
+            )
+        shown = [label + suffix for label in labels for suffix in ("", "_error", "_low", "_high")]
+        if len(set(shown + list(self._query.by))) < len(shown) + len(self._query.by):
+            raise UsageError(
+                "an answer takes the columns label, label_error, label_low and label_high; choose "
+                "labels (and grouping columns) that do not end so"
+            )
+        question = self._with(aggregates=asked)
+        for _, aggregate in question._query.aggregates:
+            if aggregate.column is not None:
+                question._query.columns.column(aggregate.column)
+        return question
+
+    def preview(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        rows: Iterable[int] = (100, 1_000, 10_000),
+    ) -> Preview:
+        """Return the expected error of every answer, before anything is spent.
+
+        Reads no row and draws no noise: an error depends on the noise, which is public, and for
+        means and the like on the size of the group, of which a few are shown.
+
+        Args:
+            epsilon: as in :meth:`release`.
+            delta: as in :meth:`release`.
+            rho: as in :meth:`release`.
+            rows: sizes of a group.
+
+        Raises:
+            UsageError: as :meth:`release`.
+        """
+        plan = Plan(self._query, self._request(epsilon, delta, rho))
+        return Preview.of(plan, self._session.remaining, tuple(rows))
+
+    def release(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> Answer:
+        """Publish the answers, with noise, and pay for them.
+
+        The budget is charged, durably, before noise is drawn.  The same question at the same price
+        is answered from the ledger, with the same numbers, at no cost.
+
+        Args:
+            epsilon: pure differential privacy, paid from any budget.
+            delta: with ``epsilon``: what unknown keys may add, from an (epsilon, delta) budget.
+            rho: zero-concentrated differential privacy (Gaussian noise), from a rho budget.
+            tag: text that makes this release another one than the same question with another tag,
+                for a table that changes.
+
+        Raises:
+            BudgetError: more than remains; nothing was spent.
+            UsageError: no loss given, zero or below, or one that the budget cannot pay.
+            DataSourceError: the table cannot be read any more; nothing was spent.
+        """
+        requested = self._request(epsilon, delta, rho)
+        ledger = self._session.ledger
+        public = self._public(requested, tag)
+        key = key_of(public)
+        answered = ledger.find(key)
+        if answered is not None and answered.answer is not None:
+            return Answer.of(answered, ledger, replayed=True)
+        plan = Plan(self._query, self._affordable(requested))
+        exact = self._session._collector.collect(plan)
+
+        def answer() -> dict[str, Any]:
+            return {**release_answer(plan, exact), "remaining": ledger.remaining.to_json()}
+
+        return Answer.of(ledger.release(key, plan.cost, public, answer), ledger)
+
+    def is_answered(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> bool:
+        """Return whether :meth:`release` would replay a recorded answer, at no cost.
+
+        Raises:
+            UsageError: as :meth:`release`.
+        """
+        public = self._public(self._request(epsilon, delta, rho), tag)
+        found = self._session.ledger.find(key_of(public))
+        return found is not None and found.answer is not None
+
+    def _public(self, requested: Budget, tag: str | None) -> dict[str, Any]:
+        """Return what tells this release from every other."""
+        return {"query": self._query.describe(), "request": requested.to_json(), "tag": tag}
+
+    def _request(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
+        kind = self._session.budget.kind
+        if rho is not None:
+            if epsilon is not None or delta is not None:
+                raise UsageError("give a rho, or an epsilon (with a delta), not both")
+            request = concentrated(rho)
+            request.cost_in(kind)
+            return request
+        if epsilon is None:
+            example = "rho='1/10'" if kind == "concentrated" else "epsilon='1/2'"
+            raise UsageError(f"say what this release may lose: release({example})")
+        return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
+
+    def _affordable(self, requested: Budget) -> Budget:
+        """Return the request, lowered by rounding at most, or refuse it before any work."""
+        ledger = self._session.ledger
+        remaining = ledger.remaining
+        if remaining.kind != "concentrated" or requested.kind == remaining.kind:
+            requested = fit(requested.cost_in(remaining.kind), remaining)
+        cost = Plan(self._query, requested).cost.cost_in(remaining.kind)
+        if not remaining.covers(cost):
+            raise BudgetError(
+                f"this release costs {cost!r}, and {remaining!r} is left of {ledger.total!r}; "
+                "nothing was spent. Ask for less, or begin with a larger budget"
+            )
+        return requested
+
+    def _with(self, **changes: Any) -> Question:
+        return Question(self._session, replace(self._query, **changes))
+
+    def __repr__(self) -> str:
+        asked: Sequence[str] = [f"{label}={a}" for label, a in self._query.aggregates]
+        by = f" by {', '.join(self._query.by)}" if self._query.by else ""
+        return f"<Question {', '.join(asked) or 'about nothing yet'}{by}>"
