@@ -1,11 +1,12 @@
 """The hash chain of a ledger: its events, and what they add up to.
 
-A ledger is a list of events that only grows.  Five kinds make it up:
+A ledger is a list of events that only grows.  Six kinds make it up:
 
 ==========  ==================================================================================
 ``create``  the first one: the data set, the budget, the terms that every charge is under
 ``charge``  an amount spent on a question, before any noise is drawn
 ``answer``  the released answer of an earlier charge
+``part``    a piece that was released later, under the same charge (:mod:`tacit.accounting.parts`)
 ``extend``  the budget raised, openly and with a reason
 ``adopt``   the file accepted at a new place
 ==========  ==================================================================================
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -43,6 +45,7 @@ _BODIES = {
     "create": {"ledger", "dataset", "terms", "budget", "home"},
     "charge": {"question", "cost"},
     "answer": {"charge", "answer"},
+    "part": {"charge", "place", "part"},
     "extend": {"budget", "reason"},
     "adopt": {"home", "before"},
 }
@@ -83,7 +86,7 @@ class Event:
 
     Attributes:
         sequence: 1 for the first event, and one more for each after it.
-        event: ``"create"``, ``"charge"``, ``"answer"``, ``"extend"`` or ``"adopt"``.
+        event: ``"create"``, ``"charge"``, ``"answer"``, ``"part"``, ``"extend"`` or ``"adopt"``.
         key: the key of the question; None for events that are about the ledger itself.
         when: the time by the clock of the machine, ISO 8601, UTC; information only.
         body: what happened, as JSON.
@@ -184,8 +187,9 @@ def verify(events: Iterable[Event], head: Head) -> int:
     """Replay a whole chain and return how many events it has.
 
     Checked: every hash and every link; that no charge passed the budget of its time; that every
-    answer belongs to an earlier charge of the same key, and no key has two; and that the totals
-    kept beside the events are what the events come to.
+    answer belongs to an earlier charge of the same key, and no key has two; that the parts of a
+    charge are of its key and without a gap; and that the totals kept beside the events are what
+    the events come to.
 
     Raises:
         VerificationError: what does not hold, and at which event.
@@ -193,16 +197,21 @@ def verify(events: Iterable[Event], head: Head) -> int:
     replayed: Head | None = None
     charged: dict[int, str | None] = {}
     answered: set[str | None] = set()
+    parts: Counter[Any] = Counter()
     for event in events:
         replayed = Head.following(replayed, event)
         if event.event == "charge":
             charged[event.sequence] = event.key
-        elif event.event == "answer":
+        elif event.event in ("answer", "part"):
             paid = event.body.get("charge")
             payer = charged.get(paid) if isinstance(paid, int) else None
-            if payer is None or payer != event.key or event.key in answered:
+            twice = event.event == "answer" and event.key in answered
+            if payer is None or payer != event.key or twice:
                 raise VerificationError(f"event {event.sequence} answers what nobody paid for")
-            answered.add(event.key)
+            if event.event == "part" and event.body.get("place") != parts[paid]:
+                raise VerificationError(f"event {event.sequence} is a part in a wrong place")
+            answered |= {event.key} if event.event == "answer" else set()
+            parts[paid] += event.event == "part"
     if replayed is None or replayed != head:
         raise VerificationError("the totals of the ledger are not what its events come to")
     return replayed.sequence
