@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import UsageError
 from tacit.local.dyadic import uniform_below
+from tacit.local.items import is_missing
 from tacit.local.layout import Layout
 from tacit.local.oracle import Oracle, State, oracle_from
 
@@ -57,6 +58,8 @@ class _Attributes(Oracle):
         listed = tuple(parts.items())
         if len(listed) < 2 or not all(isinstance(o, Oracle) for _, o in listed):
             raise UsageError("give a mechanism for each of at least two named attributes")
+        if any(isinstance(o, _Attributes) for _, o in listed):
+            raise UsageError("attributes have no attributes of their own: name them all at once")
         object.__setattr__(self, "parts", listed)
 
     def __eq__(self, other: object) -> bool:
@@ -79,7 +82,10 @@ class _Attributes(Oracle):
     def _row(self, value: Any) -> Sequence[Any]:
         if isinstance(value, Mapping):
             return [value.get(name) for name, _ in self.parts]
-        listed = list(value)
+        if is_missing(value):
+            return [None] * len(self.parts)
+        whole = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+        listed = list(value) if whole else []
         if len(listed) != len(self.parts):
             raise UsageError(f"a person has {len(self.parts)} answers, one an attribute")
         return listed

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from tacit.errors import UsageError
 from tacit.exact import as_fraction, as_integer
 from tacit.local.items import Items
+from tacit.local.layout import Layout
 
-__all__ = ["one_of", "read_share", "read_size", "refuse_large"]
+__all__ = [
+    "one_of",
+    "read_answer",
+    "read_bounds",
+    "read_share",
+    "read_size",
+    "refuse_large",
+    "refuse_wide",
+]
 
 
 def read_share(frequency: Any) -> Fraction:
@@ -31,6 +43,51 @@ def read_size(n: Any) -> int:
     10
     """
     return as_integer(n, "n", minimum=0)
+
+
+def read_bounds(lower: Any, upper: Any) -> tuple[Fraction, Fraction]:
+    """Read the public bounds of a number.
+
+    Raises:
+        UsageError: no numbers, reversed, or so large that an estimate would be no float.
+
+    >>> read_bounds(0, "1/2")
+    (Fraction(0, 1), Fraction(1, 2))
+    """
+    low, high = as_fraction(lower, "lower"), as_fraction(upper, "upper")
+    if low >= high:
+        raise UsageError("lower must be below upper")
+    if max(-low, high) >= 1 << 1000:
+        raise UsageError("bounds are within -2**1000..2**1000")
+    return low, high
+
+
+def read_answer(value: Any, lower: Fraction, upper: Fraction) -> Fraction:
+    """Return where a person's number lies between two bounds, from 0 to 1; beyond them is clamped.
+
+    Raises:
+        UsageError: what is no number; the message does not repeat it.
+
+    >>> read_answer(3, Fraction(0), Fraction(4))
+    Fraction(3, 4)
+    """
+    if isinstance(value, (float, np.floating)) and math.isinf(value):
+        return Fraction(int(value > 0))
+    try:
+        number = as_fraction(value, "an answer")
+    except UsageError:
+        raise UsageError("an answer is no number; nothing was drawn or sent") from None
+    return min(max((number - lower) / (upper - lower), Fraction(0)), Fraction(1))
+
+
+def refuse_wide(layout: Layout, what: str) -> None:
+    """Refuse noise so wide that a number of a report, or the sum of two billion, does not fit.
+
+    Raises:
+        UsageError: a number of a report has more than 32 bits.
+    """
+    if layout.limit > 1 << 32:
+        raise UsageError(f"the noise of this epsilon does not fit 32 bits: take fewer {what}")
 
 
 def refuse_large(domain: Items, most: int, what: str, instead: str) -> None:

@@ -13,7 +13,7 @@ from tacit.errors import UsageError
 from tacit.exact import Number
 from tacit.local.checks import one_of
 from tacit.local.counting import count_values
-from tacit.local.dyadic import coins, dyadic_down, exp_at_most, probability, uniform_below
+from tacit.local.dyadic import coins, dyadic_down, exp_at_most, finer, probability, uniform_below
 from tacit.local.items import Items
 from tacit.local.layout import Layout
 from tacit.local.oracle import PureOracle
@@ -39,8 +39,8 @@ class DirectEncoding(PureOracle):
         p: or the probability of the truth (to 24 bits where it is no binary fraction).
 
     Raises:
-        UsageError: both or neither of epsilon and p; an epsilon not in 0..24; p = 1/k, which would
-            say nothing.
+        UsageError: both or neither of epsilon and p; an epsilon not in 2**-20..24; p = 1/k, which
+            would say nothing.
 
     Example:
         >>> grr = DirectEncoding(["a", "b", "c"], p="1/2")
@@ -64,7 +64,8 @@ class DirectEncoding(PureOracle):
             truth = probability(p, "p")
         else:
             e = exp_at_most(epsilon)  # type: ignore[arg-type]
-            truth = dyadic_down(e / (e + others))
+            share = e / (e + others)
+            truth = dyadic_down(share, finer(share, epsilon))  # type: ignore[arg-type]
         if truth * (others + 1) == 1:
             raise UsageError(f"p = 1/{others + 1} makes every answer alike: choose another p")
         object.__setattr__(self, "domain", items)

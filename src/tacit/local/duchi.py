@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import UsageError
 from tacit.exact import Number
-from tacit.local.dyadic import coins, dyadic_down, exp_at_most, probability
+from tacit.local.dyadic import coins, dyadic_down, exp_at_most, finer, probability
 from tacit.local.layout import Layout
 from tacit.local.numeric import LinearMean
 
@@ -62,7 +62,8 @@ class Duchi(LinearMean):
             kept = probability(p, "p")
         else:
             e = exp_at_most(epsilon)  # type: ignore[arg-type]
-            kept = dyadic_down(e / (e + 1))
+            share = e / (e + 1)
+            kept = dyadic_down(share, finer(share, epsilon))  # type: ignore[arg-type]
         if kept <= Fraction(1, 2):
             raise UsageError("p must be above 1/2")
         object.__setattr__(self, "p", kept)

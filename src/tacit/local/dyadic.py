@@ -27,12 +27,17 @@ __all__ = [
     "dyadic_near",
     "dyadic_up",
     "exp_at_most",
+    "finer",
+    "least_exp",
     "probability",
     "uniform_below",
 ]
 
 LARGEST_EPSILON = 24
 """Beyond this a report hides nothing: the truth is e**24 = 2.6e10 times as likely as a lie."""
+
+SMALLEST_EPSILON = Fraction(1, 1 << 20)
+"""Below this a report tells nothing: n reports would have the error of 4 * 10**12 n people."""
 
 SLACK_BITS = 20
 """Thresholds keep this many significant bits of the smaller of p and 1 - p, at least."""
@@ -47,10 +52,10 @@ _WORDS: dict[int, Callable[[int], NDArray[Any]]] = {
 
 
 def exp_at_most(epsilon: Number) -> Fraction:
-    """Return a fraction within 2**-80 below ``e**epsilon``.
+    """Return a fraction within 2**-80 below ``e**epsilon``, for the loss of one report.
 
     Raises:
-        UsageError: an epsilon that is not above 0, is not finite, or is above 24.
+        UsageError: an epsilon that is not above 0, is not finite, is above 24 or below 2**-20.
 
     >>> float(exp_at_most(1))
     2.718281828459045
@@ -61,6 +66,20 @@ def exp_at_most(epsilon: Number) -> Fraction:
             f"epsilon must be at most {LARGEST_EPSILON} for one report, not {show(loss)}: "
             "beyond that nothing is hidden"
         )
+    if loss < SMALLEST_EPSILON:
+        raise UsageError(
+            f"epsilon must be at least 2**-20 for one report, not {show(loss)}: below that "
+            "nothing is told"
+        )
+    return least_exp(loss)
+
+
+def least_exp(loss: Fraction) -> Fraction:
+    """Return a fraction within 2**-80 below ``e**loss``, of any part of a loss.
+
+    >>> least_exp(Fraction(0))
+    Fraction(1, 1)
+    """
     return exp(loss, 128).rounded(112).lower
 
 
@@ -73,6 +92,16 @@ def fineness(p: Fraction, slack: int = SLACK_BITS) -> int:
     small = min(p, 1 - p)
     needed = slack + (small.denominator // small.numerator).bit_length()
     return min(FINEST, -(-needed // 8) * 8)
+
+
+def finer(p: Fraction, epsilon: Number, slack: int = SLACK_BITS) -> int:
+    """Return the fineness that keeps p's distance from its neighbours also where epsilon is small.
+
+    >>> finer(Fraction(1, 3), 1), finer(Fraction(1, 3), "0.001")
+    (24, 32)
+    """
+    shrinks = int(1 / as_fraction(epsilon)).bit_length() - 1
+    return fineness(p, slack + max(0, shrinks))
 
 
 def _dyadic(p: Fraction, bits: int, up: int) -> Fraction:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tacit.errors import UsageError
 from tacit.exact import Number, as_integer
 from tacit.local.checks import one_of, refuse_large
-from tacit.local.dyadic import coins, dyadic_down, exp_at_most, probability, uniform_below
+from tacit.local.dyadic import coins, dyadic_down, exp_at_most, finer, probability, uniform_below
 from tacit.local.items import Items
 from tacit.local.layout import Layout
 from tacit.local.mixing import bucket, bucket_shares, count_matches
@@ -83,7 +83,8 @@ class LocalHashing(PureOracle):
             truth = probability(p, "p")
         else:
             e = exp_at_most(epsilon)  # type: ignore[arg-type]
-            truth = dyadic_down(e / (e + g - 1))
+            share = e / (e + g - 1)
+            truth = dyadic_down(share, finer(share, epsilon))  # type: ignore[arg-type]
         if truth * g == 1:
             raise UsageError(f"p = 1/{g} makes every answer alike: choose another p")
         fields = {"domain": items, "p": truth, "buckets": g, "seed_bits": seeds}

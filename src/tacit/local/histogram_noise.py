@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit import noise
 from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction, as_integer, positive
-from tacit.local.checks import read_share, read_size, refuse_large
+from tacit.local.checks import read_share, read_size, refuse_large, refuse_wide
 from tacit.local.dyadic import dyadic_down, dyadic_up, exp_at_most, fineness
 from tacit.local.estimate import Estimate
 from tacit.local.items import Items
@@ -48,7 +48,7 @@ class SummationHistogram(FrequencyOracle):
         units: the fineness of the grid.
 
     Raises:
-        UsageError: an epsilon that is not in 0..24, too many items.
+        UsageError: an epsilon that is not in 2**-20..24, too many items, units too fine for it.
 
     Example:
         >>> noisy = SummationHistogram(4, epsilon=1)
@@ -77,6 +77,7 @@ class SummationHistogram(FrequencyOracle):
             ("units", as_integer(units, "units", minimum=1)),
         ):
             object.__setattr__(self, name, value)
+        refuse_wide(self.layout, "units")
 
     @property
     def epsilon(self) -> Fraction:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import UsageError
-from tacit.exact import as_integer
+from tacit.exact import as_integer, show
 
 __all__ = ["Items", "is_missing"]
 
@@ -74,10 +74,7 @@ class Items:
         object.__setattr__(self, "labels", listed)
         object.__setattr__(self, "other", other)
         object.__setattr__(self, "missing", missing)
-        if not 2 <= len(listed) <= LARGEST:
-            raise UsageError(
-                f"a question needs from 2 to 2**32 possible answers, not {len(listed)}"
-            )
+        _refuse_size(len(listed))
         if not isinstance(listed, range):
             _refuse_bad_labels(listed)
 
@@ -97,7 +94,7 @@ class Items:
         if isinstance(self.labels, range):
             try:
                 inside = value in self.labels
-            except TypeError:
+            except (TypeError, ValueError):
                 return OUTSIDE
             return int(value) - self.labels.start if inside else OUTSIDE
         try:
@@ -195,14 +192,21 @@ class Items:
 def _listed(labels: int | Iterable[Any]) -> Sequence[Any]:
     if isinstance(labels, (str, bytes)):
         raise UsageError("items are a list of labels, not one text")
+    if isinstance(labels, (set, frozenset)):
+        raise UsageError("items are a list: a set has no order that both sides would agree on")
     if isinstance(labels, range):
+        _refuse_size(max(0, -(-(labels.stop - labels.start) // labels.step)))
         return range(len(labels)) if labels == range(len(labels)) else tuple(labels)
     if isinstance(labels, Iterable):
         return tuple(x.item() if isinstance(x, np.generic) else x for x in labels)
     size = as_integer(labels, "the number of items")
-    if not 2 <= size <= LARGEST:
-        raise UsageError(f"a question needs from 2 to 2**32 possible answers, not {size}")
+    _refuse_size(size)
     return range(size)
+
+
+def _refuse_size(size: int) -> None:
+    if not 2 <= size <= LARGEST:
+        raise UsageError(f"a question needs from 2 to 2**32 possible answers, not {show(size)}")
 
 
 def _refuse_bad_labels(labels: Sequence[Any]) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import UsageError
-from tacit.exact import Number, as_fraction
+from tacit.exact import Number
 from tacit.local.attributes import AttributeSampling, same_names
+from tacit.local.checks import read_answer, read_bounds
 from tacit.local.direct import DirectEncoding
 from tacit.local.items import is_missing
 from tacit.local.oracle import Oracle
@@ -72,12 +73,10 @@ class KeyValue(AttributeSampling):
         epsilon: Number | None = None,
         p: Number | None = None,
     ) -> None:
-        low, high = as_fraction(lower, "lower"), as_fraction(upper, "upper")
-        if low >= high:
-            raise UsageError("lower must be below upper")
+        bounds = read_bounds(lower, upper)
         three = DirectEncoding(["absent", "low", "high"], epsilon, p)
         super().__init__(dict.fromkeys(same_names(keys), three))
-        object.__setattr__(self, "_bounds", (low, high))
+        object.__setattr__(self, "_bounds", bounds)
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
@@ -87,15 +86,18 @@ class KeyValue(AttributeSampling):
 
     def read(self, values: Any) -> NDArray[np.int64]:
         """Return for each person and key -1 (absent), or the value in 2**-32 of the range."""
-        rows = [[self._value(v.get(name)) for name, _ in self.parts] for v in values]
+        rows = [self._row(v) for v in values]
         return np.array(rows, np.int64).reshape(len(rows), len(self.parts))
 
+    def _row(self, value: Any) -> list[int]:
+        """Read one person; who is missing has no key."""
+        pairs = {} if is_missing(value) else value
+        if not isinstance(pairs, Mapping):
+            raise UsageError("a person's keys and values are a mapping; nothing was drawn or sent")
+        return [self._value(pairs.get(name)) for name, _ in self.parts]
+
     def _value(self, value: Any) -> int:
-        if is_missing(value):
-            return -1
-        low, high = self.bounds
-        share = (as_fraction(value, "a value") - low) / (high - low)
-        return round(min(max(share, Fraction(0)), Fraction(1)) * (1 << FINE))
+        return -1 if is_missing(value) else round(read_answer(value, *self.bounds) * (1 << FINE))
 
     def _draw(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
         words = words32(places.size).reshape(places.shape).astype(np.int64)
@@ -105,8 +107,9 @@ class KeyValue(AttributeSampling):
     def distribution(self, value: Any) -> dict[Any, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         found: dict[Any, Fraction] = {}
-        for j, (name, oracle) in enumerate(self.parts):
-            fine = self._value(value.get(name))
+        row_of_person = self._row(value)
+        for j, oracle in enumerate(self.oracles):
+            fine = row_of_person[j]
             up = Fraction(max(fine, 0), 1 << FINE)
             shares = (Fraction(fine < 0), Fraction(0) if fine < 0 else 1 - up, up)
             for y in range(3):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tacit import noise
 from tacit.errors import UsageError
 from tacit.exact import Number, as_integer, positive
+from tacit.local.checks import refuse_wide
 from tacit.local.dyadic import exp_at_most
 from tacit.local.layout import Layout
 from tacit.local.numeric import LinearMean
@@ -68,6 +69,7 @@ class LaplaceMean(LinearMean):
         exp_at_most(given)
         object.__setattr__(self, "loss", positive(given, "epsilon"))
         object.__setattr__(self, "grid", as_integer(grid, "grid", minimum=1))
+        refuse_wide(self.layout, "steps of the grid")
 
     @property
     def epsilon(self) -> Fraction:

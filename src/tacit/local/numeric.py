@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction
-from tacit.local.checks import read_size
+from tacit.local.checks import read_answer, read_bounds, read_size
 from tacit.local.items import is_missing
 from tacit.local.mean_estimate import MeanEstimate
 from tacit.local.oracle import Oracle, State
@@ -46,9 +46,7 @@ class MeanOracle(Oracle):
     missing: Fraction | None
 
     def _set_bounds(self, lower: Number, upper: Number, missing: Number | None) -> None:
-        low, high = as_fraction(lower, "lower"), as_fraction(upper, "upper")
-        if low >= high:
-            raise UsageError("lower must be below upper")
+        low, high = read_bounds(lower, upper)
         standing = None if missing is None else as_fraction(missing, "missing")
         for name, value in (("lower", low), ("upper", high), ("missing", standing)):
             object.__setattr__(self, name, value)
@@ -72,9 +70,14 @@ class MeanOracle(Oracle):
 
     def read(self, values: Any) -> NDArray[np.int64]:
         """Return each answer in units of 2**-32 of the range, from 0 to 2**32."""
-        if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+        if isinstance(values, np.ndarray) and values.dtype.kind in "fiu" and self._fits_floats:
             return self._read_floats(values.ravel().astype(np.float64))
         return np.fromiter((self._read(v) for v in values), np.int64)
+
+    @property
+    def _fits_floats(self) -> bool:
+        """Whether bounds and range keep more than 32 bits as floats."""
+        return (self.upper - self.lower) * (1 << 16) > max(abs(self.lower), abs(self.upper))
 
     def _read_floats(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """Read many floats at once: the same, but for the last of the 32 bits."""
@@ -95,10 +98,7 @@ class MeanOracle(Oracle):
                     "an answer is missing; say missing=<number> for what stands in its place"
                 )
             value = self.missing
-        elif isinstance(value, (float, np.floating)) and math.isinf(value):
-            value = self.upper if value > 0 else self.lower
-        share = (as_fraction(value, "an answer") - self.lower) / (self.upper - self.lower)
-        return round(min(max(share, Fraction(0)), Fraction(1)) * (1 << FINE))
+        return round(read_answer(value, self.lower, self.upper) * (1 << FINE))
 
     def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
         scaled = places * self.steps

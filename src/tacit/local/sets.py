@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit.errors import UsageError
 from tacit.exact import as_integer
 from tacit.local.estimate import Estimate
-from tacit.local.items import OUTSIDE
+from tacit.local.items import OUTSIDE, is_missing
 from tacit.local.layout import Layout
 from tacit.local.oracle import FrequencyOracle, Oracle, oracle_from
 from tacit.noise.uniform import uniform_words
@@ -82,7 +82,16 @@ class PaddedSets(Oracle):
         """Draw a slot of each set, and return the place of what it holds."""
         return np.fromiter((self._slot(self._members(v)) for v in values), np.int64)
 
-    def _members(self, value: Iterable[Any]) -> list[int]:
+    def _members(self, value: Any) -> list[int]:
+        """Return the places of a set's items; a missing set is an empty one.
+
+        Raises:
+            UsageError: one text or number in place of a set.
+        """
+        if is_missing(value):
+            return []
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise UsageError("an answer is a set of items, such as a list; nothing was drawn")
         places = {self.oracle.domain.place(item) for item in value}
         other = self.oracle.domain.place(self.oracle.domain.other)
         return sorted(places - {other, OUTSIDE})

@@ -23,7 +23,8 @@ from tacit.local.dyadic import (
     dyadic_down,
     dyadic_up,
     exp_at_most,
-    fineness,
+    finer,
+    least_exp,
     probability,
     uniform_below,
 )
@@ -161,8 +162,8 @@ class CountMeanSketch(_Sketch):
             kept = probability(p, "p")
         else:
             exp_at_most(epsilon)  # type: ignore[arg-type]
-            flip = 1 / (exp_at_most(as_fraction(epsilon) / 2) + 1)  # type: ignore[arg-type]
-            kept = 1 - dyadic_up(flip, fineness(flip, 13))
+            flip = 1 / (least_exp(as_fraction(epsilon) / 2) + 1)  # type: ignore[arg-type]
+            kept = 1 - dyadic_up(flip, finer(flip, epsilon, 14))  # type: ignore[arg-type]
         if kept <= Fraction(1, 2):
             raise UsageError("p must be above 1/2")
         for name, value in (("p", kept), ("functions", rows), ("buckets", columns)):
@@ -274,7 +275,8 @@ class HadamardCountMeanSketch(_Sketch):
             kept = probability(p, "p")
         else:
             e = exp_at_most(epsilon)  # type: ignore[arg-type]
-            kept = dyadic_down(e / (e + 1))
+            share = e / (e + 1)
+            kept = dyadic_down(share, finer(share, epsilon))  # type: ignore[arg-type]
         if kept <= Fraction(1, 2):
             raise UsageError("p must be above 1/2")
         for name, value in (("p", kept), ("functions", rows), ("buckets", columns)):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction, as_integer, float_down
+from tacit.local.checks import read_answer, read_bounds
 from tacit.local.counting import count_values
 from tacit.local.dyadic import exp_at_most, probability
 from tacit.local.estimate import Estimate
@@ -77,10 +78,10 @@ class SquareWave(Oracle):
         *,
         missing: Number | None = None,
     ) -> None:
-        low, high = as_fraction(lower, "lower"), as_fraction(upper, "upper")
+        low, high = read_bounds(lower, upper)
         d = as_integer(bins, "bins", minimum=2)
-        if low >= high or d > 1 << 14:
-            raise UsageError("lower must be below upper, and there are at most 16,384 bins")
+        if d > 1 << 14:
+            raise UsageError("there are at most 16,384 bins")
         if (epsilon is None) == (keep is None) or (epsilon is None and reach is None):
             raise UsageError("give either epsilon, or both keep and reach")
         b = _best_reach(epsilon, d) if reach is None else as_integer(reach, "reach", minimum=0)
@@ -136,10 +137,7 @@ class SquareWave(Oracle):
                     "an answer is missing; say missing=<number> for what stands in its place"
                 )
             value = self.missing
-        elif isinstance(value, (float, np.floating)) and np.isinf(value):
-            return self.bins - 1 if value > 0 else 0
-        share = (as_fraction(value, "an answer") - self.lower) / (self.upper - self.lower)
-        return min(max(int(share * self.bins // 1), 0), self.bins - 1)
+        return min(int(read_answer(value, self.lower, self.upper) * self.bins), self.bins - 1)
 
     def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
         return self.window.draw(places).astype(self.layout.dtype)

@@ -15,7 +15,7 @@ from tacit.errors import UsageError
 from tacit.exact import Number, as_integer
 from tacit.local.checks import one_of, refuse_large
 from tacit.local.counting import count_bits
-from tacit.local.dyadic import coins, dyadic_down, exp_at_most, probability
+from tacit.local.dyadic import coins, dyadic_down, exp_at_most, finer, probability
 from tacit.local.items import Items
 from tacit.local.layout import Layout
 from tacit.local.oracle import PureOracle
@@ -91,7 +91,8 @@ class SubsetSelection(PureOracle):
         if p is not None:
             inside = probability(p, "p")
         else:
-            inside = dyadic_down(_inside(k, w, exp_at_most(epsilon)))  # type: ignore[arg-type]
+            share = _inside(k, w, exp_at_most(epsilon))  # type: ignore[arg-type]
+            inside = dyadic_down(share, finer(share, epsilon))  # type: ignore[arg-type]
         if inside * k == w:
             raise UsageError(f"p = {w}/{k} makes every answer alike: choose another p")
         for name, value in (("domain", items), ("p", inside), ("size", w)):

@@ -16,7 +16,7 @@ from tacit.exact import Number, as_fraction
 from tacit.local.bit_rows import blend_own_bit, random_rows
 from tacit.local.checks import refuse_large
 from tacit.local.counting import count_bits
-from tacit.local.dyadic import coins, dyadic_up, exp_at_most, fineness, probability
+from tacit.local.dyadic import coins, dyadic_up, exp_at_most, fineness, least_exp, probability
 from tacit.local.items import Items
 from tacit.local.layout import Layout
 from tacit.local.oracle import PureOracle
@@ -138,7 +138,7 @@ def _best(epsilon: Number, symmetric: bool) -> tuple[Fraction, Fraction]:
     """Return p and q: q rounded up, which brings them together, in bits enough for epsilon."""
     exp_at_most(epsilon)
     loss = as_fraction(epsilon)
-    share = 1 / (exp_at_most(loss / 2 if symmetric else loss) + 1)
+    share = 1 / (least_exp(loss / 2 if symmetric else loss) + 1)
     slack = SLACK_BITS + int(1 / loss).bit_length()
     no = dyadic_up(share, fineness(share, slack))
     return (1 - no if symmetric else Fraction(1, 2)), no
