@@ -179,6 +179,7 @@ def hadamard_sketch(oracle: HadamardCountMeanSketch, word: str) -> dict:
     return law
 
 
+HALF, EIGHTH, QUARTER, MOST = (Fraction(v) for v in ("1/2", "1/8", "1/4", "3/4"))
 GOODS = Items(["milk", "bread"], other="none")
 COINS, THREE, ROWS = RandomizedResponse(p="3/4"), DirectEncoding(3, p="1/2"), UnaryEncoding(
     3, p="1/2", q="1/8"
@@ -187,8 +188,8 @@ BASKET = PaddedSets(DirectEncoding(GOODS, p="1/2"), 2)
 WAVE = SquareWave(0, 1, keep="3/4", bins=6, reach=2)
 PIECES = Piecewise(0, 1, keep="5/8", total=9, width=4)
 TWO = TwoStage(DirectEncoding(3, p="3/4"), ROWS)
-CHAIN = mixed([(Fraction(3, 4), unary(3, Fraction(1, 2), Fraction(1, 8), 1)), (Fraction(1, 8), unary(3, Fraction(1, 2), Fraction(1, 8), 0)),
-               (Fraction(1, 8), unary(3, Fraction(1, 2), Fraction(1, 8), 2))])  # fmt: skip
+CHAIN = mixed([(MOST, unary(3, HALF, EIGHTH, 1)), (EIGHTH, unary(3, HALF, EIGHTH, 0)),
+               (EIGHTH, unary(3, HALF, EIGHTH, 2))])  # fmt: skip
 HASHED = LocalHashing(7, p="3/8", buckets=3, seed_bits=4)
 MATRIX = HadamardResponse(11, keep="5/16", blocks=2)
 FILTER = Rappor(bloom_bits=4, hashes=2, cohorts=2, f="1/2", p="1/8", q="3/4")
@@ -196,43 +197,43 @@ TABLE = CountMeanSketch(p="3/4", functions=2, buckets=8)
 SIGNS = HadamardCountMeanSketch(p="3/4", functions=2, buckets=8)
 
 LAWS = {
-    "two coins": (COINS, True, direct(2, Fraction(3, 4), 1)),
-    "direct": (THREE, 2, direct(3, Fraction(1, 2), 2)),
-    "unary": (ROWS, 1, unary(3, Fraction(1, 2), Fraction(1, 8), 1)),
-    "unary that lies": (UnaryEncoding(9, p="1/8", q="1/2"), 8, unary(9, Fraction(1, 8), Fraction(1, 2), 8)),
+    "two coins": (COINS, True, direct(2, MOST, 1)),
+    "direct": (THREE, 2, direct(3, HALF, 2)),
+    "unary": (ROWS, 1, unary(3, HALF, EIGHTH, 1)),
+    "unary that lies": (UnaryEncoding(9, p="1/8", q="1/2"), 8, unary(9, EIGHTH, HALF, 8)),
     "subset": (SubsetSelection(6, p="5/8", size=2), 3, subset(6, Fraction(5, 8), 2, 3)),
     "hashing": (HASHED, 5, hashing(Fraction(3, 8), 3, 4, 5)),
     "hashing, even": (HASHED, 6, hashing(Fraction(3, 8), 3, 4, 6)),
-    "hadamard": (HadamardResponse(6, keep="1/2", blocks=1), 4, hadamard(6, Fraction(1, 2), 1, 4)),
+    "hadamard": (HadamardResponse(6, keep="1/2", blocks=1), 4, hadamard(6, HALF, 1, 4)),
     "hadamard, blocks": (MATRIX, 9, hadamard(11, Fraction(5, 16), 2, 9)),
     "two stages": (TWO, 1, CHAIN),
     "rappor": (FILTER, "red", rappor(FILTER, "red")),
     "sketch": (TABLE, "red", sketch(TABLE, "red")),
     "hadamard sketch": (SIGNS, "red", hadamard_sketch(SIGNS, "red")),
-    "square wave": (WAVE, Fraction(1, 2), window(10, 5, Fraction(3, 4), 3)),
+    "square wave": (WAVE, HALF, window(10, 5, MOST, 3)),
     "piecewise": (PIECES, Fraction(2, 5), window(9, 4, Fraction(5, 8), 2)),
-    "duchi": (Duchi(0, 1, p="3/4"), Fraction(1, 4), {0: Fraction(5, 8), 1: Fraction(3, 8)}),
-    "sets": (BASKET, {"milk"}, mixed([(Fraction(1, 2), direct(3, Fraction(1, 2), 0)),
-                                      (Fraction(1, 2), direct(3, Fraction(1, 2), 2))])),
-    "long sets": (BASKET, {"milk", "bread"}, mixed([(Fraction(1, 2), direct(3, Fraction(1, 2), 0)),
-                                                    (Fraction(1, 2), direct(3, Fraction(1, 2), 1))])),
+    "duchi": (Duchi(0, 1, p="3/4"), QUARTER, {0: Fraction(5, 8), 1: Fraction(3, 8)}),
+    "sets": (BASKET, {"milk"}, mixed([(HALF, direct(3, HALF, 0)),
+                                      (HALF, direct(3, HALF, 2))])),
+    "long sets": (BASKET, {"milk", "bread"}, mixed([(HALF, direct(3, HALF, 0)),
+                                                    (HALF, direct(3, HALF, 1))])),
     "splitting": (
         AttributeSplitting({"a": COINS, "b": THREE}),
         (True, 0),
-        {(y | z << 1,): a * b for y, a in direct(2, Fraction(3, 4), 1).items()
-         for z, b in direct(3, Fraction(1, 2), 0).items()},
+        {(y | z << 1,): a * b for y, a in direct(2, MOST, 1).items()
+         for z, b in direct(3, HALF, 0).items()},
     ),
     "sampling": (
         AttributeSampling({"a": COINS, "b": THREE}),
         (True, 0),
-        {(y,): p / 2 for y, p in direct(2, Fraction(3, 4), 1).items()}
-        | {(z | 4,): p / 2 for z, p in direct(3, Fraction(1, 2), 0).items()},
+        {(y,): p / 2 for y, p in direct(2, MOST, 1).items()}
+        | {(z | 4,): p / 2 for z, p in direct(3, HALF, 0).items()},
     ),
     "key-value": (
         KeyValue(["a", "b"], 0, 1, p="1/2"),
-        {"a": Fraction(3, 4)},
-        mixed([(Fraction(1, 2), {(0,): Fraction(1, 4), (1,): Fraction(5, 16), (2,): Fraction(7, 16)}),
-               (Fraction(1, 2), {(4,): Fraction(1, 2), (5,): Fraction(1, 4), (6,): Fraction(1, 4)})]),
+        {"a": MOST},
+        mixed([(HALF, {(0,): QUARTER, (1,): Fraction(5, 16), (2,): Fraction(7, 16)}),
+               (HALF, {(4,): HALF, (5,): QUARTER, (6,): QUARTER})]),
     ),
 }  # fmt: skip
 
@@ -293,7 +294,7 @@ DRAWN = {
     "two stages": (
         TwoStage(DirectEncoding(3, p="3/4"), UnaryEncoding(3, p="1/2", q="1/4")),
         1,
-        [np.array([0, 99, 190, 255], np.uint8), low(2), low(8), low(8), np.array([0, 255], np.uint8)],
+        [BYTE[[0, 99, 190, 255]], low(2), low(8), low(8), BYTE[[0, 255]]],
     ),
 }  # fmt: skip
 
