@@ -28,12 +28,19 @@ class Dialect:
         quote: the character around an identifier, doubled inside.
         integer, wide, double, text, date, boolean: names of types; ``wide`` is exact to 126 bits.
         small: the smallest type that holds 0 to 2^31.
-        floor_divide: quotient of integers ``{x}`` and ``{y}``, both at least zero.
+        floor_divide: quotient of 64-bit integers ``{x}`` and ``{y}``, both at least zero.
+        wide_divide: the same where one of them is wide.
         shift_right: ``{x} >> {n}`` of an integer at least zero.
         starts_with: whether text ``{x}`` begins with ``{y}``.
         total: the exact sum of 64-bit or wide integers ``{x}``.
-        same: the comparison in which two NULLs are equal.
+        zero_or_one: the whole number of a boolean ``{x}``.
+        same: whether ``{x}`` and ``{y}`` are equal or both NULL, in a form that a join can hash;
+            ``{filler}`` is some value of their type.
         inline: the hint that a named subquery is not kept in memory.
+        seconds: whole seconds since 1970 (UTC) of a timestamp ``{x}``, rounded down; NULL where it
+            is NULL or infinite.
+        days: days since 1970 of a date ``{x}``; NULL where it is NULL, beyond all or NULL where it
+            is infinite.
 
     >>> print(DUCKDB.identifier('a "b" c'))
     "a ""b"" c"
@@ -49,11 +56,15 @@ class Dialect:
     date: str = "date"
     boolean: str = "boolean"
     floor_divide: str = "({x} // {y})"
+    wide_divide: str = "({x} // {y})"
     shift_right: str = "(({x}) >> {n})"
     starts_with: str = "starts_with({x}, {y})"
     total: str = "sum({x})"
-    same: str = "is not distinct from"
+    zero_or_one: str = "cast({x} as bigint)"
+    same: str = "{x} is not distinct from {y}"
     inline: str = "not materialized"
+    seconds: str = "floor(epoch({x}))"
+    days: str = "({x} - date '1970-01-01')"
 
     def identifier(self, name: str) -> str:
         """Return a quoted name, whatever characters it has."""
@@ -96,9 +107,9 @@ class Dialect:
         """Return ``sql`` cast to a type named by one of the attributes above."""
         return f"cast({sql} as {getattr(self, kind)})"
 
-    def divide(self, x: str, y: str) -> str:
+    def divide(self, x: str, y: str, *, wide: bool = True) -> str:
         """Return the quotient, rounded down, of two integers at least zero."""
-        return self.floor_divide.format(x=x, y=y)
+        return (self.wide_divide if wide else self.floor_divide).format(x=x, y=y)
 
     def shift(self, x: str, n: int) -> str:
         """Return an integer at least zero without its last ``n`` bits."""
