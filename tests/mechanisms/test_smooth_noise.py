@@ -99,8 +99,8 @@ def test_local_sensitivity_alone_is_caught() -> None:
     """Noise for the local sensitivity, which is not smooth, tells neighbours apart."""
     m = smooth_noise("median", (0, 10), 1, distribution="cauchy", relation="bounded", grid=2)
 
-    def local(sample: Any, beta: Fraction) -> Fraction:
-        found = at_distance("median", sample, (0, 10), "bounded").at(0)
+    def local(reading: Any, beta: Fraction) -> Fraction:
+        found = at_distance("median", reading.sample, (0, 10), "bounded").at(0)
         return max(Fraction(found), Fraction(1, 1000))
 
     m._local.smooth = local  # type: ignore[method-assign]

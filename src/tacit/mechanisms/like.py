@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit.exact import as_integer
 
-__all__ = ["resized"]
+__all__ = ["listed", "resized"]
 
 
 def resized(like: Iterable[Any], n: int | None) -> list[Any]:
@@ -21,3 +21,8 @@ def resized(like: Iterable[Any], n: int | None) -> list[Any]:
         return records
     size = as_integer(n, "n", minimum=1)
     return [records[(2 * i + 1) * len(records) // (2 * size)] for i in range(size)]
+
+
+def listed(like: Iterable[Any]) -> Any:
+    """Return records that can be read: a collection as it is, anything else as a list."""
+    return like if hasattr(like, "__len__") else list(like)

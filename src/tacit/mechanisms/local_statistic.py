@@ -44,7 +44,7 @@ from tacit.statistics.sample import Sample
 from tacit.statistics.smooth import at_distance
 from tacit.statistics.trimmed_mean import TrimmedMean
 
-__all__ = ["LocalStatistic", "column_space", "nearest_unit", "read_statistic"]
+__all__ = ["LocalStatistic", "Reading", "column_space", "nearest_unit", "read_statistic"]
 
 _STATES = 1 << 14
 """Releases of a function that are evaluated at most, where the number of records is private."""
@@ -128,6 +128,25 @@ class _Total:
         except Exception:  # whatever the data makes a function raise must not be seen
             return self.default
         return min(max(found, self.lower), self.upper) if found == found else self.default
+
+
+class Reading:
+    """A data set as a statistic reads it; what is known of it lives as long as it does.
+
+    Attributes:
+        sample: the records, sorted; None where there are none.
+        steps: its ``A(t)``, once asked for.
+    """
+
+    def __init__(self, sample: Sample | None) -> None:
+        self.sample = sample
+        self.steps: AtDistance | None = None
+
+    def __len__(self) -> int:
+        return 0 if self.sample is None else len(self.sample)
+
+    def __repr__(self) -> str:
+        return "<Reading of private records>"
 
 
 class LocalStatistic:
@@ -238,23 +257,23 @@ class LocalStatistic:
             f"no public range is known for {name}; give it as a function, with bounds="
         )
 
-    def read(self, records: Any) -> Sample | None:
-        """Return the records of an internal member, sorted; None where there are none.
+    def read(self, records: Any) -> Reading:
+        """Return the records of an internal member, to ask about.
 
         A label that is none of the values counts as the first of them.
         """
         if self.values is None:
-            array = np.asarray(records, dtype=np.float64)
-            return Sample(array) if len(array) else None
-        known = self.values[0]
-        listed = [known if r is None else as_fraction(r) for r in records]
-        return Sample(listed) if listed else None
+            listed: Any = np.asarray(records, dtype=np.float64)
+        else:
+            known = self.values[0]
+            listed = [known if r is None else as_fraction(r) for r in records]
+        return Reading(Sample(listed) if len(listed) else None)
 
-    def value(self, sample: Sample | None) -> Fraction | Root:
+    def value(self, reading: Reading) -> Fraction | Root:
         """Return the exact value; that of no records is the public default."""
-        if sample is None:
+        if reading.sample is None:
             return self.default
-        found: Any = self.statistic.of(sample)
+        found: Any = self.statistic.of(reading.sample)
         return found if isinstance(found, Root) else Fraction(found)
 
     def limit(self, size: int) -> int | None:
@@ -278,54 +297,61 @@ class LocalStatistic:
         assert self.values is not None
         return bool((size + 1) ** len(self.values) <= _STATES_OF_ONE_SIZE)
 
-    def _at(self, sample: Sample, limit: int | None) -> AtDistance:
-        if self.values is None:
-            return at_distance(self.statistic, sample, self.bounds, self.relation)
-        return at_distance(
-            self.statistic,
-            sample,
-            None,
-            self.relation,
-            values=self.values,
-            farthest=max(0, (limit or 1) - 1),
-            largest=self.full,
-        )
+    def _at(self, reading: Reading, limit: int | None) -> AtDistance:
+        """Return ``A(t)`` of records that are there."""
+        if reading.steps is None:
+            assert reading.sample is not None
+            if self.values is None:
+                reading.steps = at_distance(
+                    self.statistic, reading.sample, self.bounds, self.relation
+                )
+            else:
+                reading.steps = at_distance(
+                    self.statistic,
+                    reading.sample,
+                    None,
+                    self.relation,
+                    values=self.values,
+                    farthest=max(0, (limit or 1) - 1),
+                    largest=self.full,
+                )
+        return reading.steps
 
-    def smooth(self, sample: Sample | None, beta: Fraction) -> Fraction:
+    def smooth(self, reading: Reading, beta: Fraction) -> Fraction:
         """Return ``max_t exp(-beta t) A+(t)``, never below the truth; smooth as its parts are.
 
         Where the logarithms of two functions move by at most so much between neighbours, so does
         that of their maximum.  A floor of ``full 2**-400`` keeps clear of the smallest floats.
         """
-        size = 0 if sample is None else len(sample)
-        limit = self.limit(size)
+        limit = self.limit(len(reading))
         floor = self.full * Fraction(1, 2**400)
-        if sample is None:
+        if not len(reading):
             return self.full if limit is not None else floor
         if limit == 0:
             return self.full
-        own = min(self.full, Fraction(rounded_up(self._at(sample, limit).smooth(beta))))
+        own = min(self.full, Fraction(rounded_up(self._at(reading, limit).smooth(beta))))
         if limit is None:
             return max(own, floor)
         return max(own, exp(-beta * limit).upper * self.full, floor)
 
-    def distance(self, sample: Sample | None, bound: Fraction) -> int | None:
+    def distance(self, reading: Reading, bound: Fraction) -> int | None:
         """Return ``min {t : A+(t) > bound}``, or None where there is none."""
-        return self.distances(sample, [bound])[0]
+        return self.distances(reading, [bound])[0]
 
-    def distances(self, sample: Sample | None, bounds: Sequence[Fraction]) -> list[int | None]:
-        """Return :meth:`distance` for each of several bounds."""
-        limit = self.limit(0 if sample is None else len(sample))
-        steps = None if sample is None or limit == 0 else self._at(sample, limit)
+    def distances(self, reading: Reading, bounds: Sequence[Fraction]) -> list[int | None]:
+        """Return :meth:`distance` for each of several bounds, which ascend."""
+        limit = self.limit(len(reading))
+        found: list[int | None] = [None] * len(bounds)
+        if len(reading) and limit != 0:
+            found = self._at(reading, limit).instabilities(bounds)
 
-        def one(bound: Fraction) -> int | None:
+        def least(distance: int | None, bound: Fraction) -> int | None:
             if self.full <= bound:
                 return None
-            found = None if steps is None else steps.instability(bound)
-            known = [d for d in (found, limit) if d is not None]
+            known = [d for d in (distance, limit) if d is not None]
             return min(known) if known else None
 
-        return [one(bound) for bound in bounds]
+        return [least(d, b) for d, b in zip(found, bounds, strict=True)]
 
 
 def _one_of(rows: Callable[..., Any]) -> Callable[..., Any]:

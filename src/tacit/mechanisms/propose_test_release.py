@@ -11,15 +11,15 @@ from typing import Any, ClassVar
 from tacit import noise
 from tacit.core import ApproximateDP, Measurement, Space, Step, register
 from tacit.errors import UsageError
-from tacit.exact import Number, as_fraction, positive, show
+from tacit.exact import Number, as_fraction, as_integer, positive, show
 from tacit.mechanisms.bound_search import BoundedAnswer, BoundSearch, SearchRelease
 from tacit.mechanisms.distribution import FiniteDistribution
 from tacit.mechanisms.group_privacy import approximate_loss
 from tacit.mechanisms.keys import tail
-from tacit.mechanisms.like import resized
+from tacit.mechanisms.like import listed, resized
 from tacit.mechanisms.local_mode import LocalMode
 from tacit.mechanisms.local_statistic import LocalStatistic, column_space, nearest_unit
-from tacit.noise.enclosure import Enclosure, log
+from tacit.noise.enclosure import Enclosure, exp, log
 
 __all__ = [
     "BoundedAnswer",
@@ -31,6 +31,7 @@ __all__ = [
 
 _REST = Fraction(1, 1 << 90)
 _MOST_CELLS = 200_000
+_LIKELY = Fraction(99, 100)
 
 
 def passing_threshold(epsilon: Fraction, delta: Fraction) -> int:
@@ -208,18 +209,36 @@ class TestedRelease(Measurement):
         )
 
     def _release(self, records: Any) -> Any:
+        return self._answers(records, 1)[0]
+
+    def _answers(self, records: Any, times: int) -> list[Any]:
         """Draw both noises whether or not both are used, so that the time does not tell."""
         sample = self._local.read(records)
         distance = self._distance(sample)
-        tested = self._test.draw()
-        answer = self._answer(sample)
-        return answer if distance is None or distance + tested >= self.threshold else None
+        answers = self._noisy(sample, times)
+        tested = [self._test.draw()] if times == 1 else self._test.draw_many(times).tolist()
+        passed = [distance is None or distance + test >= self.threshold for test in tested]
+        return [a if safe else None for a, safe in zip(answers, passed, strict=True)]
 
-    def _answer(self, sample: Any) -> Any:
+    def _noisy(self, sample: Any, times: int) -> list[Any]:
+        value = self._local.value(sample)
         if isinstance(self._local, LocalMode) or self.grid is None:
-            return self._local.value(sample)
-        unit = nearest_unit(self._local.value(sample), self.grid)
-        return float((unit + self._noise.draw()) * self.grid)
+            return [value] * times
+        unit = nearest_unit(value, self.grid)
+        drawn = [self._noise.draw()] if times == 1 else self._noise.draw_many(times).tolist()
+        return [float((unit + one) * self.grid) for one in drawn]
+
+    def simulate(self, like: Iterable[Any], times: int) -> list[Any]:
+        """Return what so many releases say of records that are public or synthetic.
+
+        Draws of this very mechanism, with the records read but once; None where it refuses.
+
+        Args:
+            like: records; each of the releases tells of them.
+            times: how many.
+        """
+        count = as_integer(times, "times", minimum=0)
+        return self._answers(self.input.domain.read(listed(like)), count)
 
     def _distance(self, sample: Any) -> int | None:
         found: int | None
@@ -265,16 +284,25 @@ class TestedRelease(Measurement):
     def expected_error(self, like: Iterable[Any], n: int | None = None) -> float:
         """Return the mean absolute error of an answer, given that there is one.
 
-        ``2 q / (1 - q^2)`` grid units for discrete Laplace noise with ratio q.  It does not depend
-        on the data, except that it is infinite where an answer is impossible; see
-        :meth:`answer_probability`.
+        Of discrete Laplace noise with ratio q, around a value that is r grid units from the nearest
+        unit: ``2 q / (1 - q^2) + r (1 - q) / (1 + q)`` units.  Infinite where an answer is
+        impossible; see :meth:`answer_probability`.
+
+        Args:
+            like: records.
+            n: how many records to imagine, of the same spread; as many as ``like`` has by default.
         """
-        if self.answer_probability(like, n) == 0:
+        sample = self._like(like, n)
+        if not self._passes(self._distance(sample)).upper:
             return math.inf
         if self.grid is None:
             return 0.0
-        ratio = math.exp(-1 / float(self._noise.scale))
-        return float(self.grid) * 2 * ratio / -math.expm1(-2 / float(self._noise.scale))
+        q = exp(-1 / self._noise.scale)
+        value = self._local.value(sample)
+        near = value if isinstance(value, Fraction) else sum(value.enclose(128)) / 2
+        off = abs(near / self.grid - round(near / self.grid))
+        units = 2 * q / (1 - q * q) + off * (1 - q) / (1 + q)
+        return float(units.middle * self.grid)
 
     def _like(self, like: Iterable[Any], n: int | None) -> Any:
         return self._local.read(self.input.domain.read(resized(like, n)))
@@ -342,7 +370,8 @@ def propose_test_release(
     found = built(split)
     if like is None or split is not None or statistic == "mode":
         return found  # type: ignore[no-any-return]
-    records = list(like)
+    sample = found._like(like, None)
+    distance = found._distance(sample)
     shares = [Fraction(k, 40) for k in range(1, 40)]
-    enough = next((s for s in shares if built(s).answer_probability(records) >= 0.99), None)
+    enough = next((s for s in shares if built(s)._passes(distance).middle >= _LIKELY), None)
     return found if enough is None else built(enough)  # type: ignore[no-any-return]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,15 +25,19 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.exact import Number, as_fraction, as_integer, positive, show
 from tacit.mechanisms.distribution import FiniteDistribution
 from tacit.mechanisms.group_privacy import approximate_loss
-from tacit.mechanisms.like import resized
-from tacit.mechanisms.local_statistic import LocalStatistic, column_space, nearest_unit
+from tacit.mechanisms.like import listed, resized
+from tacit.mechanisms.local_statistic import (
+    LocalStatistic,
+    Reading,
+    column_space,
+    nearest_unit,
+)
 from tacit.mechanisms.smooth_calibration import CONCENTRATED, DISTRIBUTIONS, calibrated
 from tacit.mechanisms.smooth_concentrated import ConcentratedLaw
 from tacit.mechanisms.smooth_laws import SmoothLaw
 from tacit.noise.enclosure import Enclosure
 from tacit.statistics.at_distance import SMOOTHNESS_SLACK
 from tacit.statistics.root import Root
-from tacit.statistics.sample import Sample
 
 __all__ = ["DISTRIBUTIONS", "SmoothNoise", "SmoothRelease", "smooth_noise"]
 
@@ -199,10 +204,32 @@ class SmoothRelease(Measurement):
         )
 
     def _release(self, records: Any) -> float:
-        sample = self._local.read(records)
-        scale = self._local.smooth(sample, self.beta) / self.shift / self.grid
-        centre = _enclosed(self._local.value(sample), self.grid)
+        return self._drawn(*self._placed(self._local.read(records)))
+
+    def _placed(self, reading: Reading) -> tuple[Callable[[int], Enclosure], Fraction]:
+        """Return where the noise is centred and how wide it is, in units of the grid."""
+        scale = self._local.smooth(reading, self.beta) / self.shift / self.grid
+        return _enclosed(self._local.value(reading), self.grid), scale
+
+    def _drawn(self, centre: Callable[[int], Enclosure], scale: Fraction) -> float:
         return float(self._clipped(self._unit.draw().nearest(centre, scale)) * self.grid)
+
+    def simulate(self, like: Iterable[Any], times: int) -> list[float]:
+        """Return what so many releases say of records that are public or synthetic.
+
+        Draws of this very mechanism, with the records read but once.
+
+        Args:
+            like: records; each of the releases tells of them.
+            times: how many.
+
+        >>> m = smooth_noise("median", bounds=(0, 9), epsilon=1, distribution="cauchy")
+        >>> len(m.simulate([1, 2, 5], times=3))
+        3
+        """
+        count = as_integer(times, "times", minimum=0)
+        placed = self._placed(self._local.read(self.input.domain.read(listed(like))))
+        return [self._drawn(*placed) for _ in range(count)]
 
     def _clipped(self, unit: int) -> int:
         return unit if self._units is None else min(max(unit, self._units[0]), self._units[1])
@@ -216,9 +243,8 @@ class SmoothRelease(Measurement):
                 f"{high - low + 1} outputs are too many to list: give a coarser grid to list them: "
                 "the proof is the same"
             )
-        sample = self._local.read(records)
-        scale = self._local.smooth(sample, self.beta) / self.shift / self.grid
-        centre = _enclosed(self._local.value(sample), self.grid)(256)
+        around, scale = self._placed(self._local.read(records))
+        centre = around(256)
         below = [self._cdf((unit + Fraction(1, 2) - centre) / scale) for unit in range(low, high)]
         edges = [Enclosure.of(0), *below, Enclosure.of(1)]
         cells = [(b - a).maximum(0) for a, b in itertools.pairwise(edges)]
@@ -243,17 +269,26 @@ class SmoothRelease(Measurement):
         """
         return self._error_on(self._local.read(self.input.domain.read(resized(like, n))))
 
-    def _error_on(self, sample: Sample | None) -> float:
+    def _error_on(self, reading: Reading) -> float:
+        """Sum over points of the unit noise, each rounded to the grid and clipped as releases are.
+
+        All in units of the grid, and from the multiple of it that is nearest to the value.
+        """
         if self.clip is None and not self._unit.has_mean:
             return float("inf")
-        value = self._local.value(sample)
-        scale = float(self._local.smooth(sample, self.beta) / self.shift)
+        centre, scale = self._placed(reading)
+        middle = centre(256).middle
+        near = math.floor(middle + Fraction(1, 2))
+        off = float(middle - near)
         z, weights = self._unit.points()
-        if self.clip is None:
-            return float((scale * z * weights).sum())
-        rooms = [abs(float(value) - float(end)) for end in self.clip]
-        both = sum(float((np.minimum(scale * z, room) * weights).sum()) for room in rooms)
-        return both / 2
+        found = 0.0
+        for moved in (float(scale) * z, -float(scale) * z):
+            unit = np.floor(off + moved + 0.5)
+            if self._units is not None:
+                low, high = (float(end - near) for end in self._units)
+                unit = np.minimum(np.maximum(unit, low), high)
+            found += float((np.abs(unit - off) * weights).sum()) / 2
+        return found * float(self.grid)
 
 
 def smooth_noise(
@@ -320,15 +355,15 @@ def smooth_noise(
     built: Any = space >> step
     if like is None or beta is not None:
         return built  # type: ignore[no-any-return]
-    sample = built._local.read(space.domain.read(resized(like, None)))
+    reading = built._local.read(space.domain.read(resized(like, None)))
     rates = [r - SMOOTHNESS_SLACK for r in built._unit.rates() if r > 2 * SMOOTHNESS_SLACK]
     chosen = built._unit.sigma if isinstance(built._unit, ConcentratedLaw) else None
     best = built
-    least = built._error_on(sample)
+    least = built._error_on(reading)
     for rate in rates:
         if built._unit.shift(rate + SMOOTHNESS_SLACK) > 0:
             other: Any = space >> SmoothNoise(statistic, *given, rate, chosen, *rest)
-            error = other._error_on(sample)
+            error = other._error_on(reading)
             if error < least:
                 best, least = other, error
     return best  # type: ignore[no-any-return]

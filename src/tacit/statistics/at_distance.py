@@ -15,7 +15,7 @@ from __future__ import annotations
 import heapq
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from tacit.exact import float_up
@@ -47,6 +47,29 @@ class AtDistance(ABC):
     def instability(self, bound: Fraction) -> int | None:
         """The least ``t`` with ``A(t) > bound``, or None where there is none."""
         return first(lambda t: self.exceeds(t, bound), self.last)
+
+    def instabilities(self, bounds: Sequence[Fraction]) -> list[int | None]:
+        """:meth:`instability` for each of several bounds, which ascend.
+
+        The distance never falls as the bound rises.  So the middle bound is looked for first, and
+        the others on their own side of where it was found.
+        """
+        found: list[int | None] = [None] * len(bounds)
+        stretches = [(0, len(bounds), 0, self.last)]
+        while stretches:  # the bounds start .. stop - 1 are broken at least .. last, or never
+            start, stop, least, last = stretches.pop()
+            if start == stop:
+                continue
+            middle = (start + stop) // 2
+            at = self._broken(bounds[middle], last, least)
+            found[middle] = at
+            stretches.append((start, middle, least, last if at is None else at))
+            if at is not None:  # else none of the larger bounds is broken
+                stretches.append((middle + 1, stop, at, last))
+        return found
+
+    def _broken(self, bound: Fraction, last: int, least: int) -> int | None:
+        return first(lambda t: self.exceeds(t, bound), last, least)
 
     def exceeds(self, distance: int, bound: Fraction) -> bool:
         """Whether ``A(distance) > bound``, decided exactly.
@@ -115,13 +138,15 @@ class AtDistance(ABC):
         return rounded_up(self.at(distance))
 
 
-def first(holds: Callable[[int], bool], last: int) -> int | None:
-    """The least of ``0 .. last`` from which on ``holds`` is true, or None: doubling, then halving.
+def first(holds: Callable[[int], bool], last: int, start: int = 0) -> int | None:
+    """The least of ``start .. last`` from which on ``holds`` is true: doubling, then halving.
 
-    >>> first(lambda t: t >= 11, 100), first(lambda t: False, 100)
-    (11, None)
+    None where there is none.
+
+    >>> first(lambda t: t >= 11, 100), first(lambda t: t >= 11, 100, 20), first(bool, 0)
+    (11, 20, None)
     """
-    low, step = -1, 1  # it does not hold at ``low``
+    low, step = start - 1, 1  # it does not hold at ``low``
     while low + step < last and not holds(low + step):
         low, step = low + step, 2 * step
     high = min(last, low + step)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from tacit.statistics.at_distance import AtDistance
+from tacit.statistics.at_distance import AtDistance, first
 from tacit.statistics.base import Statistic
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.quantile import Quantile
@@ -66,3 +66,16 @@ class _SumAtDistance(AtDistance):
     def at(self, distance: int) -> Fraction:
         """The sum of the parts at ``distance``, exact."""
         return sum((Fraction(part.at(distance)) for part in self._parts), Fraction(0))
+
+    def _broken(self, bound: Fraction, last: int, least: int) -> int | None:
+        """Not before a part breaks its equal share of the bound, and not after one breaks it all.
+
+        Each part finds its own distances at once.
+        """
+        shares = [part.instability(bound / len(self._parts)) for part in self._parts]
+        near = min((t for t in shares if t is not None), default=None)
+        if near is None:
+            return None
+        whole = [part.instability(bound) for part in self._parts]
+        far = min((t for t in whole if t is not None), default=last)
+        return first(lambda t: self.exceeds(t, bound), min(last, far), max(least, near))

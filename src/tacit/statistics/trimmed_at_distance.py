@@ -14,6 +14,7 @@ with ``x_i = L`` below and ``U`` above (Bun and Steinke 2019, *Average-case aver
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -53,6 +54,10 @@ class TrimmedAtDistance(AtDistance):
     def instability(self, bound: Fraction) -> int | None:
         """The least ``t`` with ``A(t) > bound``: the cheapest pair of ranks with such a value."""
         return self._search(exact=True).nearest(int(bound * self.kept / self.data.grain))
+
+    def instabilities(self, bounds: Sequence[Fraction]) -> list[int | None]:
+        """:meth:`instability` of each bound: it is found at once, and needs no search."""
+        return [self.instability(bound) for bound in bounds]
 
     def smooth(self, beta: Fraction) -> float:
         """``max_t exp(-beta t) A(t)``, over all pairs of ranks at once."""
