@@ -7,6 +7,7 @@ there are stand in :mod:`tacit.tables.engines`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -46,6 +47,12 @@ class Engine(Protocol):
 
     def drop(self, relation: str) -> None:
         """Remove what :meth:`materialise` or :meth:`keep_text` kept."""
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Return a block in which all queries see the table in one state.
+
+        An engine whose tables do not change while they are open has nothing to do there.
+        """
 
     def close(self) -> None:
         """Let go of everything, on disk too."""

@@ -4,12 +4,14 @@ Every expression is *total*: on every row it has a value or is missing, on every
 
 - Two-valued logic: a comparison with a missing value is false, so ``~(a < 3)`` keeps the rows
   where ``a`` is missing.  NaN counts as missing.
-- Arithmetic is done in doubles on operands clipped to +-2^500, so that nothing overflows; a
-  quotient by a number below 2^-500 in size is missing.  Whole numbers above 2^53 are exact in
-  comparisons with whole numbers and in sums, not in arithmetic.
+- Arithmetic is done in doubles on operands clipped to +-2^500, so that nothing overflows.  In a
+  product or a quotient a number below 2^-500 in size counts as zero, so that nothing vanishes; a
+  quotient by zero is missing.  Whole numbers above 2^53 are exact in comparisons with whole
+  numbers and in sums, not in arithmetic.
 - Text is compared for equality only (an order would depend on the engine's collation), and
   ``lower`` changes A to Z alone.
-- A column of dates with times is read as its dates.
+- A column of dates with times is read as its dates; a date outside the years 1 to 9999 has no
+  year and no month.
 
 What does not fit (text against a number, an unknown column) is refused on names and kinds alone,
 when the expression meets a table.  An expression renders itself as SQL, evaluates itself in

@@ -193,7 +193,7 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
     if name == "length":
         return d.cast(f"length({d.cast(parts[0], 'text')})", "integer")
     if name in ("year", "month"):
-        return d.cast(f"extract({name} from {d.cast(parts[0], 'date')})", "integer")
+        return _render_part(name, d.cast(parts[0], "date"), d)
     if name == "starts_with":
         return f"coalesce({d.starts_with.format(x=parts[0], y=parts[1])}, false)"
     chosen = parts[-2:]
@@ -225,11 +225,25 @@ def _clip(sql: str, low: float, high: float, d: Dialect) -> str:
     return f"(case when {sql} is not null then {inside} end)"
 
 
+def _render_part(name: str, day: str, d: Dialect) -> str:
+    low, high = d.literal(datetime.date.min), d.literal(datetime.date.max)
+    part = d.cast(f"extract({name} from {day})", "integer")
+    return f"(case when {day} between {low} and {high} then {part} end)"
+
+
 def _render_arithmetic(name: str, doubles: list[str], d: Dialect) -> str:
-    x, y = (_clip(side, -_FAR, _FAR, d) for side in doubles)
-    if name == "/":
-        return f"(case when abs({y}) >= {d.literal(1 / _FAR)} then {x} / {y} end)"
-    return f"({x} {name} {y})"
+    if name in ("+", "-"):
+        x, y = (_clip(side, -_FAR, _FAR, d) for side in doubles)
+        return f"({x} {name} {y})"
+    near, far, zero = d.literal(1 / _FAR), d.literal(_FAR), d.literal(0.0)
+    held = [f"greatest(least({side}, {far}), {d.literal(-_FAR)})" for side in doubles]
+    x, y = (
+        f"(case when abs({side}) >= {near} then {inside} when {side} is not null then {zero} end)"
+        for side, inside in zip(doubles, held, strict=True)
+    )
+    if name == "*":
+        return f"({x} * {y})"
+    return f"(case when abs({doubles[1]}) >= {near} then {x} / {held[1]} end)"
 
 
 def _render_cut(x: str, edges: tuple[float, ...], labels: tuple[str, ...], d: Dialect) -> str:
@@ -310,7 +324,9 @@ def _evaluate_arithmetic(name: str, x: float | None, y: float | None) -> float |
     if x is None or y is None:
         return None
     x, y = _held(x, -_FAR, _FAR), _held(y, -_FAR, _FAR)
-    if name == "/" and abs(y) < 1 / _FAR:
+    if name in ("*", "/"):
+        x, y = (0.0 if abs(side) < 1 / _FAR else side for side in (x, y))
+    if name == "/" and y == 0:
         return None
     return _ARITHMETIC[name](x, y)
 

@@ -132,7 +132,7 @@ class Grid:
             clamp: whether a float beyond the bounds is at the nearer end, or else missing.
         """
         if kind == "boolean":
-            value, kind = dialect.cast(value, "integer"), "integer"
+            value, kind = dialect.zero_or_one.format(x=value), "integer"
         if kind == "missing":
             return dialect.cast("null", "integer")
         if kind == "float":
@@ -159,9 +159,11 @@ class Grid:
         """
         high, low = dialect.literal(float(self.upper)), dialect.literal(float(self.lower))
         scale, half = dialect.literal(2.0**self.exponent), dialect.literal(0.5)
-        whole = dialect.cast(
-            f"floor({value} * {scale} + {half})", "integer" if self._narrow else "wide"
-        )
+        point = f"{value} * {scale} + {half}"
+        if self.exponent < 0:
+            # the same bits, but for products that vanish, which some engines refuse
+            point = f"({value} + {dialect.literal(0.5 / 2.0**self.exponent)}) * {scale}"
+        whole = dialect.cast(f"floor({point})", "integer" if self._narrow else "wide")
         within = f"when {value} between {low} and {high} then {self._offset_of(whole, dialect)}"
         top, bottom = dialect.literal(self.cells), dialect.literal(0)
         beyond = (
@@ -181,8 +183,8 @@ class Grid:
         if self.exponent == 0:
             return clipped
         if self.exponent > 0:
-            wide = dialect.cast(clipped, "wide")
-            return f"({wide} * {dialect.literal(1 << self.exponent)})"
+            size = "integer" if max(abs(low), abs(high)) << self.exponent < 1 << 62 else "wide"
+            return f"({dialect.cast(clipped, size)} * {dialect.literal(1 << self.exponent)})"
         # floor(x 2^-m + 1/2) = floor((x - low + half) / 2^m) + low / 2^m for low a multiple of 2^m
         size = 1 << -self.exponent
         base = low // size * size

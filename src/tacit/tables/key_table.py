@@ -12,8 +12,16 @@ from tacit.tables.engine import Engine
 from tacit.tables.expression import Expression
 from tacit.tables.schema import Schema
 
-__all__ = ["check_keys", "keep_keys", "key_part_sql", "keys_sql"]
+__all__ = ["check_keys", "keep_keys", "key_part_sql", "keys_sql", "same_key"]
 
+_FILLERS = {
+    "text": "",
+    "integer": 0,
+    "boolean": False,
+    "date": datetime.date(1970, 1, 1),
+    "missing": "",
+}
+"""A value of each kind, to stand for NULL where the other side is not NULL."""
 _TYPES = {"text": str, "integer": int, "boolean": bool, "date": datetime.date}
 
 
@@ -142,3 +150,29 @@ def _is_narrow(expression: Expression, schema: Schema) -> bool:
         return False
     declared = schema.column(expression.parameters[0]).declared.upper()
     return declared.removeprefix("U") in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+
+
+def same_key(
+    groups: Sequence[str],
+    names: Sequence[str],
+    kinds: Sequence[str],
+    keys: Sequence[tuple[Any, ...]],
+    dialect: Dialect,
+) -> str:
+    """Return the SQL of whether a row's group is a public key: NULL is the key None.
+
+    Args:
+        groups: SQL of the parts of a row's group.
+        names: of the columns that hold the parts of the key.
+        kinds: of the parts.
+        keys: the keys; where none has None, an equality does, which joins fastest.
+        dialect: the engine's.
+    """
+    tests = []
+    for part, (group, name, kind) in enumerate(zip(groups, names, kinds, strict=True)):
+        if any(key[part] is None for key in keys):
+            filler = dialect.literal(_FILLERS[kind])
+            tests.append(dialect.same.format(x=group, y=name, filler=filler))
+        else:
+            tests.append(f"{group} = {name}")
+    return " and ".join(tests)

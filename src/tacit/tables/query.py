@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from tacit.errors import UsageError
+from tacit.tables.bin_choice import bins_sql
 from tacit.tables.contributions import OneRowEach, PersonUnit, few_groups, weighted
-from tacit.tables.dialect import Dialect
 from tacit.tables.expression import Expression
 from tacit.tables.grid import Grid
-from tacit.tables.key_table import check_keys, keep_keys, key_part_sql, keys_sql
+from tacit.tables.key_table import check_keys, keep_keys, key_part_sql, keys_sql, same_key
 from tacit.tables.requests import (
     Bins,
     Cells,
@@ -103,6 +103,10 @@ class Query:
             raise UsageError("the keys are not known: give keys, or release them first")
         for request in requests:
             self.check(request)
+        with self.source.engine.reading():
+            return ExactAggregates(self._found(requests), len(self.keys))
+
+    def _found(self, requests: Sequence[Request]) -> dict[Request, Any]:
         found: dict[Request, Any] = {}
         alone = not self._bounded and not any(isinstance(r, (Bins, Cells)) for r in requests)
         moments = [r for r in requests if isinstance(r, (Rows, Moments))]
@@ -116,7 +120,7 @@ class Query:
                 found[request] = self._bins(request)
             elif isinstance(request, Cells):
                 found[request] = self._cells(request)
-        return ExactAggregates(found, len(self.keys))
+        return found
 
     def people_by_key(self) -> dict[tuple[Any, ...], int]:
         """Return every key that occurs with its number of people: not private, nor are the keys.
@@ -174,8 +178,8 @@ class Query:
         join = ""
         if keyed and self.by:
             values, names = self._keys_sql()
-            same = [f"{g} {d.same} {n}" for g, n in zip(self._groups, names, strict=True)]
-            join = f" join {values} on " + " and ".join(same)
+            same = same_key(self._groups, names, self._kinds, self.keys or [], d)
+            join = f" join {values} on {same}"
             chosen.append("tacit_code as code")
         elif keyed:
             chosen.append(f"{d.literal(0)} as code")
@@ -242,7 +246,7 @@ class Query:
                 sums += [f"{self._sum(f'{z} * {z}')} as {z}q"] if sql in squared else []
             people = f"select {', '.join(sums)} from ({base}) as r group by u"
             limit, one = d.literal(self.unit.rows), d.literal(self.unit.one)
-            share = d.divide(d.literal(self.unit.one * self.unit.rows), "c")
+            share = d.divide(d.literal(self.unit.one * self.unit.rows), "c", wide=False)
             weight = d.cast(f"case when c > {limit} then {share} else {one} end", "integer")
             sql = f"select *, {weight} as w, {d.literal(0)} as code from ({people}) as p"
             table = self._keep(self.source.engine.materialise(sql))
@@ -271,9 +275,10 @@ class Query:
         squared = {sql for sql, r in zip(offsets, moments, strict=True) if r.squares}
         relation, names = self._by_person(offsets, squared) if alone else self._rows_sql(offsets)
         place = dict(zip(dict.fromkeys(offsets), names, strict=True))
+        cells = {sql: r.grid.cells for sql, r in zip(offsets, moments, strict=True)}
         parts = ["count(*)" if self._person is None else self._sum("w * c" if alone else "w")]
         for sql, name in place.items():
-            powers = self._people_powers(name) if alone else self._powers(name)
+            powers = self._people_powers(name) if alone else self._powers(name, cells[sql])
             parts += [*powers[:2], powers[2] if sql in squared else "0"]
         rows = self.source.engine.rows(self._grouped(", ".join(parts), relation))
         table = np.zeros((len(self.keys), len(parts)), dtype=object)
@@ -288,11 +293,13 @@ class Query:
             last = squares if request.squares else 0 * squares
             found[request] = np.stack([present, table[:, 0] - present, total, last], axis=1)
 
-    def _powers(self, z: str) -> list[str]:
-        """Return the sums of the weight, of z and of z^2, where z is at most 2^31."""
+    def _powers(self, z: str, cells: int) -> list[str]:
+        """Return the sums of the weight, of z and of z^2, where z is at most ``cells`` <= 2^31."""
         if self._person is None:
             return [f"count({z})", self._sum(z), self._sum(f"{z} * {z}")]
-        long, wide = self._dialect.cast(z, "integer"), self._dialect.cast(z, "wide")
+        long = self._dialect.cast(z, "integer")
+        narrow = cells**2 * self.unit.one < 1 << 62
+        wide = long if narrow else self._dialect.cast(z, "wide")
         return [
             self._sum(f"case when {z} is not null then w end"),
             self._sum(f"{long} * w"),
@@ -363,7 +370,7 @@ class Query:
         else:
             offset = self._offset(request.inside(), request.grid)
         relation, (z,) = self._rows_sql([offset])
-        bins = _bins_sql(z, request.edges, self._dialect)
+        bins = bins_sql(z, request.edges, self._dialect)
         codes, cells, weights = self._counted(bins, len(request.edges) - 1, relation, z)
         counts = np.zeros((len(self.keys), len(request.edges) - 1), dtype=np.int64)
         counts[codes, cells] = weights
@@ -377,22 +384,3 @@ class Query:
         codes, cells, weights = self._counted(cell, size, relation, z)
         ends = np.searchsorted(codes, np.arange(len(self.keys) + 1))
         return [(cells[a:b].copy(), weights[a:b].copy()) for a, b in itertools.pairwise(ends)]
-
-
-def _bins_sql(z: str, edges: Sequence[int], dialect: Dialect) -> str:
-    """Return the SQL of the bin of an offset that is within the edges."""
-    width, last = edges[1] - edges[0], len(edges) - 2
-    if any(b - a != width for a, b in itertools.pairwise(edges)):
-        return _bin_sql(z, list(edges[1:-1]), 0, dialect)
-    bin_ = dialect.divide(f"({z} - {dialect.literal(edges[0])})", dialect.literal(width))
-    return f"least({bin_}, {dialect.literal(last)})"
-
-
-def _bin_sql(z: str, cuts: list[int], first: int, dialect: Dialect) -> str:
-    """Return the SQL of how many cuts are at or below z: a balanced tree of choices."""
-    if not cuts:
-        return dialect.literal(first)
-    middle = len(cuts) // 2
-    below = _bin_sql(z, cuts[:middle], first, dialect)
-    above = _bin_sql(z, cuts[middle + 1 :], first + middle + 1, dialect)
-    return f"case when {z} < {dialect.literal(cuts[middle])} then {below} else {above} end"

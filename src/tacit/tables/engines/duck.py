@@ -94,6 +94,10 @@ class DuckEngine:
         """Remove a table that :meth:`materialise` or :meth:`keep_text` made."""
         self._run(f"drop table if exists {name}", "fetchall")
 
+    def reading(self) -> contextlib.AbstractContextManager[object]:
+        """Return a block that changes nothing."""
+        return contextlib.nullcontext()
+
     def register(self, table: object) -> str:
         """Make an Arrow, pandas or polars table visible; return its quoted name."""
         name = f"tacit_{os.getpid()}_{next(_serial)}"
