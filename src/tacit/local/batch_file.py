@@ -20,7 +20,15 @@ from tacit.local.oracle import Oracle, oracle_from
 from tacit.local.report_format import ID_BYTES, Reason, Wire, mechanism_code
 from tacit.noise import random_bytes
 
-__all__ = ["Chunk", "Header", "append_reports", "read_header", "read_records", "write_reports"]
+__all__ = [
+    "Chunk",
+    "Header",
+    "append_reports",
+    "locked",
+    "read_header",
+    "read_records",
+    "write_reports",
+]
 
 MAGIC = b"TACITLB"
 VERSION = 1
@@ -204,7 +212,7 @@ def append_reports(path: str | os.PathLike[str], oracle: Oracle, reports: Any) -
     """
     fresh = Header.of(oracle, with_ids=True)
     try:
-        with open(path, "a+b") as file, _locked(file):
+        with open(path, "a+b") as file, locked(file):
             file.seek(0)
             header = read_header(file)
             if file.seek(0, os.SEEK_END) == 0:
@@ -248,7 +256,7 @@ def _records(oracle: Oracle, reports: Any, ids: bool) -> bytes:
 
 
 @contextmanager
-def _locked(file: BinaryIO) -> Iterator[None]:
+def locked(file: BinaryIO) -> Iterator[None]:
     """Hold the file's lock where the system has one (elsewhere one process appends at a time)."""
     try:
         import fcntl

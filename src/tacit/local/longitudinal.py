@@ -5,6 +5,9 @@ lie is drawn once for each question and answer, and kept.  Nothing has to be sto
 random bits of the lie are BLAKE2b, keyed by the secret of the device, of the question, the period
 and the answer; the same answer gives the same lie.
 
+A question of two stages (:class:`~tacit.local.TwoStage`, :class:`~tacit.local.Rappor`) adds fresh
+noise to the permanent answer in every report; any other question sends the same report again.
+
 **What is promised.**  All reports on one question and period that were made from one true answer
 lose the permanent epsilon together, whatever their number, for they are post-processing of one
 draw.  A new true answer is a new draw and is charged again: d different answers lose d times as
@@ -22,20 +25,23 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from tacit.errors import BudgetError, LedgerError, UsageError
 from tacit.exact import Number, positive, show
+from tacit.local.batch_file import locked
 from tacit.local.collector import write_whole
-from tacit.local.oracle import FrequencyOracle
+from tacit.local.oracle import Oracle
 from tacit.local.report_format import Wire
-from tacit.local.two_stage import TwoStage
+from tacit.local.sets import PaddedSets
+from tacit.local.staged import Staged
 from tacit.noise import random_bytes
 from tacit.noise.bits import _injected
 from tacit.noise.enclosure import Enclosure
@@ -46,6 +52,9 @@ SECRET_BYTES = 32
 _PERSON = b"tacit permanent1"
 _VERSION = 1
 
+Answer: TypeAlias = int | list[int]
+"""The whole numbers by which a mechanism knows a true answer."""
+
 
 class Device:
     """Makes the reports of one person, and knows what that person has left to lose.
@@ -53,7 +62,8 @@ class Device:
     Args:
         budget: the most that all reports together may lose, in epsilon.
         path: a file that keeps the secret and the ledger (readable by its owner alone); the device
-            is resumed from it if it exists, with the budget that it was made with.
+            is resumed from it if it exists, with the budget that it was made with.  Several
+            processes may share it: a file beside it, ending in ``.lock``, keeps them apart.
         secret: 32 bytes for a device that keeps no file; by default random.
 
     Raises:
@@ -87,9 +97,7 @@ class Device:
         self._charges: dict[str, Fraction] = {}
         self._held: dict[str, str] = {}
         self._fresh = 0
-        if self._path is not None and self._path.exists():
-            self._resume(self._path)
-        else:
+        with self._alone():
             self._save()
 
     @property
@@ -102,17 +110,17 @@ class Device:
         """What is left of the budget."""
         return self.budget - self.spent
 
-    def cost(self, question: FrequencyOracle) -> Fraction:
+    def cost(self, question: Oracle) -> Fraction:
         """Return what a new true answer to the question costs, rounded up."""
         return _public(question)[1]
 
-    def left(self, question: FrequencyOracle) -> int:
+    def left(self, question: Oracle) -> int:
         """Return how many more new true answers to the question the budget pays for."""
         return int(self.remaining // self.cost(question))
 
     def report(
         self,
-        question: FrequencyOracle,
+        question: Oracle,
         value: Any,
         *,
         period: str = "",
@@ -122,11 +130,10 @@ class Device:
         """Return a report of the true answer ``value``, after it is paid for.
 
         The same answer again, to the same question in the same period, costs nothing: its permanent
-        answer is that of the first time.  A :class:`~tacit.local.TwoStage` question adds its
-        instantaneous noise; any other question sends the same report again.
+        answer is that of the first time.
 
         Args:
-            question: the mechanism.
+            question: any mechanism.
             value: the true answer; it is not stored.
             period: a public label, such as ``"2026-11"``; a new period draws and charges anew.
             changes: ``"charge"``: a changed answer is drawn and charged anew.  ``"hold"``: the
@@ -137,43 +144,47 @@ class Device:
             UsageError: an answer that the question does not have a place for; nothing is charged.
             BudgetError: the budget does not cover it; nothing is charged or sent.
         """
-        place = int(question.read([value])[0])
+        answer = _identity(question, value)
         if changes not in ("charge", "hold"):
             raise UsageError(f"changes is 'charge' or 'hold', not {changes!r}")
         if fresh:
-            self._fresh += 1
-            self._charge(self._tag("fresh", question, period, self._fresh), question)
-            return question._draw(np.array([place], np.int64))[0]
+            with self._alone():
+                self._fresh += 1
+                self._charge(self._tag("fresh", question, period, self._fresh), question)
+            return question.perturb(value)
         if changes == "hold":
-            return self._instant(question, self._first_answer(question, place, period))
-        self._charge(self._tag("answer", question, period, place), question)
-        return self._instant(question, self._permanent(question, place, period))
+            return self._renewed(question, self._first_answer(question, value, answer, period))
+        self._pay(self._tag("answer", question, period, answer), question)
+        return self._renewed(question, self._permanent(question, value, answer, period))
 
-    def _permanent(self, question: FrequencyOracle, place: int, period: str) -> Any:
+    def _permanent(self, question: Oracle, value: Any, answer: Answer, period: str) -> Any:
         """Draw the permanent answer with bits that the secret gives: the same every time."""
-        first = question.permanent if isinstance(question, TwoStage) else question
-        with _injected(self._stream(self._label("bits", question, period, place))):
-            return first._draw(np.array([place], np.int64))[0]
+        bits = self._stream(self._label("bits", question, period, answer))
+        if not isinstance(question, Staged):
+            with _injected(bits):
+                return question.perturb(value)
+        with _injected(self._stream(self._label("standing", question, "", 0))):
+            standing = question.standing()
+        with _injected(bits):
+            return question.keep(value, standing)
 
-    def _instant(self, question: FrequencyOracle, permanent: Any) -> Any:
-        if not isinstance(question, TwoStage):
-            return permanent
-        return question.instant._draw(np.array([permanent], np.int64))[0]
+    def _renewed(self, question: Oracle, permanent: Any) -> Any:
+        return question.renew(permanent) if isinstance(question, Staged) else permanent
 
-    def _first_answer(self, question: FrequencyOracle, place: int, period: str) -> Any:
+    def _first_answer(self, question: Oracle, value: Any, answer: Answer, period: str) -> Any:
         """Return the permanent answer of the period: kept, since the true one may change."""
         tag = self._tag("held", question, period, 0)
-        first = question.permanent if isinstance(question, TwoStage) else question
-        wire = Wire(first)
-        if tag not in self._held:
-            self._afford(question)
-            drawn = self._permanent(question, place, period)
-            self._held[tag] = wire.pack(np.asarray(drawn)[None])[0].tobytes().hex()
-            self._charge(tag, question)
+        wire = Wire(_kept(question))
+        with self._alone():
+            if tag not in self._held:
+                self._afford(question)
+                drawn = self._permanent(question, value, answer, period)
+                self._held[tag] = wire.pack(np.asarray(drawn)[None])[0].tobytes().hex()
+                self._charge(tag, question)
         kept = np.frombuffer(bytes.fromhex(self._held[tag]), np.uint8)[None]
         return wire.unpack(kept)[0][0]
 
-    def _afford(self, question: FrequencyOracle) -> None:
+    def _afford(self, question: Oracle) -> None:
         cost = self.cost(question)
         if cost > self.remaining:
             raise BudgetError(
@@ -181,20 +192,42 @@ class Device:
                 f"{show(self.budget)} is left on this device; nothing was sent"
             )
 
-    def _charge(self, tag: str, question: FrequencyOracle) -> None:
-        """Write down the cost of something new before it is said."""
+    def _pay(self, tag: str, question: Oracle) -> None:
+        """Charge for something new; what was paid for is never taken back, so that is free."""
+        if tag not in self._charges:
+            with self._alone():
+                self._charge(tag, question)
+
+    def _charge(self, tag: str, question: Oracle) -> None:
+        """Write down the cost of something new before it is said; within :meth:`_alone`."""
         if tag in self._charges:
             return
         self._afford(question)
         self._charges[tag] = self.cost(question)
         self._save()
 
-    def _label(self, kind: str, question: FrequencyOracle, period: str, number: int) -> bytes:
-        return json.dumps([kind, _public(question)[0], str(period), number]).encode()
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from the file meanwhile, after reading what they wrote into it."""
+        if self._path is None:
+            yield
+            return
+        beside = self._path.with_name(self._path.name + ".lock")
+        try:
+            file = beside.open("ab")
+        except OSError as error:
+            raise LedgerError(f"{beside.name} cannot be written: {error.strerror}") from None
+        with file, locked(file):
+            if self._path.exists():
+                self._resume(self._path)
+            yield
 
-    def _tag(self, kind: str, question: FrequencyOracle, period: str, number: int) -> str:
+    def _label(self, kind: str, question: Oracle, period: str, answer: Answer) -> bytes:
+        return json.dumps([kind, _public(question)[0], str(period), answer]).encode()
+
+    def _tag(self, kind: str, question: Oracle, period: str, answer: Answer) -> str:
         """Return what the ledger calls an answer: without the secret it tells nothing of it."""
-        label = self._label(kind, question, period, number)
+        label = self._label(kind, question, period, answer)
         return hashlib.blake2b(label, key=self._secret, digest_size=16).hexdigest()
 
     def _stream(self, label: bytes) -> Callable[[int], bytes]:
@@ -252,8 +285,24 @@ class Device:
         return f"<Device with {show(self.remaining)} of {show(self.budget)} left>"
 
 
+def _kept(question: Oracle) -> Oracle:
+    """Return the mechanism whose report a device keeps."""
+    return question.kept if isinstance(question, Staged) else question
+
+
+def _identity(question: Oracle, value: Any) -> Answer:
+    """Return what makes two true answers the same one, after refusing what has no place.
+
+    Raises:
+        UsageError: an answer outside the domain that has no declared place.
+    """
+    if isinstance(question, PaddedSets):
+        return question.members(value)
+    found: Answer = question.read([value])[0].tolist()
+    return found
+
+
 @lru_cache(maxsize=256)
-def _public(question: FrequencyOracle) -> tuple[str, Fraction]:
+def _public(question: Oracle) -> tuple[str, Fraction]:
     """Return the fingerprint of a question, and what a new true answer to it costs."""
-    first = question.permanent if isinstance(question, TwoStage) else question
-    return question.fingerprint, Enclosure.of(first.epsilon).rounded(64).upper
+    return question.fingerprint, Enclosure.of(_kept(question).epsilon).rounded(64).upper

@@ -21,6 +21,7 @@ from tacit.local.estimate import Estimate
 from tacit.local.layout import Layout
 from tacit.local.oracle import Oracle, State
 from tacit.local.regression import nonnegative_least_squares
+from tacit.local.staged import Staged
 from tacit.local.text import digests, places_under
 from tacit.local.unary import packed
 from tacit.noise.enclosure import Enclosure, log
@@ -31,7 +32,7 @@ Rows = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, init=False)
-class Rappor(Oracle):
+class Rappor(Oracle, Staged):
     """Report the noisy bits of a Bloom filter, under hash functions that depend on a cohort.
 
     1. A device belongs for ever to a random cohort, whose h hash functions set h of m bits.
@@ -45,6 +46,7 @@ class Rappor(Oracle):
     ``p* = f (p + q)/2 + (1 - f) p``; all reports together, for ever, have at most the loss of the
     permanent row, ``2 h ln((1 - f/2)/(f/2))``: :attr:`permanent_epsilon`.  Attained by answers
     whose bits are distinct.
+    A :class:`~tacit.local.Device` keeps cohort and row, and charges for the row.
     **Estimate.** With t the unbiased count of true ones of every bit of every cohort, the counts of
     candidate answers are the regression of t on their Bloom bits.
 
@@ -148,12 +150,12 @@ class Rappor(Oracle):
 
     def filters(self, places: NDArray[np.int64], cohort: NDArray[np.int64]) -> Rows:
         """Return the Bloom filter of each digest in its cohort: (n, m) of 0 and 1."""
-        bits = np.zeros((len(places), self.bloom_bits), np.uint8)
-        rows = np.arange(len(places))
+        bits = np.zeros((len(places), self.bloom_bits), bool)
+        columns = np.arange(self.bloom_bits)
         for i in range(self.hashes):
             wide = places_under(places.view(np.uint64), cohort * self.hashes + i, 1 << 32)
-            bits[rows, wide * self.bloom_bits >> 32] = 1
-        return bits
+            bits |= columns == (wide * self.bloom_bits >> 32)[:, None]  # the same work everywhere
+        return bits.view(np.uint8)
 
     def draw_cohorts(self, n: int) -> NDArray[np.int64]:
         """Draw the cohorts of ``n`` devices."""
@@ -182,6 +184,30 @@ class Rappor(Oracle):
         number = cohort[:, None] >> np.arange(self._cohort_bits) & 1
         both = np.concatenate((bits, number.astype(np.uint8)), axis=1)
         return np.packbits(both, axis=1, bitorder="little")
+
+    @property
+    def kept(self) -> Rappor:
+        """What a device keeps: cohort and permanent row (where f = 0, the one report itself)."""
+        p, q = (0, 1) if self.f else (self.p, self.q)
+        return Rappor(self.bloom_bits, self.hashes, self.cohorts, self.f, p, q)
+
+    def standing(self) -> NDArray[np.int64]:
+        """Draw the cohort of a device."""
+        return self.draw_cohorts(1)
+
+    def keep(self, value: Any, standing: NDArray[np.int64]) -> Any:
+        """Draw the row that a device keeps, in its cohort."""
+        row = self.permanent(self.filters(self.read([value]), standing))
+        return self.report(row if self.f else self.instantaneous(row), standing)[0]
+
+    def renew(self, permanent: Any) -> Any:
+        """Draw one report from a kept row; without a permanent stage the report stays."""
+        if not self.f:
+            return permanent
+        bits = np.unpackbits(permanent[None], axis=1, bitorder="little", count=self.layout.width)
+        row, number = bits[:, : self.bloom_bits], bits[:, self.bloom_bits :]
+        cohort = number.astype(np.int64) @ (1 << np.arange(self._cohort_bits))
+        return self.report(self.instantaneous(row), cohort)[0]
 
     def _draw(self, places: NDArray[np.int64]) -> Rows:
         """Draw fresh cohorts and both stages: one report of a device that never reports again."""

@@ -80,9 +80,9 @@ class PaddedSets(Oracle):
 
     def read(self, values: Any) -> NDArray[np.int64]:
         """Draw a slot of each set, and return the place of what it holds."""
-        return np.fromiter((self._slot(self._members(v)) for v in values), np.int64)
+        return np.fromiter((self._slot(self.members(v)) for v in values), np.int64)
 
-    def _members(self, value: Any) -> list[int]:
+    def members(self, value: Any) -> list[int]:
         """Return the places of a set's items; a missing set is an empty one.
 
         Raises:
@@ -122,7 +122,7 @@ class PaddedSets(Oracle):
 
     def distribution(self, value: Any) -> dict[Any, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
-        members, domain = self._members(value), self.oracle.domain
+        members, domain = self.members(value), self.oracle.domain
         slots = max(self.length, len(members))
         chances = {domain.labels[m]: Fraction(1, slots) for m in members}
         chances[domain.other] = 1 - Fraction(len(members), slots)

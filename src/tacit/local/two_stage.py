@@ -14,12 +14,13 @@ from tacit.errors import MismatchError, UsageError
 from tacit.local.direct import DirectEncoding
 from tacit.local.layout import Layout
 from tacit.local.oracle import Oracle, PureOracle, oracle_from
+from tacit.local.staged import Staged
 
 __all__ = ["TwoStage"]
 
 
 @dataclass(frozen=True, init=False)
-class TwoStage(PureOracle):
+class TwoStage(PureOracle, Staged):
     """Randomise the answer once and for ever, and what came out anew for every report.
 
     The permanent stage is direct encoding, with probabilities p1 and q1; the instantaneous stage
@@ -99,6 +100,19 @@ class TwoStage(PureOracle):
     def valid(self, reports: Any) -> NDArray[np.bool_]:
         """See :meth:`~tacit.local.Oracle.valid`."""
         return self.instant.valid(reports)
+
+    @property
+    def kept(self) -> Oracle:
+        """The permanent stage."""
+        return self.permanent
+
+    def keep(self, value: Any, standing: Any) -> Any:
+        """Draw the permanent answer."""
+        return self.permanent.perturb(value)
+
+    def renew(self, permanent: Any) -> Any:
+        """Draw one report from a permanent answer."""
+        return self.instant._draw(np.array([permanent], np.int64))[0]
 
     def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
         """Draw both stages: reports of people who never reported before."""
