@@ -1,48 +1,40 @@
-"""The hash chain: what it catches when somebody edits the file."""
+"""The hash chain: what it catches when somebody edits the ledger."""
 
 import hashlib
 import json
-import sqlite3
 
 import pytest
 
+from accounting.ledger_edit import edit
 from tacit.accounting import chain, create_ledger, epsilon, key_of, open_ledger
 from tacit.accounting.chain import Event, Head, canonical, verify
 from tacit.errors import LedgerError, UsageError, VerificationError
 
 
 @pytest.fixture
-def path(tmp_path, monkeypatch):
+def path(place, new_process):
     """A ledger with five events: begun, charged, answered, charged, extended."""
-    monkeypatch.setattr("tacit.accounting.ledger._seen", {})
-    path = tmp_path / "clinic.ledger"
-    with create_ledger(path, dataset="clinic", budget=epsilon(1)) as ledger:
+    new_process()
+    with create_ledger(place, dataset="clinic", budget=epsilon(1)) as ledger:
         ledger.record(ledger.charge("a", epsilon("1/4"), {"count": "rows"}), {"count": 7})
         ledger.charge("b", epsilon("1/2"), {"sum": "pay"})
         ledger.extend(epsilon(2), "a second wave of the survey")
-    monkeypatch.setattr("tacit.accounting.ledger._seen", {})  # as in a new process
-    return path
-
-
-def edit(path, statement, *values):
-    connection = sqlite3.connect(path)
-    with connection:
-        connection.execute(statement, values)
-    connection.close()
+    new_process()
+    return place
 
 
 def body(path, sequence):
-    connection = sqlite3.connect(path)
-    row = connection.execute("SELECT body FROM event WHERE sequence = ?", (sequence,)).fetchone()
-    connection.close()
-    return json.loads(row[0])
+    ((text,),) = edit(path, "SELECT body FROM {event} WHERE sequence = {}", sequence)
+    return json.loads(text)
 
 
 def write_anew(path, sequence, described):
     """Replace an event and give it a hash of its own, as a careful forger would."""
     text = canonical(described, sort=False)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    edit(path, "UPDATE event SET body = ?, hash = ? WHERE sequence = ?", text, digest, sequence)
+    edit(
+        path, "UPDATE {event} SET body = {}, hash = {} WHERE sequence = {}", text, digest, sequence
+    )
 
 
 def test_an_untouched_chain_holds(path):
@@ -65,7 +57,7 @@ def verdict(path):
 def test_a_cost_made_smaller_is_found(path):
     described = body(path, 4)
     described["body"]["cost"]["epsilon"] = "1/100"
-    edit(path, "UPDATE event SET body = ? WHERE sequence = 4", canonical(described, sort=False))
+    edit(path, "UPDATE {event} SET body = {} WHERE sequence = 4", canonical(described, sort=False))
     with pytest.raises(VerificationError, match="event 4 was changed"):
         verdict(path)
 
@@ -79,19 +71,19 @@ def test_a_cost_made_smaller_with_its_hash_is_found_at_the_next_link(path):
 
 
 def test_a_missing_event_is_found(path):
-    edit(path, "DELETE FROM event WHERE sequence = 4")
+    edit(path, "DELETE FROM {event} WHERE sequence = 4")
     with pytest.raises(VerificationError, match="event 4 does not follow"):
         verdict(path)
 
 
 def test_a_cut_end_is_found(path):
-    edit(path, "DELETE FROM event WHERE sequence = 5")
+    edit(path, "DELETE FROM {event} WHERE sequence = 5")
     with pytest.raises(VerificationError, match="totals"):
         verdict(path)
 
 
 def test_totals_that_were_lowered_are_found(path):
-    edit(path, "UPDATE head SET spent = ?", '{"kind": "pure", "epsilon": "0"}')
+    edit(path, "UPDATE {head} SET spent = {}", '{"kind": "pure", "epsilon": "0"}')
     with pytest.raises(VerificationError, match="totals"):
         verdict(path)
 
@@ -99,22 +91,22 @@ def test_totals_that_were_lowered_are_found(path):
 @pytest.mark.parametrize("spent", ["", "{}", "3", '{"kind": "pure", "epsilon": "-1"}', None])
 def test_totals_that_cannot_be_read_are_refused(path, spent):
     if spent is None:
-        edit(path, "DELETE FROM head")
+        edit(path, "DELETE FROM {head}")
     else:
-        edit(path, "UPDATE head SET spent = ?", spent)
+        edit(path, "UPDATE {head} SET spent = {}", spent)
     with pytest.raises(LedgerError, match=r"damaged|gone back"):
         open_ledger(path, dataset="clinic").charge("c", epsilon("1/8"), {})
 
 
 @pytest.mark.parametrize("text", ["", "not json", "[]", "{}", '{"sequence":4}'])
 def test_an_event_that_cannot_be_read_is_refused(path, text):
-    edit(path, "UPDATE event SET body = ? WHERE sequence = 4", text)
+    edit(path, "UPDATE {event} SET body = {} WHERE sequence = 4", text)
     with open_ledger(path) as ledger, pytest.raises(LedgerError, match="damaged"):
         ledger.history()
 
 
 def test_an_event_moved_to_another_key_is_refused(path):
-    edit(path, "UPDATE event SET about = 'b' WHERE sequence = 2")
+    edit(path, "UPDATE {event} SET about = 'b' WHERE sequence = 2")
     with open_ledger(path) as ledger, pytest.raises(LedgerError, match="wrong place"):
         ledger.find("b")
 
@@ -179,7 +171,7 @@ def test_a_known_hash_shows_whether_the_history_still_stands(path):
         assert not ledger.contains(99, entry.hash)
 
 
-def test_a_clock_set_back_changes_nothing(tmp_path, monkeypatch):
+def test_a_clock_set_back_changes_nothing(place, monkeypatch):
     times = iter(["2031-01-01", "2020-01-01", "1970-01-01", "2031-01-01"])
 
     class Clock:
@@ -189,7 +181,7 @@ def test_a_clock_set_back_changes_nothing(tmp_path, monkeypatch):
 
     chain_datetime = chain.datetime
     monkeypatch.setattr(chain, "datetime", Clock)
-    with create_ledger(tmp_path / "x", dataset="d", budget=epsilon(1)) as ledger:
+    with create_ledger(place, dataset="d", budget=epsilon(1)) as ledger:
         first = ledger.charge("a", epsilon("1/4"), {})
         second = ledger.charge("b", epsilon("1/4"), {})
         ledger.record(first, {"n": 1})

@@ -1,4 +1,4 @@
-"""The rules of the ledger, held by both of its stores."""
+"""The rules of the ledger, held by all of its stores."""
 
 import copy
 import math
@@ -34,10 +34,12 @@ from tacit.errors import BudgetError, LedgerError, UsageError
 QUARTER = epsilon("1/4")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def ledger(request, tmp_path):
-    path = None if request.param == "memory" else tmp_path / "clinic.ledger"
-    with open_ledger(path, dataset="clinic", budget=epsilon(1)) as ledger:
+    place = None if request.param == "memory" else tmp_path / "clinic.ledger"
+    if request.param == "postgres":
+        place = request.getfixturevalue("address")
+    with open_ledger(place, dataset="clinic", budget=epsilon(1)) as ledger:
         yield ledger
 
 

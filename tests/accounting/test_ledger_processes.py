@@ -63,7 +63,13 @@ def workers(count, action, *arguments):
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(place):
+    create_ledger(place, dataset="d", budget=epsilon(1)).close()
+    return place
+
+
+@pytest.fixture
+def file(tmp_path):
     path = tmp_path / "d.ledger"
     create_ledger(path, dataset="d", budget=epsilon(1)).close()
     return path
@@ -93,21 +99,20 @@ def test_the_naive_way_overspends(tmp_path):
     assert granted > 100
 
 
-def test_without_the_lock_the_sequence_numbers_still_hold_the_budget(path):
+def test_without_the_lock_the_sequence_numbers_still_hold_the_budget(file):
     """Two charges that read the same head make the same number, and only one can be kept."""
-    with workers(4, "unlocked", path, 60) as crew:
+    with workers(4, "unlocked", file, 60) as crew:
         told = [worker.told() for worker in crew]
     assert sum(broken for _, broken in told) > 0  # so the lock is not idle
-    with open_ledger(path) as ledger:
+    with open_ledger(file) as ledger:
         assert len(ledger.history()) <= 100
 
 
-def test_processes_that_begin_together_share_one_ledger(tmp_path):
-    path = tmp_path / "new.ledger"
-    with workers(6, "begin", path) as crew:
+def test_processes_that_begin_together_share_one_ledger(place):
+    with workers(6, "begin", place) as crew:
         names = {worker.told() for worker in crew}
     assert len(names) == 1
-    with open_ledger(path) as ledger:
+    with open_ledger(place) as ledger:
         assert [event.event for event in ledger.events()] == ["create"]
 
 
@@ -157,17 +162,16 @@ def test_killed_after_the_answer_replays_it_free(path):
         assert ledger.spent == COST
 
 
-def test_writers_killed_under_load_leave_a_sound_chain(tmp_path):
-    path = tmp_path / "storm.ledger"
-    create_ledger(path, dataset="d", budget=epsilon(10**6)).close()
+def test_writers_killed_under_load_leave_a_sound_chain(place):
+    create_ledger(place, dataset="d", budget=epsilon(10**6)).close()
     for _ in range(3):
-        with workers(3, "storm", path) as crew:
+        with workers(3, "storm", place) as crew:
             for worker in crew:
                 assert worker.told() == "running"
-            time.sleep(0.15)
+            time.sleep(0.3)
             for worker in crew:
                 worker.kill()
-    with open_ledger(path) as ledger:
+    with open_ledger(place) as ledger:
         history = ledger.history()
         assert len(history) > 9
         assert ledger.spent.amount == len(history) * COST.amount
@@ -177,7 +181,7 @@ def test_writers_killed_under_load_leave_a_sound_chain(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
-def test_a_fork_shares_the_file_and_not_the_memory(path):
+def test_a_fork_shares_the_place_and_not_the_memory(path):
     with workers(1, "forked", path) as (worker,):
         status, keys, events, in_memory = worker.told()
     assert status == 0
@@ -187,22 +191,22 @@ def test_a_fork_shares_the_file_and_not_the_memory(path):
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="rights are other things on this system")
-def test_a_read_only_folder_is_refused(path):
-    folder = path.parent
+def test_a_read_only_folder_is_refused(file):
+    folder = file.parent
     if os.getuid() == 0:  # the worker becomes nobody, who must be able to look inside
         for above in folder.parents:
             if above.name.startswith(("pytest-", "popen-", "test_")):
                 above.chmod(0o755)
-    path.chmod(0o444)
+    file.chmod(0o444)
     folder.chmod(0o555)
     try:
-        with workers(1, "powerless", path) as (worker,):
+        with workers(1, "powerless", file) as (worker,):
             opened, created = worker.told(), worker.told()
     finally:
         folder.chmod(0o755)
-        path.chmod(0o644)
+        file.chmod(0o644)
     assert "cannot be" in opened
     assert "look whether the folder exists and can be written" in created
-    assert [file.name for file in folder.iterdir()] == [path.name]
-    with open_ledger(path) as ledger:
+    assert [found.name for found in folder.iterdir()] == [file.name]
+    with open_ledger(file) as ledger:
         assert ledger.spent.is_nothing

@@ -44,7 +44,7 @@ from typing import Any, Literal, NoReturn
 from tacit.accounting.budget import Budget
 from tacit.accounting.chain import Event, Head, canonical, verify
 from tacit.accounting.odometer import require
-from tacit.accounting.store import Store, Transaction
+from tacit.accounting.store import Store, Transaction, patiently, same_home
 from tacit.accounting.turns import turn
 from tacit.errors import LedgerError, UsageError
 
@@ -121,7 +121,10 @@ class Ledger:
 
     @property
     def home(self) -> dict[str, str] | None:
-        """The path and inode where it was made or last adopted; None in memory."""
+        """Where it was made or last adopted: path and inode, or numbers of the database server.
+
+        None in memory.
+        """
         with self._store.read() as transaction:
             events = [event for event in transaction.about(None) if "home" in event.body]
         home: dict[str, str] | None = events[-1].body["home"]
@@ -231,7 +234,12 @@ class Ledger:
 
         Raises:
             LedgerError: the entry is no charge of this ledger, or the ledger cannot be written.
+                A server that went away is waited for: the answer is paid already.
         """
+        lost = f"The charge of {entry.cost!r} stays spent, and its answer is lost"
+        return patiently(lambda: self._record(entry, answer), lost)
+
+    def _record(self, entry: Entry, answer: Mapping[str, Any]) -> Entry:
         with self._write() as (transaction, head):
             charge = transaction.at(entry.sequence)
             paid = charge is not None and charge.event == "charge"
@@ -287,7 +295,7 @@ class Ledger:
         _seen.pop(self._id, None)
         before = self.home
         with self._write() as (transaction, head):
-            if before != self._store.home():
+            if not same_home(before, self._store.home()):
                 body = {"home": self._store.home(), "before": before}
                 _append(transaction, head, "adopt", None, body)
 

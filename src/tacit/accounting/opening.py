@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tacit.accounting.address import is_address
 from tacit.accounting.budget import Budget, nearly_equal
 from tacit.accounting.chain import Event, Head, canonical
 from tacit.accounting.ledger import Ledger
-from tacit.accounting.store import MemoryStore, Store
+from tacit.accounting.store import MemoryStore, Store, same_home
 from tacit.errors import LedgerError, UsageError
 
-__all__ = ["adopt_ledger", "check_ledger", "create_ledger", "open_ledger"]
+__all__ = ["adopt_ledger", "check_ledger", "create_ledger", "has_ledger", "open_ledger"]
 
 
 def open_ledger(
@@ -28,23 +29,26 @@ def open_ledger(
     """Open the ledger at ``path``, or begin one there.
 
     Args:
-        path: a file of the local disk; None for a ledger in memory, which ends with the process.
+        path: a file of the local disk; ``postgresql://user@host/database?ledger=name`` for one
+            that hosts share; None for a ledger in memory, which ends with the process.
         dataset: the identity of the data set; may be left out to look at a ledger that exists.
+            In PostgreSQL, a role that may only read is enough to look.
         budget: the whole budget; may be left out for a ledger that exists.
         terms: what a charge means, in plain JSON: the unit of privacy, the neighbour relation.
         create: whether to begin a ledger where there is none.
 
     Raises:
-        LedgerError: the file is no ledger, cannot be written, is another data set's, has another
-            budget or other terms, was copied or moved, or does not exist and is not to be begun
-            (or cannot be, for want of a budget or a data set).
+        LedgerError: the place is no ledger, cannot be reached or written, is another data set's,
+            has another budget or other terms, was copied or moved, or does not exist and is not
+            to be begun (or cannot be, for want of a budget or a data set).
         UsageError: the budget is nothing, the data set is "", or the terms are no plain JSON.
 
     >>> from tacit.accounting import epsilon
     >>> open_ledger(None, dataset="clinic", budget=epsilon(1)).remaining
     epsilon(1)
     """
-    store = _store(path, create=create and budget is not None and dataset is not None)
+    begins = create and budget is not None and dataset is not None
+    store = _store(path, create=begins, writes=dataset is not None)
     try:
         if budget is not None and dataset is not None and create:
             _begin(store, dataset, budget, terms)
@@ -79,15 +83,15 @@ def create_ledger(
 
 
 def adopt_ledger(path: str | os.PathLike[str]) -> Ledger:
-    """Accept a ledger file at the place where it is now, and note that in its chain.
+    """Accept a ledger at the place where it is now, and note that in its chain.
 
     Do this only when the file was moved for good.  If another copy of it goes on being used, each
     of the two spends the same budget, and what is published is protected by their sum only.
-    Move the file while nobody has it open, or bring the file ``-wal`` beside it along: the latest
-    charges may be there.
+    Move a file while nobody has it open, or bring the file ``-wal`` beside it along: the latest
+    charges may be there.  A ledger in PostgreSQL is moved with ``pg_dump`` while nobody uses it.
 
     Raises:
-        LedgerError: there is no ledger, or it cannot be written.
+        LedgerError: there is no ledger, or it cannot be reached or written.
     """
     store = _store(path, create=False)
     try:
@@ -99,12 +103,27 @@ def adopt_ledger(path: str | os.PathLike[str]) -> Ledger:
     return ledger
 
 
-def _store(path: str | os.PathLike[str] | None, *, create: bool) -> Store:
+def has_ledger(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a ledger at a place, of whatever content.
+
+    Raises:
+        LedgerError: the server of an address cannot be reached, or cannot keep a budget.
+    """
+    if not is_address(path):
+        return os.path.exists(path)
+    from tacit.accounting.postgres_store import PostgresStore
+
+    return PostgresStore.exists(os.fspath(path))
+
+
+def _store(path: str | os.PathLike[str] | None, *, create: bool, writes: bool = True) -> Store:
     if path is None:
         return MemoryStore()
-    if str(path).startswith(("postgresql:", "postgres:")):
-        raise LedgerError("a ledger in a database server is not offered yet: name a local file")
-    # SQLite takes a while to load, and a ledger in memory does without.
+    # Neither is loaded until it is used: a ledger in memory does without both.
+    if is_address(path):
+        from tacit.accounting.postgres_store import PostgresStore
+
+        return PostgresStore(os.fspath(path), create=create, writes=writes)
     from tacit.accounting.sqlite_store import SqliteStore
 
     return SqliteStore(Path(path), create=create)
@@ -170,9 +189,10 @@ def _check(
             f"{store.name} has the budget {ledger.total!r}, not {budget!r}: leave the budget out "
             "to go on with it, or raise it in the open with extend(...)"
         )
-    home, recorded = store.home(), ledger.home
-    if home != recorded:
+    recorded = ledger.home
+    if not same_home(store.home(), recorded):
+        place = ", ".join(f"{name} {value!r}" for name, value in (recorded or {}).items())
         raise LedgerError(
-            f"{store.name} was copied or moved: it was made at {(recorded or {}).get('path')!r}. "
+            f"{store.name} was copied or moved: it was made at {place}. "
             "Use the original; if this is now the only one, adopt it: adopt_ledger(path)"
         )

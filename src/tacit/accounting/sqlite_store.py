@@ -10,7 +10,7 @@
 
 The log of the latest commits stands beside the file (``-wal``) while the ledger is in use or
 after a crash, and belongs to it.  The locks work among processes of one machine on a local disk;
-machines that share a budget need a ledger in a database server.
+machines that share a budget need one in PostgreSQL (:mod:`tacit.accounting.postgres_store`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tacit.accounting.budget import Budget
 from tacit.accounting.chain import FORMAT, Event, Head
+from tacit.accounting.store import read_event, read_head
 from tacit.errors import LedgerError
 
 __all__ = ["SqliteStore"]
@@ -34,7 +34,6 @@ __all__ = ["SqliteStore"]
 _APPLICATION = 0x54414349  # "TACI", by which the file is known
 _PATIENCE = 60.0  # seconds to wait for another writer
 
-# Plain SQL that PostgreSQL reads as well.
 _SCHEMA = (
     "CREATE TABLE event (sequence INTEGER PRIMARY KEY, about TEXT, body TEXT NOT NULL,"
     " hash TEXT NOT NULL)",
@@ -196,15 +195,7 @@ class _Transaction:
         self._run = connection.execute
 
     def head(self) -> Head | None:
-        row = self._run("SELECT sequence, hash, total, spent FROM head").fetchone()
-        if row is None:
-            return None
-        sequence, digest, total, spent = row
-        try:
-            budgets = Budget.from_json(json.loads(total)), Budget.from_json(json.loads(spent))
-        except (TypeError, ValueError):
-            raise LedgerError("the totals cannot be read: the ledger is damaged") from None
-        return Head(sequence, digest, *budgets)
+        return read_head(self._run("SELECT sequence, hash, total, spent FROM head").fetchone())
 
     def append(self, event: Event, head: Head) -> None:
         self._run(
@@ -233,11 +224,7 @@ class _Transaction:
 
     def _select(self, where: str, *values: object) -> Iterator[Event]:
         query = f"SELECT sequence, about, body, hash FROM event {where} ORDER BY sequence"
-        for sequence, about, text, digest in self._run(query, values):
-            event = Event.parse(text, digest)
-            if (event.sequence, event.key) != (sequence, about):
-                raise LedgerError(f"event {sequence} stands in a wrong place: it was changed")
-            yield event
+        return map(read_event, self._run(query, values))
 
 
 _CAUSES = {

@@ -7,16 +7,31 @@ alone and altogether, or not at all, and is durable when ``write()`` is left.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, Protocol, TypeVar
 
+from tacit.accounting.budget import Budget
 from tacit.accounting.chain import Event, Head
 from tacit.errors import LedgerError
 
-__all__ = ["MemoryStore", "Store", "Transaction"]
+__all__ = [
+    "LostError",
+    "MemoryStore",
+    "Store",
+    "Transaction",
+    "read_event",
+    "read_head",
+    "same_home",
+]
+
+
+class LostError(LedgerError):
+    """The place went away, or does not answer; what was asked may succeed when it is back."""
 
 
 class Transaction(Protocol):
@@ -52,7 +67,10 @@ class Store(Protocol):
         ...
 
     def home(self) -> dict[str, str] | None:
-        """Return what tells this place from a copy of it, or None where nothing does."""
+        """Return what tells this place from a copy of it, or None where nothing does.
+
+        It is the same for everyone who may open the place, and from one opening to the next.
+        """
         ...
 
     def write(self) -> AbstractContextManager[Transaction]:
@@ -60,6 +78,10 @@ class Store(Protocol):
 
         The exclusive lock is taken *before* anything is read, so that what is read stays true
         until the commit.  An exception inside undoes everything.
+
+        Raises:
+            LostError: the place went away.  It says whether anything was stored, or that this is
+                not known; what may have been stored is never taken for not stored.
         """
         ...
 
@@ -70,6 +92,30 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of the place; what is stored remains."""
         ...
+
+
+_PAUSES = (0.1, 0.2, 0.5, 1, 2, 4, 8, 15)
+_Result = TypeVar("_Result")
+
+
+def patiently(work: Callable[[], _Result], lost: str) -> _Result:
+    """Do what may be done twice, again and again for half a minute while the place is away.
+
+    Args:
+        work: what to do.
+        lost: what to say where the place does not come back.
+
+    Raises:
+        LostError: it did not come back.
+    """
+    for pause in _PAUSES:
+        with suppress(LostError):
+            return work()
+        time.sleep(pause)
+    try:
+        return work()
+    except LostError as error:
+        raise LostError(f"{error}. {lost}") from error
 
 
 class MemoryStore:
@@ -134,3 +180,46 @@ class MemoryStore:
 
     def close(self) -> None:
         """Do nothing: the events live as long as the object."""
+
+
+def read_head(row: Sequence[Any] | None) -> Head | None:
+    """Read a stored head: its sequence, hash, total and spent.
+
+    Raises:
+        LedgerError: it cannot be read.
+    """
+    if row is None:
+        return None
+    sequence, digest, total, spent = row
+    try:
+        budgets = Budget.from_json(json.loads(total)), Budget.from_json(json.loads(spent))
+    except (TypeError, ValueError):
+        raise LedgerError("the totals cannot be read: the ledger is damaged") from None
+    return Head(sequence, digest, *budgets)
+
+
+def read_event(row: Sequence[Any]) -> Event:
+    """Read a stored event: its sequence, key, text and hash.
+
+    Raises:
+        LedgerError: it cannot be read, or is not the event of that sequence and key.
+    """
+    sequence, key, text, digest = row
+    event = Event.parse(text, digest)
+    if (event.sequence, event.key) != (sequence, key):
+        raise LedgerError(f"event {sequence} stands in a wrong place: it was changed")
+    return event
+
+
+def same_home(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> bool:
+    """Return whether two homes are the same place, as far as both were told.
+
+    A server may hide a part of it from some roles.
+
+    >>> same_home({"system": "7", "table": "3"}, {"table": "3"}), same_home({"path": "a"}, None)
+    (True, False)
+    """
+    if one is None or other is None:
+        return one is other
+    shared = one.keys() & other.keys()
+    return bool(shared) and all(one[part] == other[part] for part in shared)

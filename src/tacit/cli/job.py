@@ -12,6 +12,8 @@ from typing import Any
 from tacit.accounting import Budget, epsilon_delta, fit, open_ledger
 from tacit.accounting import epsilon as pure
 from tacit.accounting import rho as concentrated
+from tacit.accounting.address import shown
+from tacit.accounting.opening import has_ledger
 from tacit.cli.options import SourceOptions
 from tacit.cli.output import note, working
 from tacit.cli.specs import column_types, typed_keys
@@ -216,12 +218,12 @@ def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
         spend: whether a ledger may be begun; a preview begins none.
 
     Yields:
-        The session, and the path of its ledger (None where there is none yet).
+        The session, and the place of its ledger as it may be shown (None where there is none yet).
     """
     source = open_table(job.table)
     try:
         path = job.ledger or default_ledger(job.table)
-        exists = os.path.exists(path)
+        exists, place = has_ledger(path), shown(path)
         protects = job.unit or (_ledger_unit(path) if exists else one_row_each)
         if exists:
             session = Session(source, protects, job.budget, path)
@@ -231,12 +233,12 @@ def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
         if spend and not exists:
             if job.budget is None:
                 note(
-                    f"There is no ledger yet, and no budget was said: {path} begins with a budget "
+                    f"There is no ledger yet, and no budget was said: {place} begins with a budget "
                     "of what this release loses, so that nothing is left for another. To plan for "
                     "more, say --budget-epsilon on the first release."
                 )
             session = Session(source, protects, session.budget, path)
-        yield session, path if exists or spend else None
+        yield session, place if exists or spend else None
         session.close()
     finally:
         source.close()

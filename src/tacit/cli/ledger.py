@@ -1,4 +1,4 @@
-"""``tacit ledger``: begin, show, check, extend and adopt the file that keeps a budget."""
+"""``tacit ledger``: begin, show, check, extend and adopt what keeps a budget."""
 
 from __future__ import annotations
 
@@ -16,10 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["ledger_app"]
 
 ledger_app = typer.Typer(
-    help="The file that keeps a budget: begin, show, check, extend, adopt.", no_args_is_help=True
+    help="The file, or the tables in PostgreSQL, that keep a budget: begin, show, check, extend, "
+    "adopt.",
+    no_args_is_help=True,
 )
 
-_File = Annotated[str, typer.Argument(help="The ledger's file.", metavar="LEDGER")]
+_File = Annotated[
+    str,
+    typer.Argument(help="A file, or postgresql://user@host/db?ledger=name.", metavar="LEDGER"),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -31,6 +36,7 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
     [bold]tacit ledger create people.parquet --person id --rows 5 --budget-epsilon 1[/bold]
     """
     from tacit.accounting import create_ledger
+    from tacit.accounting.address import shown
     from tacit.cli.job import default_ledger, loss, open_table, table_of, unit_of
     from tacit.cli.output import note
     from tacit.report.words import budget_words
@@ -44,7 +50,7 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
     path = begin.ledger or default_ledger(table)
     with open_table(table) as opened, Session(opened, protects, budget) as paper:
         create_ledger(path, dataset=paper.dataset, budget=budget, terms=paper.ledger.terms).close()
-        note(f"{path} begins with {budget_words(budget)} for {paper.dataset}")
+        note(f"{shown(path)} begins with {budget_words(budget)} for {paper.dataset}")
 
 
 @ledger_app.command("show")
@@ -128,16 +134,18 @@ def adopt(ledger: _File) -> None:
     [bold]tacit ledger adopt adult.ledger[/bold]
     """
     from tacit.accounting import adopt_ledger
+    from tacit.accounting.address import shown
 
     _require(ledger)
     with adopt_ledger(ledger) as found:
-        print(f"{ledger} stays here from now on; it keeps the budget of {found.dataset}")
+        print(f"{shown(ledger)} stays here from now on; it keeps the budget of {found.dataset}")
 
 
 def _require(path: str) -> None:
+    from tacit.accounting.address import is_address
     from tacit.errors import did_you_mean
 
-    if not os.path.isfile(path):
+    if not is_address(path) and not os.path.isfile(path):
         folder = os.path.dirname(path) or "."
         names = os.listdir(folder) if os.path.isdir(folder) else []
         known = [name for name in names if name.endswith(".ledger")]

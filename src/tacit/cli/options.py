@@ -179,9 +179,9 @@ class BudgetOptions:
         str | None,
         _flag(
             "--ledger",
-            help="The ledger's file; by default beside the table.",
+            help="The ledger: a file, by default beside the table, or an address in PostgreSQL.",
             panel=_PRICE,
-            metavar="FILE",
+            metavar="LEDGER",
         ),
     ] = None
     budget_epsilon: Annotated[
