@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from tacit.accounting import Entry, Ledger, open_ledger
 from tacit.accounting.budget import Budget
-from tacit.accounting.opening import check_ledger
+from tacit.accounting.opening import check_ledger, has_ledger
 from tacit.errors import UsageError
 from tacit.tables.aggregate import Aggregate
 from tacit.tables.collect import Collector
@@ -34,8 +34,9 @@ class Session:
         unit: whom an answer protects: :data:`tacit.one_row_each`, or :func:`tacit.unit`.
         budget: all that may ever be lost: ``tc.epsilon(1)``, ``tc.epsilon_delta(1, "1e-6")`` or
             ``tc.rho(0.1)``.
-        ledger: the file that keeps the budget, begun where there is none; None keeps it in memory,
-            so that it ends with the session and nothing stops the next one from spending again.
+        ledger: the file that keeps the budget, or ``postgresql://user@host/db?ledger=name`` for
+            one that hosts share; begun where there is none.  None keeps it in memory, so that it
+            ends with the session and nothing stops the next one from spending again.
         table: the table of a database.
         name: the public name of the data set; a file's own name by default.
         types: kinds of the columns of a CSV file, such as ``{"age": "integer"}``.
@@ -97,7 +98,7 @@ class Session:
         terms = {"unit": self.unit.describe(), "neighbours": NEIGHBOURS}
         if isinstance(ledger, Ledger):
             return check_ledger(ledger, dataset=self.dataset, budget=budget, terms=terms)
-        if budget is None and (ledger is None or not os.path.exists(ledger)):
+        if budget is None and (ledger is None or not has_ledger(ledger)):
             raise UsageError(
                 "say how much may be lost in all: budget=tc.epsilon(1), "
                 "tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
