@@ -34,7 +34,8 @@ from tacit.local import (
     normalised,
     simplex,
 )
-from tacit.local.counting import count_bits, count_values
+from tacit.local.counting import count_bits, count_ones, count_values
+from tacit.local.mixing import bucket, count_matches
 from tacit.local.regression import nonnegative_least_squares
 from tacit.noise import bits
 
@@ -205,14 +206,33 @@ def test_every_answer_draws_its_own_bits():
     assert bits.generator_name() in ("openssl", "os")
 
 
-@pytest.mark.parametrize("width", [1, 7, 8, 63, 64, 65, 1024])
-@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1000, 20_001])
+@pytest.mark.parametrize("width", [1, 7, 8, 63, 64, 65, 1024, 8200])
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 1000, 2047, 2048, 2049, 4224, 9001])
 def test_bits_are_counted_place_by_place(width, n):
     rows = np.random.default_rng(n + width).integers(0, 256, (n, (width + 7) // 8), np.uint8)
-    plain = np.unpackbits(rows, axis=1, count=width, bitorder="little").sum(axis=0)
+    bits = np.unpackbits(rows, axis=1, bitorder="little")
+    plain = bits[:, :width].sum(axis=0)
     assert count_bits(rows, width).tolist() == plain.tolist()
+    assert count_bits(np.full_like(rows, 255), width).tolist() == [n] * width
+    assert count_ones(rows).tolist() == bits.sum(axis=1).tolist()
+    apart = np.repeat(rows, 2, axis=1)[:, ::2]
+    assert count_bits(apart, width).tolist() == plain.tolist()
     values = rows[:, 0]
     assert count_values(values, 256).tolist() == np.bincount(values, minlength=256).tolist()
+
+
+@pytest.mark.parametrize("g", [2, 4, 7, 4096])
+@pytest.mark.parametrize(
+    ("n", "items"), [(0, 5), (1, 1), (2, 300), (1007, 129), (1008, 2), (1009, 129), (4100, 65)]
+)
+def test_matches_are_counted_as_the_hash_says(g, n, items):
+    generator = np.random.default_rng(n + g)
+    seeds, sent = generator.integers(0, 2**32, n, np.uint32), generator.integers(0, g, n)
+    plain = [
+        int(np.count_nonzero(bucket(seeds, np.full(n, item, np.uint32), g) == sent))
+        for item in range(items)
+    ]
+    assert count_matches(seeds, sent.astype(np.uint32), g, items).tolist() == plain
 
 
 def test_postprocessing_is_asked_for_and_labelled():

@@ -30,17 +30,17 @@ FIRST = np.uint32(0x85EBCA6B)
 SECOND = np.uint32(0xC2B2AE35)
 HALF = 16
 
-REPORTS = 255 * 4
+REPORTS = 1008
 """Reports compared at once: the 8 bytes of a word count 4 reports of 2 items, up to 255 each."""
 
-PAIRS = 64
-"""Pairs of items compared at once: the words of a block stay in a core's cache."""
+CELLS = 64 * REPORTS
+"""Reports times pairs of items compared at once: their words stay in a core's cache."""
 
 
-def mix(h: Words, spare: Words) -> None:
-    """Mix words in place; ``spare`` is room of the same shape."""
-    np.right_shift(h, np.uint32(16), out=spare)
-    np.bitwise_xor(h, spare, out=h)
+def mix(words: Words, h: Words, spare: Words) -> None:
+    """Mix words into ``h``; ``spare`` is room of the same shape."""
+    np.right_shift(words, np.uint32(16), out=spare)
+    np.bitwise_xor(words, spare, out=h)
     np.multiply(h, FIRST, out=h)
     np.right_shift(h, np.uint32(13), out=spare)
     np.bitwise_xor(h, spare, out=h)
@@ -57,7 +57,7 @@ def bucket(seeds: Words, items: Words, g: int) -> Words:
     """
     h = (items >> np.uint32(1)) * ITEM
     h += seeds
-    mix(h, np.empty_like(h))
+    mix(h, h, np.empty_like(h))
     h >>= (items & np.uint32(1)) << np.uint32(4)
     h &= np.uint32(0xFFFF)
     h *= np.uint32(g)
@@ -84,41 +84,48 @@ def count_matches(seeds: Words, sent: Words, g: int, items: int) -> NDArray[np.i
     """Return for each item how many reports sent its bucket.
 
     The halves of bucket y are those with ``half - edge[y] < size[y]`` (mod 2**16), so one
-    subtraction and one comparison tell a match.  Matches are bytes, and are added eight at once, as
-    the bytes of a word.
+    subtraction and one comparison tell a match.  Reports are taken in the order of the buckets, so
+    that nearly always all that are looked at together have the same edge and size.  Matches are
+    bytes, and are added eight at once, as the bytes of a word.
     """
     edges = np.array(_edges(g), np.uint32)
-    sizes = np.diff(edges).astype(np.uint16)
-    counts = np.zeros(items + items % 2, np.int64)
-    multiples = np.arange(len(counts) // 2, dtype=np.uint32) * ITEM
-    room = np.empty((2, PAIRS, min(len(seeds), REPORTS)), np.uint32)
+    low, size = edges[:-1].astype(np.uint16), np.diff(edges).astype(np.uint16)
+    order = np.argsort(sent.astype(np.uint16), kind="stable")
+    seeds, sent = seeds[order], sent[order]
+    counts = np.zeros((-(-items // 2), 2), np.int64)
+    block = _Block(min(len(seeds), REPORTS), len(counts))
     for start in range(0, len(seeds), REPORTS):
         part = slice(start, start + REPORTS)
-        low, size = (np.repeat(v[sent[part]], 2) for v in (edges.astype(np.uint16), sizes))
-        _count_block(counts, multiples, seeds[part], low, size, room)
-    return counts[:items]
+        y = sent[part]
+        block = block if len(y) == block.reports else _Block(len(y), len(counts))
+        same: NDArray[Any] = y[0] if y[0] == y[-1] else np.repeat(y, 2)
+        block.count(seeds[part], low[same], size[same], counts)
+    return counts.ravel()[:items]
 
 
-def _count_block(
-    counts: NDArray[np.int64],
-    multiples: Words,
-    seeds: Words,
-    low: NDArray[np.uint16],
-    size: NDArray[np.uint16],
-    room: Words,
-) -> None:
-    """Add the matches of at most 1,020 reports to the counts of all items."""
-    n = len(seeds)
-    h, spare = room[:, :, :n] if n == room.shape[2] else np.empty((2, PAIRS, n), np.uint32)
-    match = np.zeros((PAIRS, -(-n // 4) * 8), bool)
-    for first in range(0, len(multiples), PAIRS):
-        part = multiples[first : first + PAIRS, None]
-        rows = slice(0, len(part))
-        np.add(part, seeds, out=h[rows])
-        mix(h[rows], spare[rows])
-        halves = h[rows].astype("<u4", copy=False).view("<u2")
-        np.subtract(halves, low, out=halves)
-        np.less(halves, size, out=match[rows, : 2 * n])
-        lanes: NDArray[Any] = match[rows].view(np.uint64).sum(axis=1).view(np.uint8)
-        found = lanes.reshape(len(part), 4, 2).sum(axis=1, dtype=np.int64)
-        counts[2 * first : 2 * (first + len(part))] += found.ravel()
+class _Block:
+    """Room for some reports by some pairs of items."""
+
+    def __init__(self, reports: int, pairs: int) -> None:
+        self.reports = reports
+        self.height = min(pairs, max(1, CELLS // max(1, reports)))
+        self._before, self._h, self._spare = np.empty((3, self.height, reports), np.uint32)
+        self._match = np.zeros((self.height, -(-reports // 4) * 8), bool)
+        self._multiples = (np.arange(self.height, dtype=np.uint32) * ITEM)[:, None]
+
+    def count(self, seeds: Words, low: Any, size: Any, counts: NDArray[np.int64]) -> None:
+        """Add the matches of the reports to the counts of all pairs."""
+        h, before = self._h, self._before
+        np.add(self._multiples, seeds, out=before)
+        step = np.array(self.height, np.uint32) * ITEM
+        for first in range(0, len(counts), self.height):
+            if first:
+                before += step
+            mix(before, h, self._spare)
+            halves = h.astype("<u4", copy=False).view("<u2")
+            np.subtract(halves, low, out=halves)
+            np.less(halves, size, out=self._match[:, : 2 * self.reports])
+            lanes: NDArray[Any] = self._match.view(np.uint64).sum(axis=1).view(np.uint8)
+            found = lanes.reshape(self.height, 4, 2).sum(axis=1, dtype=np.int64)
+            mine = counts[first : first + self.height]
+            mine += found[: len(mine)]

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from tacit.errors import UsageError
 from tacit.exact import Number, as_integer
 from tacit.local.checks import one_of, refuse_large
-from tacit.local.counting import count_bits
+from tacit.local.counting import count_bits, count_ones
 from tacit.local.dyadic import coins, dyadic_down, exp_at_most, finer, probability
 from tacit.local.items import Items
 from tacit.local.layout import Layout
 from tacit.local.oracle import PureOracle
+from tacit.local.ranked_sets import columns_to_rows, full_column, nested_sets, single_bits
 from tacit.local.unary import packed
-from tacit.noise.bits import words16
 
 __all__ = ["SubsetSelection"]
 
@@ -38,9 +38,12 @@ class SubsetSelection(PureOracle):
     ``q* = p (w - 1)/(k - 1) + (1 - p) w/(k - 1)``.  With w near k/(E + 1) the variance is the least
     that any mechanism can have for one item, up to a constant near 1.
 
-    **Draw.** Every other item gets 16 random bits, the true one the least or the greatest word, and
-    the w least words make the set.  If two words tie at the edge the set has not w members and the
-    words are drawn anew; otherwise it is uniform, for the words are exchangeable.
+    **Draw.** Of the k - 1 other items w - 1 are drawn as a uniform set, and one more that is
+    uniform among the rest (:mod:`tacit.local.ranked_sets`).  The report is the set with the true
+    item or, with probability 1 - p, with the one more: uniform among the sets of w that hold the
+    true item, or among those that do not.  Neither the answer nor the coin changes what is done,
+    and the time that the draw takes is independent of the set: report and time together have the
+    ratio of the report.
 
     Source: M. Ye, A. Barg, *Optimal schemes for discrete distribution estimation under locally
     differential privacy* (2018); S. Wang et al., *Mutual information optimally local private
@@ -119,34 +122,16 @@ class SubsetSelection(PureOracle):
         """See :meth:`~tacit.local.Oracle.valid`: a set has exactly w members."""
         array = self.layout.check(reports)
         valid = self.layout.valid(array)
-        valid &= _weight(array.astype(np.uint8)) == self.size
+        valid &= count_ones(array.astype(np.uint8, copy=False)) == self.size
         return valid
 
     def _draw(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
-        inside = coins(self.p, len(places))
-        rows = self.layout.empty(len(places))
-        todo = np.arange(len(places))
-        while len(todo):
-            drawn = self._try(places[todo], inside[todo])
-            right = _weight(drawn) == self.size
-            rows[todo[right]] = drawn[right]
-            todo = todo[~right]
-        return rows
-
-    def _try(self, places: NDArray[np.int64], inside: NDArray[np.bool_]) -> NDArray[np.uint8]:
-        """Choose the w least of random words, where each own word is the least or the greatest."""
-        n, k = len(places), len(self.domain)
-        rows = self.layout.empty(n)
-        columns = np.arange(k, dtype=np.uint16)
-        step = max(1, (1 << 15) // k)
-        for start in range(0, n, step):
-            part = slice(start, start + step)
-            own = columns == places[part, None].astype(np.uint16)
-            words = words16(own.size).reshape(own.shape) | own * np.uint16(0xFFFF)
-            words &= ~(own * (inside[part, None] * np.uint16(0xFFFF)))
-            edge = np.sort(words, axis=1)[:, self.size - 1 : self.size]
-            rows[part] = np.packbits(words <= edge, axis=1, bitorder="little")
-        return rows
+        k = len(self.domain)
+        own = single_bits(places, k)
+        rows, other = nested_sets(full_column(k)[:, None] & ~own, self.size)
+        inside = np.negative(coins(self.p, len(places)).astype(np.uint64))
+        rows |= (own & inside) | (other & ~inside)
+        return columns_to_rows(rows, k)
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return count_bits(reports, len(self.domain))
@@ -160,14 +145,6 @@ class SubsetSelection(PureOracle):
             packed([i in chosen for i in range(k)]): with_mine if mine in chosen else without
             for chosen in map(set, combinations(range(k), w))
         }
-
-
-def _weight(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return how many bits of each row are set: by whole words where the width allows."""
-    whole = rows.shape[1] % 8 == 0 and rows.flags.c_contiguous
-    words = rows.view(np.uint64) if whole else rows
-    weight: NDArray[np.int64] = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
-    return weight
 
 
 def _inside(k: int, w: int, e: Fraction) -> Fraction:
