@@ -227,8 +227,6 @@ def test_several_processes(tmp_path: Path) -> None:
     assert collector.add_files([*paths, tmp_path / "bad"], processes=2) == 303
     assert collector.state == UNARY.aggregate(np.concatenate(reports))
     assert collector.refused == {"not a report": 1}
-    with pytest.raises(UsageError, match="one process"):
-        Collector(UNARY, replay="exact").add_files(paths, processes=2)
 
 
 def test_memory_does_not_grow_with_the_number_of_reports(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ from tacit.local.postprocess import (
 from tacit.local.randomized_response import RandomizedResponse
 from tacit.local.ranges import HierarchicalRanges
 from tacit.local.rappor import Rappor
+from tacit.local.replay import shard_of
 from tacit.local.report_format import Wire
 from tacit.local.sets import PaddedSets
 from tacit.local.shuffle import amplified, amplified_delta
@@ -106,6 +107,7 @@ __all__ = [
     "norm_sub",
     "normalised",
     "oracle_from",
+    "shard_of",
     "shuffle_reports",
     "simplex",
     "write_page",

@@ -96,7 +96,7 @@ class Header:
         """
         try:
             made = oracle_from(json.loads(self.description))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"the file describes no mechanism: {error}") from None
         if bytes.fromhex(made.fingerprint) != self.fingerprint:
             raise UsageError("the file's description and its fingerprint do not agree")

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import DataSourceError, MismatchError, UsageError
 from tacit.exact import Number, as_fraction, as_integer
-from tacit.local.batch_file import CHUNK_BYTES, Header, read_header, read_records
+from tacit.local.batch_file import CHUNK_BYTES, Chunk, Header, read_header, read_records
+from tacit.local.collector_file import Kept, read_kept, write_kept
 from tacit.local.oracle import FrequencyOracle, Oracle, State, oracle_from
 from tacit.local.poisoning import Bounds, Influence, honest_bounds, influence
-from tacit.local.replay import Bitmap, ExactSet, Remembering, Seen, seen_from
-from tacit.local.report_format import REASONS, Decoded, Reason, Wire
+from tacit.local.replay import Bitmap, ExactSet, Remembering, Seen, Shards
+from tacit.local.report_format import ID_BYTES, REASONS, Decoded, Reason, Wire
 
-__all__ = ["Collector", "write_whole"]
+__all__ = ["Collector"]
 
-_MAGIC = b"TACITLC1"
-_DIGEST = 32
+_Job: TypeAlias = tuple[
+    Any, Fraction | None, Seen | None, Shards | None, list[str], tuple[int, int] | None
+]
 _MEMORIES: Mapping[str, type[Seen]] = {"exact": ExactSet, "bitmap": Bitmap}
 
 
@@ -44,6 +43,9 @@ class Collector:
         replay: remember the ids of reports, ``"exact"`` or in a ``"bitmap"`` of bounded memory (see
             :mod:`tacit.local.replay`), and refuse a report that comes again; a report without an id
             is then refused too.  By default ids are not looked at.
+        shard: with ``replay``: ``(i, of)`` for a collector that takes only the ids of share i of
+            0 .. of - 1 and refuses the others, so that several collectors together count no
+            report twice; :func:`tacit.local.shard_of` tells where a report belongs.
         outliers: refuse reports that support so many or so few items that an honest device sends
             one with at most this probability (see :func:`tacit.local.poisoning.honest_bounds`).
 
@@ -53,7 +55,7 @@ class Collector:
             (:data:`~tacit.local.report_format.REASONS`).
 
     Raises:
-        UsageError: no such memory; a bound on outliers of a mechanism that has none.
+        UsageError: no such memory or shard; a bound on outliers of a mechanism that has none.
 
     Example:
         >>> from tacit.local import DirectEncoding
@@ -72,6 +74,7 @@ class Collector:
         oracle: Oracle,
         *,
         replay: Remembering | Seen | None = None,
+        shard: tuple[int, int] | None = None,
         outliers: Number | None = None,
     ) -> None:
         self.oracle = oracle
@@ -80,6 +83,10 @@ class Collector:
         self._sums = oracle.empty().sums
         self._refused: Counter[Reason] = Counter()
         self._seen = _memory(replay)
+        self._shards = None if shard is None else Shards.one(*shard)
+        if self._shards is not None and self._seen is None:
+            raise UsageError("shard is for collectors that look for replays: give replay as well")
+        self._part: tuple[int, int] | None = None
         self._outliers = None if outliers is None else as_fraction(outliers, "outliers")
         self._bounds: Bounds | None = (
             None if self._outliers is None else honest_bounds(oracle, self._outliers)
@@ -122,9 +129,12 @@ class Collector:
             ids: their ids, (n, 16) of uint8, where replays are looked for.
 
         Raises:
-            UsageError: what was handed over is no array of reports.
+            UsageError: ids of another shape.
         """
-        batch = np.asarray(reports)
+        try:
+            batch = np.asarray(reports)
+        except ValueError:  # rows of different lengths
+            batch = np.asarray([None] * len(reports))[:, None, None]
         columns = self.oracle.layout.columns
         if batch.ndim != (2 if columns else 1) or (columns and batch.shape[1] != columns):
             self._refused["length"] += len(batch) if batch.ndim else 1
@@ -132,6 +142,10 @@ class Collector:
         if batch.dtype.kind not in "ui":
             self._refused["range"] += len(batch)
             return 0
+        if ids is not None:
+            ids = np.asarray(ids)
+            if ids.shape != (len(batch), ID_BYTES) or ids.dtype != np.uint8:
+                raise UsageError(f"ids are (n, {ID_BYTES}) of uint8, one row a report")
         good = self.oracle.valid(batch)
         return self._accept(batch.astype(self.oracle.layout.dtype, copy=False), good, ids)
 
@@ -140,6 +154,10 @@ class Collector:
     ) -> int:
         """Add the good reports of a batch, and count why the others are not."""
         self._refused["range"] += len(good) - int(np.count_nonzero(good))
+        if self._shards is not None and ids is not None:
+            here = good & self._shards.hold(ids)
+            self._refused["shard"] += int(np.count_nonzero(good & ~here))
+            good = here
         if self._bounds is not None:
             inside = good & self._bounds.hold(batch)
             self._refused["outlier"] += int(np.count_nonzero(good & ~inside))
@@ -187,12 +205,12 @@ class Collector:
     def _add_open(self, file: BinaryIO) -> int:
         header = read_header(file)
         if isinstance(header, str):
-            self._refused[header] += 1
+            self._refuse_beside(header, 1)
             return 0
         refusal = header.refusal(self.oracle)
         if refusal is not None:
             body = os.fstat(file.fileno()).st_size - header.size
-            self._refused[refusal] += -(-body // header.record_bytes)
+            self._refuse_beside(refusal, -(-body // header.record_bytes))
             return 0
         return self._add_records(file, header)
 
@@ -200,40 +218,66 @@ class Collector:
         accepted = 0
         for part in read_records(file, header, CHUNK_BYTES):
             if isinstance(part, int):
-                self._refused["length"] += 1
-            else:
-                batch, good = self._wire.unpack(part.payloads)
-                accepted += self._accept(batch, good, part.ids)
+                self._refuse_beside("length", 1)
+            elif (mine := self._own_part(part)) is not None:
+                batch, good = self._wire.unpack(mine.payloads)
+                accepted += self._accept(batch, good, mine.ids)
         return accepted
+
+    def _own_part(self, part: Chunk) -> Chunk | None:
+        """Return the records that this one of several processes looks after: all but for those."""
+        if self._part is None:
+            return part
+        number, of = self._part
+        if part.ids is None:
+            return part if number == 0 else None
+        mine = Shards.one(number, of, at=8).hold(part.ids)
+        return Chunk(part.ids[mine], part.payloads[mine])
+
+    def _refuse_beside(self, reason: Reason, count: int) -> None:
+        """Count what has no id, once among all processes."""
+        if self._part is None or self._part[0] == 0:
+            self._refused[reason] += count
 
     def add_files(self, paths: Iterable[str | os.PathLike[str]], *, processes: int = 1) -> int:
         """Add many batch files, in several processes if asked; returns how many were accepted.
 
+        Where replays are looked for, each process reads all files and looks after the ids of its
+        share, so that a replay is found wherever it lies.
+
         Raises:
-            DataSourceError: a file cannot be opened or read; those before it are added.
-            UsageError: several processes while replays are looked for (one memory must see all
-            ids).
+            DataSourceError: a file cannot be opened or read; without ``processes`` those before it
+                are added, else none.
         """
         listed = [os.fspath(path) for path in paths]
-        workers = min(as_integer(processes, "processes", minimum=1), max(1, len(listed)))
-        if workers == 1:
+        asked = as_integer(processes, "processes", minimum=1)
+        workers = asked if self._seen is not None else min(asked, len(listed))
+        if workers <= 1 or not listed:
             return sum(self.add_file(path) for path in listed)
-        if self._seen is not None:
-            raise UsageError("replays are found by one process only: processes=1, or replay=None")
-        before = self._n
-        jobs = [(self.oracle.describe(), str(path), self._outliers) for path in listed]
+        job = (self.oracle.describe(), self._outliers, self._seen, self._shards)
+        jobs: list[_Job]
+        if self._seen is None:
+            jobs = [(*job, [str(path)], None) for path in listed]
+        else:
+            jobs = [(*job, [str(path) for path in listed], (i, workers)) for i in range(workers)]
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            for n, sums, refused in pool.map(_collect_one, jobs):
-                self._n += n
-                self._sums = self._sums + sums
-                self._refused.update(refused)
-        return self._n - before
+            done = list(pool.map(_collect_some, jobs))
+        for n, sums, refused, seen in done:
+            self._n += n
+            self._sums = self._sums + sums
+            self._refused.update(refused)
+            self._seen = seen if self._seen is None else self._seen.joined(seen)
+        return sum(n for n, _, _, _ in done)
 
     def __add__(self, other: Collector) -> Collector:
         """Return a collector of both; neither changes.
 
+        Where replays are looked for, no report may have been counted by both.  Exact memories tell;
+        bitmaps cannot, and are added only where the two look after different shards.
+
         Raises:
-            MismatchError: of another question, or the same reports were counted by both.
+            MismatchError: of another question, or the same reports were (or may have been) counted
+                by both.
         """
         if not isinstance(other, Collector):
             return NotImplemented
@@ -248,32 +292,22 @@ class Collector:
         both._n, both._sums = state.n, state.sums
         both._refused = self._refused + other._refused
         if self._seen is not None and other._seen is not None:
-            both._seen = self._seen + other._seen
+            apart = Shards.apart(self._shards, other._shards)
+            both._seen = self._seen.joined(other._seen) if apart else self._seen + other._seen
+            both._shards = Shards.of_both(self._shards, other._shards)
         return both
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all to a file that is complete or, if anything dies meanwhile, the former one.
 
-        The file: ``"TACITLC1"``, the length of a JSON header (8 bytes), the header, the sums as
-        little-endian int64, the memory of ids, and the SHA-256 of all before.
-
         Raises:
             DataSourceError: the file cannot be written.
         """
-        memory = b"" if self._seen is None else self._seen.to_bytes()
-        header = {
-            "oracle": self.oracle.describe(),
-            "fingerprint": self.oracle.fingerprint,
-            "n": self._n,
-            "sums": len(self._sums),
-            "refused": self.refused,
-            "replay": None if self._seen is None else self._seen.kind,
-            "outliers": None if self._outliers is None else str(self._outliers),
-        }
-        text = json.dumps(header, sort_keys=True).encode()
-        sums = self._sums.astype("<i8").tobytes()
-        body = b"".join([_MAGIC, len(text).to_bytes(8, "little"), text, sums, memory])
-        write_whole(Path(path), body + hashlib.sha256(body).digest())
+        outliers = None if self._outliers is None else str(self._outliers)
+        kept = Kept(
+            self.oracle, self._n, self._sums, self.refused, self._seen, self._shards, outliers
+        )
+        write_kept(Path(path), kept)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Collector:
@@ -282,36 +316,14 @@ class Collector:
         Raises:
             DataSourceError: the file cannot be read, is no collector's, or was damaged.
         """
-        name = Path(path).name
+        kept = read_kept(Path(path))
         try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            raise DataSourceError(f"{name} cannot be read: {error.strerror}") from None
-        body, digest = data[:-_DIGEST], data[-_DIGEST:]
-        if not body.startswith(_MAGIC):
-            raise DataSourceError(f"{name} is not the state of a collector")
-        if hashlib.sha256(body).digest() != digest:
-            raise DataSourceError(f"{name} is damaged: its checksum does not hold; use a copy")
-        try:
-            return cls._resumed(body[len(_MAGIC) :])
-        except (ValueError, KeyError, TypeError) as error:
+            made = cls(kept.oracle, replay=kept.seen, outliers=kept.outliers)
+        except UsageError as error:
+            name = Path(path).name
             raise DataSourceError(f"{name} is not a state that can be resumed: {error}") from None
-
-    @classmethod
-    def _resumed(cls, body: bytes) -> Collector:
-        length = int.from_bytes(body[:8], "little")
-        header, rest = json.loads(body[8 : 8 + length]), body[8 + length :]
-        oracle = oracle_from(header["oracle"])
-        if oracle.fingerprint != header["fingerprint"]:
-            raise UsageError("its mechanism is built differently by this version of Tacit")
-        cut = 8 * header["sums"]
-        seen = None if header["replay"] is None else seen_from(header["replay"], rest[cut:])
-        made = cls(oracle, replay=seen, outliers=header["outliers"])
-        sums = np.frombuffer(rest[:cut], "<i8").astype(np.int64)
-        if sums.shape != made._sums.shape:
-            raise UsageError("its sums are not those of its mechanism")
-        made._n, made._sums = header["n"], sums
-        made._refused = Counter(header["refused"])
+        made._n, made._sums, made._shards = kept.n, kept.sums, kept.shards
+        made._refused = Counter(kept.refused)
         return made
 
     def __repr__(self) -> str:
@@ -327,28 +339,10 @@ def _memory(replay: Remembering | Seen | None) -> Seen | None:
     return _MEMORIES[replay]()
 
 
-def _collect_one(
-    job: tuple[dict[str, Any], str, Fraction | None],
-) -> tuple[int, NDArray[np.int64], dict[Reason, int]]:
-    """Add up one file in another process."""
-    description, path, outliers = job
-    collector = Collector(oracle_from(description), outliers=outliers)
-    collector.add_file(path)
-    return collector.n, collector._sums, collector.refused
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Replace a file by another at once: written beside it, forced to the disk, then renamed."""
-    try:
-        descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, path)
-        except BaseException:
-            os.unlink(beside)
-            raise
-    except OSError as error:
-        raise DataSourceError(f"{path.name} cannot be written: {error.strerror}") from None
+def _collect_some(job: _Job) -> tuple[int, NDArray[np.int64], dict[Reason, int], Seen | None]:
+    """Add up files in another process: all of them, or the part of their ids that is told."""
+    description, outliers, seen, shards, paths, part = job
+    collector = Collector(oracle_from(description), replay=seen, outliers=outliers)
+    collector._shards, collector._part = shards, part
+    collector.add_files(paths)
+    return collector.n, collector._sums, collector.refused, collector._seen

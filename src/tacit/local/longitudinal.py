@@ -37,7 +37,7 @@ import numpy as np
 from tacit.errors import BudgetError, LedgerError, UsageError
 from tacit.exact import Number, positive, show
 from tacit.local.batch_file import locked
-from tacit.local.collector import write_whole
+from tacit.local.collector_file import write_whole
 from tacit.local.oracle import Oracle
 from tacit.local.report_format import Wire
 from tacit.local.sets import PaddedSets

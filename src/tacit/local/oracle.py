@@ -243,7 +243,9 @@ def oracle_from(description: Mapping[str, Any]) -> Oracle:
     try:
         kind = _KNOWN[description["mechanism"]]
         return kind._build(description)
-    except (KeyError, TypeError, AttributeError):
+    except UsageError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError):
         raise UsageError(
             "this is no description of a local mechanism; write one with oracle.describe()"
         ) from None

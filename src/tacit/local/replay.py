@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,93 @@ from numpy.typing import NDArray
 from tacit.errors import MismatchError, UsageError
 from tacit.exact import as_integer
 
-__all__ = ["Bitmap", "ExactSet", "Remembering", "Seen", "seen_from"]
+__all__ = ["Bitmap", "ExactSet", "Remembering", "Seen", "Shards", "seen_from", "shard_of"]
 
 Remembering: TypeAlias = Literal["exact", "bitmap"]
 Ids = NDArray[np.uint8]
+_ID_AT, _ID_BYTES = 22, 16
+"""Where the id of a report stands: see :mod:`tacit.local.report_format`."""
+
 _PROBES = 4
 _BITMAP_BITS = 30
+
+
+@dataclass(frozen=True)
+class Shards:
+    """The shares of all ids that a collector looks after: ids whose number is theirs.
+
+    The number of an id is four of its bytes, mixed, modulo ``of``.
+
+    >>> shards = Shards.one(1, 4)
+    >>> shards.hold(np.arange(64, dtype=np.uint8).reshape(4, 16)).tolist()
+    [False, False, False, True]
+    """
+
+    held: frozenset[int]
+    of: int
+    at: int = 0
+
+    @classmethod
+    def one(cls, number: int, of: int, at: int = 0) -> Shards:
+        """Return one share of ``of``.
+
+        Raises:
+            UsageError: a share that is not one of 0 .. of - 1.
+        """
+        many = as_integer(of, "the number of shards", minimum=1)
+        one = as_integer(number, "a shard", minimum=0)
+        if one >= many:
+            raise UsageError(f"of {many} shards the last is {many - 1}, not {one}")
+        return cls(frozenset([one]), many, at)
+
+    def numbers(self, ids: Ids) -> NDArray[np.uint64]:
+        """Return the number of each id."""
+        words = np.ascontiguousarray(ids[:, self.at : self.at + 4]).view("<u4")[:, 0]
+        found: NDArray[np.uint64] = _mixed(words.astype(np.uint64)) % np.uint64(self.of)
+        return found
+
+    def hold(self, ids: Ids) -> NDArray[np.bool_]:
+        """Tell which ids are looked after."""
+        return np.isin(self.numbers(ids), np.array(sorted(self.held), np.uint64))
+
+    @staticmethod
+    def apart(one: Shards | None, two: Shards | None) -> bool:
+        """Whether no id is looked after by both."""
+        both = one is not None and two is not None and one.of == two.of
+        return both and not one.held & two.held  # type: ignore[union-attr]
+
+    @staticmethod
+    def of_both(one: Shards | None, two: Shards | None) -> Shards | None:
+        """Return what two collectors look after together: all, where they were not cut alike."""
+        if one is None or two is None or one.of != two.of:
+            return None
+        held = one.held | two.held
+        return None if len(held) == one.of else Shards(held, one.of)
+
+    def describe(self) -> list[int]:
+        """Return the number of shares, and those that are held."""
+        return [self.of, *sorted(self.held)]
+
+    @classmethod
+    def from_description(cls, described: list[int]) -> Shards:
+        """Build from :meth:`describe`."""
+        of, *held = described
+        if not held:
+            raise UsageError("a collector looks after one shard at least")
+        return cls(frozenset(number for one in held for number in cls.one(one, of).held), of)
+
+
+def shard_of(report: bytes, of: int) -> int:
+    """Return which of ``of`` collectors a report that travels alone belongs to, by its id.
+
+    Whatever is no report belongs to some collector as well, which refuses and counts it.
+
+    >>> from tacit.local import RandomizedResponse, Wire
+    >>> 0 <= shard_of(Wire(RandomizedResponse(p="3/4")).encode(1), 4) < 4
+    True
+    """
+    number = bytes(report[_ID_AT : _ID_AT + _ID_BYTES]).ljust(_ID_BYTES, b"\0")
+    return int(Shards.one(0, of).numbers(np.frombuffer(number, np.uint8)[None])[0])
 
 
 class Seen(ABC):
@@ -36,7 +118,19 @@ class Seen(ABC):
 
     @abstractmethod
     def __add__(self, other: Seen) -> Seen:
-        """Return a memory of both."""
+        """Return a memory of both, which must have counted no report twice.
+
+        Raises:
+            MismatchError: they did, or cannot tell.
+        """
+
+    @abstractmethod
+    def joined(self, other: Any) -> Seen:
+        """Return a memory of both, known to look after different ids or to share a past.
+
+        Raises:
+            MismatchError: another size or kind of memory.
+        """
 
     @abstractmethod
     def to_bytes(self) -> bytes:
@@ -81,6 +175,12 @@ class ExactSet(Seen):
                 f"{both} reports were counted by both collectors; send all reports whose id "
                 "starts alike to the same collector"
             )
+        return self.joined(other)
+
+    def joined(self, other: Any) -> ExactSet:
+        """See :meth:`Seen.joined`."""
+        if not isinstance(other, ExactSet):
+            raise MismatchError("collectors that remember ids differently cannot be added")
         return ExactSet(self._ids | other._ids)
 
     def to_bytes(self) -> bytes:
@@ -138,11 +238,18 @@ class Bitmap(Seen):
         return result
 
     def __add__(self, other: Seen) -> Bitmap:
-        """Return a memory of both; what both counted can no longer be told.
+        """Refuse: what both counted cannot be told from bitmaps.
 
         Raises:
-            MismatchError: another size or kind of memory.
+            MismatchError: always; :meth:`joined` is for memories of different shards.
         """
+        raise MismatchError(
+            "a bitmap cannot tell whether both collectors counted a report: give each ids of its "
+            "own, shard=(0, 2) and shard=(1, 2), or take replay='exact'"
+        )
+
+    def joined(self, other: Any) -> Bitmap:
+        """See :meth:`Seen.joined`."""
         if not isinstance(other, Bitmap) or other.log2_bits != self.log2_bits:
             raise MismatchError("collectors that remember ids differently cannot be added")
         return Bitmap(self.log2_bits, self._bits | other._bits)

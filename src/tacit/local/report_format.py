@@ -47,7 +47,15 @@ _ID_AT = _SCHEMA_AT + SCHEMA_BYTES
 PAYLOAD_AT = _ID_AT + ID_BYTES
 
 Reason: TypeAlias = Literal[
-    "not a report", "version", "mechanism", "schema", "length", "range", "replay", "outlier"
+    "not a report",
+    "version",
+    "mechanism",
+    "schema",
+    "length",
+    "range",
+    "shard",
+    "replay",
+    "outlier",
 ]
 REASONS: tuple[Reason, ...] = (
     "not a report",
@@ -56,13 +64,15 @@ REASONS: tuple[Reason, ...] = (
     "schema",
     "length",
     "range",
+    "shard",
     "replay",
     "outlier",
 )
 """Why a report is refused, in the order in which it is looked at.
 
 ``length``: cut short, or bytes left over; ``range``: a value that the mechanism cannot send;
-``replay``: an id that was seen before; ``outlier``: see :mod:`tacit.local.poisoning`.
+``shard``: an id that another collector looks after; ``replay``: an id that was seen before;
+``outlier``: see :mod:`tacit.local.poisoning`.
 """
 
 
@@ -206,6 +216,8 @@ class Wire:
 
     def read(self, data: bytes) -> Decoded | Reason:
         """Return a report, or why these bytes are none of this mechanism; never raises."""
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            return "not a report"
         reason = self._refusal(data)
         if reason is not None:
             return reason
@@ -325,7 +337,7 @@ def _widened(payloads: NDArray[np.uint8], dtype: np.dtype[Any]) -> NDArray[Any]:
 def _json_object(text: str | bytes) -> Mapping[str, Any] | None:
     try:
         fields = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         return None
     return fields if isinstance(fields, dict) else None
 
