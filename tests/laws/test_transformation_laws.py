@@ -151,6 +151,7 @@ HELD_ELSEWHERE = {
     "moments",
     "sum_by_group",
     "quantile_costs",
+    "counts_over_time",
 }
 
 

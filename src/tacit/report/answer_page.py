@@ -11,7 +11,7 @@ from tacit.report.words import aggregate_words, value_words
 
 __all__ = ["answers"]
 
-_AMOUNTS = ("count", "count_people", "sum", "histogram")
+_AMOUNTS = ("count", "count_people", "sum", "histogram", "count_over_time", "total_over_time")
 _MOST_MARKS = 60
 _MOST_PANELS = 12
 
@@ -22,6 +22,8 @@ def answers(body: Mapping[str, Any]) -> str:
     told = dict(query["aggregates"])
     by = [str(name) for name in query["by"]]
     keys = [[_key(part) for part in key] for key in body["answer"]["keys"]]
+    if any("periods" in aggregate for aggregate in told.values()):
+        by = ["period"]  # not a column of the table
     parts = [
         "<p>The range beside a value holds the value without noise in 95 of 100 releases. It "
         "counts the noise, which is known without the data; not the bounds and limits, and not "
@@ -37,7 +39,8 @@ def answers(body: Mapping[str, Any]) -> str:
         else:
             parts.append(title + _histogram(column, keys, by, words))
     if not keys:
-        return "<p>No key had enough people to be shown.</p>"
+        none = "period is over yet" if by == ["period"] else "key had enough people to be shown"
+        return f"<p>No {none}.</p>"
     if plain:
         parts.append(_table(plain, keys, by))
     return "\n".join(parts)

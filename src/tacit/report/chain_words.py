@@ -135,6 +135,15 @@ def _keys(step: Mapping[str, Any]) -> str:
     )
 
 
+def _blocks(step: Mapping[str, Any]) -> str:
+    first = "" if step["rows"] == 1 else f"{step['rows']} "
+    return (
+        f"Count the rows in each of {step['periods']} periods of {step['column']}, and in blocks "
+        f"of {step['branching']}, and of {step['branching']} of those, and so on; of each person "
+        f"the first {first}{'row' if step['rows'] == 1 else 'rows'} by time"
+    )
+
+
 _WORDS: dict[str, Any] = {
     "filter": _filter,
     "derive": _derive,
@@ -145,6 +154,7 @@ _WORDS: dict[str, Any] = {
     "moments": _moments,
     "sum_by_group": _sum,
     "quantile_costs": _costs,
+    "counts_over_time": _blocks,
     "choose_quantile": _choose,
     "release_keys": _keys,
     "laplace": lambda step: f"Add random noise: discrete Laplace of scale {step['scale']}",

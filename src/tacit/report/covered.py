@@ -18,7 +18,9 @@ _ENDS = {
     "moments": "moments",
     "sum_by_group": "moments",
     "quantile_costs": "quantile",
+    "counts_over_time": "blocks",
 }
+_BLOCKS = ("column", "reads", "start", "every", "periods", "branching")
 
 Need = tuple[str, Any]
 """What a chain is for: its family, and its column where it has one."""
@@ -45,13 +47,20 @@ def covered(body: Mapping[str, Any]) -> str | None:
             return f"{chain['title']} is about other groups than the question"
         counted = counted or end["step"] == "count_rows" or bool(end.get("missing"))
         keys = steps[-1]["step"] == "release_keys"
-        found["keys" if keys else _ENDS[end["step"]], end.get("column")] += 1
+        found["keys" if keys else _ENDS[end["step"]], _subject(end)] += 1
     wanted = _wanted(query)
     if wanted["count", None] and not counted:
         return "no chain counts the rows"
     del wanted["count", None]
     lacking = [" of ".join(filter(None, need)) for need in wanted - found]
     return f"there is no chain for {', '.join(lacking)}" if lacking else None
+
+
+def _subject(told: Mapping[str, Any]) -> Any:
+    """Return what a chain or an aggregate is about: its column, or its blocks of periods."""
+    if "periods" not in told:
+        return told.get("column")
+    return ", ".join(f"{name} {told[name]}" for name in _BLOCKS)
 
 
 def _wanted(query: Mapping[str, Any]) -> Counter[Need]:
@@ -74,6 +83,8 @@ def _places(aggregates: list[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[N
             # Quantiles are resolved to a ten-thousandth; at the ends one choice is all.
             q = (Fraction(asked["q"]) / 100).limit_denominator(10**4)
             yield ("quantile", column), 1 if q in (0, 1) else 3, (*bounds, asked["q"])
+        elif "periods" in asked:
+            yield ("blocks", _subject(asked)), 1, None
         elif kind == "histogram":
             yield ("histogram", column), 1, tuple(asked["edges"])
         else:

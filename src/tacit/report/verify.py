@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.accounting import Budget, Ledger
+from tacit.accounting.parts import parts_of
 from tacit.core import Measurement, compose, measure_from, space_from, step_from
 from tacit.core.explain import distances
 from tacit.errors import TacitError
@@ -23,6 +24,7 @@ _ROOMS = (
     "tacit.mechanisms",
     "tacit.tables.steps",
     "tacit.tables.quantile",
+    "tacit.tables.period_counts",
 )
 
 _ALWAYS_OPEN = (
@@ -145,7 +147,8 @@ def _unit(body: Mapping[str, Any], chains: list[Measurement]) -> str | None:
         if getattr(chain.input.metric, "column", None) != unit["column"]:
             return f"{claimed['title']} counts another unit"
         for recipe in claimed["steps"]:
-            if recipe["step"] == "bound_contributions" and recipe["rows"] != unit["rows"]:
+            bounds = recipe["step"] in ("bound_contributions", "counts_over_time")
+            if bounds and recipe["rows"] != unit["rows"]:
                 return f"{claimed['title']} bounds people otherwise"
         ends = [recipe for recipe in claimed["steps"] if recipe["step"] in present]
         if "release_keys" in (recipe["step"] for recipe in claimed["steps"]):
@@ -189,6 +192,11 @@ def _in_ledger(body: Mapping[str, Any], ledger: Ledger) -> str | None:
     if entry.answer is None:
         return "the ledger holds no answer to it"
     answer = entry.answer
+    if "noise" in entry.question:  # a count over time: what is published grows, and stays
+        from tacit.tables.period_answer import published
+
+        parts = parts_of(ledger, entry)
+        answer = {**answer, **published(entry.question, parts, len(body["answer"]["keys"]))}
     stands = {
         "question": (entry.question, body["question"]),
         "price": (entry.cost.to_json(), body["spent"]["cost"]),

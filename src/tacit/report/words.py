@@ -34,6 +34,8 @@ _NAMES = {
     "min": "a low value of {column} (about its minimum)",
     "max": "a high value of {column} (about its maximum)",
     "histogram": "how many values of {column} lie in each of {bins} bins",
+    "count_over_time": "the number of rows in each of {periods} periods of {column}",
+    "total_over_time": "the number of rows from the start to the end of each of them",
 }
 _MOST_KEYS = 12
 
@@ -86,7 +88,12 @@ def aggregate_words(aggregate: Mapping[str, Any]) -> str:
     kind = str(aggregate["kind"])
     edges = aggregate.get("edges")
     q = show(Fraction(aggregate["q"])) if "q" in aggregate else ""
-    told = _NAMES[kind].format(column=aggregate.get("column"), q=q, bins=len(edges or ()) - 1)
+    told = _NAMES[kind].format(
+        column=aggregate.get("column"),
+        q=q,
+        bins=len(edges or ()) - 1,
+        periods=aggregate.get("periods"),
+    )
     if edges is not None:
         return f"{told}: {', '.join(bin_names([Fraction(e) for e in edges]))}"
     if "lower" in aggregate:

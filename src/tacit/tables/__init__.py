@@ -21,10 +21,12 @@ from tacit.tables.preview import Preview
 from tacit.tables.question import Question
 from tacit.tables.session import Session
 from tacit.tables.source import Source, open_source
+from tacit.tables.time_counter import CounterPreview, TimeCounter
 
 __all__ = [
     "Aggregate",
     "Answer",
+    "CounterPreview",
     "Expression",
     "OneRowEach",
     "PersonUnit",
@@ -32,6 +34,7 @@ __all__ = [
     "Question",
     "Session",
     "Source",
+    "TimeCounter",
     "col",
     "count",
     "count_people",

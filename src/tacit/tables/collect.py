@@ -70,6 +70,12 @@ class Collector:
                 self._drop_unused()
             return self._queries[name]
 
+    def forget(self) -> None:
+        """Let go of what is kept, so that the next question reads the table anew."""
+        with self._lock:
+            self._queries.clear()
+            self._drop_unused()
+
     def _drop_unused(self) -> None:
         while self._unused:
             for table in self._unused.popleft():

@@ -19,6 +19,8 @@ from tacit.tables.group_keys import public_keys
 from tacit.tables.plan import Plan, Query, labels_of
 from tacit.tables.preview import Preview
 from tacit.tables.release import release_answer
+from tacit.tables.time_counter import TimeCounter
+from tacit.tables.timeline import Moment, Span, Timeline, span
 
 if TYPE_CHECKING:
     from tacit.tables.session import Session
@@ -176,6 +178,54 @@ class Question:
             return {**release_answer(plan, exact), "remaining": ledger.remaining.to_json()}
 
         return Answer.of(ledger.release(key, plan.cost, public, answer), ledger)
+
+    def count_over_time(
+        self,
+        column: str,
+        *,
+        start: Moment,
+        every: Span,
+        periods: int,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        grace: Span | None = None,
+        branching: int | None = None,
+        tag: str | None = None,
+    ) -> TimeCounter:
+        """Count the rows of each period, as the table grows, at one price for all periods.
+
+        Args:
+            column: the time of a row: a time, a date, or a whole number.  Times without a zone are
+                read as UTC.
+            start: where the first period begins, such as ``"2026-01-01"``.
+            every: how long a period is: ``"15min"``, ``"1h"``, ``"1d"``, ``"1w"``, a timedelta, or
+                a whole number where the column holds such.
+            periods: how many there are; all of them are paid for.
+            epsilon: as in :meth:`release`.
+            rho: as in :meth:`release`.
+            grace: how long after its end a period waits for rows that come late.
+            branching: how many blocks of periods make a longer one; by default the number with the
+                least error of running totals.
+            tag: as in :meth:`release`.
+
+        Returns:
+            A counter; its :meth:`~tacit.tables.TimeCounter.update` releases what is over.
+
+        Raises:
+            UsageError: a column that holds no times, periods that do not fit it, groups or
+                aggregates in the question, or no loss given.
+        """
+        if self._query.by or self._query.aggregates:
+            raise UsageError(
+                "a count over time has no groups and no aggregates: ask it of the session, or "
+                "after filter(...); for groups make one counter each, by a filter"
+            )
+        line = Timeline.of(self._query.schema, column, start, every, periods)
+        wait = 0 if grace is None else span(grace, line.reads, "grace")
+        request = self._request(epsilon, None, rho)
+        return TimeCounter(
+            self._session, self._query, line, request, grace=wait, branching=branching, tag=tag
+        )
 
     def is_answered(
         self,

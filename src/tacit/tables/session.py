@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from tacit.accounting import Entry, Ledger, open_ledger
 from tacit.accounting.budget import Budget
 from tacit.accounting.opening import check_ledger, has_ledger
-from tacit.errors import UsageError
+from tacit.errors import DataSourceError, UsageError
 from tacit.tables.aggregate import Aggregate
 from tacit.tables.collect import Collector
 from tacit.tables.contributions import OneRowEach, PersonUnit, one_row_each
@@ -18,6 +18,7 @@ from tacit.tables.expression import Expression
 from tacit.tables.plan import Query, Unit
 from tacit.tables.question import Question
 from tacit.tables.source import open_source
+from tacit.tables.time_counter import TimeCounter
 
 __all__ = ["Session"]
 
@@ -79,9 +80,15 @@ class Session:
             raise UsageError(
                 "a budget is tc.epsilon(1), tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
             )
-        self.source = open_source(
-            source, table, name=name, types=types, memory_limit=memory_limit, threads=threads
-        )
+        self._opened = source
+        self._options: dict[str, Any] = {
+            "table": table,
+            "name": name,
+            "types": types,
+            "memory_limit": memory_limit,
+            "threads": threads,
+        }
+        self.source = open_source(source, **self._options)
         try:
             if unit.column is not None:
                 self.source.schema.column(unit.column)
@@ -152,6 +159,43 @@ class Session:
     def agg(self, **aggregates: Aggregate) -> Question:
         """Say what is asked; see :meth:`Question.agg`."""
         return self._question().agg(**aggregates)
+
+    def count_over_time(self, column: str, **asked: Any) -> TimeCounter:
+        """Count the rows of each period as the table grows; see :meth:`Question.count_over_time`.
+
+        Example:
+            >>> import tacit as tc
+            >>> visits = {"day": [0, 0, 1, 2, 2, 2], "who": [1, 2, 1, 3, 4, 5]}
+            >>> import pyarrow
+            >>> session = tc.Session(pyarrow.table(visits), budget=tc.epsilon(1))
+            >>> counter = session.count_over_time("day", start=0, every=1, periods=365, epsilon=1)
+            >>> answer = counter.update(now=3)
+            >>> answer.keys, counter.update(now=2).replayed, session.remaining
+            ([(0,), (1,), (2,)], True, epsilon(0))
+        """
+        return self._question().count_over_time(column, **asked)
+
+    def refresh(self) -> None:
+        """Look at the table anew: at rows and files that were added since it was opened.
+
+        A session keeps in the engine what it can use again: a CSV file, the list of a folder's
+        files, the bounded rows of people.  So its answers are about the table as it was opened or
+        last refreshed, or newer.  The same question at the same price is still answered from the
+        ledger; a ``tag`` makes it a new release.
+
+        Raises:
+            DataSourceError: the table cannot be read any more, or has other columns.
+        """
+        fresh = open_source(self._opened, **self._options)
+        if list(fresh.schema) != list(self.source.schema):
+            raise DataSourceError(
+                f"{self.source.name} has other columns than before: it is another data set now, "
+                "and needs a session and a ledger of its own"
+            )
+        self._collector.forget()
+        # An engine that another thread still reads is closed when that thread lets go of it.
+        if fresh is not self.source:
+            self.source, self._collector = fresh, Collector(fresh)
 
     def close(self) -> None:
         """Let go of the table and of the ledger's file."""
