@@ -33,5 +33,33 @@ def in_duckdb(request: pytest.FixtureRequest) -> Load:
     return load
 
 
-ENGINES = {"duckdb": in_duckdb}
+POSTGRES_TYPES = {
+    "varchar": "text",
+    "double": "double precision",
+    "hugeint": "numeric(38, 0)",
+    "tinyint": "smallint",
+}
+
+
+def in_postgres(request: pytest.FixtureRequest) -> Load:
+    """A loader of PostgreSQL: a role that may read one table, and do nothing else, opens it."""
+    database = request.getfixturevalue("postgres")
+    role = database.server.role("reader")
+
+    def load(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> Source:
+        names = [f'"{n.replace(chr(34), chr(34) * 2)}"' for n in types]
+        kinds = [POSTGRES_TYPES.get(t, t) for t in types.values()]
+        columns = ", ".join(f"{n} {k}" for n, k in zip(names, kinds, strict=True))
+        with database.connect() as connection:
+            connection.execute(f'drop table if exists "data"; create table "data" ({columns})')
+            connection.execute(f'grant select on "data" to {role}')
+            with connection.cursor().copy('copy "data" from stdin') as copy:
+                for row in rows:
+                    copy.write_row([row[name] for name in types])
+        return open_source(database.dsn(role), "data")
+
+    return load
+
+
+ENGINES = {"duckdb": in_duckdb, "postgresql": in_postgres}
 """How to get the loader of each engine; one that the machine lacks leaves the test out."""

@@ -116,6 +116,13 @@ class PersonUnit:
     def person(self, schema: Schema, dialect: Dialect) -> str | None:
         """Return the SQL of the person of a row, or refuse a column that holds no persons."""
         column = schema.column(self.column)
+        if column.problem or column.loose:
+            problem = column.problem or (
+                f"has the type {column.declared}, which calls texts equal that differ, so that it "
+                "is not certain who is one person; name a column of plain text, such as lower(...) "
+                "in a view"
+            )
+            raise UsageError(f"the person column {self.column!r} {problem}")
         if column.kind not in _PERSON_KINDS:
             raise UsageError(
                 f"the person column {self.column!r} is of kind {column.kind}; it must be whole "

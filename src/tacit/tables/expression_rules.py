@@ -114,10 +114,11 @@ def kind(node: Expression, schema: Schema) -> str:
     if name == "col":
         column = schema.column(node.parameters[0])
         if column.kind == "other":
-            raise UsageError(
-                f"the column {column.name!r} has the type {column.declared}, which has no place in "
-                "a private statistic; cast it in the source"
+            problem = column.problem or (
+                f"has the type {column.declared}, which has no place in a private statistic; cast "
+                "it in the source"
             )
+            raise UsageError(f"the column {column.name!r} {problem}")
         return column.kind
     if name == "literal":
         return _literal_kind(node.parameters[0])

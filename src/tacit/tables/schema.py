@@ -50,11 +50,21 @@ def kind_of(declared: str) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name, its kind (one of :data:`KINDS`) and the engine's own type."""
+    """A column.
+
+    Attributes:
+        name: of the column.
+        kind: one of :data:`KINDS`.
+        declared: the engine's own type.
+        problem: why it cannot be used, where that is not its type.
+        loose: whether the engine calls texts equal that differ.
+    """
 
     name: str
     kind: str
     declared: str
+    problem: str = ""
+    loose: bool = False
 
 
 class Schema(Mapping[str, Column]):

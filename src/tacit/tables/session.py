@@ -31,7 +31,8 @@ class Session:
 
     Args:
         source: a path to a CSV or Parquet file, a folder or a glob of them; a pandas, polars or
-            Arrow table; a DuckDB relation, or a connection or file with ``table``.
+            Arrow table; a DuckDB relation; with ``table``, a DuckDB connection or file, or the URL
+            of a PostgreSQL database or an open connection of psycopg to it.
         unit: whom an answer protects: :data:`tacit.one_row_each`, or :func:`tacit.unit`.
         budget: all that may ever be lost: ``tc.epsilon(1)``, ``tc.epsilon_delta(1, "1e-6")`` or
             ``tc.rho(0.1)``.
@@ -42,6 +43,7 @@ class Session:
         name: the public name of the data set; a file's own name by default.
         types: kinds of the columns of a CSV file, such as ``{"age": "integer"}``.
         memory_limit, threads: bounds on the engine, such as ``"4GB"`` and 2.
+        timeout: the most seconds that one query may take, in PostgreSQL.
 
     Raises:
         DataSourceError: the table cannot be read.
@@ -71,6 +73,7 @@ class Session:
         types: Mapping[str, str] | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
+        timeout: float | None = None,
     ) -> None:
         if not isinstance(unit, (OneRowEach, PersonUnit)):
             raise UsageError(
@@ -87,6 +90,7 @@ class Session:
             "types": types,
             "memory_limit": memory_limit,
             "threads": threads,
+            "timeout": timeout,
         }
         self.source = open_source(source, **self._options)
         try:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
+from tacit.errors import UsageError
 from tacit.tables.engine import Engine
 from tacit.tables.schema import Schema
 
@@ -78,18 +79,23 @@ def open_source(
     types: Mapping[str, str] | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
+    timeout: float | None = None,
 ) -> Source:
     r"""Open a table.
 
     Args:
         source: a path to a CSV or Parquet file, a folder or a glob of them; a pandas, polars or
-            Arrow table; a DuckDB relation; a DuckDB connection or file, with ``table``.
-        table: the table's name within a DuckDB database, ``"schema.table"`` where needed.
+            Arrow table; a DuckDB relation; with ``table``, a DuckDB connection or file, or the URL
+            of a PostgreSQL database or an open connection of psycopg to it.
+        table: the table's name within a database, ``"schema.table"`` where needed.
         name: the public name of the data set, for the ledger; default: the name of the file,
-            folder or table, without its path; ``"table"`` for data in memory.
+            folder or table, without its path, ``"database.schema.table"`` in PostgreSQL;
+            ``"table"`` for data in memory.
         types: kinds of columns of a CSV file: integer, float, text, boolean or date.
-        memory_limit: the most memory of the engine, such as ``"4GB"``.
-        threads: how many threads the engine uses.
+        memory_limit: the most memory of the engine, such as ``"4GB"``; in PostgreSQL that of each
+            step of a query (``work_mem``).
+        threads: how many threads the engine uses; in PostgreSQL, processes for one query.
+        timeout: the most seconds that one query may take, in PostgreSQL.
 
     Raises:
         DataSourceError: nothing there, not readable, empty, or broken.
@@ -105,7 +111,14 @@ def open_source(
     """
     if isinstance(source, Source):
         return source
-    # DuckDB takes a while to load, and the schema of a plan does without.
+    # Engines take a while to load, and the schema of a plan does without.
+    from tacit.tables.engines.postgres_source import in_postgres, open_in_postgres
+
+    if in_postgres(source):
+        opened = open_in_postgres(source, table, types, memory_limit, threads, timeout)
+        return Source(name or opened.label, opened.schema, opened.engine, opened.relation)
+    if timeout is not None:
+        raise UsageError("timeout= is for a table in PostgreSQL")
     from tacit.tables.engines.duck_source import open_in_duckdb
 
     opened = open_in_duckdb(source, table, types, memory_limit, threads)
