@@ -183,8 +183,9 @@ class Grid:
         if self.exponent == 0:
             return clipped
         if self.exponent > 0:
-            size = "integer" if max(abs(low), abs(high)) << self.exponent < 1 << 62 else "wide"
-            return f"({dialect.cast(clipped, size)} * {dialect.literal(1 << self.exponent)})"
+            narrow = max(abs(low), abs(high)) << self.exponent < 1 << 62
+            exact = dialect.cast(clipped, "integer" if narrow else "wide")
+            return f"({exact} * {dialect.literal(1 << self.exponent)})"
         # floor(x 2^-m + 1/2) = floor((x - low + half) / 2^m) + low / 2^m for low a multiple of 2^m
         size = 1 << -self.exponent
         base = low // size * size
