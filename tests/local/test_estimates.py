@@ -215,6 +215,7 @@ def test_bits_are_counted_place_by_place(width, n):
     assert count_bits(rows, width).tolist() == plain.tolist()
     assert count_bits(np.full_like(rows, 255), width).tolist() == [n] * width
     assert count_ones(rows).tolist() == bits.sum(axis=1).tolist()
+    assert count_ones(np.full((3, 9000), 255, np.uint8)).tolist() == [72_000] * 3
     apart = np.repeat(rows, 2, axis=1)[:, ::2]
     assert count_bits(apart, width).tolist() == plain.tolist()
     values = rows[:, 0]

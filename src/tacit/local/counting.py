@@ -47,12 +47,12 @@ def count_ones(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
     [9, 2]
     """
     ones = np.empty(len(rows), np.int64)
-    step = max(1, 2 * SLAB // max(1, rows.shape[1]))
+    step = max(1, 8 * SLAB // max(1, rows.shape[1]))
+    wide = np.uint16 if 8 * rows.shape[1] < 1 << 16 else np.int64
     for start in range(0, len(rows), step):
         part = np.ascontiguousarray(rows[start : start + step])
         words = part.view(np.uint64) if part.shape[1] % 8 == 0 else part
-        counts = np.bitwise_count(words).astype(np.uint32)
-        ones[start : start + step] = np.einsum("ij->i", counts)
+        ones[start : start + step] = np.einsum("ij->i", np.bitwise_count(words).astype(wide))
     return ones
 
 
