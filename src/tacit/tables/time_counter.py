@@ -263,9 +263,12 @@ class CounterPreview:
         return self.remaining.covers(self.cost)
 
     def __str__(self) -> str:
+        one, mean, most = (
+            show(float(f"{error:.3g}"))
+            for error in (self.count_error, self.total_error, self.largest_total_error)
+        )
         return (
-            f"{self.periods} periods: a count is off by {show(self.count_error)} (standard error), "
-            f"a running total by {show(self.total_error)} on average and "
-            f"{show(self.largest_total_error)} at most\n"
+            f"{self.periods} periods: a count is off by {one} (standard error), a running total by "
+            f"{mean} on average and {most} at most\n"
             f"cost {self.cost!r} of the {self.remaining!r} that is left, once for all periods"
         )
