@@ -88,6 +88,24 @@ def storm(path):
             ledger.release(f"{os.getpid()}/{k}", COST, {}, lambda: {"n": 1})
 
 
+def persist(path):
+    """Charge until the budget is gone, whatever happens to the server in between."""
+    granted = unknown = 0
+    with open_ledger(path, dataset="d") as ledger:
+        tell("running")
+        for k in range(10**9):
+            try:
+                ledger.charge(f"{os.getpid()}/{k}", COST, {"k": k})
+                granted += 1
+                time.sleep(0.02)  # so that the server has the time to die
+            except BudgetError:
+                break
+            except LedgerError as error:
+                unknown += "take it as spent" in str(error)
+                time.sleep(0.05)
+    tell([granted, unknown])
+
+
 class SlowTransaction(_Transaction):
     """Give the others time between what is read and what is written."""
 

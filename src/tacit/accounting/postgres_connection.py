@@ -145,8 +145,8 @@ def explained(name: str, connection: Connection, remedy: Callable[[], str]) -> I
     except psycopg.Error as error:
         if is_lost(error, connection):
             raise LostError(
-                f"the connection to {name} was cut ({words(error)}) before anything was written; "
-                "nothing more was spent. Ask again"
+                f"{name} was interrupted ({words(error)}) before anything was written; nothing "
+                "more was spent. Ask again"
             ) from error
         if error.sqlstate == "42501":
             raise LedgerError(f"{name} {remedy()}") from error

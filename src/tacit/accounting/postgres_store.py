@@ -255,7 +255,10 @@ class PostgresStore:
         if cause is not None:
             self._undo()
             if transaction.sequence is None:
-                raise LostError(f"the connection to {self.name} was cut ({cause}). Ask again")
+                raise LostError(
+                    f"{self.name} was interrupted ({cause}) before anything was written; nothing "
+                    "more was spent. Ask again"
+                )
             self._find_out(transaction.sequence, transaction.token, cause)
 
     def _find_out(self, sequence: int, token: str, cause: str) -> None:
@@ -274,18 +277,18 @@ class PostgresStore:
             except LedgerError:
                 if time.monotonic() >= end:
                     raise LostError(
-                        f"the connection to {self.name} was cut ({cause}) while a charge or an "
-                        f"answer was being written, and within {PATIENCE:.0f} s the server did "
-                        "not come back to tell whether it was: take it as spent. No answer was "
-                        "given out. Ask again when the server is back"
+                        f"{self.name} was interrupted ({cause}) while a charge or an answer was "
+                        f"being written, and did not come back within {PATIENCE:.0f} s to tell "
+                        "whether it was: take it as spent. No answer was given out. Ask again "
+                        "when the server is back"
                     ) from None
             finally:
                 self._undo()
             time.sleep(0.2)
         if not happened:
             raise LostError(
-                f"the connection to {self.name} was cut ({cause}) while a charge or an answer was "
-                "being written; it was not written, and nothing more was spent. Ask again"
+                f"{self.name} was interrupted ({cause}) while a charge or an answer was being "
+                "written; it was not written, and nothing more was spent. Ask again"
             )
 
 
