@@ -14,7 +14,8 @@ import pytest
 from tacit.audit import verify
 from tacit.core import ApproximateDP, PureDP, ZeroConcentratedDP
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.smooth import DISTRIBUTIONS, resized, smooth_noise
+from tacit.mechanisms.like import resized
+from tacit.mechanisms.smooth import DISTRIBUTIONS, smooth_noise
 from tacit.mechanisms.smooth_laws import LaplaceLaw
 from tacit.statistics.smooth import at_distance, smooth_sensitivity
 

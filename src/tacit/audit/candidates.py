@@ -1,9 +1,9 @@
 """The ways to release one statistic that are compared, each with its settings and predicted error.
 
-The predicted errors are mean absolute errors on one *public* data set, from formulas; those that
-are measured come from running the mechanisms.  A Laplace variable of scale ``s`` has mean size
-``s``; around an offset ``a`` it has mean size ``|a| + s exp(-|a| / s)``; the difference of two of
-scales ``s, t`` has mean size ``(s^2 + s t + t^2) / (s + t)``.
+The predicted errors are mean absolute errors on one *public* data set, by formula (those of
+sample-and-aggregate are means over drawn bins, to one percent); those that are measured come from
+running the mechanisms.  A Laplace variable of scale ``s`` exceeds y by ``s exp(-y / s) / 2`` on
+average, for ``y >= 0``; all errors of clipped Laplace noise follow from that.
 """
 
 from __future__ import annotations
@@ -19,24 +19,26 @@ from numpy.typing import NDArray
 
 from tacit.core import (
     AbsoluteDistance,
-    Measurement,
     Number,
     Space,
 )
+from tacit.core.conversion import concentrated_epsilon
 from tacit.errors import TacitError, UsageError
 from tacit.mechanisms import Laplace
-from tacit.mechanisms.bins import assignment
+from tacit.mechanisms.local_statistic import LocalStatistic, column_space
 from tacit.mechanisms.propose_test_release import TestedRelease, propose_test_release
 from tacit.mechanisms.sample_and_aggregate import sample_and_aggregate
-from tacit.mechanisms.smooth import smooth_noise
+from tacit.mechanisms.smooth import DISTRIBUTIONS, smooth_noise
 from tacit.statistics import Interval, sensitivity
+from tacit.statistics.at_distance import first
 from tacit.statistics.base import Statistic
 from tacit.statistics.smooth import at_distance
 
 __all__ = ["Asked", "Candidate", "candidates"]
 
-_BINNINGS = 100
 _PROPOSALS = 6
+_PURE = ("cauchy", "student_t")
+_COUNTS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Candidate:
     Attributes:
         method: its name.
         setting: what was set: ``"k = 100"``, or nothing.
-        release: a fresh answer on the public data, or None where it was refused.
+        simulate: so many answers on the public data, each None where it was refused.
         predicted: the mean absolute error where it answers, by formula.
         refused: the share of refusals, by formula.
     """
@@ -79,7 +81,7 @@ class Candidate:
     method: str
     setting: str
     value: float | None
-    release: Callable[[], float | None]
+    simulate: Callable[[int], Sequence[float | None]]
     predicted: float
     refused: float = 0.0
 
@@ -97,22 +99,44 @@ def candidates(asked: Asked) -> tuple[list[Candidate], list[str]]:
 
 
 def _global(asked: Asked) -> Iterator[Candidate]:
+    """Laplace noise for the global sensitivity, clipped to the public range if there is one."""
     size = len(asked.data) if asked.relation == "bounded" else None
     domain = Interval(*asked.bounds, size=size)
     answer = sensitivity(asked.statistic, over=domain, relation=asked.relation)
     scale = Fraction(answer.value) / asked.epsilon
     grid = _fine(scale)
     noisy = _number(grid) >> Laplace(scale)
-    units = round(Fraction(asked.truth) / grid)
-    yield Candidate("global", "", None, lambda: float(noisy(units * grid)), float(scale))
+    value = round(Fraction(asked.truth) / grid) * grid
+    low, high = _range(asked)
+
+    def simulate(times: int) -> list[float]:
+        return [min(max(float(noisy(value)), low), high) for _ in range(times)]
+
+    centre = np.array([asked.truth])
+    predicted = _clipped_error(centre, float(scale), asked.truth, low, high)
+    yield Candidate("global", "", None, simulate, float(predicted[0]))
+
+
+def _range(asked: Asked) -> tuple[float, float]:
+    """Return the public ends of the statistic; infinite ones where none are known."""
+    try:
+        found = LocalStatistic(
+            asked.statistic, column_space(asked.bounds, asked.relation, None)
+        ).range
+    except UsageError:
+        found = None
+    return (-math.inf, math.inf) if found is None else (float(found[0]), float(found[1]))
 
 
 def _sum_over_count(asked: Asked) -> Iterator[Candidate]:
+    """A noisy sum over a noisy count, clipped to the bounds: the middle where the count is 0."""
     if asked.statistic.name != "mean":
         return
     half = asked.epsilon / 2
     largest = max(abs(asked.lower), abs(asked.upper))
-    middle = (asked.lower + asked.upper) / 2
+    low, middle, high = (
+        float(x) for x in (asked.lower, (asked.lower + asked.upper) / 2, asked.upper)
+    )
     n = len(asked.data)
     grid = _fine(largest)
     total = round(sum(map(Fraction, asked.data.tolist()), Fraction(0)) / grid) * grid
@@ -121,12 +145,43 @@ def _sum_over_count(asked: Asked) -> Iterator[Candidate]:
 
     def release() -> float:
         count = float(noisy_count(n))
-        found = float(noisy_sum(total)) / count if count >= 1 else float(middle)
-        return min(max(found, float(asked.lower)), float(asked.upper))
+        found = float(noisy_sum(total)) / count if count >= 1 else middle
+        return min(max(found, low), high)
 
-    # sum / count moves by (X - mean Y) / n, to first order.
-    predicted = _two_laplaces(float(largest / half) / n, abs(asked.truth) * float(1 / half) / n)
-    yield Candidate("sum over count", "", None, release, predicted)
+    counts, chances = _noisy_counts(n, 1 / half)
+    some = counts >= 1
+    errors = np.full(len(counts), abs(middle - asked.truth))
+    errors[some] = _clipped_error(
+        float(total) / counts[some],
+        float(largest / half) / counts[some],
+        asked.truth,
+        low,
+        high,
+    )
+    predicted = float(errors @ chances)
+    yield Candidate(
+        "sum over count", "", None, lambda times: [release() for _ in range(times)], predicted
+    )
+
+
+def _noisy_counts(n: int, scale: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what a noisy count can be, and how likely: quantiles where that is too much to list.
+
+    >>> counts, chances = _noisy_counts(10, Fraction(2))
+    >>> round(float(counts @ chances), 9), round(float(chances.sum()), 9)
+    (10.0, 1.0)
+    """
+    spread = float(scale)
+    reach = 1 + math.ceil(45 * spread)
+    if reach > _COUNTS:
+        share = (np.arange(_COUNTS) + 0.5) / _COUNTS
+        tail = np.minimum(share, 1 - share)
+        return n + np.rint(-np.sign(share - 0.5) * spread * np.log(2 * tail)), np.full(
+            _COUNTS, 1 / _COUNTS
+        )
+    noise = np.arange(-reach, reach + 1)
+    weights = np.exp(-np.abs(noise) / spread)
+    return n + noise.astype(np.float64), weights / weights.sum()
 
 
 def _propose_test_release(asked: Asked) -> Iterator[Candidate]:
@@ -151,7 +206,7 @@ def _propose_test_release(asked: Asked) -> Iterator[Candidate]:
             "propose-test-release",
             f"b = {float(bound):.4g}",
             float(bound),
-            _run(m, asked),
+            _simulated(m, asked),
             m.expected_error(asked.data),
             1 - chance,
         )
@@ -162,30 +217,58 @@ def _proposed(asked: Asked) -> Sequence[Fraction]:
     if asked.proposed is not None:
         return asked.proposed
     found = at_distance(asked.statistic, asked.data, asked.bounds, asked.relation)  # type: ignore[arg-type]
-    start = next(
-        (a for t in range(found.last + 1) if (a := Fraction(found.at(t))) > 0), Fraction(0)
-    )
-    if not start:
+    nearest = first(lambda t: found.at(t) > 0, found.last)
+    if nearest is None:
         return ()
-    near = Fraction(2) ** math.ceil(math.log2(start))
+    near = Fraction(2) ** math.ceil(math.log2(found.at(nearest)))
     return [near * 2**power for power in range(_PROPOSALS)]
 
 
 def _smooth(asked: Asked) -> Iterator[Candidate]:
-    for noise in ("laplace", "student_t"):
-        if noise == "laplace" and asked.delta is None:
+    for noise in DISTRIBUTIONS:
+        budget, words = _budget(noise, asked)
+        if budget is None:
             continue
         m = smooth_noise(
             asked.statistic,
             asked.bounds,
-            asked.epsilon,
-            asked.delta if noise == "laplace" else None,
             distribution=noise,
             relation=asked.relation,
             like=asked.data,
+            **budget,
         )
-        words = noise.replace("_", " ").capitalize() + (", pure" if noise == "student_t" else "")
-        yield Candidate("smooth", words, None, _run(m, asked), m.expected_error(asked.data))
+        setting = noise.replace("_", " ").capitalize() + words
+        yield Candidate("smooth", setting, None, _simulated(m, asked), m.expected_error(asked.data))
+
+
+def _budget(noise: str, asked: Asked) -> tuple[dict[str, Any] | None, str]:
+    """Return what a noise may lose, so that all of it is (epsilon, delta); None without a delta."""
+    if noise in _PURE:
+        return {"epsilon": asked.epsilon}, ", pure"
+    if asked.delta is None:
+        return None, ""
+    if noise == "laplace":
+        return {"epsilon": asked.epsilon, "delta": asked.delta}, ""
+    rho = _largest_rho(asked.epsilon, asked.delta)
+    return {"rho": rho}, f", rho = {float(rho):.3g}"
+
+
+def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return a rho that is (epsilon, delta), the largest but for a relative 2^-20.
+
+    >>> rho = _largest_rho(Fraction(1), Fraction(1, 10**6))
+    >>> concentrated_epsilon(rho, Fraction(1, 10**6)) <= 1
+    True
+    """
+    low, high = Fraction(0), epsilon  # epsilon(rho, delta) is above rho
+    while concentrated_epsilon(high / 2, delta) > epsilon:
+        high /= 2
+    low = high / 2
+    for _ in range(20):
+        middle = (low + high) / 2
+        fits = concentrated_epsilon(middle, delta) <= epsilon
+        low, high = (middle, high) if fits else (low, middle)
+    return low
 
 
 def _sample_and_aggregate(asked: Asked) -> Iterator[Candidate]:
@@ -193,37 +276,20 @@ def _sample_and_aggregate(asked: Asked) -> Iterator[Candidate]:
         m = sample_and_aggregate(
             asked.statistic, k, asked.bounds, asked.epsilon, relation=asked.relation
         )
-        scale = float((asked.upper - asked.lower) / (k * asked.epsilon))
-        offsets = _offsets(asked, k)
-        predicted = float(np.mean(np.abs(offsets) + scale * np.exp(-np.abs(offsets) / scale)))
-        yield Candidate("sample and aggregate", f"k = {k}", k, _run(m, asked), predicted)
+        yield Candidate(
+            "sample and aggregate",
+            f"k = {k}",
+            k,
+            _simulated(m, asked),
+            m.expected_error(asked.data),
+        )
 
 
-def _offsets(asked: Asked, bins: int) -> NDArray[np.float64]:
-    """How far the mean of the bins is from the truth without noise, over fresh bins.
+def _simulated(m: Any, asked: Asked) -> Callable[[int], Sequence[float | None]]:
+    def simulate(times: int) -> list[float | None]:
+        return [None if x is None else float(x) for x in m.simulate(asked.data, times)]
 
-    Bins of one size are answered together, as rows.
-    """
-    low, high = float(asked.lower), float(asked.upper)
-    found = []
-    for _ in range(_BINNINGS):
-        order, edges = assignment(len(asked.data), bins)
-        sizes = np.diff(edges)
-        total = (low + high) / 2 * float((sizes == 0).sum())
-        for size in np.unique(sizes[sizes > 0]).tolist():
-            starts = edges[:-1][sizes == size]
-            rows = asked.data[order[starts[:, None] + np.arange(size)]]
-            total += float(asked.statistic.batch(rows).clip(low, high).sum())
-        found.append(total / bins - asked.truth)
-    return np.array(found)
-
-
-def _run(m: Measurement, asked: Asked) -> Callable[[], float | None]:
-    def release() -> float | None:
-        found = m(asked.data)
-        return None if found is None else float(found)
-
-    return release
+    return simulate
 
 
 def _number(grid: Fraction) -> Any:
@@ -235,13 +301,31 @@ def _fine(size: Fraction) -> Fraction:
     return Fraction(2) ** (math.floor(math.log2(size)) - 30)
 
 
-def _two_laplaces(s: float, t: float) -> float:
-    """Return the mean size of the sum of two Laplace variables.
+def _clipped_error(
+    centre: NDArray[np.float64], scale: Any, truth: float, low: float, high: float
+) -> NDArray[np.float64]:
+    """Return ``E|clip(centre + Laplace(scale)) - truth|``, for a truth within the ends.
 
-    >>> _two_laplaces(1.0, 0.0), _two_laplaces(1.0, 1.0)
-    (1.0, 1.5)
+    ``max(X - truth, 0)``, X clipped at ``high``, is ``max(X - truth, 0) - max(X - high, 0)``; the
+    same below.
+
+    >>> _clipped_error(np.array([0.0]), 1.0, 0.0, -math.inf, math.inf)
+    array([1.])
     """
-    return (s * s + s * t + t * t) / (s + t)
+
+    def above(end: float) -> NDArray[np.float64]:
+        return _excess(end - centre, scale)
+
+    def below(end: float) -> NDArray[np.float64]:
+        return _excess(centre - end, scale)
+
+    return above(truth) - above(high) + below(truth) - below(low)
+
+
+def _excess(y: Any, scale: Any) -> NDArray[np.float64]:
+    """Return ``E max(X - y, 0)`` for Laplace noise X."""
+    tail = scale / 2 * np.exp(-np.abs(y) / scale)
+    return np.where(np.isinf(y), 0.0, np.maximum(-y, 0.0) + tail)
 
 
 _METHODS: dict[str, Callable[[Asked], Iterator[Candidate]]] = {

@@ -31,7 +31,8 @@ class ComparisonRow:
             ``"sample and aggregate"``.
         setting: what was set, in words; empty where nothing is to be set.
         value: the setting as a number, where it is one: bins, or a proposed bound.
-        predicted: the mean absolute error where it answers, by formula.
+        predicted: the mean absolute error where it answers, by formula (of sample-and-aggregate: to
+            about one percent).
         errors: the absolute error of every run that answered.
         refused, predicted_refused: the share of runs without an answer, measured and by formula.
     """
@@ -48,6 +49,30 @@ class ComparisonRow:
     def measured(self) -> float:
         """The mean absolute error of the runs that answered; NaN where none did."""
         return float(self.errors.mean()) if len(self.errors) else math.nan
+
+    @property
+    def standard_error(self) -> float:
+        """How far ``measured`` is off by chance: of 200 runs of Laplace noise, 7 percent of it.
+
+        NaN where fewer than two runs answered.
+        """
+        count = len(self.errors)
+        return float(self.errors.std(ddof=1)) / math.sqrt(count) if count > 1 else math.nan
+
+    def runs_needed(self, share: Number = "1/20") -> float:
+        """Estimate the runs until ``measured`` is within a share of the truth, 4 standard errors.
+
+        For Laplace noise 6,400 for 5 percent; of Cauchy noise, whose rare errors are huge,
+        millions.  NaN where fewer than two runs answered, 0 where there is no error at all.
+
+        Args:
+            share: of the mean error.
+        """
+        within = float(positive(share, "share")) * self.measured
+        spread = self.standard_error * math.sqrt(len(self.errors))
+        if math.isnan(spread) or not spread:
+            return spread
+        return float(math.ceil((4 * spread / within) ** 2))
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,6 +132,7 @@ class Comparison:
                 "setting": [row.setting for row in self.rows],
                 "predicted_error": [row.predicted for row in self.rows],
                 "measured_error": [row.measured for row in self.rows],
+                "standard_error": [row.standard_error for row in self.rows],
                 "percent_error": [100 * row.measured / self.size for row in self.rows],
                 "refused": [row.refused for row in self.rows],
                 "predicted_refused": [row.predicted_refused for row in self.rows],
@@ -124,7 +150,7 @@ class Comparison:
         return draw_comparison(self)
 
     def __str__(self) -> str:
-        names = ("method", "setting", "predicted", "measured", "percent", "refused")
+        names = ("method", "setting", "predicted", "measured", "+-", "percent", "refused")
         lines = [names, *(self._line(row) for row in self.rows)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(names))]
         text = [
@@ -137,7 +163,8 @@ class Comparison:
         return "\n".join([self.question, *text, *self.notes])
 
     def _line(self, row: ComparisonRow) -> tuple[str, ...]:
-        numbers = (row.predicted, row.measured, 100 * row.measured / self.size)
+        percent = 100 * row.measured / self.size
+        numbers = (row.predicted, row.measured, row.standard_error, percent)
         shown = ("none" if math.isnan(x) else f"{x:.4g}" for x in numbers)
         return (row.method, row.setting, *shown, f"{row.refused:.0%}")
 
@@ -163,7 +190,8 @@ def compare(
     """Run every way to release a statistic on public data, and show their errors.
 
     Noise at global sensitivity, a noisy sum over a noisy count, propose-test-release, noise at
-    smooth sensitivity, and sample-and-aggregate, each at the settings that are swept.  **What is
+    smooth sensitivity (each of its noises; those in zCDP at the largest rho that is within epsilon
+    and delta), and sample-and-aggregate, each at the settings that are swept.  **What is
     handed in as** ``like`` **is thereby declared public**: the result shows errors on it, so it
     must be made up, or published, never the private data.
 
@@ -200,7 +228,8 @@ def compare(
         loss += f", delta = {show(asked.delta)}"
     question = (
         f"{asked.statistic.name} of {len(asked.data)} public records in [{show(asked.lower)}, "
-        f"{show(asked.upper)}], {loss}, {relation}, {times} runs; error as mean absolute error"
+        f"{show(asked.upper)}], {loss}, {relation}, {times} runs; error as mean absolute error, "
+        "+- its standard error"
     )
     size = abs(truth) or float(asked.upper - asked.lower)
     return Comparison(asked.statistic.name, truth, size, rows, tuple(notes), question)
@@ -271,7 +300,7 @@ def _bins(bins: Any, n: int) -> list[int]:
 
 
 def _row(one: Candidate, truth: float, runs: int) -> ComparisonRow:
-    answers = [one.release() for _ in range(runs)]
+    answers = one.simulate(runs)
     errors = np.array([abs(a - truth) for a in answers if a is not None], dtype=np.float64)
     refused = 1 - len(errors) / runs
     return ComparisonRow(

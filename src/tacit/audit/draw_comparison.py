@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_comparison"]
 
 _BARS = 40
+_WIDEST = 1e6
 _SWEPT = {"sample and aggregate": "bins", "propose-test-release": "proposed bound"}
 
 
@@ -37,6 +38,7 @@ def _draw_errors(panel: Any, comparison: Comparison) -> None:
     percents = [np.maximum(comparison.percent(row), 1e-9) for row in best]
     low = min(float(np.quantile(p, 0.01)) for p in percents)
     high = max(float(p.max()) for p in percents)
+    low = max(low, high / _WIDEST)  # what errs less, or not at all, stands at the left end
     edges = np.geomspace(low / 2, high * 1.01, _BARS)
     for index, (row, percent) in enumerate(zip(best, percents, strict=True)):
         style = drawing.series(index)

@@ -65,6 +65,8 @@ class Centre(ABC):
     epsilon: Fraction
 
     grid_bits: ClassVar[int] = 20
+    precision: ClassVar[float] = 0.03
+    """The relative standard error to which a mean of ``mean_error`` over draws is worth knowing."""
 
     @property
     def measure(self) -> Measure:
@@ -83,10 +85,16 @@ class Centre(ABC):
     def law(self, units: Sequence[int]) -> Any:
         """Return the exact distribution of what is released."""
 
+    def mean_error(self, units: Sequence[int], truth: float) -> float:
+        """Return the mean absolute error given the values; by default that of one release."""
+        return abs(self.release(units) - truth)
+
 
 @dataclass(frozen=True)
 class MeanOfBins(Centre):
     """The mean of all bins, by discrete Laplace noise on their sum."""
+
+    precision: ClassVar[float] = 0.01
 
     def release(self, units: Sequence[int]) -> float:
         """Release the mean."""
@@ -97,6 +105,15 @@ class MeanOfBins(Centre):
         """Return the law of the sum with noise, on the grid over the number of bins."""
         grid = self.where.grid / self.bins
         return LatticeDistribution(noise.DiscreteLaplace(self._scale), sum(units), grid)
+
+    def mean_error(self, units: Sequence[int], truth: float) -> float:
+        """Return the mean absolute error given the values: ``|a| + s exp(-|a| / s)``.
+
+        That of a Laplace variable of scale s around an offset a.
+        """
+        each = float(self.where.grid) / self.bins
+        offset, scale = abs(sum(units) * each - truth), float(self._scale) * each
+        return offset + scale * math.exp(-offset / scale)
 
     @property
     def _scale(self) -> Fraction:

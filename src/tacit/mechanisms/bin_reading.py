@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.errors import UsageError
 from tacit.exact import as_fraction, positive, show
@@ -63,6 +64,20 @@ class Coordinate:
         low, high, grid = self._floats
         near = min(max(value, low), high) / grid
         return min(max(math.floor(near + 0.5), self.least), self.most)
+
+    def units_of(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return :meth:`units` of every value, by the same steps.
+
+        >>> one = Coordinate(Fraction(0), Fraction(4), Fraction(1, 2), 4)
+        >>> one.units_of(np.array([1.3, math.inf, math.nan])).tolist()
+        [3, 8, 4]
+        """
+        missing = np.isnan(values)
+        low, high, grid = self._floats
+        near = np.minimum(np.maximum(np.where(missing, low, values), low), high) / grid
+        units = np.floor(near + 0.5).astype(np.int64)
+        found = np.minimum(np.maximum(units, self.least), self.most)
+        return np.where(missing, self.default, found)
 
     @cached_property
     def _floats(self) -> tuple[float, float, float]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -43,12 +43,13 @@ from tacit.mechanisms.bin_aggregates import (
 )
 from tacit.mechanisms.bin_answers import Engine
 from tacit.mechanisms.bin_reading import BinFunction, coordinates
+from tacit.mechanisms.bin_simulation import in_bulk, simulated_units
 from tacit.mechanisms.bin_smooth import SmoothMedianOfBins
 from tacit.mechanisms.bins import Rows, into_bins, record_count
 from tacit.mechanisms.distribution import Mixture
 from tacit.noise.enclosure import Enclosure
 
-__all__ = ["AGGREGATES", "sample_and_aggregate"]
+__all__ = ["AGGREGATES", "MOST_BINS", "SampledRelease", "sample_and_aggregate"]
 
 AGGREGATES: dict[str, type[Centre]] = {
     "mean": MeanOfBins,
@@ -57,8 +58,11 @@ AGGREGATES: dict[str, type[Centre]] = {
     "smooth": SmoothMedianOfBins,
 }
 _RELATIONS = {"unbounded": SymmetricDistance, "bounded": ChangeOneDistance}
-_MOST_BINS = 1 << 24
+MOST_BINS = 1 << 24
 _MOST_WAYS = 20_000
+_FEWEST_DRAWS = 50
+_MOST_DRAWS = 4_000
+_MOST_RECORDS = 1 << 25
 
 
 def sample_and_aggregate(
@@ -74,7 +78,7 @@ def sample_and_aggregate(
     grid: Number | None = None,
     timeout: Number | None = None,
     parallel: Any = None,
-) -> Measurement:
+) -> SampledRelease:
     """Release any function of records: its answers on random bins, and a private centre of them.
 
     Each record goes to a bin by a draw of its own, so that one person moves one answer, whether
@@ -121,8 +125,8 @@ def sample_and_aggregate(
     if not callable(function):
         raise UsageError(f"the function must be a function of a bin's records, not {function!r}")
     count = as_integer(bins, "bins", minimum=1)
-    if count > _MOST_BINS:
-        raise UsageError(f"bins must be at most {_MOST_BINS}, not {count}")
+    if count > MOST_BINS:
+        raise UsageError(f"bins must be at most {MOST_BINS}, not {count}")
     if epsilon is None:
         raise UsageError("give epsilon, above zero: the privacy loss when one record differs")
     kind = _known(aggregate, AGGREGATES, "aggregate")
@@ -136,9 +140,9 @@ def sample_and_aggregate(
             raise UsageError(f"{aggregate!r} is pure, and takes no delta: leave it out")
         shares["delta"] = _delta(delta) / len(reads)
     centres = tuple(kind(count, where, **shares) for where in reads)
-    return _Release(BinFunction(function, reads), centres, engine).measurement(
-        Space(Rows(), _RELATIONS[relation]()), f"sample_and_aggregate({aggregate}, bins={count})"
-    )
+    space = Space(Rows(), _RELATIONS[relation]())
+    name = f"sample_and_aggregate({aggregate}, bins={count})"
+    return SampledRelease(space, BinFunction(function, reads), centres, engine, name)
 
 
 def _known(name: str, known: dict[str, type[Centre]], what: str) -> type[Centre]:
@@ -154,38 +158,107 @@ def _delta(delta: Number) -> Fraction:
     return found
 
 
-class _Release:
-    """The parts of one measurement."""
+class SampledRelease(Measurement):
+    """The measurement of :func:`sample_and_aggregate`, with what can be said before a release.
 
-    def __init__(self, ask: BinFunction, centres: tuple[Centre, ...], engine: Engine) -> None:
-        self.ask, self.centres, self.engine = ask, centres, engine
+    Attributes:
+        bins: how many.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        ask: BinFunction,
+        centres: tuple[Centre, ...],
+        engine: Engine,
+        name: str,
+    ) -> None:
+        self._ask, self._centres, self._engine = ask, centres, engine
         self.bins = centres[0].bins
-        self.scalar = len(centres) == 1
-
-    def measurement(self, space: Space, name: str) -> Measurement:
-        measure = self.centres[0].measure
+        measure = centres[0].measure
 
         def loss(d: Fraction) -> Any:
             changed = min(d, Fraction(self.bins))
-            return measure.compose(centre.loss(changed) for centre in self.centres)
+            return measure.compose(centre.loss(changed) for centre in centres)
 
-        return Measurement(space, measure, self.release, loss, distribution=self.law, name=name)
+        super().__init__(space, measure, self._release, loss, distribution=self._law_on, name=name)
 
-    def release(self, records: Any) -> Any:
-        answers = self.engine.answers(self.ask, into_bins(records, self.bins))
+    def _release(self, records: Any) -> Any:
+        return self._centred(self._engine.answers(self._ask, into_bins(records, self.bins)))
+
+    def _centred(self, answers: Sequence[Sequence[int]]) -> Any:
         columns = zip(*answers, strict=True)
         found = [
-            centre.release(column) for centre, column in zip(self.centres, columns, strict=True)
+            centre.release(column) for centre, column in zip(self._centres, columns, strict=True)
         ]
-        return found[0] if self.scalar else np.array(found)
+        return found[0] if len(found) == 1 else np.array(found)
 
-    def law(self, records: Any) -> Mixture:
+    def simulate(self, like: Any, times: int) -> list[Any]:
+        """Return what so many releases say of records that are public or synthetic.
+
+        Draws of this very mechanism; a statistic of Tacit is asked of many bins at once.
+
+        Args:
+            like: records, as for a release; each of the releases tells of them.
+            times: how many.
+
+        >>> m = sample_and_aggregate(max, bins=5, bounds=(0, 10), epsilon=2)
+        >>> len(m.simulate([1, 2, 3], times=4))
+        4
+        """
+        count = as_integer(times, "times", minimum=0)
+        records = self.input.domain.read(like)
+        if not in_bulk(self._ask, records):
+            return [self._release(records) for _ in range(count)]
+        return [self._centres[0].release(units) for units in self._drawn(records, count)]
+
+    def expected_error(self, like: Any) -> float:
+        """Predict the mean absolute error, to a percent or three, on records such as ``like``.
+
+        What is predicted is the distance from the function of all records.  Bins are drawn until
+        the mean over draws is known well enough, at most 4,000 times, and 50 times for a function
+        that is no statistic of Tacit; the noise on the mean of bins is not drawn but integrated.
+        ``like`` must be public or synthetic.
+
+        Args:
+            like: records, as for a release.
+
+        Raises:
+            UsageError: a function that returns several numbers.
+        """
+        if len(self._centres) > 1:
+            raise UsageError("the expected error is told for functions that return one number")
+        records = self.input.domain.read(like)
+        truth = float(self._ask.function(records))
+        found: list[float] = []
+        most = min(_MOST_DRAWS, _MOST_RECORDS // max(record_count(records), self.bins))
+        if not in_bulk(self._ask, records):
+            most = 0
+        while len(found) < max(_FEWEST_DRAWS, most):
+            draws = self._drawn(records, _FEWEST_DRAWS)
+            found += [self._centres[0].mean_error(units, truth) for units in draws]
+            spread = float(np.std(found)) / math.sqrt(len(found))
+            if spread <= self._centres[0].precision * float(np.mean(found)):
+                break
+        return float(np.mean(found))
+
+    def _drawn(self, records: Any, times: int) -> Iterator[list[int]]:
+        """Yield the units of all bins, draw by draw."""
+        if in_bulk(self._ask, records):
+            for units in simulated_units(self._ask, records, self.bins, times):
+                yield units.tolist()
+            return
+        for _ in range(times):
+            answers = self._engine.answers(self._ask, into_bins(records, self.bins))
+            yield [unit for (unit,) in answers]
+
+    def _law_on(self, records: Any) -> Mixture:
         """Mix the laws of the centre over every order of the records and every way to bin them.
 
         Raises:
             UsageError: more than 20,000 ways, or a vector.
         """
-        if not self.scalar:
+        if len(self._centres) > 1:
             raise UsageError("the distribution is told for functions that return one number")
         n = record_count(records)
         ways = self.bins**n * math.factorial(n)
@@ -196,7 +269,7 @@ class _Release:
             )
         drawn = Counter(self._every_way(list(records), n))
         share = Enclosure.of(Fraction(1, ways))
-        centre = self.centres[0]
+        centre = self._centres[0]
         parts = [([u for (u,) in answers], times) for answers, times in drawn.items()]
         return Mixture([(share * times, centre.law(units)) for units, times in parts])
 
@@ -213,5 +286,5 @@ class _Release:
         self, part: tuple[int, ...], records: list[Any], known: dict[Any, tuple[int, ...]]
     ) -> tuple[int, ...]:
         if part not in known:
-            known[part] = self.ask(np.array([records[i] for i in part]) if part else None)
+            known[part] = self._ask(np.array([records[i] for i in part]) if part else None)
         return known[part]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
-
-import numpy as np
 
 from tacit.core import (
     ApproximateDP,
@@ -23,25 +19,14 @@ from tacit.core import (
 )
 from tacit.errors import UsageError, did_you_mean
 from tacit.exact import Number, as_fraction, as_integer, positive, show
-from tacit.mechanisms.distribution import FiniteDistribution
 from tacit.mechanisms.group_privacy import approximate_loss
-from tacit.mechanisms.like import listed, resized
-from tacit.mechanisms.local_statistic import (
-    LocalStatistic,
-    Reading,
-    column_space,
-    nearest_unit,
-)
+from tacit.mechanisms.local_statistic import LocalStatistic, column_space
 from tacit.mechanisms.smooth_calibration import CONCENTRATED, DISTRIBUTIONS, calibrated
 from tacit.mechanisms.smooth_concentrated import ConcentratedLaw
 from tacit.mechanisms.smooth_laws import SmoothLaw
-from tacit.noise.enclosure import Enclosure
-from tacit.statistics.at_distance import SMOOTHNESS_SLACK
-from tacit.statistics.root import Root
+from tacit.mechanisms.smooth_release import SmoothRelease
 
 __all__ = ["DISTRIBUTIONS", "SmoothNoise", "SmoothRelease", "smooth_noise"]
-
-_MOST_CELLS = 200_000
 
 
 @register
@@ -167,130 +152,6 @@ class SmoothNoise(Step):
         return ApproximateDP(), lambda d: approximate_loss(epsilon, delta, d)
 
 
-class SmoothRelease(Measurement):
-    """The measurement that :class:`SmoothNoise` builds, with what can be said before a release.
-
-    Attributes:
-        beta: the rate of the smooth sensitivity.
-        shift: s: the noise is ``S / s`` times unit noise.
-        grid: of the release.
-        clip: the ends to which releases are clipped, or None.
-    """
-
-    def __init__(
-        self,
-        space: Space,
-        step: SmoothNoise,
-        local: LocalStatistic,
-        law: SmoothLaw,
-        beta: Fraction,
-        shift: Fraction,
-    ) -> None:
-        self.beta, self.shift = beta, shift
-        self._local, self._unit = local, law
-        self.grid = Fraction(step.grid) if step.grid is not None else _fine(local.full)
-        self.clip = _ends(step.clip, local)
-        self._units = self.clip and tuple(nearest_unit(end, self.grid) for end in self.clip)
-        measure, privacy = step.measure()
-        known = law.cdf(Fraction(0)) is not None and self._units is not None
-        super().__init__(
-            space,
-            measure,
-            self._release,
-            privacy,
-            distribution=self._law_on if known else None,
-            step=step,
-            name=step.name,
-        )
-
-    def _release(self, records: Any) -> float:
-        return self._drawn(*self._placed(self._local.read(records)))
-
-    def _placed(self, reading: Reading) -> tuple[Callable[[int], Enclosure], Fraction]:
-        """Return where the noise is centred and how wide it is, in units of the grid."""
-        scale = self._local.smooth(reading, self.beta) / self.shift / self.grid
-        return _enclosed(self._local.value(reading), self.grid), scale
-
-    def _drawn(self, centre: Callable[[int], Enclosure], scale: Fraction) -> float:
-        return float(self._clipped(self._unit.draw().nearest(centre, scale)) * self.grid)
-
-    def simulate(self, like: Iterable[Any], times: int) -> list[float]:
-        """Return what so many releases say of records that are public or synthetic.
-
-        Draws of this very mechanism, with the records read but once.
-
-        Args:
-            like: records; each of the releases tells of them.
-            times: how many.
-
-        >>> m = smooth_noise("median", bounds=(0, 9), epsilon=1, distribution="cauchy")
-        >>> len(m.simulate([1, 2, 5], times=3))
-        3
-        """
-        count = as_integer(times, "times", minimum=0)
-        placed = self._placed(self._local.read(self.input.domain.read(listed(like))))
-        return [self._drawn(*placed) for _ in range(count)]
-
-    def _clipped(self, unit: int) -> int:
-        return unit if self._units is None else min(max(unit, self._units[0]), self._units[1])
-
-    def _law_on(self, records: Any) -> FiniteDistribution:
-        """List every multiple of the grid within the clip, by the distribution function of Z."""
-        assert self._units is not None
-        low, high = self._units
-        if high - low >= _MOST_CELLS:
-            raise UsageError(
-                f"{high - low + 1} outputs are too many to list: give a coarser grid to list them: "
-                "the proof is the same"
-            )
-        around, scale = self._placed(self._local.read(records))
-        centre = around(256)
-        below = [self._cdf((unit + Fraction(1, 2) - centre) / scale) for unit in range(low, high)]
-        edges = [Enclosure.of(0), *below, Enclosure.of(1)]
-        cells = [(b - a).maximum(0) for a, b in itertools.pairwise(edges)]
-        return FiniteDistribution({(low + i) * self.grid: p for i, p in enumerate(cells)})
-
-    def _cdf(self, z: Enclosure) -> Enclosure:
-        low, high = self._unit.cdf(z.lower), self._unit.cdf(z.upper)
-        assert low is not None
-        assert high is not None
-        return Enclosure(low.lower, high.upper)
-
-    def expected_error(self, like: Iterable[Any], n: int | None = None) -> float:
-        """Predict the mean absolute error on data such as ``like``, in the statistic's units.
-
-        Computed from the statistic and the smooth sensitivity of ``like``, so ``like`` must be
-        public or synthetic: the answer is as private as it is.  ``math.inf`` where the noise has no
-        mean and nothing is clipped.
-
-        Args:
-            like: records.
-            n: how many records to imagine, of the same spread; as many as ``like`` has by default.
-        """
-        return self._error_on(self._local.read(self.input.domain.read(resized(like, n))))
-
-    def _error_on(self, reading: Reading) -> float:
-        """Sum over points of the unit noise, each rounded to the grid and clipped as releases are.
-
-        All in units of the grid, and from the multiple of it that is nearest to the value.
-        """
-        if self.clip is None and not self._unit.has_mean:
-            return float("inf")
-        centre, scale = self._placed(reading)
-        middle = centre(256).middle
-        near = math.floor(middle + Fraction(1, 2))
-        off = float(middle - near)
-        z, weights = self._unit.points()
-        found = 0.0
-        for moved in (float(scale) * z, -float(scale) * z):
-            unit = np.floor(off + moved + 0.5)
-            if self._units is not None:
-                low, high = (float(end - near) for end in self._units)
-                unit = np.minimum(np.maximum(unit, low), high)
-            found += float((np.abs(unit - off) * weights).sum()) / 2
-        return found * float(self.grid)
-
-
 def smooth_noise(
     statistic: Any,
     bounds: tuple[Number, Number] | None = None,
@@ -332,8 +193,7 @@ def smooth_noise(
         sigma: of the normal inside the last three noises; by default a good one.
         grid: of the release; very fine by default, at no cost.
         clip: whether to clip to the statistic's public range, or the ends.
-        like: public or synthetic records; the rate is then the one with the least expected error on
-            them.
+        like: public or synthetic records; the rate is then one with nearly the least noise on them.
 
     Raises:
         UsageError: what is missing, superfluous or out of range, with what to do.
@@ -355,37 +215,10 @@ def smooth_noise(
     built: Any = space >> step
     if like is None or beta is not None:
         return built  # type: ignore[no-any-return]
-    reading = built._local.read(space.domain.read(resized(like, None)))
-    rates = [r - SMOOTHNESS_SLACK for r in built._unit.rates() if r > 2 * SMOOTHNESS_SLACK]
+    rate = built.best_rate(like)
     chosen = built._unit.sigma if isinstance(built._unit, ConcentratedLaw) else None
-    best = built
-    least = built._error_on(reading)
-    for rate in rates:
-        if built._unit.shift(rate + SMOOTHNESS_SLACK) > 0:
-            other: Any = space >> SmoothNoise(statistic, *given, rate, chosen, *rest)
-            error = other._error_on(reading)
-            if error < least:
-                best, least = other, error
+    best: Any = space >> SmoothNoise(statistic, *given, rate, chosen, *rest)
     return best  # type: ignore[no-any-return]
-
-
-def _enclosed(value: Fraction | Root, grid: Fraction) -> Callable[[int], Enclosure]:
-    if isinstance(value, Fraction):
-        point = Enclosure.of(value / grid)
-        return lambda bits: point
-    return lambda bits: Enclosure(*value.enclose(bits)) / grid
-
-
-def _fine(full: Fraction) -> Fraction:
-    """Return the power of two that is 2^-40 to 2^-41 of ``full``, or so."""
-    power = full.numerator.bit_length() - full.denominator.bit_length() - 41
-    return Fraction(2) ** power
-
-
-def _ends(clip: Any, local: LocalStatistic) -> tuple[Fraction, Fraction] | None:
-    if isinstance(clip, bool) or clip is None:
-        return local.range if clip else None
-    return clip  # type: ignore[no-any-return]
 
 
 def _pair(pair: Any, name: str) -> tuple[Fraction, Fraction]:

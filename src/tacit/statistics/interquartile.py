@@ -45,8 +45,8 @@ class InterquartileRange(Statistic):
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
         """The interquartile range of every row."""
-        low, high = np.quantile(rows, [0.25, 0.75], axis=1)
-        return np.asarray(high - low, dtype=np.float64)
+        low, high = (Quantile(q).batch(rows) for q in _QUARTERS)
+        return high - low
 
     def exact(self, values: Sequence[Fraction]) -> Fraction:
         """The exact interquartile range of ascending values."""

@@ -75,8 +75,19 @@ class Quantile(Monotone):
         return quantile_at_distance(self.q, data, relation)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
-        """The quantile of every row."""
-        return np.asarray(np.quantile(rows, float(self.q), axis=1), dtype=np.float64)
+        """The quantile of every row: what ``np.quantile`` says, bit by bit, in a fraction of the
+        time.
+
+        NaN sorts to the end of its row.
+        """
+        ordered = np.sort(rows, axis=1).astype(np.float64)
+        last = ordered.shape[1] - 1
+        place = last * float(self.q)
+        rank = math.floor(place)
+        part = place - rank
+        low, high = ordered[:, rank], ordered[:, min(rank + 1, last)]
+        found = low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
+        return np.where(np.isnan(ordered[:, last]), np.nan, found)
 
     def position(self, size: int) -> tuple[int, Fraction]:
         """The lower rank (from 0) and the weight of the rank above it.
