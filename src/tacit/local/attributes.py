@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -129,6 +129,12 @@ class _Attributes(Oracle):
         """
         states = self.states(reports)
         return {name: oracle.estimate(states[name]) for name, oracle in self.parts}
+
+    def part_influence(self, part: Any) -> tuple[Fraction, Callable[[int], Fraction]]:
+        """Return the influence of a report on one attribute, and the variance among n of them."""
+        if not hasattr(part, "influence"):
+            raise UsageError(f"the influence of {type(part).__name__} depends on all reports")
+        return Fraction(part.influence), part.variance
 
     def describe(self) -> dict[str, Any]:
         """Return the rule as plain JSON values."""

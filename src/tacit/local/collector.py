@@ -19,7 +19,7 @@ from tacit.exact import Number, as_fraction, as_integer
 from tacit.local.batch_file import CHUNK_BYTES, Chunk, Header, read_header, read_records
 from tacit.local.collector_file import Kept, read_kept, write_kept
 from tacit.local.oracle import FrequencyOracle, Oracle, State, oracle_from
-from tacit.local.poisoning import Bounds, Influence, honest_bounds, influence
+from tacit.local.poisoning import Bounds, honest_bounds, influence
 from tacit.local.replay import Bitmap, ExactSet, Remembering, Seen, Shards
 from tacit.local.report_format import ID_BYTES, REASONS, Decoded, Reason, Wire
 
@@ -113,11 +113,10 @@ class Collector:
             raise UsageError(f"{type(self.oracle).__name__} has no estimate of its own")
         return self.oracle.estimate(self.state)
 
-    def influence(self, crafted: int) -> Influence:
+    def influence(self, crafted: int) -> Any:
         """Return how far ``crafted`` reports among those added up can have moved the estimate.
 
-        Raises:
-            UsageError: a mechanism whose influence is not known.
+        See :func:`tacit.local.influence`.
         """
         return influence(self.oracle, crafted, n=max(1, self._n))
 

@@ -53,6 +53,9 @@ class Estimate:
             says otherwise; so it may be negative, and a set of small counts still sums right.
         base, slope: the variance at a true count of zero, and its growth with the count.
         method: ``"unbiased"``, or the post-processing that was asked for.
+        chosen_from: of how many the items were chosen because they seemed the largest, else 0.
+            Chosen counts are too large on average; their intervals hold for all of those at once,
+            so they hold for the chosen ones.
 
     Example:
         >>> import numpy as np
@@ -67,6 +70,7 @@ class Estimate:
     base: float | Floats
     slope: float | Floats = 0.0
     method: str = field(default="unbiased")
+    chosen_from: int = 0
 
     @property
     def frequencies(self) -> Floats:
@@ -95,11 +99,11 @@ class Estimate:
             UsageError: a level outside 0..1.
             RefusedError: the counts were post-processed, and have no known distribution.
         """
-        return self._ends(quantile(level))
+        return self._ends(quantile(level, ways=max(1, self.chosen_from)))
 
     def simultaneous(self, level: Any = 0.95) -> tuple[Floats, Floats]:
         """Return ends that hold *all* the true counts at once with probability ``level``."""
-        return self._ends(quantile(level, ways=max(1, len(self.counts))))
+        return self._ends(quantile(level, ways=max(1, len(self.counts), self.chosen_from)))
 
     def _ends(self, z: float) -> tuple[Floats, Floats]:
         """Solve c**2 - (2 m + z**2 s) c + m**2 - z**2 b <= 0 for c."""
@@ -111,7 +115,7 @@ class Estimate:
         return low, high
 
     def _refuse_processed(self) -> None:
-        if self.method != "unbiased":
+        if self.method != "unbiased" and not self.chosen_from:
             raise RefusedError(
                 f"counts after {self.method!r} are biased and have no known error; ask the "
                 "unbiased estimate for its errors and intervals"
@@ -145,7 +149,7 @@ class Estimate:
         made = drawing.figure(7, 0.9 + 0.24 * len(order))
         ((one,),) = drawing.axes(made, 1, 1)
         style = drawing.series(0)
-        if self.method == "unbiased":
+        if self.method == "unbiased" or self.chosen_from:
             low, high = (end[order] for end in self.interval(level))
             one.hlines(place, low, high, color=drawing.MUTED, linewidth=1.4)
             detail = f"bars: {float(as_fraction(level)):.0%} interval of each item"

@@ -95,30 +95,31 @@ class SummationHistogram(FrequencyOracle):
         return 2 * self.units / self.loss
 
     @property
-    def _bound(self) -> int:
+    def bound(self) -> int:
+        """How far an entry can be from zero, in units."""
         return self.units + int(REACH * self.scale) + 1
 
     @property
     def layout(self) -> Layout:
         """K whole numbers, each shifted up by the bound of the noise."""
-        return Layout("integers", len(self.domain), 2 * self._bound + 1)
+        return Layout("integers", len(self.domain), 2 * self.bound + 1)
 
     def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
         n, k = len(places), len(self.domain)
         values: NDArray[Any] = noise.discrete_laplace(self.scale, size=(n, k))
         values += (np.arange(k) == places[:, None]) * self.units
-        np.clip(values, -self._bound, self._bound, out=values)
-        values += self._bound
+        np.clip(values, -self.bound, self.bound, out=values)
+        values += self.bound
         return values.astype(self.layout.dtype)
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         total: NDArray[np.int64] = reports.sum(axis=0, dtype=np.int64)
-        return total - len(reports) * self._bound
+        return total - len(reports) * self.bound
 
     @property
     def influence(self) -> Fraction:
         """The most that one crafted report can add to the estimate of one item, in people."""
-        return Fraction(self._bound, self.units)
+        return Fraction(self.bound, self.units)
 
     def _noise_variance(self) -> Enclosure:
         return noise.DiscreteLaplace(self.scale).variance() / self.units**2
@@ -153,7 +154,7 @@ class SummationHistogram(FrequencyOracle):
         return found
 
     def _entry(self, true: int) -> list[Enclosure]:
-        law, bound = noise.DiscreteLaplace(self.scale), self._bound
+        law, bound = noise.DiscreteLaplace(self.scale), self.bound
         inner = [law.probability(y - true, 128) for y in range(-bound + 1, bound)]
         low, high = law.cdf(-bound - true, 128), 1 - law.cdf(bound - 1 - true, 160)
         return [low, *inner, high]

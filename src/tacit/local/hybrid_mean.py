@@ -131,6 +131,10 @@ class HybridMean(MeanOracle):
         (a, b), (c, d) = (part._score() for part in self.parts)
         return a * total + b * near + c * ones + d * (state.n - near)
 
+    def _extremes(self) -> tuple[Fraction, Fraction]:
+        low, high = zip(*(part._extremes() for part in self.parts), strict=True)
+        return min(low), max(high)
+
     def _variance_at(self, rounded: int) -> Fraction:
         piecewise, duchi = self.parts
         up = self._rounds_up(rounded)

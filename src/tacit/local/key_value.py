@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,8 +16,9 @@ from tacit.exact import Number
 from tacit.local.attributes import AttributeSampling, same_names
 from tacit.local.checks import read_answer, read_bounds
 from tacit.local.direct import DirectEncoding
+from tacit.local.estimate import quantile
 from tacit.local.items import is_missing
-from tacit.local.oracle import Oracle
+from tacit.local.oracle import Oracle, State
 from tacit.noise.bits import words32
 
 __all__ = ["KeyValue", "KeyValueEstimate"]
@@ -34,11 +36,25 @@ class KeyValueEstimate:
         mean: the mean of their values (a ratio of two unbiased numbers, so biased for a rare key);
             NaN where nobody seems to have the key.
         n: how many people reported on the key.
+        frequency_error: the standard error of ``frequency``.
+        mean_error: that of ``mean``, as of a ratio of two sums; NaN where the mean is.
     """
 
     frequency: float
     mean: float
     n: int
+    frequency_error: float
+    mean_error: float
+
+    def interval(self, level: Any = 0.95) -> tuple[float, float]:
+        """Return ends that hold the true share of people with the key with this probability."""
+        half = quantile(level) * self.frequency_error
+        return max(0.0, self.frequency - half), min(1.0, self.frequency + half)
+
+    def mean_interval(self, level: Any = 0.95) -> tuple[float, float]:
+        """Return ends that hold the mean of the values about so often; poor for a rare key."""
+        half = quantile(level) * self.mean_error
+        return self.mean - half, self.mean + half
 
 
 class KeyValue(AttributeSampling):
@@ -125,13 +141,43 @@ class KeyValue(AttributeSampling):
 
     def estimate(self, reports: Any) -> dict[str, Any]:
         """Return a :class:`KeyValueEstimate` of each key."""
+        states = self.states(reports)
+        return {name: self._one(oracle, states[name]) for name, oracle in self.parts}
+
+    def _one(self, oracle: Any, state: State) -> KeyValueEstimate:
+        """Estimate one key; errors are those of sums of independent scores, one a report."""
         low, high = (float(b) for b in self.bounds)
-        found = {}
-        for name, e in super().estimate(reports).items():
-            have = e["low"] + e["high"]
-            mean = low + (high - low) * e["high"] / have if have > 0 else float("nan")
-            found[name] = KeyValueEstimate(have / max(1, e.n), mean, e.n)
-        return found
+        n, seen = max(1, state.n), state.sums.astype(np.float64)
+        own, other = (float(p) for p in oracle.support)
+
+        def summed(marks: NDArray[np.float64]) -> tuple[float, float]:
+            """Return the unbiased sum of marks of true answers, and its variance."""
+            scores = (marks - other * marks.sum()) / (own - other)
+            total = float(scores @ seen)
+            return total, float(scores**2 @ seen) - total**2 / n
+
+        have, spread = summed(np.array([0.0, 1.0, 1.0]))
+        if have <= 0:
+            return KeyValueEstimate(have / n, math.nan, state.n, math.sqrt(spread) / n, math.nan)
+        rise = summed(np.array([0.0, 0.0, 1.0]))[0] / have
+        _, beside = summed(np.array([0.0, -rise, 1 - rise]))
+        return KeyValueEstimate(
+            have / n,
+            low + (high - low) * rise,
+            state.n,
+            math.sqrt(spread) / n,
+            (high - low) * math.sqrt(beside) / have,
+        )
+
+    def part_influence(self, part: Any) -> tuple[Fraction, Callable[[int], Fraction]]:
+        """Return them of the count of people who have a key: those who report low or high.
+
+        The mean of its values is a ratio of counts: for a rare key few reports move it anywhere.
+        """
+        own, other = part.support
+        gap = own - other
+        have = 2 * other
+        return max(1 - have, have) / gap, lambda n: n * have * (1 - have) / gap**2
 
     def describe(self) -> dict[str, Any]:
         """Return the rule as plain JSON values."""

@@ -87,21 +87,22 @@ class LaplaceMean(LinearMean):
         return self.grid
 
     @property
-    def _reach(self) -> int:
+    def reach(self) -> int:
+        """How far the noise can reach, in units."""
         return int(REACH * self.grid / self.loss) + 1
 
     @property
     def layout(self) -> Layout:
         """The noisy answer, shifted up by the reach of the noise; what is beyond is cut."""
-        return Layout("integer", 1, self.grid + 2 * self._reach + 1)
+        return Layout("integer", 1, self.grid + 2 * self.reach + 1)
 
     def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
         drawn = noise.discrete_laplace(self.grid / self.loss, size=len(rounded)) + rounded
-        shifted: NDArray[np.int64] = np.clip(drawn + self._reach, 0, self.layout.limit - 1)
+        shifted: NDArray[np.int64] = np.clip(drawn + self.reach, 0, self.layout.limit - 1)
         return shifted
 
     def _law(self, rounded: int) -> Mapping[int, Any]:
-        law, reach = noise.DiscreteLaplace(self.grid / self.loss), self._reach
+        law, reach = noise.DiscreteLaplace(self.grid / self.loss), self.reach
         top = self.layout.limit - 1
         found: dict[int, Enclosure] = {
             y: law.probability(y - reach - rounded, 128) for y in range(1, top)
@@ -111,7 +112,7 @@ class LaplaceMean(LinearMean):
         return found
 
     def _score(self) -> tuple[Fraction, Fraction]:
-        return Fraction(1, self.grid), Fraction(-self._reach, self.grid)
+        return Fraction(1, self.grid), Fraction(-self.reach, self.grid)
 
     def _variance_at(self, rounded: int) -> Fraction:
         law = noise.DiscreteLaplace(self.grid / self.loss)

@@ -156,6 +156,16 @@ class MeanOracle(Oracle):
     def _total(self, state: State) -> Fraction:
         """Return the summed unbiased answers on 0..1."""
 
+    @abstractmethod
+    def _extremes(self) -> tuple[Fraction, Fraction]:
+        """Return the least and the greatest unbiased answer on 0..1 that a report stands for."""
+
+    @property
+    def influence(self) -> Fraction:
+        """The most that a crafted report in place of an honest one moves the sum of all answers."""
+        least, greatest = self._extremes()
+        return max(greatest, 1 - least) * (self.upper - self.lower)
+
     def estimate(self, reports: Any) -> MeanEstimate:
         """Estimate the mean, without bias, from a state or a batch of reports.
 
@@ -186,6 +196,10 @@ class LinearMean(MeanOracle):
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return np.array([int(reports.sum(dtype=np.int64))], np.int64)
+
+    def _extremes(self) -> tuple[Fraction, Fraction]:
+        a, b = self._score()
+        return b, a * (self.layout.limit - 1) + b
 
     def _total(self, state: State) -> Fraction:
         a, b = self._score()

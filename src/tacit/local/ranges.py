@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from tacit.errors import UsageError
 from tacit.exact import Number, as_integer
 from tacit.local.attributes import AttributeSampling
-from tacit.local.hadamard import HadamardResponse
+from tacit.local.estimate import Estimate
+from tacit.local.hadamard import HadamardResponse, hadamard_transform
 from tacit.local.items import Items
 from tacit.local.oracle import Oracle, oracle_from
 
@@ -87,16 +89,67 @@ class HierarchicalRanges(AttributeSampling):
         Raises:
             UsageError: ends reversed or outside, reports that this mechanism cannot have made.
         """
+        return float(self.estimate_ranges(reports, [(first, last)]).frequencies[0])
+
+    def estimate_ranges(self, reports: Any, ranges: Iterable[tuple[int, int]]) -> Estimate:
+        """Estimate how many people are in each range, both ends included, without bias.
+
+        A report's score is the sum of its scores for the range's intervals of its level; its mean
+        is 1 for people in them and 0 for others.  The variance is bounded by the mean square of the
+        scores, estimated from the reports: the chance that draws the levels is in it.
+
+        Args:
+            reports: a state of this mechanism, or a batch.
+            ranges: pairs of values.
+
+        Raises:
+            UsageError: no ranges, ends reversed or outside, reports that this mechanism cannot
+                have made.
+        """
+        asked, state = tuple((first, last) for first, last in ranges), self._state(reports)
+        if not asked:
+            raise UsageError("name at least one range, such as (18, 25)")
+        shares, spread = np.zeros(len(asked)), np.zeros(len(asked))
+        for name, part in self.states(state).items():
+            oracle = dict(self.parts)[name]
+            for i, (first, last) in enumerate(asked):
+                scores = self._scores(name, first, last).ravel() / float(oracle.keep)
+                shares[i] += scores @ part.sums / max(1, part.n)
+                spread[i] += scores**2 @ part.sums / max(1, part.n) ** 2
+        return Estimate(asked, state.n, shares * state.n, spread * state.n**2)
+
+    def _scores(self, name: str, first: int, last: int) -> NDArray[np.int64]:
+        """Return the summed score of every report of a level for a range: (blocks, columns)."""
+        oracle = dict(self.parts)[name]
+        chosen = np.zeros((oracle.blocks, oracle.block_size), np.int64)
+        for level, place in self._cover(*self._ends(first, last)):
+            if level == name:
+                chosen[place % oracle.blocks, place // oracle.blocks + 1] = 1
+        return hadamard_transform(chosen)
+
+    def _ends(self, first: int, last: int) -> tuple[int, int]:
         size = len(self.oracles[0].domain)
         low, high = as_integer(first, "first", minimum=0), as_integer(last, "last") + 1
         if not low < high <= size:
             raise UsageError(
                 f"a range lies within 0..{size - 1}, its first value not after its last"
             )
-        estimates = self.estimate(reports)
-        return sum(
-            float(estimates[level].frequencies[place]) for level, place in self._cover(low, high)
+        return low, high
+
+    def influence_on(self, first: int, last: int) -> Fraction:
+        """Return the most that one crafted report moves the number of people in a range.
+
+        A report is of one level, and its score is summed over the range's intervals of that level;
+        all levels' shares are added, each from its part of the people.
+
+        Raises:
+            UsageError: ends reversed or outside.
+        """
+        found: Fraction = max(
+            len(self.parts) * int(np.abs(self._scores(name, first, last)).max()) / oracle.keep
+            for name, oracle in self.parts
         )
+        return found
 
     def _cover(self, low: int, high: int) -> list[tuple[str, int]]:
         """Return intervals, the longest that fit, that make up low .. high - 1."""

@@ -248,9 +248,7 @@ class Rappor(Oracle, Staged):
             UsageError: reports that this mechanism cannot have made, no candidates, or (without
                 ``nonnegative``) candidates that cannot be told apart.
         """
-        state, names = self._state(reports), tuple(candidates)
-        if not names or len(set(map(str, names))) < len(names):
-            raise UsageError("name at least one candidate, and each once")
+        state, names = self._state(reports), self._names(candidates)
         target, design, size = self._regression(state, names)
         if nonnegative:
             counts = nonnegative_least_squares(design, target)
@@ -262,6 +260,30 @@ class Rappor(Oracle, Staged):
         worst = max(zero * (1 - zero), one * (1 - one)) / (one - zero) ** 2
         spread = size * (worst + 0.25)  # the noise of a bit, and whose cohort has which answer
         return Estimate(names, state.n, solve @ target, self.hashes * (solve**2 @ spread))
+
+    def influence_on(self, reports: Any, candidates: Iterable[Any]) -> NDArray[np.float64]:
+        """Return the most that one crafted report moves each candidate's count (plain regression).
+
+        In each cohort the worst report sets just the bits that pull a count the same way.  The
+        sizes of the cohorts are those of the reports.
+
+        Raises:
+            UsageError: as :meth:`estimate`.
+        """
+        state, names = self._state(reports), self._names(candidates)
+        _, design, _ = self._regression(state, names)
+        pulls = np.linalg.pinv(design).reshape(len(names), self.cohorts, self.bloom_bits)
+        zero, one = (float(v) for v in self.rates)
+        clear, set_ = -zero / (one - zero) * pulls, (1 - zero) / (one - zero) * pulls
+        up, down = np.maximum(clear, set_).sum(axis=2), np.minimum(clear, set_).sum(axis=2)
+        worst: NDArray[np.float64] = np.maximum(up, -down).max(axis=1)
+        return worst
+
+    def _names(self, candidates: Iterable[Any]) -> tuple[Any, ...]:
+        names = tuple(candidates)
+        if not names or len(set(map(str, names))) < len(names):
+            raise UsageError("name at least one candidate, and each once")
+        return names
 
     def _regression(
         self, state: State, names: tuple[Any, ...]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import UsageError
 from tacit.exact import as_integer
+from tacit.local.checks import read_share, read_size
 from tacit.local.estimate import Estimate
 from tacit.local.items import OUTSIDE, is_missing
 from tacit.local.layout import Layout
@@ -119,6 +120,18 @@ class PaddedSets(Oracle):
         base = np.asarray(slots.base) * size**2
         slope = np.asarray(slots.slope) * size + (size - 1)
         return Estimate(slots.items, state.n, slots.counts * size, base, slope)
+
+    @property
+    def influence(self) -> Fraction:
+        """The most that one crafted report moves the estimated count of an item, in people."""
+        found: Any = self.oracle.influence  # type: ignore[attr-defined]
+        return Fraction(found) * self.length
+
+    def variance(self, n: int, frequency: Any = 0) -> Fraction:
+        """Return the variance of the count of an item: that of its slots, and of drawing them."""
+        share, size = read_share(frequency), self.length
+        slots = self.oracle.variance(n, share / size)
+        return slots * size**2 + read_size(n) * share * (size - 1)
 
     def distribution(self, value: Any) -> dict[Any, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""

@@ -108,6 +108,16 @@ class _Sketch(Oracle):
         b = self.buckets
         return alone * Fraction(b, b - 1) ** 2 + pairs / (self.functions * (b - 1))
 
+    @property
+    @abstractmethod
+    def _greatest_entry(self) -> Fraction:
+        """The greatest size of one report's entry of D, less its chance of 1/b."""
+
+    @property
+    def influence(self) -> Fraction:
+        """The most that one crafted report moves the estimated count of a word, in people."""
+        return self._greatest_entry * Fraction(self.buckets, self.buckets - 1)
+
     def _check_sizes(self, functions: Any, buckets: Any) -> tuple[int, int]:
         rows, columns = (
             as_integer(v, name, minimum=least)
@@ -217,6 +227,11 @@ class CountMeanSketch(_Sketch):
         debiased: NDArray[np.float64] = (sums[:, :-1] - sums[:, -1:] * (1 - p)) / (2 * p - 1)
         return debiased
 
+    @property
+    def _greatest_entry(self) -> Fraction:
+        """A set bit; a clear one is (1 - p)/(2p - 1) + 1/b below zero, which is no more."""
+        return self.p / (2 * self.p - 1) - Fraction(1, self.buckets)
+
     def _spread(self) -> tuple[Fraction, Fraction]:
         noise = self.p * (1 - self.p) / (2 * self.p - 1) ** 2
         return noise, noise + Fraction(self.buckets - 1, self.buckets**2)
@@ -310,6 +325,11 @@ class HadamardCountMeanSketch(_Sketch):
         table: NDArray[np.float64] = hadamard_transform(sums).astype(np.float64)
         table /= float(2 * self.p - 1)
         return table
+
+    @property
+    def _greatest_entry(self) -> Fraction:
+        """The sign against the word."""
+        return 1 / (2 * self.p - 1) + Fraction(1, self.buckets)
 
     def _spread(self) -> tuple[Fraction, Fraction]:
         """Return its variances: an entry is +-1/(2p - 1), of mean 1, or 1/b for another word."""

@@ -19,7 +19,7 @@ from tacit.local.dyadic import exp_at_most, probability
 from tacit.local.estimate import Estimate
 from tacit.local.items import is_missing
 from tacit.local.layout import Layout
-from tacit.local.oracle import Oracle
+from tacit.local.oracle import Oracle, State
 from tacit.local.postprocess import expectation_maximization
 from tacit.local.window import Window
 from tacit.noise.enclosure import exp
@@ -35,8 +35,9 @@ class SquareWave(Oracle):
     are more likely than the others.  **Privacy**: see :mod:`tacit.local.window`, with a window of
     2b + 1. By default b is the one of most mutual information,
     ``d (epsilon E - E + 1) / (2 E (E - 1 - epsilon))``.
-    The estimate maximises the likelihood, with or without smoothing; it is not unbiased, and says
-    so.
+    The estimate maximises the likelihood, with or without smoothing; it is not unbiased, says so,
+    and has no errors, for none are known.  The linear estimate is unbiased and has errors, but
+    tells neighbouring bins apart with difficulty: ask it for ranges of bins, or for few bins.
 
     Source: Z. Li, T. Wang, M. Lopuhaa-Zwakenberg, N. Li, B. Skoric, *Estimating numerical
     distributions under local differential privacy*, SIGMOD 2020.
@@ -149,18 +150,65 @@ class SquareWave(Oracle):
         """See :meth:`~tacit.local.Oracle.distribution`."""
         return dict(enumerate(self.window.law(self._read(value))))
 
-    def estimate(self, reports: Any, *, smooth: bool = True) -> Estimate:
+    def estimate(
+        self, reports: Any, *, smooth: bool = True, unbiased: bool = False, edges: Any = None
+    ) -> Estimate:
         """Estimate how many people fall in each bin: by EM, smoothed by default.
 
+        Args:
+            reports: a state of this mechanism, or a batch.
+            smooth: whether EM averages neighbouring bins.
+            unbiased: instead of EM the linear estimate, with standard errors and intervals.
+            edges: with ``unbiased``, whole numbers 0 .. bins, increasing: the bins between two of
+                them are one.
+
         Raises:
-            UsageError: reports that this mechanism cannot have made, or none.
+            UsageError: reports that this mechanism cannot have made, or none; edges of no bins.
         """
         state = self._state(reports)
+        if unbiased:
+            return self._linear(state, self._groups(edges))
+        if edges is not None:
+            raise UsageError("edges are for unbiased=True: sums of an EM estimate have no errors")
         shares = expectation_maximization(state.sums, self.window.matrix(), smooth=smooth)
         edges = [float_down(edge) for edge in self.edges]
         labels = tuple(pairwise(edges))
         method = "expectation maximization" + (", smoothed" if smooth else "")
         return Estimate(labels, state.n, shares * state.n, np.nan, method=method)
+
+    def _groups(self, edges: Any) -> list[int]:
+        if edges is None:
+            return list(range(self.bins + 1))
+        cuts = [as_integer(edge, "an edge", minimum=0) for edge in edges]
+        if len(cuts) < 2 or sorted(set(cuts)) != cuts or cuts[-1] > self.bins:
+            raise UsageError(f"edges are whole numbers of 0..{self.bins}, increasing")
+        return cuts
+
+    def _scores(self, cuts: list[int]) -> NDArray[np.float64]:
+        """Return, for each group of bins and each report, what the report adds to the group.
+
+        The channel's rows are windows of different ends, so they are independent, and its
+        pseudo-inverse is an exact one: the scores' means are 1 in the group and 0 elsewhere.
+        """
+        inverse = np.linalg.pinv(self.window.matrix()).T
+        return np.add.reduceat(inverse[: cuts[-1]], cuts[:-1], axis=0)
+
+    def _linear(self, state: State, cuts: list[int]) -> Estimate:
+        """Return unbiased counts; a score's variance is its mean square less 1 in the group.
+
+        The mean square is itself estimated, from the reports.
+        """
+        if not state.n:
+            raise UsageError("there is no distribution of no reports")
+        scores = self._scores(cuts)
+        edges = [float_down(self.edges[cut]) for cut in cuts]
+        counts, squares = scores @ state.sums, scores**2 @ state.sums
+        return Estimate(tuple(pairwise(edges)), state.n, counts, squares, -1.0)
+
+    def influence_on(self, edges: Any = None) -> NDArray[np.float64]:
+        """Return the most that one crafted report moves each count of the unbiased estimate."""
+        worst: NDArray[np.float64] = np.abs(self._scores(self._groups(edges))).max(axis=1)
+        return worst
 
     def _domain_description(self) -> Any:
         bounds = (self.lower, self.upper, self.missing)
