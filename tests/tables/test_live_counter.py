@@ -2,6 +2,7 @@
 
 import copy
 import datetime
+import json
 import math
 import pickle
 
@@ -13,8 +14,10 @@ from scipy.stats import chi2, norm
 
 import live_streams as streams
 import tacit as tc
+from tacit.cli import run
 from tacit.errors import BudgetError, UsageError
 from tacit.report import Certificate
+from tacit.report.words import question_words
 from tacit.tables import period_counts
 from tacit.tables.noise_law import NoiseLaw
 from tacit.tables.noise_sums import sum_half_width
@@ -168,7 +171,8 @@ def test_the_certificate_says_what_was_published_and_is_hard_to_bend(live, tmp_p
             assert len(loaded.body["answer"]["keys"]) == periods
             assert loaded.verify(opened.ledger), loaded.verify(opened.ledger)
             page = loaded.to_html()
-            assert "12 periods of hour" in page
+            assert "12 periods of hour, from 0, 10 each" in page
+            assert "the table was only added to" in page
             assert "the first 2 rows by time" in page
         changes = {
             "fewer periods": lambda b: _aggregate(b).update(periods=3),
@@ -199,6 +203,28 @@ def _aggregate(body):
 
 def _recipe(body):
     return next(s for s in body["chains"][0]["steps"] if s["step"] == "counts_over_time")
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("moments", "48 periods of moment, from 2026-03-01T00:00:00, 86400 seconds each"),
+        ("dates", "48 periods of moment, from 2026-03-01, 1 days each"),
+    ],
+)
+def test_the_ledger_says_what_is_counted(live, table, told, tmp_path, capsys):
+    live.execute("create table moments as select timestamp '2026-03-01' as moment")
+    live.execute("create table dates as select date '2026-03-01' as moment")
+    path = tmp_path / "a.ledger"
+    with tc.Session(live, budget=tc.epsilon(1), table=table, ledger=path) as opened:
+        asked = {"start": "2026-03-01", "every": "1d", "periods": 48}
+        opened.count_over_time("moment", **asked, epsilon=1).update("2026-03-03")
+        (entry,) = opened.history()
+    assert told in question_words(entry.question)
+    assert run(["ledger", "show", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["releases"][0]["state"] == "answered"
+    assert run(["ledger", "verify", str(path)]) == 0
+    assert run(["ledger", "show", str(path)]) == 0
 
 
 def test_the_answer_is_a_table_and_a_figure(live):

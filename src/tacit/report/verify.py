@@ -33,6 +33,11 @@ _ALWAYS_OPEN = (
     "that a unit of privacy in the table is a person in the world",
 )
 
+_GROWN = (
+    "that the table was only added to while it was counted, and that each read showed what "
+    "earlier reads had shown"
+)
+
 
 @dataclass
 class Verification:
@@ -85,6 +90,8 @@ def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
             "the ledger holds this charge, with this question, price and answer",
             lambda: _in_ledger(body, ledger),
         )
+    steps = [step["step"] for chain in chains for step in chain.describe(1)["steps"]]
+    found.unchecked += [_GROWN] if "counts_over_time" in steps else []
     found.unchecked += _ALWAYS_OPEN
     return found
 

@@ -11,6 +11,7 @@ from tacit.accounting import Budget
 from tacit.exact import show
 from tacit.tables.aggregate import bin_names
 from tacit.tables.expression import Expression, from_json
+from tacit.tables.timeline import Timeline
 
 __all__ = [
     "aggregate_words",
@@ -94,12 +95,21 @@ def aggregate_words(aggregate: Mapping[str, Any]) -> str:
         bins=len(edges or ()) - 1,
         periods=aggregate.get("periods"),
     )
+    if kind == "count_over_time":
+        return f"{told}, {_periods(aggregate)}"
     if edges is not None:
         return f"{told}: {', '.join(bin_names([Fraction(e) for e in edges]))}"
     if "lower" in aggregate:
         low, high = (show(Fraction(aggregate[side])) for side in ("lower", "upper"))
         return f"{told} (values held between {low} and {high})"
     return told
+
+
+def _periods(aggregate: Mapping[str, Any]) -> str:
+    asked = (aggregate[name] for name in ("column", "reads", "start", "every", "periods"))
+    line = Timeline(*asked)
+    unit = "" if line.reads == "integers" else f" {line.reads}"
+    return f"from {line.label(0)}, {line.every}{unit} each"
 
 
 def question_words(question: Mapping[str, Any]) -> str:
