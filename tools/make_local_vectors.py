@@ -18,15 +18,32 @@ from typing import Any
 import numpy as np
 
 from tacit.local import (
+    AttributeSampling,
+    AttributeSplitting,
+    CountMeanSketch,
     Device,
     DirectEncoding,
+    Duchi,
     FrequencyOracle,
+    HadamardCountMeanSketch,
     HadamardResponse,
+    HierarchicalRanges,
+    HybridMean,
     Items,
+    KeyValue,
+    LaplaceMean,
     LocalHashing,
     OptimizedLocalHashing,
+    Oracle,
+    PaddedSets,
+    Piecewise,
+    PrefixExtending,
     RandomizedResponse,
+    Rappor,
+    SquareWave,
     SubsetSelection,
+    SummationHistogram,
+    ThresholdHistogram,
     TwoStage,
     UnaryEncoding,
     Wire,
@@ -70,6 +87,36 @@ IN_PYTHON: dict[str, FrequencyOracle] = {
     "two stages": TwoStage(DirectEncoding(14, epsilon=2), UnaryEncoding(14, epsilon=1)),
 }
 
+WORDS = ["red", "grün", "", "a longer answer", None]
+NUMBERS = [0, 12.5, 99.75, 100, -3, None]
+PEOPLE = [{"job": "red", "smokes": True}, {"job": "blå", "smokes": False}]
+PARTS: dict[str, Oracle] = {
+    "job": UnaryEncoding(TEXT, epsilon=1),
+    "smokes": RandomizedResponse(p="3/4"),
+}
+SETS: list[Any] = [["red"], [], ["blå", "grün", "red"], None]
+
+OTHERS: dict[str, tuple[Oracle, list[Any]]] = {
+    "summation": (SummationHistogram(5, epsilon=1), [0, 3, 4]),
+    "threshold": (ThresholdHistogram(30, epsilon=1), [0, 17, 29]),
+    "sketch": (CountMeanSketch(epsilon=2, functions=32, buckets=64), WORDS),
+    "hadamard sketch": (HadamardCountMeanSketch(epsilon=2), WORDS),
+    "rappor": (Rappor(), WORDS),
+    "rappor, 40 bits": (Rappor(40, 3, 8, f="1/4", p="3/8", q="7/8"), WORDS),
+    "duchi": (Duchi(0, 100, epsilon=1, missing=50), NUMBERS),
+    "piecewise": (Piecewise(0, 100, epsilon=1, missing=50), NUMBERS),
+    "hybrid": (HybridMean(0, 100, epsilon=2, missing=50), NUMBERS),
+    "laplace": (LaplaceMean(0, 100, epsilon=1, missing=50), NUMBERS),
+    "square wave": (SquareWave(0, 100, epsilon=1, bins=50, missing=50), NUMBERS),
+    "splitting": (AttributeSplitting(PARTS), PEOPLE),
+    "sampling": (AttributeSampling(PARTS), PEOPLE),
+    "key-value": (KeyValue(["a", "b", "c"], 1, 5, epsilon=2), [{}, {"a": 2.5}, {"b": 9, "c": 1}]),
+    "sets": (PaddedSets(UnaryEncoding(TEXT, epsilon=2), 2), SETS),
+    "ranges": (HierarchicalRanges(200, epsilon=1), [0, 77, 199]),
+    "prefixes": (PrefixExtending(32, epsilon=2), [0, 3405691582, 4294967295, None]),
+}
+"""The mechanisms of which browsers have none, with answers of their own kind."""
+
 
 def source(seed: str) -> tuple[Callable[[int], bytes], bytearray]:
     """Return a public stream of bytes for a vector, and what was taken from it."""
@@ -83,13 +130,17 @@ def source(seed: str) -> tuple[Callable[[int], bytes], bytearray]:
     return take, taken
 
 
-def vectors(name: str, oracle: FrequencyOracle) -> dict[str, Any]:
+def answers_of(oracle: FrequencyOracle) -> list[Any]:
+    """Return some of the answers of a list: the first, the last, and others here and there."""
+    k = len(oracle.domain)
+    drawn = [int.from_bytes(hashlib.sha256(b"%d" % i).digest()) % k for i in range(2, EACH)]
+    return [oracle.domain.labels[place] for place in (0, k - 1, *drawn)]
+
+
+def vectors(name: str, oracle: Oracle, answers: list[Any]) -> dict[str, Any]:
     """Return the vectors of one mechanism."""
-    wire, k = Wire(oracle), len(oracle.domain)
-    cases = []
-    for i in range(EACH):
-        place = (0, k - 1)[i] if i < 2 else int.from_bytes(hashlib.sha256(b"%d" % i).digest()) % k
-        answer = oracle.domain.labels[place]
+    wire, cases = Wire(oracle), []
+    for i, answer in enumerate(answers):
         take, taken = source(f"{name} {i}")
         with _injected(take):
             report = oracle.perturb(answer)
@@ -104,7 +155,7 @@ def vectors(name: str, oracle: FrequencyOracle) -> dict[str, Any]:
         )
     made: dict[str, Any] = {"name": name, "oracle": oracle.describe(), "cases": cases}
     if name in IN_BROWSERS:
-        made["client"] = client_config(oracle)
+        made["client"] = client_config(IN_BROWSERS[name])
     return made
 
 
@@ -112,11 +163,16 @@ def permanent() -> list[dict[str, Any]]:
     """Return what a device with a known secret answers for ever."""
     secret = bytes(range(32))
     told = []
-    for name, oracle in {**IN_BROWSERS, **IN_PYTHON}.items():
-        if len(oracle.domain) > 100_000 or isinstance(oracle, TwoStage):
-            continue
+    asked: list[tuple[str, Oracle, list[Any]]] = [
+        (name, oracle, [oracle.domain.labels[i % len(oracle.domain)] for i in range(8)])
+        for name, oracle in {**IN_BROWSERS, **IN_PYTHON}.items()
+        if len(oracle.domain) <= 100_000 and not isinstance(oracle, TwoStage)
+    ]
+    asked += [
+        (f"{name}, kept", _kept(oracle), answers) for name, (oracle, answers) in OTHERS.items()
+    ]
+    for name, oracle, answers in asked:
         device, wire = Device(10**6, secret=secret), Wire(oracle)
-        answers = [oracle.domain.labels[i % len(oracle.domain)] for i in range(8)]
         payloads = [wire.pack(np.asarray(device.report(oracle, a))[None])[0] for a in answers]
         told.append(
             {
@@ -128,6 +184,11 @@ def permanent() -> list[dict[str, Any]]:
             }
         )
     return told
+
+
+def _kept(oracle: Oracle) -> Oracle:
+    """Return the stage whose reports do not change: what fresh noise covers has no vectors."""
+    return oracle.kept if isinstance(oracle, Rappor) else oracle
 
 
 def headers() -> list[dict[str, Any]]:
@@ -142,9 +203,15 @@ def headers() -> list[dict[str, Any]]:
 def main() -> None:
     """Write all vectors."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    reports = [vectors(name, oracle) for name, oracle in {**IN_BROWSERS, **IN_PYTHON}.items()]
+    listed = {**IN_BROWSERS, **IN_PYTHON}
+    reports = [vectors(name, oracle, answers_of(oracle)) for name, oracle in listed.items()]
+    others = [
+        vectors(name, oracle, [answers[i % len(answers)] for i in range(12)])
+        for name, (oracle, answers) in OTHERS.items()
+    ]
     for name, content in (
         ("reports", reports),
+        ("others", others),
         ("permanent", permanent()),
         ("headers", headers()),
     ):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from local.every_mechanism import ORACLES as EVERY
 from tacit.errors import DataSourceError, MismatchError, UsageError
 from tacit.local import (
     DirectEncoding,
@@ -58,10 +59,12 @@ def vectors(name: str) -> Any:
     return json.loads((VECTORS / f"{name}.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("vector", vectors("reports"), ids=lambda v: v["name"])
+ALL_VECTORS = [*vectors("reports"), *vectors("others")]
+
+
+@pytest.mark.parametrize("vector", ALL_VECTORS, ids=lambda v: v["name"])
 def test_report_vectors(vector: dict[str, Any]) -> None:
     oracle = oracle_from(vector["oracle"])
-    assert isinstance(oracle, FrequencyOracle)
     wire = Wire(oracle)
     for case in vector["cases"]:
         random = bytes.fromhex(case["random"])
@@ -79,6 +82,11 @@ def test_report_vectors(vector: dict[str, Any]) -> None:
         assert (sent.hex(), taken) == (case["bytes"], len(random))
         assert json.loads(wire.to_json(report, number)) == case["json"]
         assert np.array_equal(wire.decode(sent).report, report)
+
+
+def test_every_mechanism_has_vectors() -> None:
+    told = {vector["oracle"]["mechanism"] for vector in ALL_VECTORS}
+    assert told | {"BinaryLocalHashing"} == {type(oracle).__name__ for oracle in EVERY.values()}
 
 
 @pytest.mark.parametrize("vector", vectors("headers"), ids=lambda v: v["oracle"]["mechanism"])
