@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import sys
 from dataclasses import dataclass
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.local_question import Asked, answers_of, items_of, oracle_of
+from tacit.cli.local_answers import answers_of, reader_of
+from tacit.cli.local_question import Asked, items_of, oracle_of
+from tacit.cli.local_result import Result, Wanted, results_of
 from tacit.cli.options import options
 from tacit.errors import DataSourceError, UsageError
 
 if TYPE_CHECKING:
-    from tacit.local import Collector, FrequencyOracle
+    from tacit.local import Collector, Oracle
 
 __all__ = ["local_app"]
 
@@ -59,11 +62,13 @@ def ask(person: _Asking, asked: Asked) -> None:
     """
     from tacit.cli.output import note
     from tacit.exact import show
-    from tacit.local import Wire, append_reports, write_page
+    from tacit.local import FrequencyOracle, Wire, append_reports, write_page
     from tacit.noise.enclosure import Enclosure
 
     oracle = oracle_of(asked)
     if person.page is not None:
+        if not isinstance(oracle, FrequencyOracle):
+            raise UsageError(f"a page asks for one answer of a list, not {type(oracle).__name__}")
         page = write_page(person.page, oracle, person.text, send_to=person.send_to)
         note(f"wrote {page}; serve its folder over HTTPS")
         return
@@ -77,21 +82,27 @@ def ask(person: _Asking, asked: Asked) -> None:
         note(f"appended to {person.out}")
 
 
-def _chosen(text: str, oracle: FrequencyOracle) -> Any:
-    """Show the answers and read which one is chosen, by its number or as it is written."""
-    labels = oracle.domain.labels
+def _chosen(text: str, oracle: Oracle) -> Any:
+    """Show the answers and read which one is chosen: by its number, as it is written, or any."""
+    from tacit.local import FrequencyOracle
+
+    read = reader_of(oracle)
+    listed = isinstance(oracle, FrequencyOracle)
+    labels = oracle.domain.labels if listed else ()  # type: ignore[attr-defined]
     print(text, file=sys.stderr)
     if len(labels) <= 50:
         for number, label in enumerate(labels, 1):
             print(f"  {number}  {label}", file=sys.stderr)
     print("Your answer: ", end="", file=sys.stderr, flush=True)
     typed = sys.stdin.readline().strip()
+    if not listed:
+        return read(typed)
     for label in islice(labels, 10_000):
         if typed and typed.casefold() == str(label).casefold():
             return label
     if typed.isascii() and typed.isdigit() and 1 <= int(typed[:12]) <= len(labels) <= 50:
         return labels[int(typed) - 1]
-    if oracle.domain.place(typed or None) >= 0:
+    if oracle.domain.place(typed or None) >= 0:  # type: ignore[attr-defined]
         return typed or None
     raise UsageError("that is none of the answers; nothing was drawn or sent")
 
@@ -101,8 +112,15 @@ class _Perturbing:
     """The column whose answers are randomised."""
 
     source: Annotated[str, typer.Argument(help="A CSV file.", metavar="CSV")]
-    column: Annotated[str, typer.Option("--column", help="Its column.", metavar="COL")]
     out: Annotated[str, typer.Option("--out", help="The new file of reports.", metavar="FILE")]
+    column: Annotated[
+        str | None,
+        typer.Option(
+            "--column",
+            help="Its column; several attributes are in columns of their names.",
+            metavar="COL",
+        ),
+    ] = None
     ids: Annotated[
         bool, typer.Option("--ids/--no-ids", help="A random id each, to tell replays.")
     ] = True
@@ -211,6 +229,18 @@ class _Estimating:
         int | None,
         typer.Option("--crafted", help="Tell what so many crafted reports could do."),
     ] = None
+    candidates: Annotated[
+        str | None,
+        typer.Option("--candidates", help="For any text: answers to look for.", metavar="A,B,..."),
+    ] = None
+    ranges: Annotated[
+        str | None,
+        typer.Option("--ranges", help="For ranges: 18..25,26..64.", metavar="FIRST..LAST,..."),
+    ] = None
+    heaviest: Annotated[
+        int | None,
+        typer.Option("--heaviest", help="For prefixes: how many answers.", metavar="N"),
+    ] = None
     shuffled_delta: Annotated[
         str | None,
         typer.Option(
@@ -231,55 +261,60 @@ def estimate(given: _Estimating) -> None:
     [bold]tacit local estimate week.state --plot week.png[/bold]
     """
     from tacit.cli.output import check_files, note, print_json, print_table, save_plot, working
-    from tacit.local import amplified
 
     check_files(given.plot, ())
     with working("adding up"):
         collector = _sums(given.files)
-    oracle: Any = collector.oracle
-    found = collector.estimate()
-    low, high = (found.simultaneous if given.together else found.interval)(given.level)
-    rows = list(zip(found.items, found.counts.tolist(), low.tolist(), high.tolist(), strict=True))
-    record: dict[str, Any] = {
-        "n": found.n,
-        "mechanism": type(oracle).__name__,
-        "epsilon": float(oracle.epsilon),
-        "refused": collector.refused,
-        "items": [
-            {"item": item, "count": count, "low": least, "high": most}
-            for item, count, least, most in rows
-        ],
-    }
-    if given.shuffled_delta is not None:
-        record["shuffled_epsilon"] = float(amplified(oracle, max(1, found.n), given.shuffled_delta))
-    if given.crafted is not None:
-        record["crafted"] = str(collector.influence(given.crafted))
+    candidates = None if given.candidates is None else next(csv.reader([given.candidates]), [])
+    wanted = Wanted(given.level, given.together, candidates, given.ranges, given.heaviest)
+    results = list(results_of(collector.oracle, collector.state, wanted))
+    figure = results[0].figure if len(results) == 1 else None
+    if given.plot is not None and figure is None:
+        raise UsageError("there is no one picture of this estimate: leave --plot away")
+    record = _record(given, collector, results)
     if given.json:
         print_json(record)
     else:
-        title = f"{found.n:,} reports, epsilon {record['epsilon']:.4g} each"
-        order = sorted(rows, key=lambda row: -row[1])
-        cells = [
-            [
-                str(item),
-                f"{count:,.0f}",
-                f"{least:,.0f} to {most:,.0f}",
-                f"{count / max(1, found.n):.1%}",
-            ]
-            for item, count, least, most in order[:100]
-        ]
-        ranges = f"{float(given.level):.0%} range" + (" (all at once)" if given.together else "")
-        print_table(["answer", "people", ranges, "share"], cells, right=[1, 3], title=title)
-        if len(rows) > len(cells):
-            note(f"the {len(cells)} largest of {len(rows):,} answers; all of them with --json")
-        if "shuffled_epsilon" in record:
+        for one in results:
+            about = "" if one.name is None else f"{one.name}: "
+            title = f"{about}{one.record['n']:,} reports, epsilon {record['epsilon']:.4g} each"
+            print_table(one.header, one.cells, right=[1, 3], title=title)
+            for more in one.notes:
+                note(more)
+        if given.shuffled_delta is not None:
             note(f"shuffled: epsilon {record['shuffled_epsilon']:.4g} at {given.shuffled_delta}")
-        if "crafted" in record:
-            note(str(record["crafted"]))
+        crafted = record.get("crafted", [])
+        for line in [crafted] if isinstance(crafted, str) else crafted:
+            note(line)
         _say_refused(collector)
-    if given.plot is not None:
-        save_plot(found.plot(given.level), given.plot)
+    if given.plot is not None and figure is not None:
+        save_plot(figure(), given.plot)
         note(f"wrote {given.plot}")
+
+
+def _record(given: _Estimating, collector: Collector, results: list[Result]) -> dict[str, Any]:
+    """Return all that is told, as plain JSON values."""
+    from tacit.local import amplified
+
+    oracle = collector.oracle
+    record: dict[str, Any] = {
+        "n": collector.n,
+        "mechanism": type(oracle).__name__,
+        "epsilon": float(oracle.epsilon),
+        "refused": collector.refused,
+    }
+    if results[0].name is None:
+        record |= results[0].record
+    else:
+        record["attributes"] = {one.name: one.record for one in results}
+    if given.shuffled_delta is not None:
+        people = max(1, collector.n)
+        record["shuffled_epsilon"] = float(amplified(oracle, people, given.shuffled_delta))
+    if given.crafted is not None:
+        told = collector.influence(given.crafted)
+        listed = isinstance(told, dict)
+        record["crafted"] = [f"{k}: {v}" for k, v in told.items()] if listed else str(told)
+    return record
 
 
 def _sums(files: list[str]) -> Collector:

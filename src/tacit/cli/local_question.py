@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,9 +14,9 @@ import typer
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from tacit.local import FrequencyOracle, Items
+    from tacit.local import Items, Oracle
 
-__all__ = ["Asked", "answers_of", "items_of", "oracle_of"]
+__all__ = ["Asked", "items_of", "oracle_of"]
 
 _PANEL = "The question"
 _MECHANISMS = {
@@ -27,7 +26,22 @@ _MECHANISMS = {
     "hashing": "OptimizedLocalHashing",
     "hadamard": "HadamardResponse",
     "subset": "SubsetSelection",
+    "summation": "SummationHistogram",
+    "threshold": "ThresholdHistogram",
 }
+_NUMBERS = {
+    "duchi": "Duchi",
+    "piecewise": "Piecewise",
+    "hybrid": "HybridMean",
+    "laplace": "LaplaceMean",
+    "square-wave": "SquareWave",
+}
+_WORDS = {
+    "sketch": "CountMeanSketch",
+    "hadamard-sketch": "HadamardCountMeanSketch",
+    "rappor": "Rappor",
+}
+_ALL = {**_MECHANISMS, **_NUMBERS, **_WORDS, "ranges": "HierarchicalRanges"}
 
 
 def _flag(*names: str, help: str, metavar: str) -> Any:
@@ -52,11 +66,16 @@ class Asked:
         Text, _flag("--other", help="Where answers go that are not listed.", metavar="ANSWER")
     ] = None
     missing: Annotated[
-        Text, _flag("--missing", help="Where missing answers go.", metavar="ANSWER")
+        Text,
+        _flag("--missing", help="Where missing answers go, or which number.", metavar="ANSWER"),
     ] = None
     mechanism: Annotated[
         Text,
-        _flag("--mechanism", help="One of " + ", ".join(_MECHANISMS) + ".", metavar="NAME"),
+        _flag("--mechanism", help="One of " + ", ".join(_ALL) + ".", metavar="NAME"),
+    ] = None
+    bounds: Annotated[
+        Text,
+        _flag("--bounds", help="For numbers: the least and the greatest.", metavar="LOW:HIGH"),
     ] = None
     epsilon: Annotated[
         Text, _flag("--epsilon", help="What one report may lose.", metavar="EPSILON")
@@ -103,7 +122,7 @@ def items_of(asked: Asked) -> Items:
     return Items(labels, other=asked.other, missing=asked.missing)
 
 
-def oracle_of(asked: Asked) -> FrequencyOracle:
+def oracle_of(asked: Asked) -> Oracle:
     """Return the mechanism that the flags or the file of ``--question`` name.
 
     Raises:
@@ -112,73 +131,71 @@ def oracle_of(asked: Asked) -> FrequencyOracle:
     from tacit import local
 
     if asked.question is not None:
-        if asked.items or asked.items_file or asked.mechanism:
+        if asked.items or asked.items_file or asked.mechanism or asked.bounds:
             raise UsageError("--question says all: leave the other flags of the question away")
         return _described(asked.question)
     name = asked.mechanism or "direct"
-    if name not in _MECHANISMS:
-        raise UsageError(f"mechanism {name!r}: {did_you_mean(name, _MECHANISMS)}")
+    if name not in _ALL:
+        raise UsageError(f"mechanism {name!r}: {did_you_mean(name, _ALL)}")
     numbers = {"epsilon": asked.epsilon, "p": asked.p, "q": asked.q}
-    given = {key: value for key, value in numbers.items() if value is not None}
+    given: dict[str, Any] = {key: value for key, value in numbers.items() if value is not None}
     try:
-        made: FrequencyOracle = getattr(local, _MECHANISMS[name])(items_of(asked), **given)
+        made: Oracle = getattr(local, _ALL[name])(*_about(name, asked), **given, **_extra(asked))
     except TypeError:
+        known = [f"{'--' if len(key) > 1 else '-'}{key}" for key in given]
         raise UsageError(
-            f"{name} takes --epsilon{' or -p' if name != 'hadamard' else ''}, not "
-            + " and ".join(f"{'--' if len(key) > 1 else '-'}{key}" for key in given)
+            f"{name} takes {_takes(name)}, not {' and '.join(known) or 'nothing'}"
         ) from None
     return made
 
 
-def _described(path: str) -> FrequencyOracle:
-    from tacit.local import FrequencyOracle, oracle_from
+def _takes(name: str) -> str:
+    if name == "rappor":
+        return "-p and -q, or neither (its other numbers are told by --question)"
+    without = ("hadamard", "ranges", "summation", "threshold", "hybrid", "laplace", "piecewise")
+    return "--epsilon" if name in without or name == "square-wave" else "--epsilon or -p"
+
+
+def _about(name: str, asked: Asked) -> list[Any]:
+    """Return what a mechanism is about: items, two bounds, a number of values, or any text."""
+    listed = asked.items is not None or asked.items_file is not None
+    if name in _NUMBERS:
+        if listed or asked.other:
+            raise UsageError(f"{name} is about a number: --bounds 0:100 instead of answers")
+        ends = (asked.bounds or "").split(":")
+        if len(ends) != 2:
+            raise UsageError("say between which bounds the number is: --bounds 0:100")
+        return ends
+    if asked.bounds is not None:
+        raise UsageError(f"--bounds is for numbers ({', '.join(_NUMBERS)}), not for {name}")
+    if name in _WORDS:
+        if listed or asked.other or asked.missing:
+            raise UsageError(f"{name} takes any answer; candidates are named when it is estimated")
+        return []
+    items = items_of(asked)
+    if name != "ranges":
+        return [items]
+    if not isinstance(items.labels, range) or asked.other or asked.missing:
+        raise UsageError("ranges are of whole numbers from 0 on: --items 0..99")
+    return [len(items)]
+
+
+def _extra(asked: Asked) -> dict[str, Any]:
+    numbers = asked.mechanism in _NUMBERS and asked.missing is not None
+    return {"missing": asked.missing} if numbers else {}
+
+
+def _described(path: str) -> Oracle:
+    from tacit.local import oracle_from
     from tacit.local.batch_file import Header, read_header
 
     try:
         with open(path, "rb") as file:
             header = read_header(file)
         if isinstance(header, Header):
-            made = header.oracle()
-        else:
-            made = oracle_from(json.loads(Path(path).read_text(encoding="utf-8")))
+            return header.oracle()
+        return oracle_from(json.loads(Path(path).read_text(encoding="utf-8")))
     except OSError as error:
         raise DataSourceError(f"{path} cannot be read: {error.strerror}") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         raise UsageError(f"{path} describes no question and holds no reports") from None
-    if not isinstance(made, FrequencyOracle):
-        raise UsageError(f"{path} is not about counts of answers; use tacit.local from Python")
-    return made
-
-
-def answers_of(path: str, column: str, oracle: FrequencyOracle) -> Iterator[Any]:
-    """Return the answers in a column of a CSV file, one by one; empty ones are missing.
-
-    Raises:
-        DataSourceError: a file that cannot be read, a column that is not there, a short row.
-    """
-    whole = isinstance(oracle.domain.labels, range)
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = csv.reader(file)
-            header = next(rows, [])
-            if column not in header:
-                raise DataSourceError(
-                    f"{path} has no column {column!r}: {did_you_mean(column, header)}"
-                )
-            place = header.index(column)
-            for number, row in enumerate(rows, 2):
-                if not row and len(header) > 1:
-                    continue  # a blank line; in a file of one column it is a missing answer
-                if row and len(row) <= place:
-                    raise DataSourceError(f"line {number} of {path} has too few fields")
-                yield _answer(row[place] if row else "", whole)
-    except OSError as error:
-        raise DataSourceError(f"{path} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise DataSourceError(f"{path} is not a CSV file in UTF-8") from None
-
-
-def _answer(text: str, whole: bool) -> Any:
-    if not text:
-        return None
-    return int(text) if whole and re.fullmatch(r"[0-9]{1,10}", text) else text
