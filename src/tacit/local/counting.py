@@ -87,10 +87,11 @@ def _count_part(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
     while 2 * height * columns <= SLAB and 64 * height <= n:
         height *= 2
     whole = n // (2 * height) * 2 * height
-    total = _Sum()
-    for start in range(0, whole, 2 * height):
-        middle, end = start + height, start + 2 * height
-        total.add(_words(rows[start:middle]), _words(rows[middle:end]))
+    words = np.ascontiguousarray(rows[:whole]).reshape(-1).view(np.uint64)
+    slabs = words.reshape(-1, height * columns // 8)
+    total = _Sum(slabs.shape[1])
+    for pair in zip(slabs[::2], slabs[1::2], strict=True):
+        total.add(*pair)
     weights = total.weights
     while height > LAST:
         height //= 2
@@ -98,49 +99,48 @@ def _count_part(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
     return _count_weights(weights, columns) + _count_few(rows[whole:])
 
 
-def _words(rows: NDArray[np.uint8]) -> Words:
-    """Return the bytes of rows, a multiple of eight in all, as words."""
-    return np.ascontiguousarray(rows).reshape(-1).view(np.uint64)
-
-
 class _Sum:
     """A sum of slabs.
+
+    Args:
+        size: the words of a slab.
 
     Attributes:
         weights: for each power of two one slab of digits, then at most one that waits for another.
     """
 
-    def __init__(self) -> None:
-        self.weights: list[list[Words]] = []
+    def __init__(self, size: int) -> None:
+        self._size = size
         self._spare: list[Words] = []
+        self.weights: list[list[Words]] = []
+        self._grow()
 
     def add(self, a: Words, b: Words) -> None:
         """Add two slabs of weight one, which stay as they are."""
-        level = 0
+        level, spare = 0, self._spare
         while True:
-            slabs = self._weight(level, a)
-            total, carry = self._room(a), self._room(a)
+            slabs, total, carry = self.weights[level], self._room(), self._room()
             _add_three(a, b, slabs[0], total, carry)
-            self._spare.append(slabs[0])
+            spare.append(slabs[0])
             if level:
-                self._spare += [a, b]
+                spare += a, b
             slabs[0] = total
             level += 1
-            above = self._weight(level, a)
+            if level == len(self.weights):
+                self._grow()
+            above = self.weights[level]
             if len(above) == 1:
                 above.append(carry)
                 return
             a, b = above.pop(), carry
 
-    def _weight(self, level: int, like: Words) -> list[Words]:
-        if level == len(self.weights):
-            room = self._room(like)
-            room[:] = 0
-            self.weights.append([room])
-        return self.weights[level]
+    def _grow(self) -> None:
+        digits = self._room()
+        digits[:] = 0
+        self.weights.append([digits])
 
-    def _room(self, like: Words) -> Words:
-        return self._spare.pop() if self._spare else _aligned(len(like))
+    def _room(self) -> Words:
+        return self._spare.pop() if self._spare else _aligned(self._size)
 
 
 def _aligned(size: int) -> Words:
