@@ -188,3 +188,22 @@ def test_a_release_that_is_at_work_keeps_its_table(tmp_path):
         while any(thread.is_alive() for thread in threads):
             session.refresh()
         assert failed == []
+
+
+def test_an_update_reads_the_table_that_it_opened_itself(tmp_path, monkeypatch):
+    """Another thread may put a table in the session's place that it opened long before."""
+    table = Csv(tmp_path)
+    table.add(0, 10)
+    with tc.Session(**table.more, unit=UNITS["people"], budget=tc.epsilon(MUCH)) as session:
+        early = session.source
+        reopen = tc.Session._reopen
+
+        def crossed(self):
+            fresh = reopen(self)
+            self.source = early
+            return fresh
+
+        monkeypatch.setattr(tc.Session, "_reopen", crossed)
+        table.add(10, 20)
+        count = session.count_over_time("hour", start=0, every=5, periods=9, epsilon=MUCH)
+        assert count.update(now=20).column("count")["value"] == [5, 5, 5, 5]

@@ -17,7 +17,7 @@ from tacit.tables.contributions import OneRowEach, PersonUnit, one_row_each
 from tacit.tables.expression import Expression
 from tacit.tables.plan import Query, Unit
 from tacit.tables.question import Question
-from tacit.tables.source import open_source
+from tacit.tables.source import Source, open_source
 from tacit.tables.time_counter import TimeCounter
 
 __all__ = ["Session"]
@@ -185,11 +185,16 @@ class Session:
         A session keeps in the engine what it can use again: a CSV file, the list of a folder's
         files, the bounded rows of people.  So its answers are about the table as it was opened or
         last refreshed, or newer.  The same question at the same price is still answered from the
-        ledger; a ``tag`` makes it a new release.
+        ledger; a ``tag`` makes it a new release.  What cannot be opened anew stays as it is: a data
+        frame, and files in a :class:`~tacit.tables.Source` that was opened elsewhere.
 
         Raises:
             DataSourceError: the table cannot be read any more, or has other columns.
         """
+        self._reopen()
+
+    def _reopen(self) -> Source:
+        """Return the table, opened after this was called; another thread may open it again."""
         fresh = open_source(self._opened, **self._options)
         if list(fresh.schema) != list(self.source.schema):
             raise DataSourceError(
@@ -200,6 +205,7 @@ class Session:
         # An engine that another thread still reads is closed when that thread lets go of it.
         if fresh is not self.source:
             self.source, self._collector = fresh, Collector(fresh)
+        return fresh
 
     def close(self) -> None:
         """Let go of the table and of the ledger's file."""

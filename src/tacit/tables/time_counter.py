@@ -220,10 +220,10 @@ class TimeCounter:
 
     def _part(self, entry: Entry, done: int, closed: int) -> dict[str, Any]:
         """Count the blocks that closed, and add their noise: the only place where the two meet."""
-        self._session.refresh()
+        source = self._session._reopen()
         step = self._step(entry.question)
         first = step.tree.reach(done, closed)
-        counts = counts_of_periods(self._session.source, self._query, step, first, closed)
+        counts = counts_of_periods(source, self._query, step, first, closed)
         exact = step.tree.sums(done, closed, counts)
         noise: Any = step.output(len(exact)) >> step_from(dict(entry.question["noise"]))
         return {"periods": [done, closed], "blocks": [int(value) for value in noise(exact)]}
