@@ -75,8 +75,7 @@ class Quantile(Monotone):
         return quantile_at_distance(self.q, data, relation)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
-        """The quantile of every row: what ``np.quantile`` says, bit by bit, in a fraction of the
-        time.
+        """The quantile of every row: what ``np.quantile`` says, bit by bit, in less time.
 
         NaN sorts to the end of its row.
         """
