@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from left_out import leave_out, told
 from postgres_server import Database, PostgresServer, missing
+from spark_session import LocalSpark
+from spark_session import missing as missing_of_spark
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +30,23 @@ def postgres(postgres_server: PostgresServer) -> Iterator[Database]:
     postgres_server.start()
     with postgres_server.database() as database:
         yield database
+
+
+@pytest.fixture(scope="session")
+def local_spark() -> Iterator[LocalSpark]:
+    """A Spark of this process's own, started when the first test asks for it."""
+    lacking = missing_of_spark()
+    if lacking is not None:
+        leave_out(*lacking)
+    local = LocalSpark()
+    yield local
+    local.remove()
+
+
+@pytest.fixture
+def spark(local_spark: LocalSpark) -> Any:
+    """A session of Spark that runs, whatever an earlier test did to it."""
+    return local_spark.session()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -7,6 +7,7 @@ are named as DuckDB names them; a loader of another engine writes its own for th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -61,5 +62,29 @@ def in_postgres(request: pytest.FixtureRequest) -> Load:
     return load
 
 
-ENGINES = {"duckdb": in_duckdb, "postgresql": in_postgres}
+SPARK_TYPES = {"varchar": "string", "hugeint": "decimal(38,0)"}
+
+
+def in_spark(request: pytest.FixtureRequest) -> Load:
+    """A loader of Spark: a DataFrame of the session that the tests share."""
+    session = request.getfixturevalue("spark")
+
+    def load(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> Source:
+        quoted = [f"`{n.replace('`', '``')}`" for n in types]
+        kinds = [SPARK_TYPES.get(t, t) for t in types.values()]
+        shape = ", ".join(f"{n} {k}" for n, k in zip(quoted, kinds, strict=True))
+        whole = [k.startswith("decimal") for k in kinds]
+        lines = [
+            tuple(
+                Decimal(row[n]) if d and row[n] is not None else row[n]
+                for n, d in zip(types, whole, strict=True)
+            )
+            for row in rows
+        ]
+        return open_source(session.createDataFrame(lines, shape))
+
+    return load
+
+
+ENGINES = {"duckdb": in_duckdb, "postgresql": in_postgres, "spark": in_spark}
 """How to get the loader of each engine; one that the machine lacks leaves the test out."""

@@ -159,7 +159,16 @@ def unit(column: str, rows: int = 1, groups: int | None = None) -> PersonUnit:
     return PersonUnit(column, rows, groups)
 
 
-def weighted(base: str, mass: str, limit: int, one: int, dialect: Dialect) -> str:
+def weighted(
+    base: str,
+    mass: str,
+    limit: int,
+    one: int,
+    dialect: Dialect,
+    *,
+    wide: bool = True,
+    hint: str = "",
+) -> str:
     """Return the SQL of the rows of ``base`` with their weight in the column ``w``.
 
     Args:
@@ -168,17 +177,19 @@ def weighted(base: str, mass: str, limit: int, one: int, dialect: Dialect) -> st
         limit: the most mass of a person.
         one: the weight of a row of a person within the limit.
         dialect: the engine's.
+        wide: whether a mass may take more than 64 bits.
+        hint: how the engine should join the rows with the people beyond the limit, ``heavy``.
 
     People are grouped by themselves, never by a hash of themselves: two people of one hash would
     share a weight, and one of them could move the other's.
     """
     top = dialect.literal(one * limit)
-    total = dialect.cast(dialect.total.format(x=mass), "wide")
+    total = dialect.cast(dialect.sum(mass, wide=wide), "wide")
     share = dialect.cast(dialect.divide(top, total), "integer")
     heavy = f"select u, {share} as w from base group by u having {total} > {dialect.literal(limit)}"
     return (
         f"with base as {dialect.inline} ({base}), heavy as ({heavy}) "
-        f"select base.*, coalesce(heavy.w, {dialect.literal(one)}) as w "
+        f"select {hint} base.*, coalesce(heavy.w, {dialect.literal(one)}) as w "
         "from base left join heavy on base.u = heavy.u"
     )
 

@@ -32,7 +32,9 @@ class Dialect:
         wide_divide: the same where one of them is wide.
         shift_right: ``{x} >> {n}`` of an integer at least zero.
         starts_with: whether text ``{x}`` begins with ``{y}``.
-        total: the exact sum of 64-bit or wide integers ``{x}``.
+        total: the exact sum of 64-bit integers ``{x}``.
+        wide_total: the exact sum of wide integers ``{x}``.
+        fraction: what a decimal ``{x}`` is above the whole number at or below it.
         zero_or_one: the whole number of a boolean ``{x}``.
         same: whether ``{x}`` and ``{y}`` are equal or both NULL, in a form that a join can hash;
             ``{filler}`` is some value of their type.
@@ -62,6 +64,8 @@ class Dialect:
     total: str = "sum({x})"
     zero_or_one: str = "cast({x} as bigint)"
     same: str = "{x} is not distinct from {y}"
+    wide_total: str = "sum({x})"
+    fraction: str = "({x} - floor({x}))"
     inline: str = "not materialized"
     seconds: str = "floor(epoch({x}))"
     days: str = "({x} - date '1970-01-01')"
@@ -114,6 +118,10 @@ class Dialect:
     def shift(self, x: str, n: int) -> str:
         """Return an integer at least zero without its last ``n`` bits."""
         return self.shift_right.format(x=x, n=n) if n else x
+    def sum(self, x: str, *, wide: bool = True) -> str:
+        """Return the exact sum of integers."""
+        return (self.wide_total if wide else self.total).format(x=x)
+
 
     def not_nan(self, sql: str) -> str:
         """Return a float with NaN made NULL."""

@@ -49,6 +49,12 @@ class Engine(Protocol):
         """Remove what :meth:`materialise` or :meth:`keep_text` kept."""
 
     def reading(self) -> AbstractContextManager[object]:
+    def hint(self, rows: int) -> str:
+        """Return how to join rows with the people who have more than ``rows`` of them, as a hint.
+
+        Nothing, where the engine chooses well by itself.
+        """
+
         """Return a block in which all queries see the table in one state.
 
         An engine whose tables do not change while they are open has nothing to do there.

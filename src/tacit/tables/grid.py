@@ -198,7 +198,7 @@ class Grid:
         if self.exponent < 0:  # the half is a whole number then, and the fraction plays no part
             return self._whole(whole, dialect)
         low, high = self.lower.__floor__() - 1, self.upper.__ceil__()
-        fraction = dialect.cast(f"({value} - floor({value}))", "double")
+        fraction = dialect.cast(dialect.fraction.format(x=value), "double")
         scale, half = dialect.literal(2.0**self.exponent), dialect.literal(0.5)
         part = dialect.cast(f"floor({fraction} * {scale} + {half})", "integer")
         scaled = f"{self._clip(whole, low, high, dialect)} * {dialect.literal(1 << self.exponent)}"

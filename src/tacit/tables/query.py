@@ -221,7 +221,7 @@ class Query:
                 if all(sql in known for sql in names):
                     return table, [known[sql] for sql in names]
             d = self._dialect
-            rows = weighted(base, d.literal(1), self.unit.rows, self.unit.one, d)
+            rows = self._weighted(base, d.literal(1), self.unit.rows, wide=False)
             kept = [f"{d.cast(name, 'small')} as {name}" for name in ["code", "w", *names.values()]]
             sql = f"select {', '.join(kept)} from ({rows}) as r"
             table = self._keep(self.source.engine.materialise(sql))
@@ -240,6 +240,10 @@ class Query:
                 if names.keys() <= known.keys() and squared <= squares:
                     return table, [known[sql] for sql in names]
             base = self._select([f"{sql} as {name}" for sql, name in names.items()])
+    def _weighted(self, base: str, mass: str, limit: int, *, wide: bool) -> str:
+        hint = self.source.engine.hint(self.unit.rows)
+        return weighted(base, mass, limit, self.unit.one, self._dialect, wide=wide, hint=hint)
+
             sums = ["count(*) as c"]
             for sql, z in names.items():
                 sums += [f"count({z}) as {z}n", f"{self._sum(z)} as {z}s"]
@@ -259,8 +263,8 @@ class Query:
             return f"select {self._dialect.literal(0)}, {parts} from {relation}"
         return f"select code, {parts} from {relation} group by code"
 
-    def _sum(self, sql: str) -> str:
-        return f"coalesce({self._dialect.total.format(x=sql)}, 0)"
+    def _sum(self, sql: str, *, wide: bool = False) -> str:
+        return f"coalesce({self._dialect.sum(sql, wide=wide)}, 0)"
 
     def _moments(
         self, requests: Sequence[Rows | Moments], found: dict[Request, Any], *, alone: bool
@@ -303,11 +307,11 @@ class Query:
         return [
             self._sum(f"case when {z} is not null then w end"),
             self._sum(f"{long} * w"),
-            self._sum(f"{wide} * {z} * w"),
+            self._sum(f"{wide} * {z} * w", wide=not narrow),
         ]
 
     def _people_powers(self, z: str) -> list[str]:
-        return [self._sum(f"w * {z}{part}") for part in "nsq"]
+        return [self._sum(f"w * {z}{part}", wide=part != "n") for part in "nsq"]
 
     def _people(self) -> Any:
         assert self.keys is not None
@@ -328,21 +332,24 @@ class Query:
     def _total(self, request: Total) -> Any:
         d, grid = self._dialect, request.grid
         most = max(abs(grid.first), abs(grid.last))
-        size = "integer" if most * self.unit.one < 1 << 62 else "wide"
+        wide = most * self.unit.one >= 1 << 62
+        size = "wide" if wide else "integer"
         point = f"({d.cast('z0', size)} + {d.literal(grid.first)})"
         base = self._select([f"{self._offset(request.value, grid)} as z0"])
         limit = self.unit.rows * most
         if self._person is None:
-            sql = self._grouped(self._sum(point), f"({base}) as kept")
+            sql = self._grouped(self._sum(point, wide=wide), f"({base}) as kept")
         elif not self.by:
             top, low = d.literal(limit), d.literal(-limit)
-            people = f"select {self._sum(point)} as own from ({base}) as rows_of group by u"
+            own = self._sum(point, wide=wide)
+            people = f"select {own} as own from ({base}) as rows_of group by u"
             held = f"greatest(least({d.cast('own', 'wide')}, {top}), {low})"
             one = d.literal(self.unit.one)
-            sql = f"select 0, {self._sum(held)} * {one} from ({people}) as totals"
+            sql = f"select 0, {self._sum(held, wide=True)} * {one} from ({people}) as totals"
         else:
-            rows = weighted(base, f"abs({point})", limit, self.unit.one, d)
-            sql = f"select code, {self._sum(f'{point} * w')} from ({rows}) as kept group by code"
+            rows = self._weighted(base, f"abs({point})", limit, wide=wide)
+            total = self._sum(f"{point} * w", wide=wide)
+            sql = f"select code, {total} from ({rows}) as kept group by code"
         return self._spread(self.source.engine.rows(sql))
 
     def _counted(self, cell: str, cells: int, relation: str, z: str) -> list[Any]:

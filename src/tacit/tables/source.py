@@ -86,7 +86,8 @@ def open_source(
     Args:
         source: a path to a CSV or Parquet file, a folder or a glob of them; a pandas, polars or
             Arrow table; a DuckDB relation; with ``table``, a DuckDB connection or file, or the URL
-            of a PostgreSQL database or an open connection of psycopg to it.
+            of a PostgreSQL database or an open connection of psycopg to it; a DataFrame of Spark,
+            or a SparkSession with ``table``.
         table: the table's name within a database, ``"schema.table"`` where needed.
         name: the public name of the data set, for the ledger; default: the name of the file,
             folder or table, without its path, ``"database.schema.table"`` in PostgreSQL;
@@ -119,6 +120,11 @@ def open_source(
         return Source(name or opened.label, opened.schema, opened.engine, opened.relation)
     if timeout is not None:
         raise UsageError("timeout= is for a table in PostgreSQL")
+    from tacit.tables.engines.spark_source import in_spark, open_in_spark
+
+    if in_spark(source):
+        opened = open_in_spark(source, table, types, memory_limit, threads)
+        return Source(name or opened.label, opened.schema, opened.engine, opened.relation)
     from tacit.tables.engines.duck_source import open_in_duckdb
 
     opened = open_in_duckdb(source, table, types, memory_limit, threads)

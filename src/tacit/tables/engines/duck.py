@@ -97,6 +97,10 @@ class DuckEngine:
     def reading(self) -> contextlib.AbstractContextManager[object]:
         """Return a block that changes nothing."""
         return contextlib.nullcontext()
+    def hint(self, rows: int) -> str:
+        """Return no hint."""
+        return ""
+
 
     def register(self, table: object) -> str:
         """Make an Arrow, pandas or polars table visible; return its quoted name."""

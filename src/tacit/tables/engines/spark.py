@@ -1,0 +1,199 @@
+"""Spark, in the user's own session: classic or Connect, by its public interface alone.
+
+*A person with very many rows.*  People are added up by ``group by``, which Spark does in part
+where the rows are, so that a task hands on one row a person whatever that person's rows are.  The
+rows are then joined with the people beyond the limit.  Of n rows at most n / (k + 1) people have
+more than k: where those are few they are sent to every executor, and no row moves at all; otherwise
+Spark joins by sorting, which reads a person's rows as a stream, and splits a partition that one
+person has made large (``spark.sql.adaptive.skewJoin``, which is on unless somebody turned it off).
+Rows that are kept whole and groups that are drawn go through a window by person, from which each
+task keeps the first few of a person before anything moves.
+
+*Retries.*  Every number that Spark adds up is whole, and nothing in a query is drawn by Spark: a
+task that runs twice, or twice at once, gives the same bits.
+
+*What is left behind.*  Nothing is cached or written.  While a query runs, Spark itself may keep
+what moves between its tasks in files of ``spark.local.dir``, which go with the query's data or
+with the executor; ``spark.io.encryption.enabled`` enciphers them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from decimal import Decimal
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import DataSourceError
+from tacit.tables.dialect import Dialect
+from tacit.tables.engines.spark_dialect import SPARK
+from tacit.tables.engines.spark_errors import failure_of, is_sparks
+from tacit.tables.engines.spark_progress import shown
+
+__all__ = ["SparkEngine"]
+
+_T = TypeVar("_T")
+_SENT = 1 << 20
+"""Up to so many people are sent to every executor: some 50 bytes each."""
+_HINT = "/*+ broadcast(heavy) */"
+_LOGGER = "SQLQueryContextLogger"
+"""Where pyspark writes the errors of queries, with their messages."""
+
+
+class SparkEngine:
+    """A session of Spark, whose settings stay as they are.
+
+    Args:
+        session: the user's ``SparkSession``.
+
+    Raises:
+        DataSourceError: anything that Spark raises.  Its own message may quote rows of the data,
+            so the message and the exception are dropped.
+    """
+
+    dialect: Dialect = SPARK
+    memory: int | None = None
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+        self._lock = threading.RLock()
+        self._views: set[str] = set()
+        self._rows: int | None = None
+        self._counted = ""
+        self._close = weakref.finalize(self, _drop_all, session, self._views)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run a query and return its rows."""
+        found = self.attempt(lambda: self.session.sql(sql).collect())
+        return [tuple(map(_plain, row)) for row in found]
+
+    def integers(self, sql: str) -> list[NDArray[np.int64]]:
+        """Run a query of 64-bit integer columns and return the columns."""
+        found = self.attempt(lambda: _columns(self.session.sql(sql)))
+        return [np.asarray(column, dtype=np.int64) for column in found]
+
+    def materialise(self, sql: str) -> str:
+        """Return the query itself as a relation: raw rows are not kept anywhere."""
+        return f"({sql}) as tacit_{secrets.token_hex(4)}"
+
+    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+        """Give columns of public text to Spark, and return the name of their view."""
+        shape = ", ".join(f"c{i} string" for i in range(len(columns)))
+        lines = list(zip(*columns, strict=True))
+        return self.view(lambda: self.session.createDataFrame(lines, shape))
+
+    def view(self, make: Callable[[], Any]) -> str:
+        """Name a DataFrame within the session, and return the quoted name."""
+        name = f"tacit_{secrets.token_hex(8)}"
+        self.attempt(lambda: make().createOrReplaceTempView(name))
+        self._views.add(name)
+        return self.dialect.identifier(name)
+
+    def drop(self, relation: str) -> None:
+        """Remove the view of :meth:`keep_text`; there is nothing else to remove."""
+        name = relation.strip(self.dialect.quote)
+        if name in self._views and not self.closed:
+            self._views.discard(name)
+            self.attempt(lambda: self.session.catalog.dropTempView(name))
+
+    def count(self, relation: str) -> None:
+        """Say which relation has all rows: their number bounds that of the people."""
+        self._counted, self._rows = relation, None
+
+    def hint(self, rows: int) -> str:
+        """Return the hint to send the people to every executor where they are surely few."""
+        with self._lock:
+            if self._rows is None:
+                self._rows = self.rows(f"select count(*) from {self._counted} as r")[0][0]
+            return _HINT if self._rows // (rows + 1) <= _SENT else ""
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Return an empty block: each query of the plan bounds people by itself."""
+        return nullcontext()
+
+    def close(self) -> None:
+        """Forget the session, and remove the views in it; the session itself goes on."""
+        self._close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return not self._close.alive
+
+    def attempt(self, ask: Callable[[], _T]) -> _T:
+        """Return what Spark answers, with its progress shown; its errors in our own words."""
+        if self.closed:
+            raise DataSourceError("the table was closed; open it again")
+        try:
+            with _silent(), _tagged(self.session), shown(self.session):
+                return ask()
+        except Exception as error:
+            if not is_sparks(error):
+                raise
+            failure = failure_of(error)
+        # raised here, not above: Spark's error must not hang on it as its context
+        raise failure
+
+
+def _plain(value: Any) -> Any:
+    """Return a whole decimal as an integer."""
+    if isinstance(value, Decimal) and value.as_tuple().exponent == 0:
+        return int(value)
+    return value
+
+
+def _columns(found: Any) -> list[Any]:
+    """Return the columns of a DataFrame, by way of Arrow where that is there."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        lines = found.collect()
+        return [[line[i] for line in lines] for i in range(len(found.columns))]
+    return [column.to_numpy() for column in found.toArrow().columns]
+
+
+@contextlib.contextmanager
+def _tagged(session: Any) -> Iterator[None]:
+    """Mark the jobs of a block, and cancel them when the user interrupts it."""
+    tag = f"tacit-{secrets.token_hex(8)}"
+    session.addTag(tag)
+    try:
+        yield
+    except KeyboardInterrupt:
+        with contextlib.suppress(Exception):  # a session that has ended has no jobs
+            session.interruptTag(tag)
+        raise
+    finally:
+        with contextlib.suppress(Exception):
+            session.removeTag(tag)
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep pyspark from writing the message of an error, which may quote the data."""
+    from pyspark.logger import PySparkLogger
+
+    logger = PySparkLogger.getLogger(_LOGGER)  # a class of its own, whoever asks for it first
+    logger.addFilter(_refuse)
+    try:
+        yield
+    finally:
+        logger.removeFilter(_refuse)
+
+
+def _refuse(record: logging.LogRecord) -> bool:
+    return False
+
+
+def _drop_all(session: Any, views: set[str]) -> None:
+    for name in views:
+        with contextlib.suppress(Exception):  # the session may have ended, and its views with it
+            session.catalog.dropTempView(name)

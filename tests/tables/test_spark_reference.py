@@ -1,0 +1,134 @@
+"""Spark against the definition in pure Python, bit by bit, under settings that change meanings."""
+
+from __future__ import annotations
+
+import contextlib
+from decimal import Decimal
+
+import pytest
+
+from engine_tables import ENGINES
+from hostile_tables import (
+    BY,
+    COLUMNS,
+    KEYS,
+    SALT,
+    UNITS,
+    WHERE,
+    compare,
+    compare_expressions,
+    many_rows,
+    requests,
+)
+from tacit.tables.contributions import OneRowEach, PersonUnit
+from tacit.tables.expression import col
+from tacit.tables.grid import Grid
+from tacit.tables.query import Query
+from tacit.tables.requests import Moments, Rows, Total
+
+ROWS = many_rows(400)
+HOSTILE = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "Pacific/Kiritimati",
+    "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.legacy.integerGroupingId": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.legacy.sizeOfNull": "true",
+}
+STRICT = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.enforceReservedKeywords": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+}
+
+
+@pytest.fixture
+def load(request, monkeypatch):
+    monkeypatch.setattr("tacit.tables.contributions.new_salt", lambda: SALT)
+    return ENGINES["spark"](request)
+
+
+@contextlib.contextmanager
+def settings(spark, changed):
+    """The session with some settings changed, and as it was before at the end."""
+    for name, value in changed.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in changed:
+            spark.conf.unset(name)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_the_engine_agrees_with_the_definition_by_group(load, unit):
+    with load(ROWS, COLUMNS) as source:
+        query = {"unit": unit, "where": WHERE, "by": BY, "keys": KEYS}
+        compare(ROWS, source, query, [requests()])
+
+
+def test_the_engine_agrees_with_the_definition_without_groups(load):
+    alone = [r for r in requests() if isinstance(r, (Rows, Moments))]
+    totals = [r for r in requests() if isinstance(r, Total)]
+    with load(ROWS, COLUMNS) as source:
+        query = {"unit": UNITS[2], "where": WHERE, "by": {}, "keys": [()]}
+        compare(ROWS, source, query, [alone, totals, requests()[-3:]])
+
+
+@pytest.mark.parametrize("changed", [HOSTILE, STRICT], ids=["hostile", "strict"])
+def test_no_setting_of_the_session_changes_a_bit_nor_is_it_changed(load, spark, changed):
+    query = {"unit": UNITS[2], "where": WHERE, "by": BY, "keys": KEYS}
+    with settings(spark, changed), load(ROWS, COLUMNS) as source:
+        compare(ROWS, source, query, [requests()])
+        compare_expressions(ROWS, source)
+        assert {name: spark.conf.get(name) for name in changed} == changed
+
+
+def test_no_rows_at_all(load):
+    with load([], COLUMNS) as source:
+        keys = [("a",), ("b",)]
+        query = {"unit": UNITS[1], "where": None, "by": {"group": col("group")}, "keys": keys}
+        compare([], source, query, [requests()[:6]])
+
+
+def test_decimals_of_every_width_are_exact(load):
+    widest = {"d": "decimal(38,3)", "e": "decimal(38,38)", "f": "decimal(38,12)"}
+    rows = [
+        {
+            "d": Decimal("9" * 26 + ".123"),
+            "e": Decimal("0." + "9" * 38),
+            "f": Decimal("-0." + "9" * 12),
+        },
+        {"d": Decimal("7.5"), "e": Decimal("-0.5"), "f": Decimal("9" * 26 + "." + "9" * 12)},
+        {"d": None, "e": None, "f": None},
+    ]
+    with load(rows, widest) as source:
+        for name in widest:
+            request = Moments(col(name), Grid.for_bounds(-1, 10))
+            query = {"unit": OneRowEach(), "where": None, "by": {}, "keys": [()]}
+            compare_one(rows, source, query, request)
+
+
+def compare_one(rows, source, query, request):
+    import tables_reference as reference
+
+    found = Query(source, query["unit"]).run([request]).of(request)
+    assert reference.plain(found) == reference.answer(rows, {**query, "salt": SALT}, request)
+
+
+def test_many_keys_are_kept_beside_the_query(load):
+    rows = [{"p": i % 7, "g": f"k{i % 300}"} for i in range(900)]
+    with load(rows, {"p": "bigint", "g": "varchar"}) as source:
+        query = Query(
+            source,
+            PersonUnit("p", rows=200),
+            by={"g": col("g")},
+            keys=[f"k{i}" for i in range(300)],
+        )
+        assert set(query.run([Rows()]).of(Rows())) == {3 * query.unit.one}
+        assert source.engine.session.catalog.listTables()
+        query.forget()
+    assert not source.engine.session.catalog.listTables()
