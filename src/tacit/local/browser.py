@@ -104,6 +104,7 @@ def write_page(
         UsageError: a mechanism that the browser does not have, or too many answers for a page.
         DataSourceError: the folder cannot be written.
     """
+    config = client_config(oracle)
     if len(oracle.domain) > 200:
         raise UsageError("a page shows at most 200 answers; write one of your own over the script")
     survey = {
@@ -111,7 +112,7 @@ def write_page(
         "collectedBy": collected_by,
         "sendTo": send_to,
         "epsilon": float_up(Enclosure.of(oracle.epsilon).upper),
-        "config": client_config(oracle),
+        "config": config,
     }
     text = json.dumps(survey, ensure_ascii=True).replace("<", "\\u003c")
     page = _shipped("survey.html").replace(_PLACEHOLDER, text)
