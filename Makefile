@@ -12,16 +12,18 @@ PEERS ?= opendp diffprivlib pydp
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+ENGINES_READY := $(VENV)/.ready-engines
 BENCH_READY := $(VENV)/.ready-bench
 PYTEST := $(BIN)/python -m pytest
 
 export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test test-slow bench docs check clean
+.PHONY: help setup setup-engines demo test test-slow bench docs check clean
 
 help:
 	@echo "make setup      create $(VENV) with Tacit and all that its tests need"
+	@echo "make setup-engines  the clients of other engines too (PySpark is 400 MB), for their tests"
 	@echo "make demo       publish statistics of the bundled table"
 	@echo "make test       the fast tests, the examples of the docs among them"
 	@echo "make test-slow  the statistical tests that take minutes"
@@ -42,6 +44,12 @@ $(READY): pyproject.toml
 	    $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; } || \
 	  { rm -rf $(VENV); echo "cannot make $(VENV); on Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	$(BIN)/python -m pip install --quiet --prefer-binary --editable ".[all,test,check]"
+	@touch $@
+
+setup-engines: $(ENGINES_READY)
+
+$(ENGINES_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --prefer-binary --editable ".[postgres,spark]"
 	@touch $@
 
 $(BENCH_READY): $(READY)
