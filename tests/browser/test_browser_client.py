@@ -8,6 +8,8 @@ import re
 import shutil
 import subprocess
 import threading
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -17,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tacit
 from left_out import reason
 from tacit.errors import UsageError
 from tacit.local import (
@@ -274,3 +277,84 @@ def test_a_page_shows_a_list_that_a_person_can_read(tmp_path: Path) -> None:
         write_page(tmp_path, DirectEncoding(201, epsilon=1), "?")
     path = write_page(tmp_path / "new", DirectEncoding(["</script>", "x"], epsilon=1), "?")
     assert path.read_text("utf-8").count("</script>") == 2
+
+
+def tutorial() -> str:
+    """The survey of the docs, as far as its server is running."""
+    page = (HERE.parents[1] / "docs" / "local.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(?!>>>)(.*?)```", page, re.DOTALL)
+    chosen = [block for block in blocks if "write_page(" in block or "class Survey" in block]
+    assert len(chosen) == 2
+    return "\n".join(chosen)
+
+
+@needs_chromium
+def test_the_survey_of_the_tutorial_runs_in_a_browser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three people with browsers of their own, one of whom comes back, and a stranger's junk."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"tc": tacit}
+    exec(tutorial(), names)
+    server, collector = names["server"], names["collector"]
+    try:
+        page = tmp_path / "survey" / "survey.html"
+        plain = page.read_text("utf-8")
+        for person in range(3):
+            page.write_text(plain + clicking(person, send=True), encoding="utf-8")
+            shown = _visited(names["address"], tmp_path / str(person))
+            assert text_of(shown, "status").startswith("Sent.")
+        again = _visited(names["address"], tmp_path / "2")
+        assert "paper clips" in text_of(again, "question")
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            urllib.request.urlopen(names["address"], data=b"junk")
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert collector.n == 3
+    assert collector.refused["not a report"] == 1
+    assert set(collector.refused) <= {"not a report", "replay"}
+    assert collector.estimate().n == 3
+
+
+def _visited(address: str, profile: Path) -> str:
+    assert CHROMIUM is not None
+    command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "--dump-dom", address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_reports_of_chromium_have_the_law_of_python(name: str, site: Site, tmp_path: Path) -> None:
+    """WebCrypto's own bits, 20,000 reports of one answer, against the listed distribution."""
+    n, few = (
+        20_000,
+        {
+            "hashing": OptimizedLocalHashing(7, epsilon=1, seed_bits=3),
+            "unary": UnaryEncoding(4, p="3/4", q="1/4"),
+        },
+    )
+    small = few.get(name, QUESTIONS[name])
+    config = json.dumps(client_config(small))
+    code = f"""
+      const client = new Client({config}), answer = client.answers[1], reports = [];
+      for (let i = 0; i < {n}; i++) reports.push(client.report(answer).bytes.slice(38));
+      await fetch("/law", {{ method: "POST", body: new Blob(reports) }});
+      return reports.length;
+    """
+    page = visit(site, script_page(site, "law.html", code), tmp_path / "profile")
+    assert text_of(page, "out") == str(n)
+    payloads = np.frombuffer(site.posted[0], np.uint8).reshape(n, -1)
+    batch, good = Wire(small).unpack(payloads)
+    assert good.all()
+    law = small.distribution(small.domain.labels[1])
+    seen = dict.fromkeys(law, 0)
+    for report in batch.tolist():
+        seen[tuple(report) if isinstance(report, list) else report] += 1
+    expected = np.array([float(p) * n for p in law.values()])
+    assert expected.min() > 5
+    statistic = ((np.array(list(seen.values())) - expected) ** 2 / expected).sum()
+    degrees = len(law) - 1
+    assert statistic < degrees + 6 * (2 * degrees) ** 0.5 + 20, statistic  # once in millions
