@@ -152,6 +152,8 @@ HELD_ELSEWHERE = {
     "sum_by_group",
     "quantile_costs",
     "counts_over_time",
+    "records",
+    "people_in_bins",
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 import tacit as tc
 from tacit.core import Space, SymmetricDistance, Vector
 from tacit.errors import MismatchError, TacitError, UsageError
-from tacit.tables.aggregate import bin_names
+from tacit.tables.spelled import bin_names
 
 
 def test_an_aggregate_without_a_column_is_a_step():

@@ -50,8 +50,10 @@ def distance_words(step: Mapping[str, Any], measure: str, last: bool) -> str:
         return f"{shown} {'person' if shown == '1' else 'people'}"
     if step["step"] == "quantile_costs":  # a rank is counted in parts of a row
         return f"{show(Fraction(claimed) / step['one'])} rows in rank"
-    if step["step"] == "bound_contributions":
+    if step["step"] in ("bound_contributions", "records"):
         return f"{shown} {'row' if shown == '1' else 'rows'}"
+    if step["step"] == "people_in_bins":
+        return f"{shown} {'bin' if shown == '1' else 'bins'}"
     return f"{shown} in all" if step.get("norm", "L1") == "L1" else f"{shown} (L2)"
 
 
@@ -144,6 +146,64 @@ def _blocks(step: Mapping[str, Any]) -> str:
     )
 
 
+def _records(step: Mapping[str, Any]) -> str:
+    return f"Count the records of {_bounds(step)}, value by value{_grouped(step)}"
+
+
+def _people_in_bins(step: Mapping[str, Any]) -> str:
+    return (
+        f"Put the people in {step['bins']} bins at random, each with their rows, and count the "
+        f"records of {_bounds(step)}, value by value in each bin{_grouped(step)}"
+    )
+
+
+def _each_group(step: Mapping[str, Any]) -> str:
+    inner = step["inner"]
+    told = _MECHANISMS.get(str(inner["step"]), _other)(inner)
+    return f"In each group by itself, of its records: {told}"
+
+
+def _other(inner: Mapping[str, Any]) -> str:
+    return str(inner["step"])
+
+
+def _smooth(inner: Mapping[str, Any]) -> str:
+    noise = str(inner.get("distribution", "laplace")).replace("_", " ")
+    return (
+        f"add {noise} noise to the {inner['statistic']}, in proportion to how far these data and "
+        "data near them could move it; by how much is as private as the data"
+    )
+
+
+def _proposed(inner: Mapping[str, Any]) -> str:
+    return (
+        f"test with noise that a person moves the {inner['statistic']} by at most "
+        f"{inner['bound']}, and by how many people the data are away from more; then add noise of "
+        "that size, or refuse to answer"
+    )
+
+
+def _searched(inner: Mapping[str, Any]) -> str:
+    return (
+        f"find with noise a bound on how far a person moves the {inner['statistic']}, and add "
+        "noise of that size"
+    )
+
+
+def _sampled(inner: Mapping[str, Any]) -> str:
+    return (
+        f"put the records in {inner['bins']} bins at random, work out the {inner['statistic']} of "
+        "each, and add random noise to the mean of these"
+    )
+
+
+_MECHANISMS: dict[str, Any] = {
+    "smooth_noise": _smooth,
+    "propose_test_release": _proposed,
+    "bound_search": _searched,
+    "sample_mean": _sampled,
+}
+
 _WORDS: dict[str, Any] = {
     "filter": _filter,
     "derive": _derive,
@@ -154,6 +214,12 @@ _WORDS: dict[str, Any] = {
     "moments": _moments,
     "sum_by_group": _sum,
     "quantile_costs": _costs,
+    "records": _records,
+    "people_in_bins": _people_in_bins,
+    "each_group": _each_group,
+    "mean_of_people": lambda step: (
+        f"Work out the {step['statistic']} in each bin, and add random noise to the mean of these"
+    ),
     "counts_over_time": _blocks,
     "choose_quantile": _choose,
     "release_keys": _keys,

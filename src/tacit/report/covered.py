@@ -18,9 +18,20 @@ _ENDS = {
     "moments": "moments",
     "sum_by_group": "moments",
     "quantile_costs": "quantile",
+    "records": "records",
+    "people_in_bins": "records",
     "counts_over_time": "blocks",
 }
 _BLOCKS = ("column", "reads", "start", "every", "periods", "branching")
+
+_BY_METHOD = {
+    "smooth_noise": "smooth",
+    "propose_test_release": "ptr",
+    "bound_search": "ptr",
+    "sample_mean": "sample_and_aggregate",
+    "mean_of_people": "sample_and_aggregate",
+}
+"""The method that a mechanism on records belongs to."""
 
 Need = tuple[str, Any]
 """What a chain is for: its family, and its column where it has one."""
@@ -47,8 +58,11 @@ def covered(body: Mapping[str, Any]) -> str | None:
             return f"{chain['title']} is about other groups than the question"
         counted = counted or end["step"] == "count_rows" or bool(end.get("missing"))
         keys = steps[-1]["step"] == "release_keys"
-        found["keys" if keys else _ENDS[end["step"]], _subject(end)] += 1
-    wanted = _wanted(query)
+        family = "keys" if keys else _ENDS[end["step"]]
+        if family == "records":
+            family = _BY_METHOD[steps[-1].get("inner", steps[-1])["step"]]
+        found[family, _subject(end)] += 1
+    wanted = _wanted(query, _methods(body))
     if wanted["count", None] and not counted:
         return "no chain counts the rows"
     del wanted["count", None]
@@ -63,21 +77,35 @@ def _subject(told: Mapping[str, Any]) -> Any:
     return ", ".join(f"{name} {told[name]}" for name in _BLOCKS)
 
 
-def _wanted(query: Mapping[str, Any]) -> Counter[Need]:
+def _methods(body: Mapping[str, Any]) -> dict[str, str]:
+    """Return the method of each answer: the one asked for, or what ``auto`` says that it chose."""
+    told = {c["label"]: c.get("method", {}).get("used") for c in body["answer"]["columns"]}
+    asked = {
+        label: aggregate.get("method", {}).get("name", "global")
+        for label, aggregate in body["question"]["query"]["aggregates"]
+    }
+    return {label: told[label] if name == "auto" else name for label, name in asked.items()}
+
+
+def _wanted(query: Mapping[str, Any], methods: Mapping[str, str]) -> Counter[Need]:
     wanted: Counter[Need] = Counter()
-    for need, chains, _ in set(_places(query["aggregates"])):
+    for need, chains, _ in set(_places(query["aggregates"], methods)):
         wanted[need] += chains
     if query["by"] and query["keys"] is None:
         wanted["keys", None] += 1
     return wanted
 
 
-def _places(aggregates: list[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[Need, int, Any]]:
+def _places(
+    aggregates: list[tuple[str, Mapping[str, Any]]], methods: Mapping[str, str]
+) -> Iterator[tuple[Need, int, Any]]:
     """Yield needs with their numbers of chains, equal for questions that share them."""
-    for _, asked in aggregates:
+    for label, asked in aggregates:
         kind, column = asked["kind"], asked.get("column")
         bounds = asked.get("lower"), asked.get("upper")
-        if kind in _MOMENTS:
+        if methods[label] != "global":
+            yield (methods[label], column), 1, (kind, *bounds, asked.get("q"), str(asked["method"]))
+        elif kind in _MOMENTS:
             yield ("moments", column), 1, bounds
         elif kind in _QUANTILES:
             # Quantiles are resolved to a ten-thousandth; at the ends one choice is all.

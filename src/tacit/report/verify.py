@@ -24,6 +24,8 @@ _ROOMS = (
     "tacit.mechanisms",
     "tacit.tables.steps",
     "tacit.tables.quantile",
+    "tacit.tables.records",
+    "tacit.tables.sample_step",
     "tacit.tables.period_counts",
 )
 
@@ -149,12 +151,17 @@ def _unit(body: Mapping[str, Any], chains: list[Measurement]) -> str | None:
     if body["protects"]["neighbours"] != "unbounded" or body["question"]["query"]["unit"] != unit:
         return "the question was asked about another unit"
     present = {"count_people": unit["groups"] if body["question"]["query"]["by"] else 1}
+    present["people_in_bins"] = present["count_people"]
     present["bound_contributions"] = unit["groups"]
     for claimed, chain in zip(body["chains"], chains, strict=True):
         if getattr(chain.input.metric, "column", None) != unit["column"]:
             return f"{claimed['title']} counts another unit"
         for recipe in claimed["steps"]:
-            bounds = recipe["step"] in ("bound_contributions", "counts_over_time")
+            bounds = recipe["step"] in (
+                "bound_contributions",
+                "counts_over_time",
+                "people_in_bins",
+            )
             if bounds and recipe["rows"] != unit["rows"]:
                 return f"{claimed['title']} bounds people otherwise"
         ends = [recipe for recipe in claimed["steps"] if recipe["step"] in present]

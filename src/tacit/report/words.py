@@ -9,8 +9,8 @@ from typing import Any
 
 from tacit.accounting import Budget
 from tacit.exact import show
-from tacit.tables.aggregate import bin_names
 from tacit.tables.expression import Expression, from_json
+from tacit.tables.spelled import bin_names
 from tacit.tables.timeline import Timeline
 
 __all__ = [
@@ -37,6 +37,12 @@ _NAMES = {
     "histogram": "how many values of {column} lie in each of {bins} bins",
     "count_over_time": "the number of rows in each of {periods} periods of {column}",
     "total_over_time": "the number of rows from the start to the end of each of them",
+}
+_METHODS = {
+    "smooth": "with noise that follows the data",
+    "ptr": "after a private test, which may refuse",
+    "sample_and_aggregate": "through random samples of the rows",
+    "auto": "by the method with the least expected error",
 }
 _MOST_KEYS = 12
 
@@ -101,8 +107,13 @@ def aggregate_words(aggregate: Mapping[str, Any]) -> str:
         return f"{told}: {', '.join(bin_names([Fraction(e) for e in edges]))}"
     if "lower" in aggregate:
         low, high = (show(Fraction(aggregate[side])) for side in ("lower", "upper"))
-        return f"{told} (values held between {low} and {high})"
+        return f"{told} (values held between {low} and {high}){_by_method(aggregate)}"
     return told
+
+
+def _by_method(aggregate: Mapping[str, Any]) -> str:
+    name = aggregate.get("method", {}).get("name")
+    return f", {_METHODS[name]}" if name else ""
 
 
 def _periods(aggregate: Mapping[str, Any]) -> str:

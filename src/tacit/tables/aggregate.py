@@ -10,11 +10,13 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from tacit.core import Measurement, Space, Step, Transformation
 from tacit.errors import MismatchError, UsageError
 from tacit.exact import Number, as_fraction, show
+from tacit.tables.method import Method, Options, only_global, read_method
+from tacit.tables.spelled import listed, percent
 from tacit.transformations import Count, Histogram, Mean, Sum, Variance
 
 __all__ = [
@@ -48,6 +50,7 @@ class Aggregate(Step):
         q: for percentiles, in 0..100.
         edges: for histograms.
         ddof: for var and std as statistics: 0, or 1 to divide by ``n - 1``.
+        method: the mechanism that answers, where it is not the global one.
     """
 
     kind: str
@@ -57,6 +60,7 @@ class Aggregate(Step):
     q: Fraction | None = None
     edges: tuple[Fraction, ...] | None = None
     ddof: int = 0
+    method: Method | None = None
 
     name: ClassVar[str] = "aggregate"
 
@@ -119,6 +123,8 @@ class Aggregate(Step):
             parts.append(f"{len(self.edges) - 1} bins")
         if self.ddof:
             parts.append(f"ddof={self.ddof}")
+        if self.method is not None:
+            parts.append(str(self.method))
         return f"{self.kind}({', '.join(str(p) for p in parts)})"
 
     def to_json(self) -> dict[str, Any]:
@@ -130,45 +136,61 @@ class Aggregate(Step):
                 found[field] = value if field == "column" else str(value)
         if self.edges is not None:
             found["edges"] = [str(edge) for edge in self.edges]
+        if self.method is not None:
+            found["method"] = self.method.to_json()
         return found
 
 
-def count() -> Aggregate:
+def count(*, method: str = "global") -> Aggregate:
     """Count rows.
 
     >>> print(count())
     count()
     """
+    only_global("count", method)
     return Aggregate("count")
 
 
-def count_people() -> Aggregate:
+def count_people(*, method: str = "global") -> Aggregate:
     """Count the people (units of privacy) who have at least one row.
 
     >>> print(count_people())
     count_people()
     """
+    only_global("count_people", method)
     return Aggregate("count_people")
 
 
-def sum(column: str | None = None, lower: Number | None = None, upper: Number | None = None) -> Any:
+def sum(
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    method: str = "global",
+) -> Any:
     """Add up a column, each value clamped to [lower, upper]; missing values add nothing.
 
     >>> print(sum("pay", 0, 1000))
     sum(pay, 0, 1000)
     """
+    only_global("sum", method)
     return _bounded("sum", column, lower, upper)
 
 
 def mean(
-    column: str | None = None, lower: Number | None = None, upper: Number | None = None
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    **options: Unpack[Options],
 ) -> Any:
     """Average a column over its values that are not missing, each clamped to [lower, upper].
 
-    >>> print(mean("age", 0, 100))
-    mean(age, 0, 100)
+    Takes the ``method`` and its options, as :func:`median` does.
+
+    >>> print(mean("age", 0, 100), mean("age", 0, 100, method="ptr", bound="1/2"))
+    mean(age, 0, 100) mean(age, 0, 100, method=ptr, bound=1/2)
     """
-    return _bounded("mean", column, lower, upper)
+    return _with_method(_bounded("mean", column, lower, upper), options)
 
 
 def var(
@@ -177,9 +199,11 @@ def var(
     upper: Number | None = None,
     *,
     ddof: int = 0,
+    **options: Unpack[Options],
 ) -> Any:
     """Return the variance (divided by n) of a column clamped to [lower, upper].
 
+    Takes the ``method`` and its options, as :func:`median` does.
     ``var(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.
 
     Raises:
@@ -188,7 +212,7 @@ def var(
     >>> print(var("age", 0, 100))
     var(age, 0, 100)
     """
-    return _dispersion("var", column, lower, upper, ddof)
+    return _with_method(_dispersion("var", column, lower, upper, ddof), options)
 
 
 def std(
@@ -197,9 +221,11 @@ def std(
     upper: Number | None = None,
     *,
     ddof: int = 0,
+    **options: Unpack[Options],
 ) -> Any:
     """Return the standard deviation (divided by n) of a column clamped to [lower, upper].
 
+    Takes the ``method`` and its options, as :func:`median` does.
     ``std(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.
 
     Raises:
@@ -208,18 +234,34 @@ def std(
     >>> print(std("age", 0, 100))
     std(age, 0, 100)
     """
-    return _dispersion("std", column, lower, upper, ddof)
+    return _with_method(_dispersion("std", column, lower, upper, ddof), options)
 
 
 def median(
-    column: str | None = None, lower: Number | None = None, upper: Number | None = None
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    **options: Unpack[Options],
 ) -> Any:
     """Return the median of a column clamped to [lower, upper].
 
-    >>> print(median("age", 0, 100))
-    median(age, 0, 100)
+    Args:
+        column: what is asked of.
+        lower: the public lower bound.
+        upper: the public upper bound.
+        **options: ``method`` is ``"global"`` (the default: noise for the worst data there could be,
+            with an interval), ``"smooth"`` (noise that follows the data, of a ``distribution=``),
+            ``"ptr"`` (a ``bound=`` on the local sensitivity is tested, and may be refused),
+            ``"sample_and_aggregate"`` (over ``bins=`` of rows), or ``"auto"``, the one with the
+            least expected error on ``rows=`` made-up rows, spread evenly over the bounds.
+
+    Raises:
+        UsageError: bounds missing or reversed, an unknown method, an option that does not fit.
+
+    >>> print(median("age", 0, 100), median("age", 0, 100, method="smooth"))
+    median(age, 0, 100) median(age, 0, 100, method=smooth)
     """
-    return _bounded("median", column, lower, upper, q=Fraction(50))
+    return _with_method(_bounded("median", column, lower, upper, q=Fraction(50)), options)
 
 
 def percentile(
@@ -227,8 +269,11 @@ def percentile(
     q: Number | None = None,
     lower: Number | None = None,
     upper: Number | None = None,
+    **options: Unpack[Options],
 ) -> Any:
     """Return a percentile: ``percentile(90)``, or ``percentile("age", 90, 0, 100)`` of a column.
+
+    Takes the ``method`` and its options, as :func:`median` does.
 
     Raises:
         UsageError: a percentile outside 0..100.
@@ -237,13 +282,21 @@ def percentile(
     percentile(age, 90, 0, 100)
     """
     if q is None:
-        return _bounded("percentile", None, None, None, q=_percent(column_or_q))
+        alone = _bounded("percentile", None, None, None, q=percent(column_or_q))
+        return _with_method(alone, options)
     if not isinstance(column_or_q, str):
         raise UsageError('a percentile of a column is percentile("column", q, lower, upper)')
-    return _bounded("percentile", column_or_q, lower, upper, q=_percent(q))
+    made = _bounded("percentile", column_or_q, lower, upper, q=percent(q))
+    return _with_method(made, options)
 
 
-def min(column: str | None = None, lower: Number | None = None, upper: Number | None = None) -> Any:
+def min(
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    method: str = "global",
+) -> Any:
     """Return a low value of a column that a handful of rows may be below.
 
     No differentially private answer can be the exact minimum, which is one person's value.
@@ -251,19 +304,29 @@ def min(column: str | None = None, lower: Number | None = None, upper: Number | 
     >>> print(min("age", 0, 100))
     min(age, 0, 100)
     """
+    only_global("min", method)
     return _bounded("min", column, lower, upper, q=Fraction(0))
 
 
-def max(column: str | None = None, lower: Number | None = None, upper: Number | None = None) -> Any:
+def max(
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    method: str = "global",
+) -> Any:
     """Return a high value of a column that a handful of rows may be above.
 
     >>> print(max("age", 0, 100))
     max(age, 0, 100)
     """
+    only_global("max", method)
     return _bounded("max", column, lower, upper, q=Fraction(100))
 
 
-def histogram(column: Any = None, edges: Sequence[Number] | None = None) -> Any:
+def histogram(
+    column: Any = None, edges: Sequence[Number] | None = None, *, method: str = "global"
+) -> Any:
     """Count the values of a column between each two edges; the last bin includes its upper edge.
 
     Values outside the edges, and missing ones, are in no bin.  ``histogram([0, 20, 40])``, without
@@ -275,10 +338,11 @@ def histogram(column: Any = None, edges: Sequence[Number] | None = None) -> Any:
     >>> print(histogram("age", [0, 20, 40, 60]))
     histogram(age, 0, 60, 3 bins)
     """
+    only_global("histogram", method)
     if column is None and edges is None:
         return Aggregate("histogram")
     if edges is None and column is not None and not isinstance(column, str):
-        column, edges = None, _listed(column)
+        column, edges = None, listed(column)
     if column is not None and not isinstance(column, str):
         raise UsageError(f"a column is named by text, not by {column!r}")
     exact = tuple(as_fraction(edge, "an edge") for edge in edges or ())
@@ -287,29 +351,6 @@ def histogram(column: Any = None, edges: Sequence[Number] | None = None) -> Any:
             'a histogram needs at least two rising edges: tc.histogram("age", [0, 20, 40])'
         )
     return Aggregate("histogram", column, exact[0], exact[-1], edges=exact)
-
-
-def _listed(edges: Any) -> list[Number]:
-    if not hasattr(edges, "__iter__"):
-        raise UsageError(f"a column is named by text, not by {edges!r}")
-    return list(edges)
-
-
-def bin_names(edges: Sequence[Fraction]) -> list[str]:
-    """Name the bins between edges.
-
-    >>> bin_names([Fraction(0), Fraction(1, 2), Fraction(1)])
-    ['[0, 0.5)', '[0.5, 1]']
-    """
-    names = [f"[{show(a)}, {show(b)})" for a, b in itertools.pairwise(edges)]
-    return [*names[:-1], names[-1][:-1] + "]"]
-
-
-def _percent(q: object) -> Fraction:
-    exact = as_fraction(q, "a percentile")  # type: ignore[arg-type]
-    if not 0 <= exact <= 100:
-        raise UsageError(f"a percentile lies in 0..100, not at {show(exact)}")
-    return exact
 
 
 def _dispersion(
@@ -324,6 +365,10 @@ def _dispersion(
             "for tc.sensitivity"
         )
     return replace(made, ddof=int(ddof))
+
+
+def _with_method(made: Aggregate, options: Options) -> Aggregate:
+    return replace(made, method=read_method(made.kind, made.column, **options))
 
 
 def _bounded(

@@ -29,7 +29,8 @@ class Answer:
     In tables (``to_dict``, ``to_pandas``, ``to_polars``, ``to_arrow``) the columns are the grouping
     columns, then for each label ``label``, ``label_error`` (the standard error of the noise), and
     ``label_low``, ``label_high`` (an interval that holds the value without noise in 95 of 100
-    releases).  A histogram has these for each bin.
+    releases).  A histogram has these for each bin.  What is not known is missing: an answer that a
+    test refused (:meth:`refused`), and the errors of noise that follows the data.
     """
 
     def __init__(
@@ -87,6 +88,15 @@ class Answer:
         """
         column, place = self.column(label), self._place(key)
         return column["low"][place], column["high"][place]
+
+    def refused(self, label: str, *key: Any) -> bool:
+        """Return whether the test of propose-test-release refused an answer; nothing tells why.
+
+        Raises:
+            UsageError: no such label or group.
+        """
+        column, place = self.column(label), self._place(key)
+        return bool(column["refused"][place]) if "refused" in column else False
 
     def _place(self, key: tuple[Any, ...]) -> int:
         if tuple(key) not in self.keys:
@@ -178,6 +188,10 @@ def _cell(column: dict[str, Any], place: int) -> str:
     value, low, high = (column[part][place] for part in ("value", "low", "high"))
     if isinstance(value, list):
         return " ".join(_short(v) for v in value)
+    if column.get("refused", [False] * (place + 1))[place]:
+        return "refused by the test"
+    if low is None and high is None:
+        return _short(value)
     return f"{_short(value)} [{_short(low)}, {_short(high)}]"
 
 

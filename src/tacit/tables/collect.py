@@ -18,6 +18,7 @@ from tacit.tables.plan import Plan
 from tacit.tables.plan import Query as Asked
 from tacit.tables.quantile import QuantileCosts
 from tacit.tables.query import Query
+from tacit.tables.records import RecordsByGroup
 from tacit.tables.requests import (
     Bins,
     Cells,
@@ -28,6 +29,7 @@ from tacit.tables.requests import (
     Rows,
     Total,
 )
+from tacit.tables.sample_step import PeopleInBins
 from tacit.tables.source import Source
 from tacit.tables.steps import (
     HistogramByGroup,
@@ -36,6 +38,7 @@ from tacit.tables.steps import (
     RowsByGroup,
     SumByGroup,
 )
+from tacit.tables.whole_rows import WholeCells
 
 __all__ = ["Collector", "Exact"]
 
@@ -156,12 +159,18 @@ class Exact:
             return Bins(value, part.grid, edges)
         if isinstance(step, QuantileCosts):
             return Cells(value, part.grid)
+        if isinstance(step, PeopleInBins):
+            groups = step.groups if step.by else None
+            return WholeCells(value, part.grid, parts=step.bins, groups=groups)
+        if isinstance(step, RecordsByGroup):
+            alone = self._plan.query.unit.column is None
+            return Cells(value, part.grid) if alone else WholeCells(value, part.grid)
         raise UsageError(f"the engine knows no request for {step.name}")
 
     def _units(self, step: Step, found: Any) -> Any:
         if isinstance(step, MomentsByGroup):
             return bernstein(np.asarray(found, dtype=object), step)
-        if isinstance(step, QuantileCosts):
+        if isinstance(step, (QuantileCosts, RecordsByGroup, PeopleInBins)):
             return found
         return [int(value) for value in np.asarray(found, dtype=object).ravel()]
 

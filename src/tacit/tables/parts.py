@@ -53,12 +53,14 @@ class Noise:
         loss: the epsilon or rho.
         rows: how many rows' weight a person has at most.
         one: weights are multiples of ``1 / one``.
+        delta: what a part that needs one may lose beside epsilon.
     """
 
     kind: Literal["laplace", "gaussian"]
     loss: Fraction
     rows: int
     one: int = 1
+    delta: Fraction = Fraction(0)
 
     @property
     def norm(self) -> str:

@@ -6,8 +6,8 @@ certificate, lets anyone derive its privacy loss again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -16,11 +16,15 @@ from tacit.accounting.budget import Budget
 from tacit.core import Measurement, Step, compose
 from tacit.errors import UsageError, did_you_mean
 from tacit.exact import as_fraction
-from tacit.mechanisms.keys import ReleaseKeys, least_threshold
+from tacit.mechanisms.keys import least_threshold
 from tacit.tables.aggregate import Aggregate
+from tacit.tables.choose_method import Choice, choose, local_part
 from tacit.tables.contributions import OneRowEach, PersonUnit
 from tacit.tables.expression import Expression
 from tacit.tables.grid import Grid
+from tacit.tables.keys_part import KeysPart
+from tacit.tables.local_part import LocalPart
+from tacit.tables.method import Method
 from tacit.tables.parts import (
     HistogramPart,
     MomentsPart,
@@ -28,16 +32,25 @@ from tacit.tables.parts import (
     Part,
     PeoplePart,
     RowsPart,
-    SumPart,
 )
+from tacit.tables.placing import (
+    QUANTILE_BITS,
+    SQUARE_BITS,
+    SUM_BITS,
+    global_bits,
+    local_bits,
+    lone_sum,
+    place,
+)
+from tacit.tables.proposal_part import ProposalPart
 from tacit.tables.quantile_part import QuantilePart
 from tacit.tables.schema import Column, Schema
+from tacit.tables.smooth_part import SmoothPart
 from tacit.tables.space import table_space
 from tacit.tables.steps import (
     BoundContributions,
     DerivedColumn,
     FilterRows,
-    PeopleByGroup,
 )
 
 __all__ = ["Plan", "Query", "Unit"]
@@ -45,9 +58,6 @@ __all__ = ["Plan", "Query", "Unit"]
 Unit: TypeAlias = OneRowEach | PersonUnit
 
 _NUMERIC = ("integer", "float", "decimal", "boolean", "missing")
-_QUANTILE_BITS = 16
-_SQUARE_BITS = 20
-_SUM_BITS = 31
 
 
 @dataclass(frozen=True)
@@ -103,20 +113,6 @@ def _plain_key(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class KeysPart:
-    """The release of keys that nobody listed."""
-
-    scale: Fraction
-    threshold: int
-    groups: int
-
-    def chain(self, by: tuple[str, ...]) -> tuple[Step, Step]:
-        """Return the chain: people of each key, noise and threshold."""
-        people = PeopleByGroup(size=None, norm="L1", groups=self.groups, by=by)
-        return people, ReleaseKeys(self.scale, self.threshold)
-
-
-@dataclass(frozen=True)
 class Plan:
     """A query with its noise.
 
@@ -159,30 +155,41 @@ class Plan:
     @cached_property
     def _placed(self) -> dict[Any, Part]:
         """The parts by what they answer, in the order in which they are first asked for."""
+        return self._place_all([self.used(aggregate) for _, aggregate in self.query.aggregates])
+
+    def _place_all(self, aggregates: Sequence[Aggregate]) -> dict[Any, Part]:
         found: dict[Any, Part] = {}
-        counted = any(a.kind == "count" for _, a in self.query.aggregates)
-        for _, aggregate in self.query.aggregates:
-            key = _place(aggregate)
-            if aggregate.family == "moments":
+        counted = self._counted
+        for aggregate in aggregates:
+            key = place(aggregate)
+            if aggregate.method is not None:
+                found[key] = local_part(
+                    aggregate,
+                    aggregate.require_column(),
+                    self._grid(aggregate, local_bits(aggregate)),
+                    self.query.unit,
+                    bool(self.query.by),
+                )
+            elif aggregate.family == "moments":
                 before = found.get(key)
                 kinds = before.kinds if isinstance(before, MomentsPart) else frozenset()
                 found[key] = self._moments(aggregate, kinds | {aggregate.kind}, counted)
             elif aggregate.family == "quantile":
                 found[key] = QuantilePart(
                     aggregate.require_column(),
-                    self._grid(aggregate, _QUANTILE_BITS),
+                    self._grid(aggregate, QUANTILE_BITS),
                     aggregate.kind,
                     as_fraction(aggregate.q or 0) / 100,
                 )
             elif aggregate.family == "histogram":
                 found[key] = HistogramPart(
                     aggregate.require_column(),
-                    self._grid(aggregate, _SUM_BITS),
+                    self._grid(aggregate, SUM_BITS),
                     aggregate.edges or (),
                 )
             elif aggregate.family == "people":
                 found[key] = PeoplePart(self.query.unit.groups if self.query.by else 1)
-        placed = {key: _lone_sum(part) for key, part in found.items()}
+        placed = {key: lone_sum(part) for key, part in found.items()}
         if counted and not any(isinstance(part, MomentsPart) for part in placed.values()):
             placed["count"] = RowsPart()
         return placed
@@ -200,11 +207,66 @@ class Plan:
         if aggregate.kind == "count":
             served = (RowsPart, MomentsPart)
             return [i for i, part in enumerate(self.parts) if isinstance(part, served)]
-        return [list(self._placed).index(_place(aggregate))]
+        return [list(self._placed).index(place(self.used(aggregate)))]
+
+    def used(self, aggregate: Aggregate) -> Aggregate:
+        """Return the aggregate with the method that answers it."""
+        if aggregate.method is None or aggregate.method.name != "auto":
+            return aggregate
+        return self.choice(aggregate).used
+
+    @property
+    def _counted(self) -> bool:
+        return any(a.kind == "count" for _, a in self.query.aggregates)
+
+    def choice(self, aggregate: Aggregate) -> Choice:
+        """Return what ``auto`` chooses, as if every such aggregate had a part of its own."""
+        grids = (
+            self._grid(aggregate, global_bits(aggregate)),
+            self._grid(aggregate, local_bits(aggregate)),
+        )
+        return choose(
+            aggregate,
+            grids,
+            self.query.unit,
+            bool(self.query.by),
+            self._counted,
+            self._noise(self._apart),
+        )
+
+    @cached_property
+    def _apart(self) -> tuple[Part, ...]:
+        """The parts there would be if every method to choose were a part of its own."""
+        apart = [
+            replace(a, method=Method("smooth")) if a.method and a.method.name == "auto" else a
+            for _, a in self.query.aggregates
+        ]
+        return tuple(self._place_all(apart).values())
+
+    def told(self, aggregate: Aggregate) -> str:
+        """Say which method answers, and why; nothing where none was asked."""
+        record = self.record(aggregate)
+        if record is None:
+            return ""
+        if record["asked"] == "auto":
+            return str(self.choice(aggregate))
+        return ", ".join(
+            str(v) if k == "used" else f"{k} {v}" for k, v in record.items() if k != "asked"
+        )
+
+    def record(self, aggregate: Aggregate) -> dict[str, Any] | None:
+        """Return what a certificate says of the method of an answer; None where none was asked."""
+        if aggregate.method is None:
+            return None
+        used = self.parts[self.parts_of(aggregate)[0]]
+        told = used.record(self.noise) if isinstance(used, LocalPart) else {"used": "global"}
+        if aggregate.method.name != "auto":
+            return {"asked": aggregate.method.name, **told}
+        return {**self.choice(aggregate).record(), **told}
 
     def _moments(self, aggregate: Aggregate, kinds: frozenset[str], counted: bool) -> MomentsPart:
         squares = bool(kinds & {"var", "std"})
-        grid = self._grid(aggregate, _SQUARE_BITS if squares else _SUM_BITS)
+        grid = self._grid(aggregate, SQUARE_BITS if squares else SUM_BITS)
         asked = kinds | {"count"} if counted else kinds
         return MomentsPart(aggregate.require_column(), grid, frozenset(asked), missing=counted)
 
@@ -224,18 +286,21 @@ class Plan:
     def _numeric_columns(self) -> list[str]:
         return [name for name, c in self.query.columns.items() if c.kind in _NUMERIC]
 
-    @property
-    def _shares(self) -> int:
-        return len(self.parts) + int(self.query.unknown_keys)
-
     @cached_property
     def noise(self) -> Noise:
         """The noise that one part may use: an even share of the request."""
+        return self._noise(self.parts)
+
+    def _noise(self, parts: Sequence[Part]) -> Noise:
         kind: Literal["laplace", "gaussian"] = (
             "gaussian" if self.request.kind == "concentrated" else "laplace"
         )
-        unit = self.query.unit
-        return Noise(kind, self.request.amount / self._shares, unit.rows, unit.one)
+        unit, keys = self.query.unit, int(self.query.unknown_keys)
+        local = sum(isinstance(part, (SmoothPart, ProposalPart)) for part in parts)
+        share = self.request.amount / (len(parts) + keys)
+        # A delta is shared by the parts that can use one, and by the keys.
+        delta = self.request.delta / (local + keys) if local else Fraction(0)
+        return Noise(kind, share, unit.rows, unit.one, delta)
 
     @cached_property
     def keys(self) -> KeysPart | None:
@@ -243,8 +308,8 @@ class Plan:
         if not self.query.unknown_keys:
             return None
         groups = self.query.unit.groups
-        scale = groups / (self.request.amount / self._shares)
-        threshold = least_threshold(scale, groups, self.request.delta)
+        scale = groups / self.noise.loss
+        threshold = least_threshold(scale, groups, self.noise.delta or self.request.delta)
         return KeysPart(scale, threshold, groups)
 
     def chains(self, size: int) -> list[list[tuple[Step, Step]]]:
@@ -320,43 +385,3 @@ class Plan:
                 "loss": [str(part) for part in loss] if isinstance(loss, tuple) else str(loss),
             },
         }
-
-
-def _place(aggregate: Aggregate) -> Any:
-    """Return what the aggregates that one part answers have in common."""
-    if aggregate.family in ("count", "people"):
-        return aggregate.family
-    return (
-        aggregate.family,
-        aggregate.column,
-        aggregate.lower,
-        aggregate.upper,
-        aggregate.q,
-        aggregate.edges,
-    )
-
-
-def _lone_sum(part: Part) -> Part:
-    """A sum of which nothing else is asked has the least noise alone."""
-    if isinstance(part, MomentsPart) and part.kinds == {"sum"}:
-        return SumPart(part.column, part.grid)
-    return part
-
-
-def labels_of(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate], ...]:
-    """Check what ``.agg`` was given, and return it in order.
-
-    Raises:
-        UsageError: an empty label, or a value that is no aggregate.
-    """
-    for label, aggregate in aggregates.items():
-        if not label:
-            raise UsageError("an answer needs a label that is not empty: agg(n=tc.count())")
-        if not isinstance(aggregate, Aggregate):
-            raise UsageError(
-                f"{label} must be an aggregate such as tc.count() or tc.mean('age', 0, 100), not "
-                f"a {type(aggregate).__name__}"
-            )
-        if aggregate.family in ("moments", "quantile", "histogram"):
-            aggregate.require_column()
-    return tuple(aggregates.items())

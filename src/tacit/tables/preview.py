@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tacit.accounting.budget import Budget
 from tacit.errors import UsageError, need
 from tacit.exact import show
+from tacit.tables.aggregate import Aggregate
+from tacit.tables.local_part import LocalPart
+from tacit.tables.method import MOST_ROWS
+from tacit.tables.parts import Part
 from tacit.tables.plan import Plan
+from tacit.tables.proposal_part import ProposalPart
 
 __all__ = ["Preview"]
 
@@ -23,8 +28,12 @@ class Preview:
         remaining: what is left before it.
         rows: the sizes of a group for which errors are given.
         errors: for each label, one error for each size: a standard error; for quantiles, how many
-            *rows* the answer is off in rank at most, in 95 of 100 releases.
+            *rows* the answer is off in rank at most, in 95 of 100 releases; by a method from local
+            sensitivity, the mean absolute error on rows that are spread evenly over the bounds.
         threshold: how many people a key must have, about, to be released; None for public keys.
+        methods: for each label that names a method, the one that answers, and why.
+        refusals: for each label by propose-test-release, the chance at each size that the test
+            refuses an answer.
     """
 
     cost: Budget
@@ -33,6 +42,8 @@ class Preview:
     errors: dict[str, tuple[float, ...]]
     units: dict[str, str]
     threshold: int | None = None
+    methods: dict[str, str] = field(default_factory=dict)
+    refusals: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, remaining: Budget, rows: tuple[int, ...]) -> Preview:
@@ -43,8 +54,14 @@ class Preview:
         """
         if not rows or any(size <= 0 for size in rows):
             raise UsageError("rows are sizes of a group, above zero")
+        if any(isinstance(part, LocalPart) for part in plan.parts) and max(rows) > MOST_ROWS:
+            raise UsageError(
+                f"errors by local sensitivity are worked out for groups of at most {MOST_ROWS} rows"
+            )
         errors = {}
         units = {}
+        methods = {}
+        refusals = {}
         for label, aggregate in plan.query.aggregates:
             served = [plan.parts[place] for place in plan.parts_of(aggregate)]
             errors[label] = tuple(
@@ -53,11 +70,15 @@ class Preview:
                 / len(served)
                 for size in rows
             )
-            rank = aggregate.family == "quantile"
-            units[label] = "rows in rank" if rank else "standard error"
+            units[label] = _unit(aggregate, served[0])
+            told = plan.told(aggregate)
+            if told:
+                methods[label] = told
+            if isinstance(served[0], ProposalPart):
+                refusals[label] = tuple(served[0].refusal(plan.noise, size) for size in rows)
         threshold = None if plan.keys is None else plan.keys.threshold
         cost = plan.cost.cost_in(remaining.kind)
-        return cls(cost, remaining, rows, errors, units, threshold)
+        return cls(cost, remaining, rows, errors, units, threshold, methods, refusals)
 
     @property
     def affordable(self) -> bool:
@@ -89,7 +110,20 @@ class Preview:
             "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
+        lines += [f"{label}: {told}" for label, told in self.methods.items()]
+        for label, chances in self.refusals.items():
+            at = zip(self.rows, chances, strict=True)
+            likely = [f"{show(chance)} at {size} rows" for size, chance in at if chance > 1e-6]
+            if likely:
+                lines.append(f"{label}: refused with a chance of {', '.join(likely)}")
         lines.append(f"cost {self.cost!r} of the {self.remaining!r} that is left")
         if self.threshold is not None:
             lines.append(f"a key is released where its noisy count of people is {self.threshold}+")
         return "\n".join(lines)
+
+
+def _unit(aggregate: Aggregate, part: Part) -> str:
+    """Say what an error of an answer is counted in."""
+    if isinstance(part, LocalPart):
+        return "mean absolute error"
+    return "rows in rank" if aggregate.family == "quantile" else "standard error"

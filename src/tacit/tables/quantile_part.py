@@ -78,6 +78,10 @@ class QuantilePart(Part):
             return [choice(Fraction(1), 1 if q == 0 else -1)]
         return [choice(Fraction(1, 2), 0), choice(Fraction(1, 4), -1), choice(Fraction(1, 4), 1)]
 
+    def scale(self, noise: Noise) -> Fraction:
+        """Return the scale of the choice of the value."""
+        return Fraction(self._choices(noise)[0].scale)
+
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chains: the costs, and a choice, for the point and for each end."""
         costs = self._costs(size, by, noise.one)

@@ -385,9 +385,9 @@ class Query:
 
     def _cells(self, request: Cells) -> Any:
         assert self.keys is not None
-        relation, (z,) = self._rows_sql([self._offset(request.value, request.grid)])
+        relation, z = request.relation(self)
         cell = self._dialect.shift(z, request.shift)
         size = (request.grid.cells >> request.shift) + 1
         codes, cells, weights = self._counted(cell, size, relation, z)
-        ends = np.searchsorted(codes, np.arange(len(self.keys) + 1))
+        ends = np.searchsorted(codes, np.arange(len(self.keys) * request.bins + 1))
         return [(cells[a:b].copy(), weights[a:b].copy()) for a, b in itertools.pairwise(ends)]

@@ -16,7 +16,8 @@ from tacit.tables.aggregate import Aggregate
 from tacit.tables.answer import Answer
 from tacit.tables.expression import Expression
 from tacit.tables.group_keys import public_keys
-from tacit.tables.plan import Plan, Query, labels_of
+from tacit.tables.labels import labels_of
+from tacit.tables.plan import Plan, Query
 from tacit.tables.preview import Preview
 from tacit.tables.release import release_answer
 from tacit.tables.time_counter import TimeCounter

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from tacit.core import Step
-from tacit.tables.aggregate import Aggregate, bin_names
+from tacit.tables.aggregate import Aggregate
 from tacit.tables.collect import Exact
 from tacit.tables.moments import Estimate
 from tacit.tables.noise_law import NoiseLaw
 from tacit.tables.parts import LEVEL, MomentsPart, Part
 from tacit.tables.plan import Plan
 from tacit.tables.space import Answers
+from tacit.tables.spelled import bin_names
 
 __all__ = ["release_answer"]
 
@@ -72,6 +73,11 @@ def _column(
     }
     if aggregate.edges is not None:
         column["bins"] = bin_names(aggregate.edges)
+    method = plan.record(aggregate)
+    if method is not None:
+        column["method"] = method
+        if method["used"] == "ptr":
+            column["refused"] = [value is None for value in column["value"]]
     return column
 
 

@@ -9,13 +9,25 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
 from tacit.errors import UsageError
 from tacit.tables.expression import Expression, when
 from tacit.tables.grid import Grid
 
-__all__ = ["Bins", "Cells", "ExactAggregates", "Moments", "People", "Request", "Rows", "Total"]
+if TYPE_CHECKING:
+    from tacit.tables.query import Query
+
+__all__ = [
+    "Bins",
+    "Cells",
+    "ExactAggregates",
+    "Moments",
+    "People",
+    "Request",
+    "Rows",
+    "Total",
+]
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,14 @@ class Cells(_OfValue):
     """
 
     shift: int = 0
+
+    bins: ClassVar[int] = 1
+    """How many lists of cells each group has."""
+
+    def relation(self, query: Query) -> tuple[str, str]:
+        """Return a relation of weighted rows, and the name of the offset in it."""
+        relation, (z,) = query._rows_sql([query._offset(self.value, self.grid)])
+        return relation, z
 
 
 Request: TypeAlias = Rows | People | Moments | Total | Bins | Cells

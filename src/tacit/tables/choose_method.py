@@ -1,0 +1,157 @@
+"""Which method answers an aggregate: the one asked for, or the one with the least expected error.
+
+The choice reads public facts alone (the bounds, the kind of the column, the unit, the budget, the
+rows to plan for), so it tells nothing of the data and anyone can make it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from tacit.errors import UsageError
+from tacit.exact import as_fraction, show
+from tacit.tables.aggregate import Aggregate
+from tacit.tables.contributions import OneRowEach, PersonUnit
+from tacit.tables.grid import Grid
+from tacit.tables.local_part import LocalPart
+from tacit.tables.method import Method
+from tacit.tables.parts import MomentsPart, Noise
+from tacit.tables.planning import error_of_choice
+from tacit.tables.proposal_part import ProposalPart
+from tacit.tables.quantile_part import QuantilePart
+from tacit.tables.sample_part import PeopleSamplePart, SamplePart
+from tacit.tables.smooth_part import SmoothPart
+
+__all__ = ["Choice", "choose", "local_part"]
+
+_RESOLUTION = 10**4
+"""Quantiles are resolved to a ten-thousandth, by every method."""
+_SURE = 0.01
+"""The chance of a refusal on the made-up rows up to which a test is a candidate."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What ``auto`` chose, and the numbers that it chose by.
+
+    Attributes:
+        used: the aggregate with the method that answers it.
+        rows: how many rows the errors are for.
+        share: the epsilon or rho that they are for.
+        errors: the mean absolute errors of the candidates.
+        left_out: why others are none.
+    """
+
+    used: Aggregate
+    rows: int
+    share: Fraction
+    errors: tuple[tuple[str, float], ...]
+    left_out: tuple[tuple[str, str], ...]
+
+    def record(self) -> dict[str, Any]:
+        """Return the choice as plain JSON values."""
+        return {
+            "asked": "auto",
+            "rows": self.rows,
+            "share": str(self.share),
+            "errors": {name: error for name, error in self.errors if math.isfinite(error)},
+            "left_out": dict(self.left_out),
+        }
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name} {show(error)}" for name, error in self.errors)
+        used = self.used.method.name if self.used.method else "global"
+        return f"{used}, by the expected error at {self.rows} rows: {told}"
+
+
+def local_part(
+    aggregate: Aggregate, column: str, grid: Grid, unit: OneRowEach | PersonUnit, by: bool
+) -> LocalPart:
+    """Return the part that answers an aggregate whose method is not the global one."""
+    method = aggregate.method
+    assert method is not None
+    named = (column, grid, aggregate.kind, _statistic(aggregate), method)
+    if method.name == "smooth":
+        return SmoothPart(*named)
+    if method.name == "ptr":
+        return ProposalPart(*named)
+    if unit.column is None:
+        return SamplePart(*named)
+    return PeopleSamplePart(*named, unit.rows, unit.groups if by else 1)
+
+
+def _statistic(aggregate: Aggregate) -> str:
+    if aggregate.family != "quantile":
+        return aggregate.kind
+    percent = 100 * (as_fraction(aggregate.q or 0) / 100).limit_denominator(_RESOLUTION)
+    return "median" if percent == 50 else f"percentile({percent})"
+
+
+@lru_cache(maxsize=64)
+def choose(
+    aggregate: Aggregate,
+    grids: tuple[Grid, Grid],
+    unit: OneRowEach | PersonUnit,
+    by: bool,
+    counted: bool,
+    noise: Noise,
+) -> Choice:
+    """Return the method with the least mean absolute error on evenly spread rows.
+
+    Args:
+        aggregate: with the method ``auto``.
+        grids: of the global method, and of the others.
+        unit: who is protected.
+        by: whether there are groups.
+        counted: whether rows are counted beside it.
+        noise: what one part may lose.
+    """
+    asked = aggregate.method
+    assert asked is not None
+    rows = asked.planned
+    errors = {"global": _global_error(aggregate, grids[0], counted, noise, rows)}
+    used = {"global": replace(aggregate, method=None)}
+    left_out = {}
+    for name, method in _candidates(asked):
+        tried = replace(aggregate, method=method)
+        part = local_part(tried, aggregate.require_column(), grids[1], unit, by)
+        try:
+            error = part.expected_error(aggregate.kind, noise, rows)
+            if isinstance(part, ProposalPart) and part.refusal(noise, rows) > _SURE:
+                left_out[name] = f"its test would refuse {rows} evenly spread rows"
+                continue
+        except UsageError as refused:
+            left_out[name] = str(refused)
+            continue
+        errors[name], used[name] = error, tried
+    best = min(errors, key=lambda name: errors[name])
+    return Choice(used[best], rows, noise.loss, tuple(errors.items()), tuple(left_out.items()))
+
+
+def _candidates(asked: Method) -> Iterator[tuple[str, Method]]:
+    rows = asked.rows
+    yield "smooth", Method("smooth", distribution=asked.distribution, rows=rows)
+    yield "ptr", Method("ptr", bound=asked.bound or "search", rows=rows)
+    yield "sample_and_aggregate", Method("sample_and_aggregate", bins=asked.bins, rows=rows)
+
+
+def _global_error(
+    aggregate: Aggregate, grid: Grid, counted: bool, noise: Noise, rows: int
+) -> float:
+    """Return the mean absolute error of the global method on evenly spread rows.
+
+    Of moments, whose error is nearly normal, ``sqrt(2 / pi)`` of the standard error.
+    """
+    column = aggregate.require_column()
+    if aggregate.family == "moments":
+        part = MomentsPart(column, grid, frozenset({aggregate.kind}), missing=counted)
+        return part.expected_error(aggregate.kind, noise, rows) * math.sqrt(2 / math.pi)
+    q = (as_fraction(aggregate.q or 0) / 100).limit_denominator(_RESOLUTION)
+    quantile = QuantilePart(column, grid, aggregate.kind, q)
+    cells = error_of_choice(grid.cells, q, rows, noise.one, quantile.scale(noise))
+    return cells * float(grid.step)

@@ -1,0 +1,89 @@
+"""The part of a release that answers a statistic by propose-test-release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tacit.core import Step
+from tacit.errors import UsageError
+from tacit.mechanisms.bound_search import BoundSearch
+from tacit.mechanisms.propose_test_release import ProposeTestRelease
+from tacit.statistics import lookup
+from tacit.tables.local_part import LocalPart, delta_of_one, epsilon_of_one
+from tacit.tables.moments import Estimate
+from tacit.tables.noise_law import NoiseLaw
+from tacit.tables.parts import LEVEL, Noise
+
+__all__ = ["ProposalPart"]
+
+_UNITS = 1024
+"""Grid units in a bound, as both mechanisms have them."""
+
+
+@dataclass(frozen=True)
+class ProposalPart(LocalPart):
+    """Noise for a bound on the local sensitivity, which a private test finds safe or refuses.
+
+    A group whose test refuses has no answer, and nothing tells why; it costs the same.  With
+    ``bound="search"`` there is always an answer, and the bound that was found is published with it.
+    The bound is public either way, and so are the standard error and the interval.
+    """
+
+    def mechanism(self, noise: Noise) -> Step:
+        """Return the test and the noise."""
+        if noise.kind != "laplace" or not noise.delta:
+            raise UsageError(
+                "propose-test-release needs a delta, the chance that the test is wrong: use a "
+                "budget such as tc.epsilon_delta(1, '1e-6') and release(epsilon=..., delta=...); "
+                "or another method, such as 'smooth'"
+            )
+        epsilon, delta = epsilon_of_one(noise, noise.rows), delta_of_one(noise)
+        if self.method.searches:
+            return BoundSearch(self.statistic, epsilon, delta)
+        return ProposeTestRelease(self.statistic, Fraction(self.method.bound or 0), epsilon, delta)
+
+    def read(self, released: Sequence[Any], noise: Noise) -> Estimate:
+        """Return the values with their errors; what the test refused is not a number."""
+        if self.method.searches:
+            pairs = [(float(answer.value), float(answer.bound)) for answer in released]
+        else:
+            bound = float(Fraction(self.method.bound or 0))
+            pairs = [(math.nan if answer is None else answer, bound) for answer in released]
+        value, bounds = (np.array(part, dtype=np.float64) for part in (*zip(*pairs, strict=True),))
+        # Half of epsilon is for the noise: in units of the bound, one law serves all.
+        law = NoiseLaw("laplace", float(2 / epsilon_of_one(noise, noise.rows)), 1 / _UNITS)
+        error = np.where(np.isnan(value), np.nan, bounds * math.sqrt(law.variance))
+        half = bounds * law.half_width((1.0,), LEVEL)
+        inside = (np.clip(ends, *self.range) for ends in (value, value - half, value + half))
+        point, low, high = inside
+        return Estimate(point, error, low, high)
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return the mean absolute error of an answer on evenly spread rows.
+
+        Answers are held within the range: Laplace noise of mean size s, cut off at a distance r, is
+        of mean size ``s (1 - exp(-r / s))``.  That is concave in s, so where the bound is searched
+        for, the error at the mean of the noises is no less than the mean of the errors.
+        """
+        made = self.made_up(rows)
+        size = float(self.on_column(noise).expected_error(made))
+        if math.isinf(size):
+            return size
+        value = float(lookup(self.statistic)(made))
+        return sum(-size * math.expm1(-abs(end - value) / size) for end in self.range) / 2
+
+    def refusal(self, noise: Noise, rows: float) -> float:
+        """Return the chance that the test refuses on evenly spread rows."""
+        if self.method.searches:
+            return 0.0
+        return 1 - float(self.on_column(noise).answer_probability(self.made_up(rows)))
+
+    def record(self, noise: Noise) -> dict[str, Any]:
+        """Return the bound that was proposed."""
+        return {"used": "ptr", "bound": str(self.method.bound)}

@@ -1,0 +1,93 @@
+"""The part of a release that answers a statistic by noise scaled to its smooth sensitivity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tacit.core import Step
+from tacit.errors import UsageError
+from tacit.mechanisms.smooth import SmoothNoise
+from tacit.mechanisms.smooth_calibration import CONCENTRATED
+from tacit.tables.local_part import (
+    LocalPart,
+    delta_of_one,
+    epsilon_of_one,
+    rho_of_one,
+    unknown,
+)
+from tacit.tables.moments import Estimate
+from tacit.tables.parts import Noise
+
+__all__ = ["SmoothPart"]
+
+
+@dataclass(frozen=True)
+class SmoothPart(LocalPart):
+    """Noise that follows the data; how much of it was added is as private as the data.
+
+    So an answer has no standard error and no interval: either would tell the smooth sensitivity.
+    """
+
+    def mechanism(self, noise: Noise) -> Step:
+        """Return the noise, the kind with the least expected error where none is named."""
+        return self._noise(_distribution(self, noise), noise)
+
+    def _noise(self, distribution: str, noise: Noise) -> Step:
+        if distribution in CONCENTRATED:
+            if noise.kind != "gaussian":
+                raise UsageError(
+                    f"{distribution} noise is paid in rho, and this release in epsilon: take "
+                    "'student_t', or 'laplace' with a delta; or a budget tc.rho('1/10')"
+                )
+            return SmoothNoise(self.statistic, rho=rho_of_one(noise), distribution=distribution)
+        epsilon = epsilon_of_one(noise, noise.rows)
+        if distribution != "laplace":
+            return SmoothNoise(self.statistic, epsilon, distribution=distribution)
+        if not noise.delta:
+            raise UsageError(
+                "smooth noise from the laplace distribution needs a delta: use a budget such as "
+                "tc.epsilon_delta(1, '1e-6') and release(epsilon=..., delta=...), or "
+                "distribution='student_t'"
+            )
+        return SmoothNoise(self.statistic, epsilon, delta_of_one(noise))
+
+    def read(self, released: Sequence[Any], noise: Noise) -> Estimate:
+        """Return the values alone."""
+        value = np.asarray(released, dtype=np.float64)
+        return Estimate(value, unknown(value), unknown(value), unknown(value))
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return the mean absolute error on rows that are spread evenly over the bounds."""
+        return float(self.on_column(noise).expected_error(self.made_up(rows)))
+
+    def record(self, noise: Noise) -> dict[str, Any]:
+        """Return the noise that was used."""
+        return {"used": "smooth", "distribution": _distribution(self, noise)}
+
+
+@lru_cache(maxsize=64)
+def _distribution(part: SmoothPart, noise: Noise) -> str:
+    """Return the noise that is asked for, or the best that the budget pays for."""
+    if part.method.distribution is not None:
+        return part.method.distribution
+    if noise.kind == "gaussian":
+        open_to: tuple[str, ...] = tuple(CONCENTRATED)
+    else:
+        open_to = ("laplace", "student_t", "cauchy") if noise.delta else ("student_t", "cauchy")
+
+    def error(distribution: str) -> float:
+        named = SmoothPart(
+            part.column,
+            part.grid,
+            part.kind,
+            part.statistic,
+            type(part.method)(part.method.name, distribution=distribution),
+        )
+        return named.expected_error(part.kind, noise, part.method.planned)
+
+    return min(open_to, key=error)
