@@ -4,6 +4,9 @@ A spend is a durable charge (one commit, synced to the disk); a release is a cha
 recorded answer (two).  Beside them stand what the disk allows (a write and a sync, over and over)
 and the leanest guarded update in SQLite, which keeps no chain and no question.  The disk is that of
 the folder for temporary files (set ``TMPDIR``); on one in memory, the work besides the syncs shows.
+
+The same follows in PostgreSQL, where there is one on the machine: the leanest guarded update in
+one table of the same server, synced too, and the ledger as a multiple of it.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sqlite3
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,7 +27,7 @@ COST = epsilon("1/1000000")
 QUESTION = {"statistic": "mean", "column": "age", "lower": "0", "upper": "100"}
 
 
-def charge(path: Path | None, times: int) -> float:
+def charge(path: Path | str | None, times: int) -> float:
     ledger = open_ledger(path, dataset="d", budget=epsilon(1))
     begun = time.perf_counter()
     for k in range(times):
@@ -31,7 +35,7 @@ def charge(path: Path | None, times: int) -> float:
     return time.perf_counter() - begun
 
 
-def release(path: Path | None, times: int) -> float:
+def release(path: Path | str | None, times: int) -> float:
     ledger = open_ledger(path, dataset="d", budget=epsilon(1))
     begun = time.perf_counter()
     for k in range(times):
@@ -39,7 +43,7 @@ def release(path: Path | None, times: int) -> float:
     return time.perf_counter() - begun
 
 
-def replay(path: Path | None, times: int) -> float:
+def replay(path: Path | str | None, times: int) -> float:
     ledger = open_ledger(path, dataset="d", budget=epsilon(1))
     ledger.release("again", COST, QUESTION, lambda: {"mean": 41.5})
     begun = time.perf_counter()
@@ -74,13 +78,64 @@ def lean(path: Path, times: int) -> float:
     return elapsed
 
 
-def _work(work: Callable[..., float], path: Path, times: int, gate: Any) -> None:
+def lean_server(address: str, times: int) -> float:
+    """One guarded update a commit, in one message each: what the server and its disk allow."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        begun = time.perf_counter()
+        for _ in range(times):
+            connection.execute(
+                "BEGIN; SET LOCAL synchronous_commit = on;"
+                "UPDATE budget SET spent = spent + 1 WHERE spent + 1 <= cap; COMMIT"
+            )
+        return time.perf_counter() - begun
+
+
+def in_postgres() -> None:
+    """Measure a ledger in a PostgreSQL of one's own."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from postgres_server import PostgresServer, missing
+
+    lacking = missing()
+    if lacking is not None:
+        print(f"left out for want of {lacking[0]}: {lacking[1]}")
+        return
+    server = PostgresServer(log_statement="none", log_connections="off")
+    try:
+        with server.database() as database:
+            database.run("CREATE TABLE budget (cap bigint, spent bigint)")
+            database.run("INSERT INTO budget VALUES (1000000000, 0)")
+            address = f"{database.dsn()}?ledger=bench"
+            create_ledger(address, dataset="d", budget=epsilon(1)).close()
+            for processes, times in ((1, 200), (8, 25)):
+                show_beside(database.dsn(), address, processes, times)
+            show("free replay in PostgreSQL, 1 process", 500, replay(address, 500))
+    finally:
+        server.remove()
+
+
+def show_beside(lean_address: str, address: str, processes: int, times: int) -> None:
+    """Measure the bare update and the ledger in turn, and print the middle of three ratios."""
+    ratios = []
+    for _ in range(3):
+        bare = together(processes, lean_server, lean_address, times)
+        ours = together(processes, charge, address, times)
+        ratios.append(ours / bare)
+    count = processes * times
+    show(f"leanest guarded update in PostgreSQL, {processes} p.", count, bare)
+    show(f"charge in PostgreSQL, {processes} p. ({sorted(ratios)[1]:.1f}x the update)", count, ours)
+    both = together(processes, release, address, times // 2)
+    show(f"release in PostgreSQL, {processes} p.", count // 2, both)
+
+
+def _work(work: Callable[..., float], path: Path | str, times: int, gate: Any) -> None:
     gate.wait()
     work(path, times)
     gate.wait()
 
 
-def together(processes: int, work: Callable[..., float], path: Path, times: int) -> float:
+def together(processes: int, work: Callable[..., float], path: Path | str, times: int) -> float:
     """Return the seconds from when all processes are ready to when all are done."""
     context = multiprocessing.get_context("spawn")
     gate = context.Barrier(processes + 1)
@@ -97,7 +152,7 @@ def together(processes: int, work: Callable[..., float], path: Path, times: int)
 
 
 def show(label: str, count: int, seconds: float) -> None:
-    print(f"{label:46s} {count / seconds:9,.0f} a second {seconds / count * 1e6:9,.0f} us each")
+    print(f"{label:48s} {count / seconds:9,.0f} a second {seconds / count * 1e6:9,.0f} us each")
 
 
 def main() -> None:
@@ -116,6 +171,7 @@ def main() -> None:
             begun = time.perf_counter()
             count = ledger.verify_chain()
             show("events verified", count, time.perf_counter() - begun)
+    in_postgres()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """What holds for every place that outlives its process: a file, or tables in PostgreSQL."""
 
+import threading
+
 import pytest
 
 from accounting.ledger_edit import edit
@@ -131,6 +133,28 @@ def test_an_old_state_put_back_is_refused_while_the_process_lives(ledger_place, 
     with open_ledger(ledger_place) as ledger:
         ledger.charge("third", COST, {})
         assert not ledger.contains(entry.sequence, entry.hash)
+
+
+def test_a_reader_beside_a_writer_of_the_same_process_sees_no_step_back(ledger_place):
+    done = threading.Event()
+
+    def write():
+        with open_ledger(ledger_place, dataset="clinic") as ledger:
+            for k in range(60):
+                ledger.charge(f"k{k}", epsilon("1/1000"), {})
+        done.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    reads, last = 0, COST
+    with open_ledger(ledger_place) as reader:
+        while not done.is_set():
+            spent = reader.spent
+            assert spent.covers(last)
+            reads, last = reads + 1, spent
+        writer.join()
+        assert reads > 5
+        assert reader.spent == COST + epsilon("60/1000")
 
 
 def test_a_key_may_be_of_any_length_and_in_any_script(ledger_place):

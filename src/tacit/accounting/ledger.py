@@ -147,15 +147,13 @@ class Ledger:
 
     def find(self, key: str) -> Entry | None:
         """Return the answered entry of a key, else its latest charge, else None."""
-        with self._store.read() as transaction:
-            self._checked_head(transaction)
+        with self._read() as (transaction, _):
             return _entry_of(transaction.about(key))
 
     def history(self) -> list[Entry]:
         """Return every charge, in order, each with its answer where it has one."""
         entries: dict[int, Entry] = {}
-        with self._store.read() as transaction:
-            self._checked_head(transaction)
+        with self._read() as (transaction, _):
             for event in transaction.events():
                 if event.event == "charge":
                     entries[event.sequence] = _entry(event)
@@ -166,8 +164,7 @@ class Ledger:
 
     def events(self) -> list[Event]:
         """Return the whole chain, for audits: also its creation, extensions and adoptions."""
-        with self._store.read() as transaction:
-            self._checked_head(transaction)
+        with self._read() as (transaction, _):
             return list(transaction.events())
 
     def verify_chain(self) -> int:
@@ -177,8 +174,8 @@ class Ledger:
             VerificationError: a hash, link, amount or answer that does not hold.
             LedgerError: an event cannot be read.
         """
-        with self._store.read() as transaction:
-            return verify(transaction.events(), self._checked_head(transaction))
+        with self._read() as (transaction, head):
+            return verify(transaction.events(), head)
 
     def contains(self, sequence: int, digest: str) -> bool:
         """Return whether the event at ``sequence`` has this hash.
@@ -332,18 +329,24 @@ class Ledger:
 
     @contextmanager
     def _write(self) -> Iterator[tuple[Transaction, Head]]:
+        seen = _seen.get(self._id)
         with self._store.write() as transaction:
-            yield transaction, self._checked_head(transaction)
+            yield transaction, self._checked_head(transaction, seen)
             head = transaction.head()
         self._remember(head)
 
-    def _head(self) -> Head:
+    @contextmanager
+    def _read(self) -> Iterator[tuple[Transaction, Head]]:
+        seen = _seen.get(self._id)  # before the transaction begins: others may go on meanwhile
         with self._store.read() as transaction:
-            return self._checked_head(transaction)
+            yield transaction, self._checked_head(transaction, seen)
 
-    def _checked_head(self, transaction: Transaction) -> Head:
+    def _head(self) -> Head:
+        with self._read() as (_, head):
+            return head
+
+    def _checked_head(self, transaction: Transaction, seen: tuple[int, str] | None) -> Head:
         """Return the head, once it is sure that the ledger did not go back in time."""
-        seen = _seen.get(self._id)  # before the head is read: others may go on meanwhile
         head = transaction.head()
         known = head is not None and (seen is None or _has(transaction, head, *seen))
         if head is None or not known:

@@ -90,8 +90,7 @@ def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any
 
 def parts_of(ledger: Ledger, entry: Entry) -> list[dict[str, Any]]:
     """Return the parts of a charge, in order."""
-    with ledger._store.read() as transaction:
-        ledger._checked_head(transaction)
+    with ledger._read() as (transaction, _):
         return [event.body["part"] for event in _parts(transaction, entry)]
 
 

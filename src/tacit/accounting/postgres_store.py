@@ -53,14 +53,20 @@ if TYPE_CHECKING:
 
 __all__ = ["PostgresStore"]
 
+# One message begins a transaction and brings the totals: each more costs a way to the server and
+# back, while everybody else waits for the lock.
+_HEAD = """
+SELECT '{event}'::regclass::oid::text, h.sequence, h.hash, h.total, h.spent
+    FROM (SELECT) AS one LEFT JOIN {head} h ON true;
+"""
 _WRITE = f"""
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {SETTINGS}
 SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') <> 'remote_apply';
 LOCK TABLE {{head}} IN EXCLUSIVE MODE;
-SELECT '{{event}}'::regclass::oid::text;
+{_HEAD}
 """
-_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {SETTINGS}"
+_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {SETTINGS} {_HEAD}"
 # A commit may wait for a standby, and must not be given up when it has already happened here.
 _COMMIT = "SET LOCAL statement_timeout = 0; COMMIT"
 
@@ -134,8 +140,8 @@ class PostgresStore:
     def write(self) -> Iterator[_Transaction]:
         """Hold the lock of the ledger; see :meth:`Store.write`."""
         with self._turn():
-            (table,) = self._begin(_WRITE)
-            transaction = _Transaction(self._connection, self._tables)
+            table, *row = self._begin(_WRITE)
+            transaction = _Transaction(self._connection, self._tables, row)
             try:
                 if table != self.home()["table"]:
                     raise LedgerError(
@@ -153,10 +159,10 @@ class PostgresStore:
     def read(self) -> Iterator[_Transaction]:
         """See one state of the ledger; see :meth:`Store.read`."""
         with self._turn():
-            self._begin(_READ)
+            _, *row = self._begin(_READ)
             try:
                 with self._explained():
-                    yield _Transaction(self._connection, self._tables)
+                    yield _Transaction(self._connection, self._tables, row)
             finally:
                 self._undo()  # there is nothing to keep
 
@@ -226,8 +232,7 @@ class PostgresStore:
     def _run(self, statements: str) -> Any:
         try:
             with self._explained():
-                cursor = run(self._connection, statements)
-                return cursor.fetchone() if cursor.description else None
+                return run(self._connection, statements).fetchone()
         except BaseException:
             self._undo()
             raise
@@ -270,9 +275,11 @@ class PostgresStore:
         end = time.monotonic() + PATIENCE
         while True:
             try:
-                self._begin(_WRITE)  # the lock, which the interrupted transaction may still hold
+                # With the lock, which the interrupted transaction may still hold.
+                _, *row = self._begin(_WRITE)
+                transaction = _Transaction(self._connection, self._tables, row)
                 with self._explained():
-                    happened = _Transaction(self._connection, self._tables).wrote(sequence, token)
+                    happened = transaction.wrote(sequence, token)
                 break
             except LedgerError:
                 if time.monotonic() >= end:
@@ -300,15 +307,15 @@ class _Transaction:
         sequence: of the event that was appended; None while there is none.
     """
 
-    def __init__(self, connection: Connection, tables: Tables) -> None:
+    def __init__(self, connection: Connection, tables: Tables, row: list[Any]) -> None:
         self._connection = connection
         self._tables = tables
+        self._row = row  # the totals, as they are read when the transaction begins
         self.token = secrets.token_hex(16)
         self.sequence: int | None = None
 
     def head(self) -> Head | None:
-        ask = f"SELECT sequence, hash, total, spent FROM {self._tables.head}"
-        return read_head(self._connection.execute(ask).fetchone())
+        return None if self._row[0] is None else read_head(self._row)
 
     def append(self, event: Event, head: Head) -> None:
         self.sequence = event.sequence
@@ -322,6 +329,7 @@ class _Transaction:
                 "the totals of the ledger do not stand where its chain does: it was changed. "
                 "Nothing more was spent"
             )
+        self._row = [head.sequence, head.hash, *budgets]
 
     def about(self, key: str | None) -> list[Event]:
         if key is None:
