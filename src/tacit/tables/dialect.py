@@ -43,6 +43,8 @@ class Dialect:
             is NULL or infinite.
         days: days since 1970 of a date ``{x}``; NULL where it is NULL, beyond all or NULL where it
             is infinite.
+        part: whether a person ``{x}`` belongs to part ``{i}`` of ``{n}``; None where the engine
+            itself divides the work as its memory needs it.
 
     >>> print(DUCKDB.identifier('a "b" c'))
     "a ""b"" c"
@@ -62,13 +64,14 @@ class Dialect:
     shift_right: str = "(({x}) >> {n})"
     starts_with: str = "starts_with({x}, {y})"
     total: str = "sum({x})"
-    zero_or_one: str = "cast({x} as bigint)"
-    same: str = "{x} is not distinct from {y}"
     wide_total: str = "sum({x})"
     fraction: str = "({x} - floor({x}))"
+    zero_or_one: str = "cast({x} as bigint)"
+    same: str = "{x} is not distinct from {y}"
     inline: str = "not materialized"
     seconds: str = "floor(epoch({x}))"
     days: str = "({x} - date '1970-01-01')"
+    part: str | None = "hash({x}, 1) % {n} = {i}"
 
     def identifier(self, name: str) -> str:
         """Return a quoted name, whatever characters it has."""
@@ -115,13 +118,13 @@ class Dialect:
         """Return the quotient, rounded down, of two integers at least zero."""
         return (self.wide_divide if wide else self.floor_divide).format(x=x, y=y)
 
-    def shift(self, x: str, n: int) -> str:
-        """Return an integer at least zero without its last ``n`` bits."""
-        return self.shift_right.format(x=x, n=n) if n else x
     def sum(self, x: str, *, wide: bool = True) -> str:
         """Return the exact sum of integers."""
         return (self.wide_total if wide else self.total).format(x=x)
 
+    def shift(self, x: str, n: int) -> str:
+        """Return an integer at least zero without its last ``n`` bits."""
+        return self.shift_right.format(x=x, n=n) if n else x
 
     def not_nan(self, sql: str) -> str:
         """Return a float with NaN made NULL."""

@@ -29,6 +29,10 @@ class Engine(Protocol):
 
     dialect: Dialect
 
+    @property
+    def memory(self) -> int | None:
+        """How many bytes it may use, where the dialect divides the work by that."""
+
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a query and return its rows; whole numbers are exact Python integers."""
 
@@ -45,16 +49,16 @@ class Engine(Protocol):
     def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
         """Return a relation with public text in the columns ``c0``, ``c1``, ..."""
 
-    def drop(self, relation: str) -> None:
-        """Remove what :meth:`materialise` or :meth:`keep_text` kept."""
-
-    def reading(self) -> AbstractContextManager[object]:
     def hint(self, rows: int) -> str:
         """Return how to join rows with the people who have more than ``rows`` of them, as a hint.
 
         Nothing, where the engine chooses well by itself.
         """
 
+    def drop(self, relation: str) -> None:
+        """Remove what :meth:`materialise` or :meth:`keep_text` kept."""
+
+    def reading(self) -> AbstractContextManager[object]:
         """Return a block in which all queries see the table in one state.
 
         An engine whose tables do not change while they are open has nothing to do there.

@@ -55,6 +55,7 @@ class Query:
         keys: the public keys, one tuple a group (or one value, where ``by`` has one column); None
             for keys that are not known, which :meth:`people_by_key` counts.
             None within a key is the key of rows where the column is missing.
+        part: ``(i, n)`` to answer for part i of n of the people only, by a hash of the person.
 
     Raises:
         UsageError: a column that does not exist, kinds that do not fit, keys that are none.
@@ -68,8 +69,9 @@ class Query:
         where: Expression | None = None,
         by: Mapping[str, Expression] | None = None,
         keys: Iterable[Any] | None = None,
+        part: tuple[int, int] | None = None,
     ) -> None:
-        self.source, self.unit = source, unit
+        self.source, self.unit, self._part = source, unit, part
         self._dialect = source.engine.dialect
         self._person = unit.person(source.schema, self._dialect)
         self._where = self._condition(where)
@@ -86,6 +88,13 @@ class Query:
         """What this query keeps in the engine, to be dropped when no one uses the query."""
         self._key_relation: tuple[str, list[str]] | None = None
         self._lock = threading.RLock()
+
+    def forget(self) -> None:
+        """Drop what this query keeps in the engine."""
+        with self._lock:
+            self._bounded, self._people_kept, self._key_relation = [], [], None
+            while self.tables:
+                self.source.engine.drop(self.tables.pop())
 
     def check(self, request: Request) -> None:
         """Refuse a request whose column is not a number or does not exist."""
@@ -187,6 +196,9 @@ class Query:
         if self._person is not None:
             chosen.append(f"{self._person} as u")
             tests.append(f"{self._person} is not null")
+            if self._part is not None and d.part is not None:
+                number, parts = self._part
+                tests.append(d.part.format(x=self._person, i=number, n=parts))
         where = " where " + " and ".join(tests) if tests else ""
         return f"select {', '.join(chosen)} from {self.source.relation} as tacit_rows{join}{where}"
 
@@ -228,6 +240,10 @@ class Query:
             self._bounded.append((names, table))
             return table, list(names.values())
 
+    def _weighted(self, base: str, mass: str, limit: int, *, wide: bool) -> str:
+        hint = self.source.engine.hint(self.unit.rows)
+        return weighted(base, mass, limit, self.unit.one, self._dialect, wide=wide, hint=hint)
+
     def _by_person(self, offsets: Sequence[str], squared: set[str]) -> tuple[str, list[str]]:
         """Return a relation of people with their weight and sums: the plan without groups.
 
@@ -240,10 +256,6 @@ class Query:
                 if names.keys() <= known.keys() and squared <= squares:
                     return table, [known[sql] for sql in names]
             base = self._select([f"{sql} as {name}" for sql, name in names.items()])
-    def _weighted(self, base: str, mass: str, limit: int, *, wide: bool) -> str:
-        hint = self.source.engine.hint(self.unit.rows)
-        return weighted(base, mass, limit, self.unit.one, self._dialect, wide=wide, hint=hint)
-
             sums = ["count(*) as c"]
             for sql, z in names.items():
                 sums += [f"count({z}) as {z}n", f"{self._sum(z)} as {z}s"]

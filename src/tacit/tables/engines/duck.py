@@ -32,9 +32,11 @@ class DuckEngine:
     """DuckDB, in memory, in this process.
 
     Args:
-        memory_limit: such as ``"4GB"``; beyond it DuckDB spills to a private folder that is
-            removed on closing and at exit.  What it writes there is enciphered, but by its built-in
-            cipher, which its makers do not call secure: the folder's privacy is what counts.
+        memory_limit: such as ``"4GB"``: how far the process may grow by the engine's work.  Three
+            quarters of it are DuckDB's own limit, the rest is for what it holds besides.  Beyond
+            its limit DuckDB spills to a private folder that is removed on closing and at exit.
+            What it writes there is enciphered, but by its built-in cipher, which its makers do not
+            call secure: the folder's privacy is what counts.
             Default: DuckDB's own (80% of the machine).
         threads: how many; default: all cores.
         connection: an open DuckDB connection to work in instead; its settings stay as they are.
@@ -64,6 +66,11 @@ class DuckEngine:
             self._connection = connection.cursor()  # its temporary tables are its own
         self._close = weakref.finalize(self, _shut, self._connection, folder)
 
+    @property
+    def memory(self) -> int:
+        """How many bytes the engine may use for what it holds."""
+        return _bytes(self.rows("select current_setting('memory_limit')")[0][0])
+
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a query and return its rows."""
         return list(self._run(sql, "fetchall"))
@@ -90,6 +97,10 @@ class DuckEngine:
             finally:
                 self._connection.unregister(name)
 
+    def hint(self, rows: int) -> str:
+        """Return no hint."""
+        return ""
+
     def drop(self, name: str) -> None:
         """Remove a table that :meth:`materialise` or :meth:`keep_text` made."""
         self._run(f"drop table if exists {name}", "fetchall")
@@ -97,10 +108,6 @@ class DuckEngine:
     def reading(self) -> contextlib.AbstractContextManager[object]:
         """Return a block that changes nothing."""
         return contextlib.nullcontext()
-    def hint(self, rows: int) -> str:
-        """Return no hint."""
-        return ""
-
 
     def register(self, table: object) -> str:
         """Make an Arrow, pandas or polars table visible; return its quoted name."""
@@ -145,6 +152,16 @@ def _advice(failure: str) -> str:
     )
 
 
+def _bytes(size: str) -> int:
+    """Read a size as DuckDB writes it.
+
+    >>> _bytes("3.7 GiB") == int(3.7 * 2**30)
+    True
+    """
+    number, unit = size.split()
+    return int(float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB").index(unit))
+
+
 def _connect(
     folder: Path, memory_limit: str | None, threads: int | None
 ) -> duckdb.DuckDBPyConnection:
@@ -166,6 +183,12 @@ def _connect(
         # there; releases that do not know the setting spill without it.
         with contextlib.suppress(duckdb.CatalogException):
             connection.execute("set force_mbedtls_unsafe = true")
+        # The plan has the small side of every join on the right.  DuckDB guesses the sizes, and
+        # after a filter it may build its table on the rows of the data instead.
+        connection.execute("set disabled_optimizers = 'build_side_probe_side'")
+        if memory_limit is not None:
+            limit = connection.execute("select current_setting('memory_limit')").fetchall()
+            connection.execute(f"set memory_limit = '{_bytes(limit[0][0]) * 3 // 4 // 1000}KB'")
         return connection
     except duckdb.Error:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,140 @@
+"""A query that is answered for one part of the people after another, where memory is short.
+
+Every person belongs to one part, by a hash of the person, and every exact answer is a sum of whole
+numbers over people: each person's weights read their own rows alone, and people are counted one by
+one.  So the sum over the parts is the answer itself, with the same bits however many parts there
+are.  (A hash that sends many people to one part costs memory, and never privacy: a part is a set of
+whole people, whatever the hash.)
+
+How many parts is decided from the number of rows and the memory that the engine may use; an engine
+that runs out all the same is asked again in more parts.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from tacit.tables.contributions import OneRowEach, PersonUnit
+from tacit.tables.engine import EngineMemoryError
+from tacit.tables.query import Query
+from tacit.tables.requests import (
+    Bins,
+    Cells,
+    ExactAggregates,
+    Moments,
+    People,
+    Request,
+    Rows,
+    Total,
+)
+from tacit.tables.source import Source
+
+__all__ = ["PartedQuery"]
+
+_ROW_BYTES = 24
+"""What a row of the data takes while its person is bounded, measured, with room to spare."""
+_DRAWN_BYTES = 160
+"""The same where a person's rows or groups are drawn from."""
+_WEIGHTED = (Rows, People, Moments, Total, Bins, Cells)
+_FIXED = 96 << 20
+"""What the engine takes whatever the number of rows."""
+_MORE = 8
+_MOST = 1 << 12
+
+
+class PartedQuery:
+    """A :class:`~tacit.tables.query.Query` within the memory of its engine.
+
+    Args:
+        source: the table.
+        unit: whose contribution is bounded.
+        asked: as for :class:`~tacit.tables.query.Query`.
+    """
+
+    def __init__(self, source: Source, unit: OneRowEach | PersonUnit, **asked: Any) -> None:
+        self._source = source
+        self._part = partial(Query, source, unit, **asked)
+        self._whole = self._part()
+        self._divisible = isinstance(unit, PersonUnit) and source.engine.dialect.part is not None
+        self._least = 1
+        self.tables = self._whole.tables
+
+    def run(self, requests: Sequence[Request]) -> ExactAggregates:
+        """Answer requests exactly; see :meth:`~tacit.tables.query.Query.run`.
+
+        Raises:
+            DataSourceError: the engine failed, or has too little memory for the smallest parts.
+        """
+        groups = len(self._whole.keys or ())
+        counted = People if groups > 1 else ()
+        drawn = any(isinstance(r, counted) or type(r) not in _WEIGHTED for r in requests)
+
+        def answer(query: Query) -> dict[Request, Any]:
+            exact = query.run(requests)
+            return {request: exact.of(request) for request in requests}
+
+        found = self._added(answer, _add_answers, _DRAWN_BYTES if drawn else _ROW_BYTES)
+        return ExactAggregates(found, groups)
+
+    def people_by_key(self) -> dict[tuple[Any, ...], int]:
+        """Count people by key; see :meth:`~tacit.tables.query.Query.people_by_key`."""
+        return self._added(Query.people_by_key, _add_counts, _DRAWN_BYTES)  # type: ignore[no-any-return]
+
+    def _added(self, answer: Any, add: Any, row_bytes: int) -> Any:
+        parts = max(self._least, self._parts(row_bytes))
+        while True:
+            try:
+                if parts == 1:
+                    return answer(self._whole)
+                return reduce(add, (answer(query) for query in self._queries(parts)))
+            except EngineMemoryError:
+                if not self._divisible or parts >= _MOST:
+                    raise
+            # asked again outside the handler: what failed is let go of first
+            self._whole.forget()
+            self._least = parts = parts * _MORE
+
+    def _parts(self, row_bytes: int) -> int:
+        engine = self._source.engine
+        if not self._divisible or engine.memory is None:
+            return 1
+        rows = engine.rows(f"select count(*) from {self._source.relation}")[0][0]
+        room = max(engine.memory - _FIXED, engine.memory // 4)
+        need = -(-int(rows) * row_bytes // room)
+        return min(1 << max(need - 1, 0).bit_length(), _MOST)
+
+    def _queries(self, parts: int) -> Iterator[Query]:
+        for number in range(parts):
+            query = self._part(part=(number, parts))
+            try:
+                yield query
+            finally:
+                query.forget()
+
+
+def _add_answers(some: Mapping[Request, Any], other: Mapping[Request, Any]) -> dict[Request, Any]:
+    return {
+        request: list(map(_add_cells, value, other[request]))
+        if isinstance(request, Cells)
+        else operator.add(value, other[request])
+        for request, value in some.items()
+    }
+
+
+def _add_cells(some: Any, other: Any) -> tuple[Any, Any]:
+    """Return the cells that occur in either, rising, and the sums of their weights."""
+    cells, places = np.unique(np.concatenate([some[0], other[0]]), return_inverse=True)
+    weights = np.zeros(len(cells), dtype=np.int64)
+    np.add.at(weights, places, np.concatenate([some[1], other[1]]))
+    return cells, weights
+
+
+def _add_counts(some: dict[Any, int], other: Mapping[Any, int]) -> dict[Any, int]:
+    for key, count in other.items():
+        some[key] = some.get(key, 0) + count
+    return some

@@ -1,0 +1,121 @@
+"""Parts of the people, one after another: the same bits, and memory that suffices."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tables_reference as reference
+from engine_tables import in_duckdb
+from tacit.tables import parted
+from tacit.tables.contributions import OneRowEach, PersonUnit
+from tacit.tables.engine import EngineMemoryError
+from tacit.tables.expression import col
+from tacit.tables.grid import Grid
+from tacit.tables.parted import PartedQuery
+from tacit.tables.query import Query
+from tacit.tables.requests import Bins, Cells, Moments, People, Rows, Total
+
+TYPES = {"person": "varchar", "place": "varchar", "x": "double"}
+GRID = Grid.for_bounds(0, 10, bits=6)
+REQUESTS = [
+    Rows(),
+    People(),
+    Moments(col("x"), GRID),
+    Total(col("x"), GRID),
+    Bins(col("x"), GRID, (0, 5, GRID.cells)),
+    Cells(col("x"), GRID),
+]
+UNIT = PersonUnit("person", rows=2, most_groups=1)
+rows_strategy = st.lists(
+    st.fixed_dictionaries(
+        {
+            "person": st.sampled_from([None, "", "a", "b", "ü", "d", "e"]),
+            "place": st.sampled_from([None, "here", "there", "nowhere"]),
+            "x": st.one_of(st.none(), st.floats()),
+        }
+    ),
+    max_size=20,
+)
+
+
+@pytest.fixture
+def load(request, monkeypatch):
+    monkeypatch.setattr("tacit.tables.contributions.new_salt", lambda: "0a1b")
+    return in_duckdb(request)
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(rows_strategy, st.sampled_from([2, 4, 8]), st.booleans())
+def test_the_parts_add_up_to_the_same_bits(load, rows, parts, grouped):
+    asked = {"by": {"place": col("place")}, "keys": ["here", "there", None]} if grouped else {}
+    with load(rows, TYPES) as source:
+        whole = Query(source, UNIT, **asked).run(REQUESTS)
+        query = PartedQuery(source, UNIT, **asked)
+        query._parts = lambda row_bytes: parts
+        found = query.run(REQUESTS)
+        for request in REQUESTS:
+            answer = reference.plain(found.of(request))
+            assert answer == reference.plain(whole.of(request)), request
+        by = {"by": {"place": col("place")}}
+        query = PartedQuery(source, UNIT, **by)
+        query._parts = lambda row_bytes: parts
+        assert query.people_by_key() == Query(source, UNIT, **by).people_by_key()
+
+
+def test_an_engine_that_runs_out_is_asked_again_in_more_parts(load, monkeypatch):
+    rows = [{"person": str(i % 7), "place": "here", "x": float(i)} for i in range(50)]
+    asked = []
+    run = Query.run
+
+    def runs_out(query, requests):
+        asked.append(query._part)
+        if query._part is None or query._part[1] < 64:
+            raise EngineMemoryError("too little")
+        return run(query, requests)
+
+    with load(rows, TYPES) as source:
+        expected = Query(source, UNIT).run([Rows()]).of(Rows())
+        monkeypatch.setattr(Query, "run", runs_out)
+        query = PartedQuery(source, UNIT)
+        assert (query.run([Rows()]).of(Rows()) == expected).all()
+        assert asked == [None, (0, 8)] + [(i, 64) for i in range(64)]
+        asked.clear()
+        query.run([Rows()])  # what sufficed is remembered
+        assert asked[0] == (0, 64)
+
+
+@pytest.mark.parametrize("unit", [UNIT, OneRowEach()], ids=str)
+def test_an_engine_with_too_little_for_the_smallest_parts_says_so(load, monkeypatch, unit):
+    def runs_out(query, requests):
+        raise EngineMemoryError("too little")
+
+    monkeypatch.setattr(Query, "run", runs_out)
+    with load([], TYPES) as source, pytest.raises(EngineMemoryError):
+        PartedQuery(source, unit).run([Rows()])
+
+
+def test_the_number_of_parts_follows_rows_and_memory(load, monkeypatch):
+    rows = [{"person": "a", "place": "here", "x": 1.0}] * 100
+    with load(rows, TYPES) as source:
+        assert PartedQuery(source, UNIT)._parts(24) == 1
+        monkeypatch.setattr(parted, "_FIXED", 0)
+        monkeypatch.setattr(type(source.engine), "memory", 1000)
+        assert PartedQuery(source, UNIT)._parts(24) == 4  # 2,400 bytes in 1,000: 3 or more
+        assert PartedQuery(source, OneRowEach())._parts(24) == 1
+
+
+def test_nothing_is_kept_in_the_engine_between_the_parts(load):
+    rows = [{"person": str(i), "place": "here", "x": 1.0} for i in range(30)]
+    with load(rows, TYPES) as source:
+        query = PartedQuery(source, UNIT)
+        query._parts = lambda row_bytes: 4
+        query.run(REQUESTS)
+        kept = source.engine.rows("select count(*) from duckdb_tables() where temporary")
+        assert kept == [(0,)]
+        assert query.tables == []
