@@ -36,5 +36,6 @@ POSTGRES = _Postgres(
     same="(coalesce({x}, {filler}) = coalesce({y}, {filler}) and ({x} is null) = ({y} is null))",
     seconds="(case when isfinite({x}) then floor(extract(epoch from {x})) end)",
     days="(case when isfinite({x}) then {x} - date '1970-01-01' end)",
+    part=None,
 )
 """PostgreSQL 12 and newer."""
