@@ -163,3 +163,9 @@ def test_attributes_do_not_nest():
     inner = ORACLES["sampling"]
     with pytest.raises(UsageError, match="no attributes of their own"):
         AttributeSampling({"x": inner, "y": inner})
+
+
+def test_what_is_no_mechanism_is_refused():
+    for use in (Wire, local.Collector, lambda oracle: local.Device(1).report(oracle, 1)):
+        with pytest.raises(UsageError, match="give a local mechanism"):
+            use("unary")

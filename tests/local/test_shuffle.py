@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations_with_replacement, permutations
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,10 @@ from tacit.errors import DataSourceError, UsageError
 from tacit.local import (
     Collector,
     DirectEncoding,
+    HadamardResponse,
+    PureOracle,
     RandomizedResponse,
+    SubsetSelection,
     UnaryEncoding,
     amplified,
     amplified_delta,
@@ -101,6 +104,56 @@ def test_more_people_and_less_epsilon_protect_more() -> None:
     by_delta = [amplified(1, 10**4, d) for d in ("1e-12", "1e-3")]
     assert by_delta == sorted(by_delta, reverse=True)
     assert amplified_delta(1, 100, 1) == 0
+
+
+def shuffled(laws: list[dict]) -> dict:
+    """The law of the multiset of one report from each law: what a shuffler lets out."""
+    found: dict = {(): Fraction(1)}
+    for law in laws:
+        longer: dict = {}
+        for seen, share in found.items():
+            for report, p in law.items():
+                key = tuple(sorted((*seen, report)))
+                longer[key] = longer.get(key, Fraction(0)) + share * p
+        found = longer
+    return found
+
+
+@pytest.mark.parametrize(
+    ("oracle", "n"),
+    [
+        (DirectEncoding(3, epsilon=1), 4),
+        (DirectEncoding(3, epsilon=3), 5),
+        (RandomizedResponse(p="1/8"), 7),
+        (UnaryEncoding(2, epsilon=1), 4),
+        (SubsetSelection(4, epsilon=1), 4),
+        (HadamardResponse(3, epsilon=2, blocks=1), 4),
+    ],
+    ids=lambda v: type(v).__name__ if not isinstance(v, int) else str(v),
+)
+def test_the_bound_holds_for_all_neighbours_of_few_people(oracle: PureOracle, n: int) -> None:
+    """Every pair of answers of one person, whatever all others answer, by enumeration."""
+    laws = [oracle.distribution(label) for label in oracle.domain.labels]
+    k, greatest = len(laws), Fraction(0)
+    for others in combinations_with_replacement(range(k), n - 1):
+        rest = shuffled([laws[i] for i in others])
+        outputs = [_with(rest, law) for law in laws]
+        for epsilon in (Fraction(0), Fraction(1, 10), Fraction(1, 2)):
+            bound, e = amplified_delta(oracle, n, epsilon), exp(epsilon, 96).upper
+            for u, v in permutations(outputs, 2):
+                true = sum((max(Fraction(0), p - e * v[y]) for y, p in u.items()), Fraction(0))
+                assert true <= bound
+                greatest = max(greatest, true / bound)
+    assert greatest > Fraction(1, 3)  # the bound is of the right size as well
+
+
+def _with(rest: dict, law: dict) -> dict:
+    found: dict = {}
+    for seen, share in rest.items():
+        for report, p in law.items():
+            key = tuple(sorted((*seen, report)))
+            found[key] = found.get(key, Fraction(0)) + share * p
+    return found
 
 
 def test_epsilon_and_delta_agree() -> None:

@@ -77,8 +77,8 @@ class Collector:
         shard: tuple[int, int] | None = None,
         outliers: Number | None = None,
     ) -> None:
-        self.oracle = oracle
         self._wire = Wire(oracle)
+        self.oracle = oracle
         self._n = 0
         self._sums = oracle.empty().sums
         self._refused: Counter[Reason] = Counter()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -79,7 +80,7 @@ class HybridMean(MeanOracle):
             return Fraction(0)
         return dyadic_near(1 - exp(-self.asked / 2, 64).middle, 24)
 
-    @property
+    @cached_property
     def parts(self) -> tuple[Piecewise, Duchi]:
         """The two mechanisms."""
         low, high, loss = self.lower, self.upper, self.asked

@@ -296,6 +296,8 @@ def _identity(question: Oracle, value: Any) -> Answer:
     Raises:
         UsageError: an answer outside the domain that has no declared place.
     """
+    if not isinstance(question, Oracle):
+        raise UsageError("give a local mechanism, such as UnaryEncoding(items, epsilon=1)")
     if isinstance(question, PaddedSets):
         return question.members(value)
     found: Answer = question.read([value])[0].tolist()

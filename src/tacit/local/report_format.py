@@ -99,6 +99,9 @@ class Wire:
     Args:
         oracle: the mechanism; both sides must have built it alike.
 
+    Raises:
+        UsageError: something else.
+
     Example:
         >>> from tacit.local import DirectEncoding
         >>> wire = Wire(DirectEncoding(["a", "b", "c"], epsilon=1))
@@ -112,6 +115,10 @@ class Wire:
     """
 
     oracle: Oracle
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.oracle, Oracle):
+            raise UsageError("give a local mechanism, such as UnaryEncoding(items, epsilon=1)")
 
     @cached_property
     def fingerprint(self) -> bytes:
