@@ -14,10 +14,10 @@ from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.exact import as_fraction
 from tacit.tables.expression import Expression, col
+from tacit.tables.parted import PartedQuery
 from tacit.tables.plan import Plan
 from tacit.tables.plan import Query as Asked
 from tacit.tables.quantile import QuantileCosts
-from tacit.tables.query import Query
 from tacit.tables.records import RecordsByGroup
 from tacit.tables.requests import (
     Bins,
@@ -55,11 +55,11 @@ class Collector:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._queries: dict[str, Query] = {}
+        self._queries: dict[str, PartedQuery] = {}
         self._lock = threading.Lock()
         self._unused: deque[list[str]] = deque()
 
-    def query(self, asked: Asked, keys: Sequence[tuple[Any, ...]] | None) -> Query:
+    def query(self, asked: Asked, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
         """Return the engine's query for a question, the same one for the same rows and groups."""
         described = asked.describe()
         name = repr([described[part] for part in ("unit", "where", "derived", "by")] + [keys])
@@ -84,14 +84,16 @@ class Collector:
             for table in self._unused.popleft():
                 self._source.engine.drop(table)
 
-    def _make(self, asked: Asked, keys: Sequence[tuple[Any, ...]] | None) -> Query:
+    def _make(self, asked: Asked, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
         derived = resolved(asked)
         where = [_replaced(condition, derived) for condition in asked.where]
         condition = where[0] if where else None
         for other in where[1:]:
             condition = condition & other if condition is not None else other
         by = {name: derived.get(name, col(name)) for name in asked.by}
-        return Query(self._source, asked.unit, where=condition, by=by, keys=keys if by else None)
+        return PartedQuery(
+            self._source, asked.unit, where=condition, by=by, keys=keys if by else None
+        )
 
     def collect(self, plan: Plan) -> Exact:
         """Run the plan in the engine, up to where noise is needed.

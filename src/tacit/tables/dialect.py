@@ -39,11 +39,12 @@ class Dialect:
         same: whether ``{x}`` and ``{y}`` are equal or both NULL, in a form that a join can hash;
             ``{filler}`` is some value of their type.
         inline: the hint that a named subquery is not kept in memory.
+        once: the hint that a named subquery is made once.
         seconds: whole seconds since 1970 (UTC) of a timestamp ``{x}``, rounded down; NULL where it
             is NULL or infinite.
         days: days since 1970 of a date ``{x}``; NULL where it is NULL, beyond all or NULL where it
             is infinite.
-        part: whether a person ``{x}`` belongs to part ``{i}`` of ``{n}``; None where the engine
+        part: whether a person ``{x}`` belongs to part ``{0}`` of ``{1}``; None where the engine
             itself divides the work as its memory needs it.
 
     >>> print(DUCKDB.identifier('a "b" c'))
@@ -69,9 +70,10 @@ class Dialect:
     zero_or_one: str = "cast({x} as bigint)"
     same: str = "{x} is not distinct from {y}"
     inline: str = "not materialized"
+    once: str = ""
     seconds: str = "floor(epoch({x}))"
     days: str = "({x} - date '1970-01-01')"
-    part: str | None = "hash({x}, 1) % {n} = {i}"
+    part: str | None = "hash({x}, 1) % {1} = {0}"
 
     def identifier(self, name: str) -> str:
         """Return a quoted name, whatever characters it has."""

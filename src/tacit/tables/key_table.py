@@ -12,7 +12,7 @@ from tacit.tables.engine import Engine
 from tacit.tables.expression import Expression
 from tacit.tables.schema import Schema
 
-__all__ = ["check_keys", "keep_keys", "key_part_sql", "keys_sql", "same_key"]
+__all__ = ["check_keys", "group_kind", "keep_keys", "key_part_sql", "keys_sql", "same_key"]
 
 _FILLERS = {
     "text": "",
@@ -22,6 +22,7 @@ _FILLERS = {
     "missing": "",
 }
 """A value of each kind, to stand for NULL where the other side is not NULL."""
+_KINDS = ("text", "integer", "boolean", "date", "missing")
 _TYPES = {"text": str, "integer": int, "boolean": bool, "date": datetime.date}
 
 
@@ -52,6 +53,17 @@ def check_keys(
     if not found:
         raise UsageError("the list of keys is empty")
     return list(found)
+
+
+def group_kind(name: str, expression: Expression, schema: Schema) -> str:
+    """Return the kind of a grouping column, or refuse one that makes no groups."""
+    kind = expression.kind(schema)
+    if kind not in _KINDS:
+        raise UsageError(
+            f"{name!r} is of kind {kind} and makes no groups: cut it into bins, as in "
+            f"tc.col({name!r}).cut([0, 10, 20])"
+        )
+    return kind
 
 
 def _part(value: Any, name: str, kind: str) -> Any:

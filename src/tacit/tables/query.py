@@ -20,7 +20,14 @@ from tacit.tables.bin_choice import bins_sql
 from tacit.tables.contributions import OneRowEach, PersonUnit, few_groups, weighted
 from tacit.tables.expression import Expression
 from tacit.tables.grid import Grid
-from tacit.tables.key_table import check_keys, keep_keys, key_part_sql, keys_sql, same_key
+from tacit.tables.key_table import (
+    check_keys,
+    group_kind,
+    keep_keys,
+    key_part_sql,
+    keys_sql,
+    same_key,
+)
 from tacit.tables.requests import (
     Bins,
     Cells,
@@ -35,7 +42,6 @@ from tacit.tables.source import Source
 
 __all__ = ["Query"]
 
-_GROUP_KINDS = ("text", "integer", "boolean", "date", "missing")
 _LISTED_KEYS = 200
 """Up to so many public keys stand in the query itself; more are kept in a table."""
 _VALUE_KINDS = ("integer", "float", "decimal", "boolean", "missing")
@@ -76,7 +82,7 @@ class Query:
         self._person = unit.person(source.schema, self._dialect)
         self._where = self._condition(where)
         self.by = dict(by or {})
-        self._kinds = [self._group_kind(name, e) for name, e in self.by.items()]
+        self._kinds = [group_kind(name, e, source.schema) for name, e in self.by.items()]
         kinds = zip(self.by.values(), self._kinds, strict=True)
         self._groups = [key_part_sql(e, kind, source.schema, self._dialect) for e, kind in kinds]
         self.keys: list[tuple[Any, ...]] | None = [()] if not self.by else None
@@ -157,15 +163,6 @@ class Query:
             raise UsageError(f"a filter is a condition; {where} is of kind {kind}")
         return where.sql(self.source.schema, self._dialect)
 
-    def _group_kind(self, name: str, expression: Expression) -> str:
-        kind = expression.kind(self.source.schema)
-        if kind not in _GROUP_KINDS:
-            raise UsageError(
-                f"{name!r} is of kind {kind} and makes no groups: cut it into bins, as in "
-                f"tc.col({name!r}).cut([0, 10, 20])"
-            )
-        return kind
-
     def _offset(self, value: Expression, grid: Grid) -> str:
         kind = value.kind(self.source.schema)
         if kind not in _VALUE_KINDS:
@@ -197,8 +194,7 @@ class Query:
             chosen.append(f"{self._person} as u")
             tests.append(f"{self._person} is not null")
             if self._part is not None and d.part is not None:
-                number, parts = self._part
-                tests.append(d.part.format(x=self._person, i=number, n=parts))
+                tests.append(d.part.format(*self._part, x=self._person))
         where = " where " + " and ".join(tests) if tests else ""
         return f"select {', '.join(chosen)} from {self.source.relation} as tacit_rows{join}{where}"
 
@@ -327,9 +323,8 @@ class Query:
 
     def _people(self) -> Any:
         assert self.keys is not None
-        base = self._select([])
+        base, most = self._select([]), min(self.unit.groups, len(self.keys))
         if self._person is not None:
-            most = min(self.unit.groups, len(self.keys))
             base = few_groups(base, ["code"], most, self._dialect)
         sql = f"select code, count(*) from ({base}) as pairs group by code"
         return self._spread(self.source.engine.rows(sql))
