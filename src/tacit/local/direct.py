@@ -100,9 +100,9 @@ class DirectEncoding(PureOracle):
             return np.where(kept, places, moved).astype(self.layout.dtype)
         step = uniform_below(k - 1, n)
         step += np.uint32(1)
-        step *= ~kept
+        step *= (~kept).view(np.uint8)
         step += places.astype(np.uint32)
-        step -= (step >= np.uint32(k)) * np.uint32(k)
+        np.minimum(step, step - np.uint32(k), out=step)  # below k the difference wraps to more
         return step.astype(self.layout.dtype, copy=False)
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:

@@ -114,9 +114,9 @@ class LocalHashing(PureOracle):
         seeds = words32(n) >> np.uint32(32 - self.seed_bits)
         move = np.zeros(n, np.uint32) if g == 2 else uniform_below(g - 1, n)
         move += np.uint32(1)
-        move *= ~coins(self.p, n)
+        move *= (~coins(self.p, n)).view(np.uint8)
         move += bucket(seeds, places.astype(np.uint32), g)
-        move -= (move >= np.uint32(g)) * np.uint32(g)
+        np.minimum(move, move - np.uint32(g), out=move)  # below g the difference wraps to more
         reports = seeds.astype(self.layout.dtype)
         reports *= reports.dtype.type(g)
         reports += move.astype(reports.dtype, copy=False)
