@@ -188,7 +188,7 @@ def weighted(
     share = dialect.cast(dialect.divide(top, total), "integer")
     heavy = f"select u, {share} as w from base group by u having {total} > {dialect.literal(limit)}"
     return (
-        f"with base as {dialect.inline} ({base}), heavy as ({heavy}) "
+        f"with base as {dialect.inline} ({base}), heavy as {dialect.once} ({heavy}) "
         f"select {hint} base.*, coalesce(heavy.w, {dialect.literal(one)}) as w "
         "from base left join heavy on base.u = heavy.u"
     )

@@ -17,6 +17,7 @@ from tacit.tables.answer import Answer
 from tacit.tables.expression import Expression
 from tacit.tables.group_keys import public_keys
 from tacit.tables.labels import labels_of
+from tacit.tables.outcome import settled
 from tacit.tables.plan import Plan, Query
 from tacit.tables.preview import Preview
 from tacit.tables.release import release_answer
@@ -163,7 +164,7 @@ class Question:
         Raises:
             BudgetError: more than remains; nothing was spent.
             UsageError: no loss given, zero or below, or one that the budget cannot pay.
-            DataSourceError: the table cannot be read any more; nothing was spent.
+            DataSourceError: the table cannot be read any more; the message says what was spent.
         """
         requested = self._request(epsilon, delta, rho)
         ledger = self._session.ledger
@@ -173,10 +174,13 @@ class Question:
         if answered is not None and answered.answer is not None:
             return Answer.of(answered, ledger, replayed=True)
         plan = Plan(self._query, self._affordable(requested))
-        exact = self._session._collector.collect(plan)
+        collector = self._session._collector
+        exact = settled(lambda: collector.collect(plan), "nothing was spent")
+        lost = f"{plan.cost!r} was spent and the answer is lost: asking again pays again"
 
         def answer() -> dict[str, Any]:
-            return {**release_answer(plan, exact), "remaining": ledger.remaining.to_json()}
+            released = settled(lambda: release_answer(plan, exact), lost)
+            return {**released, "remaining": ledger.remaining.to_json()}
 
         return Answer.of(ledger.release(key, plan.cost, public, answer), ledger)
 

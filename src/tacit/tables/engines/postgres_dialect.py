@@ -34,6 +34,8 @@ POSTGRES = _Postgres(
     wide_divide="div({x}, {y})",
     zero_or_one="cast(cast({x} as integer) as bigint)",
     same="(coalesce({x}, {filler}) = coalesce({y}, {filler}) and ({x} is null) = ({y} is null))",
+    # else every process of a parallel query makes it for itself
+    once="materialized",
     seconds="(case when isfinite({x}) then floor(extract(epoch from {x})) end)",
     days="(case when isfinite({x}) then {x} - date '1970-01-01' end)",
     part=None,
