@@ -27,7 +27,8 @@ removed while open, and one that in the life of a process goes back behind what 
 What is *not* detected: an old content written back into the same file between two runs, the
 ``-wal`` file of a crash thrown away, the ledger deleted and begun anew, or the same data under
 another name.  Against these keep the hash of a certificate, outside the reach of whoever holds
-the file, and ask :meth:`Ledger.contains`.
+the file, and ask :meth:`Ledger.contains`.  For tables in PostgreSQL, see
+:mod:`tacit.accounting.postgres_store`.
 
 The ledger holds descriptions of questions, costs, and answers that are already private: never a
 row, and never an aggregate without its noise.

@@ -140,6 +140,7 @@ class PostgresStore:
     def write(self) -> Iterator[_Transaction]:
         """Hold the lock of the ledger; see :meth:`Store.write`."""
         with self._turn():
+            self._tables.refuse_server(self._found, writes=True)
             table, *row = self._begin(_WRITE)
             transaction = _Transaction(self._connection, self._tables, row)
             try:
@@ -210,6 +211,7 @@ class PostgresStore:
             found = self._tables.look(self._connection)
         self._remedy = self._tables.remedy(found.role)
         self._tables.refuse_tables(found, writes=self._writes)
+        self._found = found
         return found.home
 
     # --- a transaction -------------------------------------------------------------------------
