@@ -9,7 +9,15 @@ import pytest
 
 from local.local_laws import reproducible
 from tacit.errors import RefusedError, UsageError
-from tacit.local import HierarchicalRanges, KeyValue, PrefixExtending, SquareWave
+from tacit.local import (
+    CountMeanSketch,
+    HadamardCountMeanSketch,
+    HierarchicalRanges,
+    KeyValue,
+    PrefixExtending,
+    Rappor,
+    SquareWave,
+)
 
 
 def coverage(held: list, level: float) -> None:
@@ -101,6 +109,47 @@ def test_keys_and_values_have_errors_that_hold():
     assert np.mean(means) < 0.97
     nothing = oracle.estimate(oracle.empty())["film"]
     assert math.isnan(nothing.mean)
+
+
+@pytest.mark.parametrize("kind", [CountMeanSketch, HadamardCountMeanSketch])
+def test_intervals_of_sketches_hold_where_some_words_are_frequent(kind):
+    """A word of half the people raises all that share its columns; the errors know of it."""
+    oracle, n = kind(epsilon=4, functions=16, buckets=64), 20_000
+    z, held, wrong, pairs = [], [], [], []
+    with reproducible(35):
+        for run in range(60):
+            words = [f"{run} {i}" for i in range(12)]
+            counts = np.array([n // 2, n // 4, n // 8, *[0] * 8, n - n // 2 - n // 4 - n // 8])
+            places = np.repeat(oracle.read(words), counts)
+            state = oracle.aggregate(oracle._draw(places))
+            e = oracle.estimate(state, words)
+            low, high = e.interval("0.9")
+            z.append((e.counts - counts) / e.standard_error)
+            held.append((low <= counts) & (counts <= high))
+            bare = math.sqrt(oracle.variance(n))  # as if all words were rare
+            wrong.append(np.abs(e.counts - counts)[3:11] > 1.645 * bare)
+            pairs.append(oracle.pairs(state) / float((counts**2).sum()))
+    assert abs(np.mean(z)) < 5 / math.sqrt(60)
+    coverage(held, 0.9)
+    assert np.mean(held) < 0.97
+    assert np.mean(wrong) > 0.3
+    assert 0.7 < np.mean(pairs) < 1.3
+
+
+def test_plain_regression_of_rappor_has_errors_that_hold():
+    oracle = Rappor(bloom_bits=64, hashes=2, cohorts=16, f="1/4", p="1/4", q="3/4")
+    words = [f"word {i}" for i in range(8)]
+    true = np.array([900, 500, 300, 200, 100, 0, 0, 0])
+    places = np.repeat(oracle.read(words), true)
+    z, held = [], []
+    with reproducible(36):
+        for _ in range(120):
+            e = oracle.estimate(oracle._draw(places), words, nonnegative=False)
+            low, high = e.interval("0.9")
+            z.append((e.counts - true) / e.standard_error)
+            held.append((low <= true) & (true <= high))
+    assert np.abs(np.mean(z, axis=0)).max() < 5 / math.sqrt(120)
+    coverage(held, 0.9)
 
 
 def test_intervals_of_heavy_hitters_hold_although_they_were_chosen():

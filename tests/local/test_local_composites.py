@@ -38,6 +38,11 @@ CASES = {
     "sets": (PaddedSets(DirectEncoding(GOODS, epsilon=1), 2), BASKETS, False),
     "sets of one": (PaddedSets(DirectEncoding(GOODS, epsilon=1), 1), BASKETS[:2], True),
     "ranges": (HierarchicalRanges(16, epsilon=1), [0, 7, 15], True),
+    "prefixes": (
+        PrefixExtending(4, epsilon=1, step=2, functions=2, buckets=8),
+        [0, 5, 9, 15, None],
+        True,
+    ),
 }
 
 

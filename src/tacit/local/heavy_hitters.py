@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -91,8 +90,6 @@ class PrefixExtending(AttributeSampling):
         Those who reported whole answers are a random share of all people, and others than those who
         reported prefixes: so the words that are looked up last do not depend on the reports that
         count them, and the intervals, which hold for all of them at once, hold for those chosen.
-        Words that share columns of the sketch add to the error; how much is estimated from the
-        words that stand out, the others being taken to be as frequent as may be without doing so.
 
         Args:
             reports: a state or a batch.
@@ -112,12 +109,11 @@ class PrefixExtending(AttributeSampling):
             order = np.argsort(-found.counts, kind="stable")[:most]
             prefixes, before = [longer[i] for i in order.tolist()], int(name)
         top, share = order[:wanted], len(self.parts)
-        variance = oracle.variance(found.n, squares=_squares(found))
         return Estimate(
             tuple(prefixes[:wanted]),
             self._state(reports).n,
             found.counts[top] * share,
-            float(variance) * share**2,
+            np.asarray(found.base)[top] * share**2,
             share - 1.0,
             "the largest of many",
             chosen_from=len(longer),
@@ -134,17 +130,3 @@ class PrefixExtending(AttributeSampling):
     @classmethod
     def _build(cls, description: Mapping[str, Any]) -> Oracle:
         return cls(levels={name: oracle_from(part) for name, part in description["parts"]})
-
-
-def _squares(found: Estimate) -> Fraction:
-    """Return what the squared shares of all words sum to: at most, but for chance.
-
-    Words within three standard errors of nothing may be any; their sum of squares is at most
-    their share times the greatest of them.
-    """
-    if not found.n:
-        return Fraction(0)
-    edge = min(1.0, 3 * float(np.max(found.standard_error)) / found.n)
-    shares = found.frequencies[found.frequencies > edge]
-    rest = max(0.0, 1 - float(shares.sum()))
-    return Fraction(min(1.0, float((shares**2).sum()) + rest * edge))

@@ -68,11 +68,16 @@ class _Sketch(Oracle):
     def _spread(self) -> tuple[Fraction, Fraction]:
         """Return the variance of one report's entry of D for its own word, and for another one."""
 
+    @abstractmethod
+    def _squared_report(self) -> Fraction:
+        """Return the mean of the summed squares of one report's entries of D."""
+
     def estimate(self, reports: Any, items: Iterable[Any]) -> Estimate:
         """Estimate the counts of some words, from a state or a batch of reports.
 
         Collisions of words count as chance: errors and intervals take the hash functions as drawn
-        anew, and leave out that a very frequent word raises all that share its columns.
+        anew.  How much they add depends on how uneven the words are, which the table itself tells
+        (see :meth:`pairs`).
 
         Args:
             reports: a state of this sketch, or a batch.
@@ -90,7 +95,24 @@ class _Sketch(Oracle):
             found += table[j, places_under(known, j, self.buckets)]
         b = self.buckets
         counts = b / (b - 1) * (found - state.n / b)
-        return Estimate(words, state.n, counts, float(self.variance(state.n)))
+        others = np.maximum(self.pairs(state) - np.clip(counts, 0, state.n) ** 2, state.n)
+        meeting = (others - state.n) / (self.functions * (b - 1))
+        return Estimate(words, state.n, counts, float(self.variance(state.n)) + meeting)
+
+    def pairs(self, reports: Any) -> float:
+        """Estimate how many pairs of people have the same word: the sum of all squared counts.
+
+        The squares of the table's entries sum to ``n S`` by noise, S the mean of one report's
+        squares, and beyond that to ``((F - n) + (n**2 - F)/b) / functions``, F being the sum of
+        squared counts: pairs that share a column because they have the same word, or by chance.
+
+        Args:
+            reports: a state of this sketch, or a batch.
+        """
+        state, b = self._state(reports), self.buckets
+        n, squares = state.n, float((self._table(state) ** 2).sum())
+        beyond = self.functions * (squares - n * float(self._squared_report()))
+        return min(max((beyond + n - n * n / b) / (1 - 1 / b), float(n)), float(n) ** 2)
 
     def variance(self, n: int, frequency: Any = 0, squares: Any = 0) -> Fraction:
         """Return the variance of the estimated count of a word, over reports and hash functions.
@@ -227,6 +249,9 @@ class CountMeanSketch(_Sketch):
         debiased: NDArray[np.float64] = (sums[:, :-1] - sums[:, -1:] * (1 - p)) / (2 * p - 1)
         return debiased
 
+    def _squared_report(self) -> Fraction:
+        return self.buckets * self.p * (1 - self.p) / (2 * self.p - 1) ** 2 + 1
+
     @property
     def _greatest_entry(self) -> Fraction:
         """A set bit; a clear one is (1 - p)/(2p - 1) + 1/b below zero, which is no more."""
@@ -325,6 +350,9 @@ class HadamardCountMeanSketch(_Sketch):
         table: NDArray[np.float64] = hadamard_transform(sums).astype(np.float64)
         table /= float(2 * self.p - 1)
         return table
+
+    def _squared_report(self) -> Fraction:
+        return self.buckets / (2 * self.p - 1) ** 2
 
     @property
     def _greatest_entry(self) -> Fraction:
