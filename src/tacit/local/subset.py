@@ -38,12 +38,13 @@ class SubsetSelection(PureOracle):
     ``q* = p (w - 1)/(k - 1) + (1 - p) w/(k - 1)``.  With w near k/(E + 1) the variance is the least
     that any mechanism can have for one item, up to a constant near 1.
 
-    **Draw.** Of the k - 1 other items w - 1 are drawn as a uniform set, and one more that is
-    uniform among the rest (:mod:`tacit.local.ranked_sets`).  The report is the set with the true
-    item or, with probability 1 - p, with the one more: uniform among the sets of w that hold the
-    true item, or among those that do not.  Neither the answer nor the coin changes what is done,
-    and the time that the draw takes is independent of the set: report and time together have the
-    ratio of the report.
+    **Draw.** Of k - 1 items, all but the last, w - 1 are drawn as a uniform set, and one more that
+    is uniform among the rest (:mod:`tacit.local.ranked_sets`); then the last item takes the place
+    of the true one, a renaming, so that both are of the items that are not true.  The report is the
+    set with the true item or, with probability 1 - p, with the one more: uniform among the sets of
+    w that hold the true item, or among those that do not.  The bits that are asked for, and all
+    work, are the same whatever the answer and the coin; their number is independent of the set, so
+    report and time together have the ratio of the report.
 
     Source: M. Ye, A. Barg, *Optimal schemes for discrete distribution estimation under locally
     differential privacy* (2018); S. Wang et al., *Mutual information optimally local private
@@ -126,10 +127,16 @@ class SubsetSelection(PureOracle):
         return valid
 
     def _draw(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
-        k = len(self.domain)
+        k, n = len(self.domain), len(places)
+        others = full_column(k)
+        others[-1] ^= _bit(k - 1)
+        rows, other = nested_sets(np.repeat(others[:, None], n, axis=1), self.size)
         own = single_bits(places, k)
-        rows, other = nested_sets(full_column(k)[:, None] & ~own, self.size)
-        inside = np.negative(coins(self.p, len(places)).astype(np.uint64))
+        for columns in (rows, other):
+            hit = columns & own
+            columns ^= hit
+            columns[-1] |= hit.any(axis=0) * _bit(k - 1)
+        inside = np.negative(coins(self.p, n).astype(np.uint64))
         rows |= (own & inside) | (other & ~inside)
         return columns_to_rows(rows, k)
 
@@ -145,6 +152,11 @@ class SubsetSelection(PureOracle):
             packed([i in chosen for i in range(k)]): with_mine if mine in chosen else without
             for chosen in map(set, combinations(range(k), w))
         }
+
+
+def _bit(place: int) -> np.uint64:
+    """Return the bit of a place within its word."""
+    return np.uint64(1 << place % 64)
 
 
 def _inside(k: int, w: int, e: Fraction) -> Fraction:
