@@ -19,6 +19,7 @@ from typing import Any
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.tables.engine import EngineMemoryError, Opened
 from tacit.tables.engines.duck import DuckEngine
+from tacit.tables.engines.remote import check_remote, is_remote, public_part, unreachable
 from tacit.tables.schema import Column, Schema, kind_of
 
 __all__ = ["open_in_duckdb"]
@@ -159,16 +160,18 @@ def _from_pandas(table: Any, engine: DuckEngine) -> str:
 
 
 def _from_path(path: str, types: Mapping[str, str] | None, engine: DuckEngine) -> tuple[str, str]:
-    files = [path] if "://" in path else _files(path)
-    label = Path(path.rstrip("/")).name
+    if is_remote(path):
+        check_remote(path, engine)
+    files = [path] if is_remote(path) else _files(path)
+    label = Path(public_part(path).rstrip("/")).name
     listed = "[" + ", ".join(engine.dialect.literal(f) for f in files) + "]"
-    if files[0].casefold().endswith(_PARQUET):
+    if public_part(files[0]).casefold().endswith(_PARQUET):
         if types:
             raise UsageError("types= is for CSV files; a Parquet file declares its own")
         relation = f"read_parquet({listed}, union_by_name = true)"
         _probe(path, f"select * from {relation} limit 0", engine)
         return relation, label
-    delimiter = _delimiter(files)
+    delimiter = _delimiter(_remote_line(path, engine) if is_remote(path) else _first_line(files[0]))
     options = f"header = true, delim = {engine.dialect.literal(delimiter)}, sample_size = -1, " + (
         "quote = '\"', escape = '\"', union_by_name = true, auto_detect = true, strict_mode = true"
     )
@@ -246,6 +249,8 @@ def _probe(path: str, sql: str, engine: DuckEngine) -> list[tuple[Any, ...]]:
 
 
 def _broken(path: str) -> DataSourceError:
+    if is_remote(path):
+        return unreachable(path)
     return DataSourceError(
         f"{path} cannot be read: it is damaged, or if it is text, not UTF-8 or with a line of "
         "more or fewer fields than the first names (details are withheld: they may quote the data)"
@@ -289,15 +294,27 @@ def _is_data(path: str) -> bool:
     return path.casefold().endswith(_CSV + _PARQUET)
 
 
-def _delimiter(files: Sequence[str]) -> str:
-    """Decide the delimiter from the names in the first line, which are public."""
+def _first_line(file: str) -> str:
     import gzip
 
-    opened = gzip.open if files[0].casefold().endswith(".gz") else open
+    opened = gzip.open if file.casefold().endswith(".gz") else open
     try:
-        with opened(files[0], "rt", encoding="utf-8-sig", errors="replace") as lines:
-            first = lines.readline(1 << 20)
+        with opened(file, "rt", encoding="utf-8-sig", errors="replace") as lines:
+            return str(lines.readline(1 << 20))
     except (OSError, EOFError):
-        first = ""
+        return ""
+
+
+def _remote_line(address: str, engine: DuckEngine) -> str:
+    """Read the first line of a remote file, as one column with a delimiter that text has not."""
+    whole = "header = false, auto_detect = false, columns = {'line': 'VARCHAR'}, quote = '', "
+    rest = "escape = '', delim = '\x1f', strict_mode = false"
+    read = f"read_csv({engine.dialect.literal(address)}, {whole}{rest})"
+    found = _probe(address, f"select line from {read} limit 1", engine)
+    return str(found[0][0]) if found else ""
+
+
+def _delimiter(first: str) -> str:
+    """Decide the delimiter from the names in the first line, which are public."""
     bare = re.sub(r'"(?:[^"]|"")*"', "", first)
     return max(",\t;|", key=bare.count)
