@@ -104,6 +104,37 @@ class AskOptions:
     histogram: Annotated[
         Texts, _stat("histogram", "How many values lie between edges.", "COL:E0,E1,...")
     ] = None
+    method: Annotated[
+        str | None,
+        _flag(
+            "--method",
+            help="For mean, var, std, median and percentile: global, smooth, ptr, "
+            "sample_and_aggregate or auto.",
+            panel=_ASK,
+            metavar="NAME",
+        ),
+    ] = None
+    bound: Annotated[
+        str | None,
+        _flag(
+            "--bound",
+            help="With --method ptr: the local sensitivity to propose, or search.",
+            panel=_ASK,
+            metavar="BOUND",
+        ),
+    ] = None
+    bins: Annotated[
+        int | None,
+        _flag(
+            "--bins", help="With --method sample_and_aggregate: how many.", panel=_ASK, metavar="N"
+        ),
+    ] = None
+    distribution: Annotated[
+        str | None,
+        _flag(
+            "--distribution", help="With --method smooth: its noise.", panel=_ASK, metavar="NAME"
+        ),
+    ] = None
     by: Annotated[
         Texts, _flag("--by", help="For each value of columns.", panel=_GROUPS, metavar="COL,...")
     ] = None
@@ -160,7 +191,7 @@ class AskOptions:
         str | None,
         _flag(
             "--delta",
-            help="With --epsilon: for keys that are not public.",
+            help="With --epsilon: for keys that are not public, and for some methods.",
             panel=_PRICE,
             metavar="DELTA",
         ),

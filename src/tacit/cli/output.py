@@ -99,7 +99,9 @@ def answer_tables(answer: Answer) -> None:
                 part = part[index]
             parts.append(part)
         value, low, high = value_words(*parts)
-        return [value, f"{low} to {high}"]
+        if column.get("refused") and column["refused"][place[0]]:
+            return ["refused", ""]
+        return [value, "" if parts[2] is None and parts[3] is None else f"{low} to {high}"]
 
     names = [["missing" if part is None else str(part) for part in key] for key in answer.keys]
     if not names:

@@ -54,6 +54,8 @@ def preview(
                     "affordable": free or expected.affordable,
                     "answered": free,
                     "threshold": expected.threshold,
+                    "methods": expected.methods,
+                    "refusals": {k: list(v) for k, v in expected.refusals.items()},
                 }
             )
             if show.json:
@@ -70,6 +72,10 @@ def preview(
             ]
             print_table(list(table), rows, right=range(2, len(table)))
             print("Each group has the error of its own size; nothing was spent.")
+            for label, told in expected.methods.items():
+                print(f"{label}: {told}.")
+            for label, told in expected.refused().items():
+                print(f"{label}: refused with a chance of {told}.")
             if expected.threshold is not None:
                 print(f"A key is shown where about {expected.threshold} people or more share it.")
             verdict = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tacit.cli.options import AskOptions, BudgetOptions, OutputOptions, SourceOptions, options
 from tacit.errors import UsageError
@@ -10,6 +10,7 @@ from tacit.errors import UsageError
 if TYPE_CHECKING:
     from tacit.cli.job import Asked, Job
     from tacit.tables import Answer, Session
+    from tacit.tables.method import Options
 
 __all__ = ["job_of", "release"]
 
@@ -77,7 +78,7 @@ def job_of(
     if (ask.keys or ask.keys_file) and not by:
         raise UsageError("keys are the values of a grouping column: name it with --by column")
     asked = Asked(
-        aggregates=aggregates(ask.count, ask.count_people, given),
+        aggregates=aggregates(ask.count, ask.count_people, given, _how(ask)),
         where=tuple(condition(text) for text in ask.where or ()),
         cuts=cuts(ask.cut or ()),
         by=by,
@@ -93,6 +94,12 @@ def job_of(
     loss(ask.epsilon, ask.delta, ask.rho, "--")
     protects = unit_of(source.person, source.rows, source.groups)
     return Job(table, protects, whole, budget.ledger, (asked,))
+
+
+def _how(ask: AskOptions) -> Options:
+    """Return the method that the flags name, with its options."""
+    said = {name: getattr(ask, name) for name in ("method", "bound", "bins", "distribution")}
+    return cast("Options", {name: value for name, value in said.items() if value is not None})
 
 
 def _alone(*groups: Any) -> None:
@@ -154,6 +161,8 @@ def _described(answer: Answer, asked: Asked) -> dict[str, Any]:
             record[label] = {part: column[part][place] for part in parts}
             if "bins" in column:
                 record[label]["bins"] = column["bins"]
+            if "refused" in column:
+                record[label]["refused"] = column["refused"][place]
         records.append(record)
     return {
         "name": asked.name,

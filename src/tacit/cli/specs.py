@@ -14,6 +14,7 @@ from tacit.exact import Number, as_fraction, show
 from tacit.tables import aggregate as ask
 from tacit.tables.aggregate import Aggregate
 from tacit.tables.expression import Expression, col
+from tacit.tables.method import Options
 from tacit.tables.schema import Schema
 
 __all__ = [
@@ -39,11 +40,16 @@ FORMS = {
     "histogram": "column:edge,edge,...",
 }
 _EXAMPLES = {"percentile": "age:90:0:100", "histogram": "age:0,18,65,100"}
+_CHOOSE = ("mean", "var", "std", "median", "percentile")
+"""The statistics that several methods can answer."""
 _MOST_KEYS = 100_000
 
 
 def aggregates(
-    count: bool, count_people: bool, given: Mapping[str, Sequence[str]]
+    count: bool,
+    count_people: bool,
+    given: Mapping[str, Sequence[str]],
+    how: Options | None = None,
 ) -> dict[str, Aggregate]:
     """Return what the flags ask, by label.
 
@@ -51,9 +57,10 @@ def aggregates(
         count: whether rows are counted.
         count_people: whether people are counted.
         given: for each statistic, what stood behind its flags.
+        how: the method and its options, for the statistics that have a choice.
 
     Raises:
-        UsageError: a statistic without bounds, or two answers of one label.
+        UsageError: a statistic without bounds, two answers of one label, or a method for nothing.
 
     >>> {label: str(a) for label, a in aggregates(True, False, {"mean": ["age:0:99"]}).items()}
     {'count': 'count()', 'mean_age': 'mean(age, 0, 99)'}
@@ -63,7 +70,13 @@ def aggregates(
         asked.append(("count", ask.count()))
     if count_people:
         asked.append(("people", ask.count_people()))
-    asked += [_from_flag(kind, text) for kind, texts in given.items() for text in texts]
+    options = how or Options()
+    if options and not any(given.get(kind) for kind in _CHOOSE):
+        raise UsageError(
+            f"--{next(iter(options))} says how {', '.join(_CHOOSE[:-1])} or {_CHOOSE[-1]} is "
+            "answered, and none is asked"
+        )
+    asked += [_from_flag(kind, text, options) for kind, texts in given.items() for text in texts]
     labels = [label for label, _ in asked]
     twice = {label for label in labels if labels.count(label) > 1}
     if twice:
@@ -74,7 +87,7 @@ def aggregates(
     return dict(asked)
 
 
-def _from_flag(kind: str, text: str) -> tuple[str, Aggregate]:
+def _from_flag(kind: str, text: str, options: Options) -> tuple[str, Aggregate]:
     places = FORMS[kind].split(":")
     parts = text.rsplit(":", len(places) - 1)
     if len(parts) < len(places) or not all(part.strip() for part in parts):
@@ -89,8 +102,8 @@ def _from_flag(kind: str, text: str) -> tuple[str, Aggregate]:
     if kind == "percentile":
         q, lower, upper = rest
         label = f"percentile_{show(as_fraction(q, 'a percentile'))}_{column}"
-        return label, ask.percentile(column, q, lower, upper)
-    made: Aggregate = getattr(ask, kind)(column, *rest)
+        return label, ask.percentile(column, q, lower, upper, **options)
+    made: Aggregate = getattr(ask, kind)(column, *rest, **(options if kind in _CHOOSE else {}))
     return f"{kind}_{column}", made
 
 
@@ -118,15 +131,17 @@ def statistic(described: object, label: str) -> Aggregate:
         "percentile": ("column", "q", "lower", "upper"),
         "histogram": ("column", "edges"),
     }.get(kind, ("column", "lower", "upper"))
+    more = tuple(Options.__annotations__) if kind in _CHOOSE else ()
     for name in described:
-        if name not in ("statistic", *fields):
+        if name not in ("statistic", *fields, *more):
             raise UsageError(
-                f"the answer {label!r} has a field {name!r}; {did_you_mean(name, fields)}"
+                f"the answer {label!r} has a field {name!r}; {did_you_mean(name, (*fields, *more))}"
             )
     missing = [name for name in fields if name not in described]
     if missing:
         raise UsageError(f"the answer {label!r} ({kind}) lacks {', '.join(missing)}")
-    made: Aggregate = getattr(ask, kind)(*(described[name] for name in fields))
+    options = {name: described[name] for name in more if name in described}
+    made: Aggregate = getattr(ask, kind)(*(described[name] for name in fields), **options)
     return made
 
 

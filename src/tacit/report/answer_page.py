@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from tacit.report.chart import Mark, chart
-from tacit.report.words import aggregate_words, value_words
+from tacit.report.words import aggregate_words, number, value_words
 
 __all__ = ["answers"]
 
@@ -33,6 +33,7 @@ def answers(body: Mapping[str, Any]) -> str:
     for column in body["answer"]["columns"]:
         words = aggregate_words(told[column["label"]]) + (f", by {', '.join(by)}" if by else "")
         title = f'<h3>{escape(str(column["label"]))}</h3><p class="quiet">{escape(words)}</p>'
+        title += _choice(column.get("method", {}))
         if column.get("bins") is None:
             plain.append(column)
             parts.append(title + _chart(column, [" / ".join(key) for key in keys], words))
@@ -44,6 +45,16 @@ def answers(body: Mapping[str, Any]) -> str:
     if plain:
         parts.append(_table(plain, keys, by))
     return "\n".join(parts)
+
+
+def _choice(method: Mapping[str, Any]) -> str:
+    """Say what ``auto`` chose, and by which numbers; nothing where a method was named."""
+    if method.get("asked") != "auto":
+        return ""
+    errors = ", ".join(f"{name} {number(error)}" for name, error in method["errors"].items())
+    chosen = f"Answered by the method {method['used']}: of the expected errors on "
+    chosen += f"{method['rows']:,} made-up rows ({errors}) its is the least."
+    return f'<p class="quiet">{escape(chosen.replace("_", " "))}</p>'
 
 
 def _chart(column: Mapping[str, Any], labels: Sequence[str], words: str) -> str:
@@ -105,6 +116,10 @@ def _table(
 
 def _cells(column: Mapping[str, Any], place: tuple[int, ...]) -> str:
     value, low, high = value_words(*_parts(column, place))
+    if column.get("refused") and column["refused"][place[0]]:
+        return '<td class="n">–</td><td>refused by the test</td>'
+    if _at(column["low"], place) is None and _at(column["high"], place) is None:
+        return f'<td class="n strong">{escape(value)}</td><td>not known</td>'
     return (
         f'<td class="n strong">{escape(value)}</td><td><span class="range">'
         f"{escape(low)} to {escape(high)}</span></td>"

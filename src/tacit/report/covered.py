@@ -87,6 +87,13 @@ def _methods(body: Mapping[str, Any]) -> dict[str, str]:
     return {label: told[label] if name == "auto" else name for label, name in asked.items()}
 
 
+def _told_apart(method: Mapping[str, Any], used: str) -> tuple[Any, ...]:
+    """Return the options by which questions of one method share a chain or do not."""
+    option = {"smooth": "distribution", "ptr": "bound", "sample_and_aggregate": "bins"}[used]
+    default = "search" if used == "ptr" else None
+    return method.get(option, default), method.get("rows")
+
+
 def _wanted(query: Mapping[str, Any], methods: Mapping[str, str]) -> Counter[Need]:
     wanted: Counter[Need] = Counter()
     for need, chains, _ in set(_places(query["aggregates"], methods)):
@@ -104,7 +111,8 @@ def _places(
         kind, column = asked["kind"], asked.get("column")
         bounds = asked.get("lower"), asked.get("upper")
         if methods[label] != "global":
-            yield (methods[label], column), 1, (kind, *bounds, asked.get("q"), str(asked["method"]))
+            how = _told_apart(asked["method"], methods[label])
+            yield (methods[label], column), 1, (kind, *bounds, asked.get("q"), *how)
         elif kind in _MOMENTS:
             yield ("moments", column), 1, bounds
         elif kind in _QUANTILES:

@@ -42,14 +42,14 @@ class Choice:
     Attributes:
         used: the aggregate with the method that answers it.
         rows: how many rows the errors are for.
-        share: the epsilon or rho that they are for.
+        shares: the epsilon or rho that they are for: of the global method, and of the others.
         errors: the mean absolute errors of the candidates.
         left_out: why others are none.
     """
 
     used: Aggregate
     rows: int
-    share: Fraction
+    shares: tuple[Fraction, Fraction]
     errors: tuple[tuple[str, float], ...]
     left_out: tuple[tuple[str, str], ...]
 
@@ -58,7 +58,7 @@ class Choice:
         return {
             "asked": "auto",
             "rows": self.rows,
-            "share": str(self.share),
+            "shares": [str(share) for share in self.shares],
             "errors": {name: error for name, error in self.errors if math.isfinite(error)},
             "left_out": dict(self.left_out),
         }
@@ -99,7 +99,7 @@ def choose(
     unit: OneRowEach | PersonUnit,
     by: bool,
     counted: bool,
-    noise: Noise,
+    noises: tuple[Noise, Noise],
 ) -> Choice:
     """Return the method with the least mean absolute error on evenly spread rows.
 
@@ -109,12 +109,14 @@ def choose(
         unit: who is protected.
         by: whether there are groups.
         counted: whether rows are counted beside it.
-        noise: what one part may lose.
+        noises: what one part may lose if this and the like stay global and so share parts, and if
+            each is a part of its own.
     """
     asked = aggregate.method
     assert asked is not None
     rows = asked.planned
-    errors = {"global": _global_error(aggregate, grids[0], counted, noise, rows)}
+    shared, noise = noises
+    errors = {"global": _global_error(aggregate, grids[0], counted, shared, rows)}
     used = {"global": replace(aggregate, method=None)}
     left_out = {}
     for name, method in _candidates(asked):
@@ -130,7 +132,8 @@ def choose(
             continue
         errors[name], used[name] = error, tried
     best = min(errors, key=lambda name: errors[name])
-    return Choice(used[best], rows, noise.loss, tuple(errors.items()), tuple(left_out.items()))
+    shares = shared.loss, noise.loss
+    return Choice(used[best], rows, shares, tuple(errors.items()), tuple(left_out.items()))
 
 
 def _candidates(asked: Method) -> Iterator[tuple[str, Method]]:

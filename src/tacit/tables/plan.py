@@ -231,17 +231,16 @@ class Plan:
             self.query.unit,
             bool(self.query.by),
             self._counted,
-            self._noise(self._apart),
+            (self._noise(self._placed_as(None)), self._noise(self._placed_as(Method("smooth")))),
         )
 
-    @cached_property
-    def _apart(self) -> tuple[Part, ...]:
-        """The parts there would be if every method to choose were a part of its own."""
-        apart = [
-            replace(a, method=Method("smooth")) if a.method and a.method.name == "auto" else a
+    def _placed_as(self, method: Method | None) -> tuple[Part, ...]:
+        """Return the parts there would be if every choice fell on one method."""
+        chosen = [
+            replace(a, method=method) if a.method and a.method.name == "auto" else a
             for _, a in self.query.aggregates
         ]
-        return tuple(self._place_all(apart).values())
+        return tuple(self._place_all(chosen).values())
 
     def told(self, aggregate: Aggregate) -> str:
         """Say which method answers, and why; nothing where none was asked."""

@@ -18,6 +18,9 @@ from tacit.tables.proposal_part import ProposalPart
 
 __all__ = ["Preview"]
 
+_NEVER = 1e-6
+"""The chance of a refusal that is not worth a word."""
+
 
 @dataclass(frozen=True)
 class Preview:
@@ -85,6 +88,16 @@ class Preview:
         """Whether what remains covers the cost."""
         return self.remaining.covers(self.cost)
 
+    def refused(self) -> dict[str, str]:
+        """Say for each label at which sizes its test may refuse, and with which chance."""
+        found = {}
+        for label, chances in self.refusals.items():
+            at = zip(self.rows, chances, strict=True)
+            told = [f"{show(chance)} at {size} rows" for size, chance in at if chance > _NEVER]
+            if told:
+                found[label] = ", ".join(told)
+        return found
+
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the preview as columns: label, unit, and the error at each size of a group."""
         table: dict[str, list[Any]] = {
@@ -111,11 +124,8 @@ class Preview:
             for row in rows
         ]
         lines += [f"{label}: {told}" for label, told in self.methods.items()]
-        for label, chances in self.refusals.items():
-            at = zip(self.rows, chances, strict=True)
-            likely = [f"{show(chance)} at {size} rows" for size, chance in at if chance > 1e-6]
-            if likely:
-                lines.append(f"{label}: refused with a chance of {', '.join(likely)}")
+        refused = self.refused().items()
+        lines += [f"{label}: refused with a chance of {told}" for label, told in refused]
         lines.append(f"cost {self.cost!r} of the {self.remaining!r} that is left")
         if self.threshold is not None:
             lines.append(f"a key is released where its noisy count of people is {self.threshold}+")
