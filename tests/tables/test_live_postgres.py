@@ -116,3 +116,19 @@ def test_many_hosts_publish_one_history(table):
         with session(table.dsn(), ledgers.dsn(), budget) as opened:
             assert opened.spent == budget
             assert opened.ledger.verify_chain() == len(opened.ledger.events())
+
+
+def test_a_server_that_is_killed_costs_nothing_more(table, tmp_path):
+    with session(table.dsn(), tmp_path / "visits.ledger") as opened:
+        add(table, 0, "ab")
+        first = asked(opened).update("2026-01-01 01:00")
+        table.server.kill()
+        with pytest.raises(DataSourceError):
+            asked(opened).update("2026-01-01 03:00")
+        assert opened.spent == tc.epsilon(MUCH)
+        assert asked(opened).answer().to_dict() == first.to_dict()
+        table.server.start()
+        add(table, 1, "cd")
+        again = asked(opened).update("2026-01-01 03:00")
+        assert again.column("count")["value"] == [2, 2, 0]
+        assert len(opened.history()) == 1
