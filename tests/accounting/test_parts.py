@@ -13,9 +13,11 @@ from tacit.errors import BudgetError, LedgerError, UsageError, VerificationError
 QUESTION = {"count": "visits", "every": 3600}
 
 
-@pytest.fixture(name="ledger", params=["file", "memory"])
+@pytest.fixture(name="ledger", params=["file", "memory", "postgres"])
 def _ledger(request, tmp_path):
     path = tmp_path / "a.ledger" if request.param == "file" else None
+    if request.param == "postgres":
+        path = request.getfixturevalue("address")
     with open_ledger(path, dataset="clinic", budget=epsilon(1)) as ledger:
         yield ledger
 

@@ -47,6 +47,13 @@ def cut_off(server, ledger):
         connection.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
 
 
+@pytest.fixture
+def slow_machine(monkeypatch):
+    """Wait as long as it takes for a server that is being started again."""
+    monkeypatch.setattr("tacit.accounting.store._PAUSES", (0.1,) * 3000)
+    monkeypatch.setattr(postgres_store, "PATIENCE", 300)
+
+
 def append(ledger, *, meanwhile=None, after=None):
     """Write a charge by hand, with something happening before it is stored, or after."""
     with ledger._store.write() as transaction:
@@ -205,6 +212,7 @@ def test_an_error_that_somebody_swallows_is_not_committed(ledger):
 # --- the server dies -----------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("slow_machine")
 @pytest.mark.parametrize("end", ["kill", "immediate", "fast"])
 def test_a_server_that_dies_between_charge_and_answer_forgets_nothing(ledger, postgres_server, end):
     def answer():
@@ -242,6 +250,7 @@ def test_an_answer_whose_server_stays_away_is_lost_and_paid(ledger, postgres_ser
     assert ledger.spent == COST + COST
 
 
+@pytest.mark.usefixtures("slow_machine")
 def test_a_server_killed_in_mid_transaction_keeps_nothing_of_it(ledger, postgres_server):
     ledger.charge("before", COST, {})
     restarted = []
