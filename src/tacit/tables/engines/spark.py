@@ -44,6 +44,8 @@ _T = TypeVar("_T")
 _SENT = 1 << 20
 """Up to so many people are sent to every executor: some 50 bytes each."""
 _HINT = "/*+ broadcast(heavy) */"
+_TEXT = "tacit_text_"
+"""How the views of public text begin."""
 _LOGGER = "SQLQueryContextLogger"
 """Where pyspark writes the errors of queries, with their messages."""
 
@@ -81,18 +83,23 @@ class SparkEngine:
         return [np.asarray(column, dtype=np.int64) for column in found]
 
     def materialise(self, sql: str) -> str:
-        """Return the query itself as a relation: raw rows are not kept anywhere."""
+        """Return the query itself as a relation: raw rows are not kept anywhere.
+
+        One that reads public text becomes a view, which holds that text when it is dropped.
+        """
+        if _TEXT in sql:
+            return self.view(lambda: self.session.sql(sql))
         return f"({sql}) as tacit_{secrets.token_hex(4)}"
 
     def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
         """Give columns of public text to Spark, and return the name of their view."""
         shape = ", ".join(f"c{i} string" for i in range(len(columns)))
         lines = list(zip(*columns, strict=True))
-        return self.view(lambda: self.session.createDataFrame(lines, shape))
+        return self.view(lambda: self.session.createDataFrame(lines, shape), _TEXT)
 
-    def view(self, make: Callable[[], Any]) -> str:
+    def view(self, make: Callable[[], Any], begins: str = "tacit_") -> str:
         """Name a DataFrame within the session, and return the quoted name."""
-        name = f"tacit_{secrets.token_hex(8)}"
+        name = begins + secrets.token_hex(8)
         self.attempt(lambda: make().createOrReplaceTempView(name))
         self._views.add(name)
         return self.dialect.identifier(name)

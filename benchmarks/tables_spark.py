@@ -1,0 +1,133 @@
+"""The exact integer plan on Spark against Spark's own float aggregate, in one run.
+
+Ten million rows of a million people in a Parquet file, a Spark in local mode with two cores.
+Processor time of the Java machine (its compiler and collector too), best of two.  Run:
+``python benchmarks/tables_spark.py [rows]``; it needs Java and ``pip install 'tacit[spark]'``.
+
+Where another Python has tumult-analytics, name it in ``TUMULT_PYTHON``, and the same table is asked
+there for count, sum and mean by group: ``python benchmarks/peers/tumult_tables.py FILE``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from tacit.tables.contributions import OneRowEach, PersonUnit
+from tacit.tables.expression import col
+from tacit.tables.grid import Grid
+from tacit.tables.query import Query
+from tacit.tables.requests import Bins, Cells, Moments, Rows, Total
+from tacit.tables.source import open_source
+
+KEYS = [f"group {i}" for i in range(14)]
+GRID = Grid.for_bounds(0, 100)
+COUNT = [Rows()]
+MEAN = [Rows(), Moments(col("age"), GRID, squares=False)]
+SUM = [Total(col("age"), GRID)]
+EDGES = tuple(GRID.offset(e) for e in range(0, 101, 2))
+HISTOGRAM = [Bins(col("age"), GRID, EDGES)]
+MEDIAN = [Cells(col("age"), GRID, shift=15)]
+BY = {"occupation": col("occupation")}
+PEOPLE = PersonUnit("person", rows=10)
+PARTS: dict[str, tuple[Any, bool, list[Any]]] = {
+    "one row each: count, mean": (OneRowEach(), False, MEAN),
+    "one row each: count, mean by group": (OneRowEach(), True, MEAN),
+    "one row each: sum by group": (OneRowEach(), True, SUM),
+    "one row each: histogram of 50 by group": (OneRowEach(), True, HISTOGRAM),
+    "one row each: median cells by group": (OneRowEach(), True, MEDIAN),
+    "10 rows each: count": (PEOPLE, False, COUNT),
+    "10 rows each: sum": (PEOPLE, False, SUM),
+    "10 rows each: count, mean": (PEOPLE, False, MEAN),
+    "10 rows each: sum by group": (PEOPLE, True, SUM),
+    "10 rows each: count, mean by group": (PEOPLE, True, MEAN),
+    "10 rows each: histogram by group": (PEOPLE, True, HISTOGRAM),
+    "10 rows each: median cells by group": (PEOPLE, True, MEDIAN),
+}
+
+
+def generate(path: Path, rows: int) -> None:
+    duckdb.connect().execute(
+        f"""copy (select cast(floor({rows // 10} * pow(random(), 2)) as bigint) as person,
+        'group ' || cast(floor(random() * 14) as int) as occupation,
+        case when random() > 0.01 then round(random() * 120 - 10, 3) end as age,
+        from range({rows})) to '{path}'"""
+    )
+
+
+def java_seconds() -> float:
+    """The processor time of this process's Java machine."""
+    ticks = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            name, _, rest = (folder / "stat").read_text().rpartition(")")
+        except OSError:  # it has ended
+            continue
+        fields = rest.split()
+        if name.endswith("(java") and int(fields[1]) == os.getpid():
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def best(run: Callable[[], object], times: int = 2) -> tuple[float, float]:
+    """The least processor time, and the least time on the clock."""
+    found = []
+    for _ in range(times):
+        begin, clock = java_seconds(), time.perf_counter()
+        run()
+        found.append((java_seconds() - begin, time.perf_counter() - clock))
+    return min(f[0] for f in found), min(f[1] for f in found)
+
+
+def session(folder: str) -> Any:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]").appName("tacit benchmark")
+    for name, value in {
+        "spark.driver.memory": "4g",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.local.dir": folder,
+        "spark.log.level": "OFF",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.warehouse.dir": folder,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def main() -> None:
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
+    with tempfile.TemporaryDirectory(prefix="tacit-benchmark-") as folder:
+        path = Path(folder) / "rows.parquet"
+        generate(path, rows)
+        spark = session(folder)
+        frame = spark.read.parquet(str(path))
+        plain = "select occupation, count(*), count(age), sum(age), avg(age) from rows group by 1"
+        frame.createOrReplaceTempView("rows")
+        base, clock = best(lambda: spark.sql(plain).collect(), 4)
+        print(f"{rows:,} rows; seconds of the processor, ratio to the plain aggregate, the clock")
+        print(f"{'plain float aggregate by group':42s} {base:6.2f} s {1:6.1f}x {clock:6.2f} s")
+        for name, (unit, grouped, asked) in PARTS.items():
+            grouping = {"by": BY, "keys": KEYS} if grouped else {}
+
+            def run(unit: Any = unit, how: Any = grouping, asked: Any = asked) -> object:
+                with open_source(frame) as source:
+                    return Query(source, unit, **how).run(asked)
+
+            seconds, clock = best(run)
+            print(f"{name:42s} {seconds:6.2f} s {seconds / base:6.1f}x {clock:6.2f} s", flush=True)
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()
