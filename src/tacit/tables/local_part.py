@@ -113,7 +113,8 @@ def delta_of_one(noise: Noise) -> Fraction:
     epsilon, k = epsilon_of_one(noise, noise.rows), noise.rows
     if k == 1:
         return noise.delta
-    share = math.expm1(float(epsilon)) / math.expm1(float(k * epsilon))
+    e = float(epsilon)  # from above, so that nothing overflows
+    share = math.exp(-(k - 1) * e) * math.expm1(-e) / math.expm1(-k * e)
     found = noise.delta * Fraction(share) * (1 - Fraction(1, 1 << 30))
     while approximate_loss(epsilon, found, Fraction(k))[1] > noise.delta:
         found /= 2

@@ -102,7 +102,8 @@ def in_bins(kept: str, bins: int, dialect: Dialect) -> str:
         f"select code, z0, w, {dialect.cast(number, 'integer')} as place from ({marked}) as m"
     )
     size = dialect.literal(bins)
-    rest = f"place - {dialect.divide('place', size)} * {size}"
+    quotient = dialect.divide("place", size, wide=False)
+    rest = f"place - {quotient} * {size}"
     code = f"{dialect.cast('code', 'integer')} * {size} + {rest}"
     return f"select {code} as code, z0, w from ({numbered}) as n"
 
