@@ -94,8 +94,7 @@ class Session:
         }
         self.source = open_source(source, **self._options)
         try:
-            if unit.column is not None:
-                self.source.schema.column(unit.column)
+            unit.person(self.source.schema, self.source.engine.dialect)
             self.unit = unit
             self.ledger = self._open(ledger, budget)
         except BaseException:
