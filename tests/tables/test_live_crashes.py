@@ -30,7 +30,8 @@ def start(files, way, *ends):
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    assert process.stdout.readline() == "ready\n", process.stderr.read()
+    if process.stdout.readline() != "ready\n":
+        pytest.fail(process.communicate()[1])
     return process
 
 
