@@ -172,8 +172,8 @@ class ExactSet(Seen):
         both = len(self._ids & other._ids)
         if both:
             raise MismatchError(
-                f"{both} reports were counted by both collectors; send all reports whose id "
-                "starts alike to the same collector"
+                f"{both} reports were counted by both collectors; give each a share of the ids, "
+                "such as shard=(0, 2) and shard=(1, 2)"
             )
         return self.joined(other)
 
