@@ -4,13 +4,14 @@ Ten million rows of a million people in a Parquet file, a Spark in local mode wi
 Processor time of the Java machine (its compiler and collector too), best of two.  Run:
 ``python benchmarks/tables_spark.py [rows]``; it needs Java and ``pip install 'tacit[spark]'``.
 
-Where another Python has tumult-analytics, name it in ``TUMULT_PYTHON``, and the same table is asked
-there for count, sum and mean by group: ``python benchmarks/peers/tumult_tables.py FILE``.
+Where another Python has tumult-analytics, name it in ``TUMULT_PYTHON``, and the same file is asked
+there for count, sum and mean by group; see ``benchmarks/peers/tumult_tables.py``.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -38,6 +39,7 @@ MEDIAN = [Cells(col("age"), GRID, shift=15)]
 BY = {"occupation": col("occupation")}
 PEOPLE = PersonUnit("person", rows=10)
 PARTS: dict[str, tuple[Any, bool, list[Any]]] = {
+    "one row each: count by group": (OneRowEach(), True, COUNT),
     "one row each: count, mean": (OneRowEach(), False, MEAN),
     "one row each: count, mean by group": (OneRowEach(), True, MEAN),
     "one row each: sum by group": (OneRowEach(), True, SUM),
@@ -117,6 +119,7 @@ def main() -> None:
         base, clock = best(lambda: spark.sql(plain).collect(), 4)
         print(f"{rows:,} rows; seconds of the processor, ratio to the plain aggregate, the clock")
         print(f"{'plain float aggregate by group':42s} {base:6.2f} s {1:6.1f}x {clock:6.2f} s")
+        ours: dict[str, float] = {}
         for name, (unit, grouped, asked) in PARTS.items():
             grouping = {"by": BY, "keys": KEYS} if grouped else {}
 
@@ -125,8 +128,34 @@ def main() -> None:
                     return Query(source, unit, **how).run(asked)
 
             seconds, clock = best(run)
+            ours[name] = seconds
             print(f"{name:42s} {seconds:6.2f} s {seconds / base:6.1f}x {clock:6.2f} s", flush=True)
         spark.stop()
+        tumult(path, ours)
+
+
+PEERS = {
+    "tumult count by group": "one row each: count by group",
+    "tumult sum by group": "one row each: sum by group",
+    "tumult mean by group": "one row each: count, mean by group",
+}
+
+
+def tumult(path: Path, ours: dict[str, float]) -> None:
+    """Ask the same file by tumult-analytics, in the Python that has it."""
+    python = os.environ.get("TUMULT_PYTHON")
+    if not python:
+        print("left out: tumult-analytics (name its Python in TUMULT_PYTHON)", file=sys.stderr)
+        return
+    script = Path(__file__).with_name("peers") / "tumult_tables.py"
+    environment = {**os.environ, "PYSPARK_PYTHON": python}
+    done = subprocess.run(
+        [python, str(script), str(path)], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    for line in done.stdout.splitlines():
+        name, seconds, clock = line.split("\t")
+        ratio = float(seconds) / ours[PEERS[name]]
+        print(f"{name:42s} {seconds:>6} s, {ratio:.0f} times ours; {clock:>6} s")
 
 
 if __name__ == "__main__":
