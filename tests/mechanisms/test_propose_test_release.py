@@ -166,14 +166,48 @@ def test_how_far_the_textbook_is_off() -> None:
 
 
 def test_the_threshold_is_the_least() -> None:
-    for epsilon in (Fraction(1, 100), Fraction(1, 3), Fraction(2), Fraction(40)):
-        for delta in (Fraction(2, 5), Fraction(1, 1000), Fraction(1, 10**18)):
+    for epsilon in (
+        Fraction(1, 10**9),
+        Fraction(1, 100),
+        Fraction(1, 3),
+        Fraction(2),
+        Fraction(40),
+    ):
+        for delta in (Fraction(49, 100), Fraction(1, 1000), Fraction(1, 10**18)):
             found = passing_threshold(epsilon, delta)
             law = DiscreteLaplace(1 / epsilon)
             assert 1 - law.cdf(found - 1, 256).lower <= delta
             assert found == 1 or 1 - law.cdf(found - 2, 256).upper > delta
     small = passing_threshold(Fraction(1, 1000), Fraction(1, 10**6))
     assert small == pytest.approx(math.log(1 / 2e-6) * 1000, abs=2)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-9", "1e-6", "1e-3", "1e4", "1e6", "1e9"])
+@pytest.mark.parametrize("delta", ["1e-300", "1e-6", "0.49"])
+def test_budgets_at_both_ends_work(epsilon: str, delta: str) -> None:
+    data = np.linspace(40, 60, 41)
+    for bound in (1, "search"):
+        m = propose_test_release("mean", (0, 100), bound, epsilon, delta)
+        assert m.map(1) == (Fraction(epsilon), Fraction(delta))
+        assert m.expected_error(data) > 0
+        answer = m(data)
+        if isinstance(answer, BoundedAnswer):
+            answer = answer.value
+        assert answer is None or isinstance(answer, float)
+    if Fraction(epsilon) < 1:
+        with pytest.raises(UsageError, match="too wide to list"):
+            m.distribution(data)
+
+
+def test_expected_errors_of_the_search_are_those_of_its_law() -> None:
+    data = np.linspace(40, 60, 300)
+    for statistic in ("median", "mean"):
+        m: Any = propose_test_release(statistic, (0, 100), "search", 1, "1e-6")
+        reading = m._local.read(data)
+        chances = m._ladder.chances(reading, m.threshold)
+        law = m._ladder.law(reading, m._test)
+        listed = [float(law.probability(k).middle) for k in [*range(len(chances) - 1), None]]
+        assert chances == pytest.approx(listed, abs=1e-12)
 
 
 def test_the_answer_says_which_and_no_more() -> None:

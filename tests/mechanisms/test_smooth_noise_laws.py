@@ -193,6 +193,25 @@ def test_distribution_functions(law: Any, truth: Any) -> None:
         assert (mirrored + found).contains(1) or abs(float(mirrored + found) - 1) < 1e-30
 
 
+@pytest.mark.parametrize("sigma", ["1/16", "1/2", "1", "3"])
+@pytest.mark.parametrize("z", ["0", "1/1000", "1", "40", "-5"])
+def test_the_law_without_a_closed_form_against_quadrature(sigma: str, z: str) -> None:
+    point, spread = Fraction(z), Fraction(sigma)
+    found = LaplaceLogNormalLaw(Fraction(1), spread).cdf(point)
+    with mpmath.workdps(40):
+        size = mpmath.mpf(abs(point).numerator) / point.denominator
+        s = mpmath.mpf(spread.numerator) / spread.denominator
+        mean = mpmath.quad(
+            lambda y: mpmath.exp(-size * mpmath.exp(-s * y)) * mpmath.npdf(y),
+            [-20, -10, -5, -2, 0, 2, 5, 10, 20],
+        )
+        truth = mean / 2 if point < 0 else 1 - mean / 2
+        low, high = (mpmath.mpf(e.numerator) / e.denominator for e in (found.lower, found.upper))
+        slack = mpmath.mpf(10) ** -25
+        assert low - slack <= truth <= high + slack
+    assert found.width < Fraction(1, 1 << 110)
+
+
 def test_no_rate_leaves_no_shift() -> None:
     assert LaplaceLaw(Fraction(1), Fraction(1, 10**6)).shift(Fraction(1)) == 0
     assert LaplaceLaw(Fraction(1), Fraction(1, 10**6)).shift(Fraction(1, 5)) == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,12 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.errors import UsageError, need
+from tacit.errors import UsageError, did_you_mean, need
 from tacit.exact import as_integer, positive
 from tacit.mechanisms.bin_reading import BinFunction
 from tacit.mechanisms.bin_worker import Worker, packed
 
 __all__ = ["Engine"]
+
+_CLUSTERS = {
+    "dask": ("distributed", "'dask[distributed]'"),
+    "spark": ("joblibspark", "joblibspark"),
+}
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,7 @@ class Engine:
                     f"the backend {name!r} cannot end one bin alone: with a timeout, give a number "
                     "of processes, such as parallel=4"
                 )
+            _refuse_unknown(name)
             return cls(backend=name, jobs=jobs)
         count = as_integer(name, "parallel", minimum=1)
         return cls(processes=count, timeout=limit)
@@ -77,7 +85,14 @@ class Engine:
     def _by_joblib(self, ask: BinFunction, contents: Sequence[Any]) -> Iterable[tuple[int, ...]]:
         joblib = need("joblib", "parallel")
         job = joblib.delayed(ask)
-        with joblib.parallel_config(backend=self.backend, n_jobs=self.jobs):
+        try:
+            config = joblib.parallel_config(backend=self.backend, n_jobs=self.jobs)
+        except ValueError as error:  # no record has been handed over yet
+            raise UsageError(
+                f"the backend {self.backend!r} is not ready: for dask, make a client first, such "
+                "as client = dask.distributed.Client()"
+            ) from error
+        with config:
             # joblib pickles what is handed in, so arrays are sent, never left in a mapped file.
             run = joblib.Parallel(max_nbytes=None)
             return run(job(content) for content in contents)  # type: ignore[no-any-return]
@@ -114,6 +129,24 @@ class Engine:
             for worker in workers:
                 worker.close()
         return found
+
+
+def _refuse_unknown(name: str) -> None:
+    """Refuse a backend that joblib does not know, or whose package is not there.
+
+    That of Spark is registered with joblib here; that of Dask registers itself.
+    """
+    known = need("joblib.parallel", "parallel").BACKENDS
+    for backend, (package, install) in _CLUSTERS.items():
+        if name == backend and importlib.util.find_spec(package) is None:
+            raise UsageError(f"the backend {name!r} needs {package}: pip install {install}")
+    if name == "spark" and name not in known:
+        importlib.import_module("joblibspark").register_spark()
+    if name not in {*known, *_CLUSTERS}:
+        raise UsageError(
+            f"joblib has no backend {name!r}; {did_you_mean(name, sorted({*known, *_CLUSTERS}))}. "
+            "Your own is found after joblib.register_parallel_backend"
+        )
 
 
 def _ticked(

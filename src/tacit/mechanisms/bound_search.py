@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tacit import noise
 from tacit.core import (
@@ -33,6 +37,10 @@ _FAR = 1 << 40
 _UNITS = 1024
 _REST = Fraction(1, 1 << 90)
 _SURE = Fraction(1, 100)
+_ENOUGH = Fraction(512)
+_LISTED = 200
+_WIDEST = 10_000
+_MOST_CELLS = 5_000_000
 
 
 class BoundedAnswer(NamedTuple):
@@ -47,7 +55,8 @@ class _Ladder:
 
     The distances to instability of all rungs are queries of sensitivity one; they are asked of the
     above-threshold mechanism from the smallest bound on.  With scales ``25 / (9 epsilon)`` on the
-    threshold and ``25 / (8 epsilon)`` on the queries its cost is ``epsilon``.
+    threshold and ``25 / (8 epsilon)`` on the queries its cost is ``epsilon``, or 512 if that is
+    less.
     """
 
     def __init__(
@@ -55,7 +64,8 @@ class _Ladder:
     ) -> None:
         self.local = local
         self.bounds = [local.full / ratio**k for k in range(rungs, 0, -1)]
-        self.scales = Fraction(25, 9) / epsilon, Fraction(25, 8) / epsilon
+        enough = min(epsilon, _ENOUGH)  # beyond, less noise would change nothing
+        self.scales = Fraction(25, 9) / enough, Fraction(25, 8) / enough
 
     def test(self, threshold: int) -> Any:
         """Return the above-threshold mechanism over the rungs."""
@@ -66,6 +76,30 @@ class _Ladder:
         """Return the distance to instability for every bound, cut at a public number."""
         found = self.local.distances(sample, self.bounds)
         return [_FAR if d is None else min(d, _FAR) for d in found]
+
+    def law(self, sample: Any, test: Any) -> Any:
+        """List which rung is used, by its place, and None for none of them.
+
+        Raises:
+            UsageError: noise so wide that this is too long a list.
+        """
+        if self.scales[0] * len(self.bounds) > _WIDEST:
+            raise UsageError(
+                "at this epsilon the noise of the search is too wide to list its law: list that of "
+                "a larger epsilon; the proof is the same"
+            )
+        return test.distribution(self.distances(sample))
+
+    def chances(self, sample: Any, threshold: int) -> NDArray[np.float64]:
+        """Return how likely each rung is to be used, and at the end none, in floats (no proof)."""
+        levels, weights = _noises(float(self.scales[0]))
+        width = float(self.scales[1])
+        left, found = weights, []
+        for distance in self.distances(sample):
+            passes = _at_least(threshold + levels - distance, width)
+            found.append(float((left * passes).sum()))
+            left = left * (1 - passes)
+        return np.array([*found, float(left.sum())])
 
     def reach(self, chance: Fraction) -> int:
         """Return the least T with ``P(query noise - threshold noise >= T) <= chance``."""
@@ -91,6 +125,29 @@ class _Ladder:
         near = qt / (1 - p * q) + p * ((qt - pt).maximum(0) / (q - p))
         found = near * (1 - p) / ((1 + p) * (1 + q)) + pt * p / (1 + p)
         return found.upper
+
+
+def _noises(scale: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return values of discrete Laplace noise and their weights; quantiles where it is wide.
+
+    >>> values, weights = _noises(1e9)
+    >>> round(float(np.abs(values) @ weights) / 1e9, 2)
+    1.0
+    """
+    if scale < _LISTED:
+        values = np.arange(-math.ceil(45 * scale), math.ceil(45 * scale) + 1, dtype=np.float64)
+        weights = np.exp(-np.abs(values) / scale)
+        return values, weights / weights.sum()
+    share = (np.arange(1 << 14) + 0.5) / (1 << 14)
+    size = np.log(2 * np.minimum(share, 1 - share))
+    return np.rint(np.sign(share - 0.5) * -scale * size), np.full(1 << 14, 1.0 / (1 << 14))
+
+
+def _at_least(least: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Return P(X >= least), X discrete Laplace: ``q^least / (1 + q)`` from 1 on, and its mirror."""
+    q = math.exp(-1 / scale)
+    tail = np.exp(-np.where(least >= 1, least, 1 - least) / scale) / (1 + q)
+    return np.where(least >= 1, tail, 1 - tail)
 
 
 @register
@@ -202,8 +259,13 @@ class SearchRelease(Measurement):
 
     def _law_on(self, records: Any) -> FiniteDistribution:
         sample = self._local.read(records)
-        rungs = self._test.distribution(self._ladder.distances(sample))
+        rungs = self._ladder.law(sample, self._test)
         low, high = self._noise.support(1 - _REST)
+        if (high - low) * len(self.ladder) > _MOST_CELLS:
+            raise UsageError(
+                f"{(high - low) * len(self.ladder)} outputs are too many to list: list those of a "
+                "larger epsilon or of fewer rungs; the proof is the same"
+            )
         table: dict[Any, Enclosure] = {}
         weights = [self._noise.probability(k, 96) for k in range(low, high + 1)]
         for found, chance in rungs.table.items():
@@ -217,15 +279,17 @@ class SearchRelease(Measurement):
         """Predict the mean absolute error on data such as ``like``, public or synthetic.
 
         The mean of the noise over the chances of the rungs.
+
+        Args:
+            like: records.
+            n: how many records to imagine, of the same spread; as many as ``like`` has by default.
         """
         sample = self._local.read(self.input.domain.read(resized(like, n)))
-        rungs = self._test.distribution(self._ladder.distances(sample))
-        ratio = exp(-1 / self._noise.scale)
-        units = float(2 * ratio / (1 - ratio * ratio)) / _UNITS
-        return sum(
-            float(chance.middle) * float(self.ladder[-1 if found is None else found]) * units
-            for found, chance in rungs.table.items()
-        )
+        q = exp(-1 / self._noise.scale)
+        units = float((2 * q / (1 - q * q)).middle) / _UNITS
+        chances: list[float] = self._ladder.chances(sample, self.threshold).tolist()
+        widths = [float(bound) for bound in self.ladder]
+        return sum(p * w for p, w in zip(chances, widths, strict=True)) * units
 
 
 @register
@@ -278,7 +342,7 @@ class ProposeBound(Step):
             return ladder.bounds[-1 if found is None else found]
 
         def law(records: Any) -> FiniteDistribution:
-            rungs = test.distribution(ladder.distances(local.read(records)))
+            rungs = ladder.law(local.read(records), test)
             table: dict[Any, Enclosure] = {}
             for found, chance in rungs.table.items():
                 table[bound(found)] = table.get(bound(found), Enclosure.of(0)) + chance

@@ -21,8 +21,7 @@ same for ``(n, t)`` and ``(n + 1, t - 1)`` and only ever raises it, so that both
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -32,6 +31,7 @@ import numpy as np
 from tacit.core import Category, ChangeOneDistance, Number, Space, SymmetricDistance, Vector
 from tacit.errors import MismatchError, UsageError
 from tacit.exact import as_fraction, show
+from tacit.mechanisms.total_function import total
 from tacit.noise.enclosure import exp
 from tacit.statistics.at_distance import AtDistance, rounded_up
 from tacit.statistics.base import Statistic
@@ -49,6 +49,7 @@ __all__ = ["LocalStatistic", "Reading", "column_space", "nearest_unit", "read_st
 _STATES = 1 << 14
 """Releases of a function that are evaluated at most, where the number of records is private."""
 _STATES_OF_ONE_SIZE = 1 << 20
+_WIDEST = Fraction(10**120)
 
 
 def read_statistic(statistic: Any) -> Statistic:
@@ -109,27 +110,6 @@ def nearest_unit(value: Fraction | Root, grid: Fraction) -> int:
         bits *= 2
 
 
-@dataclass(frozen=True)
-class _Total:
-    """A function that always gives one number within bounds: the middle where it gives none."""
-
-    function: Callable[..., Any]
-    lower: float
-    upper: float
-    default: float
-
-    @property
-    def __name__(self) -> str:
-        return str(getattr(self.function, "__name__", "function"))
-
-    def __call__(self, row: Any) -> float:
-        try:
-            found = float(self.function(np.array(row)))
-        except Exception:  # whatever the data makes a function raise must not be seen
-            return self.default
-        return min(max(found, self.lower), self.upper) if found == found else self.default
-
-
 class Reading:
     """A data set as a statistic reads it; what is known of it lives as long as it does.
 
@@ -183,6 +163,7 @@ class LocalStatistic:
                 raise UsageError("the bounds are those of the column; do not give others")
         else:
             self.bounds = min(self.values), max(self.values)
+        _refuse_extremes(*self.bounds)
         if isinstance(self.statistic, Function):
             self._prepare_function(bounds)
         elif self.values is None and self._probe() is None:
@@ -218,12 +199,7 @@ class LocalStatistic:
         # a public trial: a function that never works is refused now, by its own message
         self.statistic(np.array([float(v) for v in self.values]))
         self.result_bounds = Fraction(float(low)), Fraction(float(high))
-        function = self.statistic.function
-        if self.statistic.many:
-            rows = function
-            function = _one_of(rows)
-        low_f, high_f = (float(b) for b in self.result_bounds)
-        self.statistic = Function(_Total(function, low_f, high_f, (low_f + high_f) / 2))
+        self.statistic = total(self.statistic, *map(float, self.result_bounds))
 
     def _probe(self) -> AtDistance | None:
         try:
@@ -354,8 +330,13 @@ class LocalStatistic:
         return [least(d, b) for d, b in zip(found, bounds, strict=True)]
 
 
-def _one_of(rows: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda row: rows(np.asarray(row)[None, :])[0]
+def _refuse_extremes(low: Fraction, high: Fraction) -> None:
+    """Refuse bounds whose squares, or whose distance, no float can hold: errors are floats."""
+    if max(abs(low), abs(high)) > _WIDEST or high - low < 1 / _WIDEST:
+        raise UsageError(
+            "the bounds must be within 1e120 of zero and at least 1e-120 apart: give others, or "
+            "count in another unit"
+        )
 
 
 def _relation(space: Space) -> Relation:

@@ -43,19 +43,13 @@ def passing_threshold(epsilon: Fraction, delta: Fraction) -> int:
     >>> passing_threshold(Fraction(1), Fraction(1, 10**6))
     14
     """
-    near = log(1 / delta, 64).middle / epsilon
-    found = max(1, int(near) + 2)
-    while found > 1 and tail(1 / epsilon, found - 1) <= delta:
-        found -= max(1, _overshoot(epsilon, delta, found))
+    above = log(1 / delta, 128) - log(1 + exp(-epsilon, 128), 128)
+    found = max(1, math.floor(above.middle / epsilon))
     while tail(1 / epsilon, found) > delta:
         found += 1
+    while found > 1 and tail(1 / epsilon, found - 1) <= delta:
+        found -= 1
     return found
-
-
-def _overshoot(epsilon: Fraction, delta: Fraction, found: int) -> int:
-    """Estimate how far T can still fall, and stay above the truth by one."""
-    gap = math.log(float(delta / tail(1 / epsilon, found))) / float(epsilon)
-    return min(found - 1, int(gap) - 1)
 
 
 @register

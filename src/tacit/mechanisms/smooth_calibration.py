@@ -26,6 +26,12 @@ CONCENTRATED: dict[str, type[ConcentratedLaw]] = {
 DISTRIBUTIONS = ("laplace", "cauchy", "student_t", *CONCENTRATED)
 """The noises by name."""
 
+_ENOUGH = Fraction(512)
+_STEEPEST = 64
+_TOO_SMALL = (
+    "at any rate: the computation of the smooth sensitivity takes up 1e-6 of it; give more epsilon "
+    "(1e-3 is enough for delta above 1e-300), or add noise for the global sensitivity"
+)
 _SIGMAS = [Fraction(k, 8) for k in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)]
 
 
@@ -39,8 +45,16 @@ def calibrated(
     beta: Fraction | None,
     sigma: Fraction | None,
 ) -> tuple[SmoothLaw, Fraction, Fraction]:
-    """Return the law, the rate and s; of those left open, with the largest ``beta s / E|Z|``."""
+    """Return the law, the rate and s; of those left open, with the largest ``beta s / E|Z|``.
+
+    A budget above 512 gets the noise of 512, which loses less: nothing that matters to a person
+    hides behind either, and the numbers stay within floats.
+
+    Raises:
+        UsageError: a budget that leaves no noise that is proven enough.
+    """
     laws: list[SmoothLaw]
+    epsilon, rho = (None if x is None else min(x, _ENOUGH) for x in (epsilon, rho))
     if distribution in CONCENTRATED:
         assert rho is not None
         sigmas = _SIGMAS if sigma is None else [sigma]
@@ -56,10 +70,10 @@ def calibrated(
         (float(rate * s) / law.size, law, rate, s)
         for law in laws
         for rate in ([r - SMOOTHNESS_SLACK for r in law.rates()] if beta is None else [beta])
-        if rate > 0 and (s := law.shift(rate + SMOOTHNESS_SLACK)) > 0
+        if 0 < rate <= _STEEPEST and (s := law.shift(rate + SMOOTHNESS_SLACK)) > 0
     ]
     if not found:
-        told = "at any rate" if beta is None else f"at beta = {show(beta)}: take a smaller beta"
+        told = f"at beta = {show(beta)}: take a smaller beta" if beta is not None else _TOO_SMALL
         raise UsageError(f"no {distribution} noise is proven enough for this budget {told}")
     _, best, rate, s = max(found, key=lambda one: one[0])
     return best, rate, s

@@ -27,6 +27,7 @@ import numpy as np
 from tacit.errors import UsageError
 from tacit.exact import show
 from tacit.mechanisms.certified import normal_cdf, normal_density
+from tacit.mechanisms.gauss_sum import mean_of_decay
 from tacit.mechanisms.lazy import Lazy, Uniform, exponential, normal
 from tacit.mechanisms.smooth_laws import (
     Points,
@@ -113,8 +114,11 @@ class LaplaceLogNormalLaw(ConcentratedLaw):
 
         return Lazy(size.uniforms + y.uniforms, formula)
 
-    def cdf(self, z: Fraction, bits: int = 160) -> None:
-        """There is no closed form."""
+    def cdf(self, z: Fraction, bits: int = 160) -> Enclosure:
+        """Enclose ``1 - E[exp(-z e^(-sigma Y))] / 2`` for ``z > 0``: :func:`mean_of_decay`."""
+        if z < 0:
+            return 1 - self.cdf(-z, bits)
+        return (1 - mean_of_decay(z, self.sigma) / 2).rounded(bits)
 
     def points(self) -> Points:
         """Return pairs of quantiles."""

@@ -49,8 +49,8 @@ class SmoothLaw(ABC):
         """Draw Z."""
 
     @abstractmethod
-    def cdf(self, z: Fraction, bits: int = 160) -> Enclosure | None:
-        """Enclose P(Z <= z); None where there is no closed form."""
+    def cdf(self, z: Fraction, bits: int = 160) -> Enclosure:
+        """Enclose P(Z <= z)."""
 
     @abstractmethod
     def points(self) -> Points:
@@ -140,9 +140,9 @@ class LaplaceLaw(SmoothLaw):
         return 1.0
 
     def rates(self) -> list[Fraction]:
-        """Return multiples of the textbook's rate."""
+        """Return multiples of the textbook's rate; of 1 where that is more: no delta allows 16."""
         textbook = self.epsilon / (2 * log(2 / self.delta).upper)
-        return _ladder(textbook / 16, 40)
+        return _ladder(min(textbook, Fraction(1)) / 16, 40)
 
 
 @dataclass(frozen=True)

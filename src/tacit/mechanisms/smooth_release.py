@@ -56,13 +56,12 @@ class SmoothRelease(Measurement):
         self.clip = _ends(step.clip, local)
         self._units = self.clip and tuple(nearest_unit(end, self.grid) for end in self.clip)
         measure, privacy = step.measure()
-        known = law.cdf(Fraction(0)) is not None and self._units is not None
         super().__init__(
             space,
             measure,
             self._release,
             privacy,
-            distribution=self._law_on if known else None,
+            distribution=None if self._units is None else self._law_on,
             step=step,
             name=step.name,
         )
@@ -116,10 +115,7 @@ class SmoothRelease(Measurement):
         return FiniteDistribution({(low + i) * self.grid: p for i, p in enumerate(cells)})
 
     def _cdf(self, z: Enclosure) -> Enclosure:
-        low, high = self._unit.cdf(z.lower), self._unit.cdf(z.upper)
-        assert low is not None
-        assert high is not None
-        return Enclosure(low.lower, high.upper)
+        return Enclosure(self._unit.cdf(z.lower).lower, self._unit.cdf(z.upper).upper)
 
     def expected_error(self, like: Iterable[Any], n: int | None = None) -> float:
         """Predict the mean absolute error on data such as ``like``, in the statistic's units.
