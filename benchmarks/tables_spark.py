@@ -4,13 +4,15 @@ Ten million rows of a million people in a Parquet file, a Spark in local mode wi
 Processor time of the Java machine (its compiler and collector too), best of two.  Run:
 ``python benchmarks/tables_spark.py [rows]``; it needs Java and ``pip install 'tacit[spark]'``.
 
-Where another Python has tumult-analytics, name it in ``TUMULT_PYTHON``, and the same file is asked
+Where another Python has tumult-analytics, name it in ``PEER_PYTHON_TUMULT``, and the same file is asked
 there for count, sum and mean by group; see ``benchmarks/peers/tumult_tables.py``.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -108,6 +110,9 @@ def session(folder: str) -> Any:
 
 
 def main() -> None:
+    if shutil.which("java") is None or importlib.util.find_spec("pyspark") is None:
+        print("left out: Spark needs Java and pip install 'tacit[spark]'", file=sys.stderr)
+        return
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
     with tempfile.TemporaryDirectory(prefix="tacit-benchmark-") as folder:
         path = Path(folder) / "rows.parquet"
@@ -143,9 +148,9 @@ PEERS = {
 
 def tumult(path: Path, ours: dict[str, float]) -> None:
     """Ask the same file by tumult-analytics, in the Python that has it."""
-    python = os.environ.get("TUMULT_PYTHON")
+    python = os.environ.get("PEER_PYTHON_TUMULT")
     if not python:
-        print("left out: tumult-analytics (name its Python in TUMULT_PYTHON)", file=sys.stderr)
+        print("left out: tumult-analytics (name its Python in PEER_PYTHON_TUMULT)", file=sys.stderr)
         return
     script = Path(__file__).with_name("peers") / "tumult_tables.py"
     environment = {**os.environ, "PYSPARK_PYTHON": python}

@@ -2,7 +2,7 @@
 
 It needs a Python of its own, for it wants an older Spark.  What was measured: Python 3.9 with
 tmlt.analytics 0.20.2, tmlt.core 0.18.2, pyspark 3.5.9, pandas 1.5.3, numpy 1.26.4 (``pip install
-tmlt.analytics`` brings them), Java 17.  Run by ``TUMULT_PYTHON=... python
+tmlt.analytics`` brings them), Java 17.  Run by ``PEER_PYTHON_TUMULT=... python
 benchmarks/tables_spark.py``, or: ``python tumult_tables.py FILE``.
 """
 
