@@ -32,7 +32,8 @@ class Session:
     Args:
         source: a path to a CSV or Parquet file, a folder or a glob of them; a pandas, polars or
             Arrow table; a DuckDB relation; with ``table``, a DuckDB connection or file, or the URL
-            of a PostgreSQL database or an open connection of psycopg to it.
+            of a PostgreSQL database or an open connection of psycopg to it; a DataFrame of Spark,
+            or a SparkSession with ``table``.
         unit: whom an answer protects: :data:`tacit.one_row_each`, or :func:`tacit.unit`.
         budget: all that may ever be lost: ``tc.epsilon(1)``, ``tc.epsilon_delta(1, "1e-6")`` or
             ``tc.rho(0.1)``.
