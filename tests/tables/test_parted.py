@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
+
+import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tables_reference as reference
+import tacit as tc
 from engine_tables import in_duckdb
 from tacit.tables import parted
 from tacit.tables.contributions import OneRowEach, PersonUnit
@@ -119,3 +123,29 @@ def test_nothing_is_kept_in_the_engine_between_the_parts(load):
         kept = source.engine.rows("select count(*) from duckdb_tables() where temporary")
         assert kept == [(0,)]
         assert query.tables == []
+
+
+def test_a_full_disk_costs_nothing_and_leaves_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "rows.parquet"
+    duckdb.sql(
+        f"""copy (select hash(i) as person, 'g' || (i % 20) as place from range(2000000) t(i))
+        to '{path}'"""
+    )
+    (tmp_path / "spill").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spill"))
+    monkeypatch.setattr(parted, "_MOST", 1)
+    session = tc.Session(
+        path, unit=tc.unit("person"), budget=tc.epsilon(1), memory_limit="64MB", threads=1
+    )
+    session.source.engine.rows("set max_temp_directory_size = '1MB'")
+    asked = session.group_by("place", keys=[f"g{i}" for i in range(20)]).agg(n=tc.count_people())
+    with pytest.raises(EngineMemoryError, match=r"free space for spilling.*nothing was spent"):
+        asked.release(epsilon=1)
+    assert session.spent.amount == 0
+    session.close()
+    assert not list((tmp_path / "spill").iterdir())
+    monkeypatch.undo()
+    with tc.Session(path, unit=tc.unit("person"), budget=tc.epsilon(1), name="again") as roomy:
+        keys = [f"g{i}" for i in range(20)]
+        answer = roomy.group_by("place", keys=keys).agg(n=tc.count_people()).release(epsilon=1)
+        assert abs(answer.to_dict()["n"][0] - 100_000) < 1000
