@@ -214,7 +214,7 @@ def _array(values: Sequence[str | None]) -> str:
 
 
 def _number(text: str) -> int | Decimal:
-    return Decimal(text) if "." in text or "a" in text else int(text)
+    return int(text) if text.lstrip("-").isdigit() else Decimal(text)
 
 
 # By the numbers of PostgreSQL's own types, which never change.  Not by psycopg's loaders: those of

@@ -85,7 +85,10 @@ class OwnLink:
         """Return an open connection, a new one where there is none."""
         with self._lock:
             if self._connection is None or self._connection.closed:
-                self._connection = _connect(self._options)
+                made = _connect(self._options)
+                if isinstance(made, str):
+                    raise DataSourceError(f"PostgreSQL cannot be reached: {made}")
+                self._connection = made
                 if self._close is not None:
                     self._close.detach()
                 self._close = weakref.finalize(self, _shut, self._connection)
@@ -177,7 +180,11 @@ def check_server(connection: Connection[Any]) -> None:
         )
 
 
-def _connect(options: dict[str, Any]) -> Connection[Any]:
+def _connect(options: dict[str, Any]) -> Connection[Any] | str:
+    """Return a connection, or why there is none.
+
+    No error is raised from here, nor out of psycopg: the frames behind it would hold the password.
+    """
     psycopg = need("psycopg", "postgres")
     try:
         return cast(
@@ -188,12 +195,10 @@ def _connect(options: dict[str, Any]) -> Connection[Any]:
         )
     except psycopg.Error as error:
         told, pgconn = str(error).casefold(), error.pgconn
-        asked = pgconn is not None and pgconn.needs_password
-    # raised here, not above: a frame behind psycopg's error holds the password
-    raise DataSourceError(f"PostgreSQL cannot be reached: {_cause(told, asked)}")
+        return _cause(told, asked=pgconn is not None and bool(pgconn.needs_password))
 
 
-def _cause(told: str, asked: bool) -> str:
+def _cause(told: str, *, asked: bool) -> str:
     """Return why there is no connection, from words that libpq has for it."""
     if asked and "failed" not in told.partition("password")[2]:
         return "it asks for a password; set PGPASSWORD, or write a line in ~/.pgpass"

@@ -84,10 +84,11 @@ def open_in_postgres(
         raise UsageError("name the table of the database, as in table='schema.visits'")
     if types:
         raise UsageError("types= is for CSV files; a table of PostgreSQL declares its own")
-    engine = PostgresEngine(_link(source), timeout, memory_limit, threads)
+    link = _link(source)
+    engine = PostgresEngine(link, timeout, memory_limit, threads)
     try:
+        check_server(link.connection())
         with engine.reading():
-            check_server(engine.connection)
             found = _find(table, engine)
             columns = _columns(found, engine)
             label = f"{engine.connection.info.dbname}.{found.name}"
