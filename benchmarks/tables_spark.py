@@ -4,8 +4,8 @@ Ten million rows of a million people in a Parquet file, a Spark in local mode wi
 Processor time of the Java machine (its compiler and collector too), best of two.  Run:
 ``python benchmarks/tables_spark.py [rows]``; it needs Java and ``pip install 'tacit[spark]'``.
 
-Where another Python has tumult-analytics, name it in ``PEER_PYTHON_TUMULT``, and the same file is asked
-there for count, sum and mean by group; see ``benchmarks/peers/tumult_tables.py``.
+Where another Python has tumult-analytics, name it in ``PEER_PYTHON_TUMULT``, and the same file is
+asked there for count, sum and mean by group; see ``benchmarks/peers/tumult_tables.py``.
 """
 
 from __future__ import annotations
