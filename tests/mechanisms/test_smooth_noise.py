@@ -23,11 +23,10 @@ BUDGETS: dict[str, dict[str, Any]] = {
     "laplace": {"epsilon": 1, "delta": "1/50"},
     "cauchy": {"epsilon": 1},
     "student_t": {"epsilon": 1},
-    "laplace_log_normal": {"rho": "1/2"},
+    "laplace_log_normal": {"rho": "1/2", "sigma": 1},
     "uniform_log_normal": {"rho": "1/2", "sigma": 1},
     "arsinh_normal": {"rho": "1/2", "sigma": 1},
 }
-LISTED = [d for d in DISTRIBUTIONS if d != "laplace_log_normal"]  # it has no closed form
 STATISTICS = ["median", "percentile(30)", "min", "max", "mean", "var", "std", "sum", "iqr"]
 
 
@@ -40,7 +39,7 @@ def data_sets(values: list[int], relation: str, most: int) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
-@pytest.mark.parametrize("distribution", LISTED)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_every_noise_keeps_its_claim_on_all_neighbours(distribution: str, relation: str) -> None:
     budget = BUDGETS[distribution]
     m = smooth_noise(
@@ -216,6 +215,36 @@ def test_no_data_can_raise(data: Any) -> None:
         for relation in ("unbounded", "bounded"):
             m = smooth_noise(statistic, (0, 10), 1, distribution="cauchy", relation=relation)
             assert isinstance(m(data), float)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("budget", ["1e-4", "1e-3", "1e3", "1e4", "1e6", "1e9"])
+def test_budgets_at_both_ends_work(distribution: str, budget: str) -> None:
+    """Above 512 the noise is that of 512, which loses less than the map says."""
+    data = np.linspace(40, 60, 41)
+    for delta in ("1e-12", "0.9") if distribution == "laplace" else (None,):
+        kind = "rho" if "rho" in BUDGETS[distribution] else "epsilon"
+        given = {kind: budget} if delta is None else {kind: budget, "delta": delta}
+        m = smooth_noise("median", (0, 100), distribution=distribution, **given)
+        loss = Fraction(budget)
+        assert m.map(1) == (loss if delta is None else (loss, Fraction(delta)))
+        assert 0 <= m(data) <= 100
+        assert m.expected_error(data) < (0.2 if loss > 1 else 51)
+
+
+@pytest.mark.parametrize("distribution", ["laplace", "cauchy", "student_t"])
+@pytest.mark.parametrize("epsilon", ["1e-9", "1e-6"])
+def test_a_budget_below_what_rounding_takes_is_refused(distribution: str, epsilon: str) -> None:
+    delta = "1e-6" if distribution == "laplace" else None
+    with pytest.raises(UsageError, match="give more epsilon"):
+        smooth_noise("median", (0, 100), epsilon, delta, distribution=distribution)
+
+
+@pytest.mark.parametrize("bounds", [(0, "1e-300"), (0, "1e300"), (-(10**400), 10**400)])
+def test_bounds_that_no_float_can_square_are_refused(bounds: Any) -> None:
+    for statistic in ("median", "var"):
+        with pytest.raises(UsageError, match="another unit"):
+            smooth_noise(statistic, bounds, 1, distribution="cauchy")
 
 
 def test_releases_are_on_the_grid_and_within_the_range() -> None:
