@@ -434,6 +434,8 @@ def test_answers_of_bins_stay_inside():
         ({"grid": "1e-20"}, "coarser grid"),
         ({"timeout": 0}, "above zero"),
         ({"parallel": 0}, "at least 1"),
+        ({"parallel": "nonesuch"}, "joblib has no backend"),
+        ({"parallel": "thredding"}, "did you mean 'threading'"),
         ({"parallel": "dask", "timeout": 3}, "cannot end one bin alone"),
     ],
 )
