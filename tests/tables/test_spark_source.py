@@ -1,0 +1,271 @@
+"""Opening tables of Spark: every way in which one can be wrong, and what is told of it."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import logging
+import re
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import tacit as tc
+from tacit.errors import BudgetError, DataSourceError, UsageError
+from tacit.tables.contributions import OneRowEach, PersonUnit
+from tacit.tables.engines.spark import SparkEngine
+from tacit.tables.engines.spark_errors import failure_of
+from tacit.tables.engines.spark_progress import shown
+from tacit.tables.engines.spark_source import in_spark
+from tacit.tables.expression import col
+from tacit.tables.grid import Grid
+from tacit.tables.query import Query
+from tacit.tables.requests import Cells, Moments, Rows, Total
+from tacit.tables.source import open_source
+
+SECRET = "Zaphod"
+GRID = Grid.for_bounds(0, 100)
+AGE = Moments(col("age"), GRID)
+
+
+def told(error):
+    return "".join(traceback.format_exception(error, chain=True)) + repr(error.__context__)
+
+
+@pytest.fixture
+def visits(spark):
+    """A DataFrame, and the view ``visits`` of it."""
+    rows = [(1, 31.0, "f"), (1, float("nan"), "m"), (2, None, None), (None, 45.0, "f")]
+    frame = spark.createDataFrame(rows, "person bigint, age double, sex string")
+    frame.createOrReplaceTempView("visits")
+    yield frame
+    spark.catalog.dropTempView("visits")
+
+
+def test_a_frame_and_a_named_table_answer_alike_and_leave_nothing(spark, visits):
+    before = {table.name for table in spark.catalog.listTables()}
+    for place in ((visits,), (spark, "visits"), (spark, "`visits`")):
+        with open_source(*place) as source:
+            assert source.columns == {"person": "integer", "age": "float", "sex": "text"}
+            found = Query(source, PersonUnit("person", rows=1)).run([AGE]).of(AGE)
+            assert found[0][:3].tolist() == [1 << 19, 3 << 19, GRID.offset(31) << 19]
+    assert {table.name for table in spark.catalog.listTables()} == before
+    with pytest.raises(DataSourceError, match="was closed"):
+        source.engine.rows("select 1")
+
+
+def test_a_session_releases_and_replays(visits):
+    unit = tc.unit("person", rows=2)
+    with tc.Session(visits, unit=unit, budget=tc.epsilon(1), name="visits") as session:
+        question = session.group_by("sex", keys=["f", "m"]).agg(n=tc.count())
+        answer = question.release(epsilon=1)
+        assert answer.to_dict() == question.release(epsilon=1).to_dict()
+        with pytest.raises(BudgetError):
+            session.agg(n=tc.count()).release(epsilon=1)
+
+
+def test_without_spark_nothing_is_taken_for_it():
+    command = (
+        "import sys, tacit.tables.source; from tacit.tables.engines.spark_source import in_spark; "
+        "assert not in_spark('a.csv') and not in_spark(3); "
+        "assert not any(name.startswith('pyspark') for name in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", command], check=True)
+    assert not in_spark(SimpleNamespace(sparkSession=None))
+
+
+def test_types_have_kinds_and_what_has_no_grid_is_refused(spark):
+    types = {
+        "tiny": "cast(1 as tinyint)", "small": "cast(1 as smallint)", "int": "1", "big": "1L",
+        "single": "cast('1.5' as float)", "double": "1.5D", "d2": "cast(1.25 as decimal(20,2))",
+        "d0": "cast(7 as decimal(38,0))", "flag": "true", "day": "date'1500-01-01'",
+        "at": "timestamp'1969-12-31 23:59:59.5 UTC'", "ntz": "timestamp_ntz'1969-12-31 23:59:59'",
+        "none": "null", "text": "'a'", "dotted.name": "1", "tick`ed": "2",
+        "bytes": "X'00'", "list": "array(1)", "map": "map(1, 2)", "struct": "struct(1 as a)",
+        "variant": "parse_json('1')", "span": "interval '1' day",
+        "folded": "'a' collate UTF8_LCASE",
+    }  # fmt: skip
+    columns = [f"{sql} as `{name.replace('`', '``')}`" for name, sql in types.items()]
+    with open_source(spark.sql(f"select {', '.join(columns)}")) as source:
+        others = {"bytes", "list", "map", "struct", "variant", "span", "folded"}
+        assert {n for n, kind in source.columns.items() if kind == "other"} == others
+        assert source.columns["d0"] == "integer"
+        assert source.columns["none"] == "missing"
+        query = Query(source, OneRowEach())
+        for name in others:
+            with pytest.raises(UsageError, match="no place in a private statistic"):
+                query.run([Moments(col(name), GRID)])
+        numbers = ("tiny", "small", "int", "big", "single", "double", "d2", "d0", "flag", "none")
+        for name in (*numbers, "dotted.name", "tick`ed"):
+            found = query.run([Moments(col(name), GRID)]).of(Moments(col(name), GRID))
+            assert found[0][0] == (name != "none")
+
+
+def test_instants_are_read_in_utc_whatever_the_zone_of_the_session(spark):
+    micros = [0, -1, 86_399_999_999, 86_400_000_000, -(1 << 63), (1 << 63) - 1, None]
+    rows = spark.createDataFrame([(m,) for m in micros], "m bigint")
+    frame = rows.selectExpr("timestamp_micros(m) as at", "m")
+    keys = [datetime.date(1970, 1, 1), datetime.date(1969, 12, 31), datetime.date(1970, 1, 2), None]
+    for zone in ("UTC", "Pacific/Kiritimati", "America/St_Johns"):
+        spark.conf.set("spark.sql.session.timeZone", zone)
+        try:
+            with open_source(frame) as source:
+                query = Query(source, OneRowEach(), by={"day": col("at")}, keys=keys)
+                assert query.run([Rows()]).of(Rows()).tolist() == [2, 1, 1, 3]
+                seconds = source.engine.dialect.seconds.format(x="at")
+                found = source.engine.rows(f"select {seconds} from {source.relation} order by m")
+                days = [None, -(1 << 63) // 10**6, -1, 0, 86_399, 86_400, ((1 << 63) - 1) // 10**6]
+                assert [row[0] for row in found] == days
+        finally:
+            spark.conf.unset("spark.sql.session.timeZone")
+
+
+WRONG = [
+    (lambda s: (s, "visit"), "knows no table 'visit'; did you mean 'visits'"),
+    (lambda s: (s, "nowhere.visits"), "knows no table"),
+    (lambda s: (s, None), "name the table"),
+    (lambda s: (s.range(1), "visits"), "single table"),
+    (lambda s: (s.sql("select 1 as a, 2 as a"),), "both named 'a'"),
+    (lambda s: (s.sql("select 1 as a, 2 as A"),), "capital letters"),
+    (lambda s: (s.sql("select rand() as a"),), "anew"),
+    (lambda s: (s.range(9).where("rand() < 0.5"),), "anew"),
+]
+
+
+@pytest.mark.usefixtures("visits")
+@pytest.mark.parametrize("case", range(len(WRONG)))
+def test_wrong_places_say_what_to_do(spark, case):
+    place, message = WRONG[case]
+    with pytest.raises(UsageError, match=message) as caught:
+        open_source(*place(spark))
+    assert caught.value.__context__ is None
+    assert not [t for t in spark.catalog.listTables() if t.name.startswith("tacit_")]
+
+
+def test_names_that_only_look_like_draws_are_not_refused(spark):
+    with open_source(spark.sql("select 1 as rand, 'uuid' as uuid")) as source:
+        assert list(source.columns) == ["rand", "uuid"]
+
+
+@pytest.mark.parametrize("given", [{"types": {"a": "text"}}, {"threads": 1}, {"timeout": 3}])
+def test_settings_of_other_engines_are_refused(spark, given):
+    with pytest.raises(UsageError):
+        open_source(spark.range(1), **given)
+
+
+def test_a_spark_that_is_too_old_is_refused():
+    session = SimpleNamespace(version="3.5.1", addTag=print, removeTag=print)
+    old = type("SparkSession", (), {"__module__": "pyspark.sql.session", **vars(session)})()
+    with pytest.raises(DataSourceError, match=r"Spark 3\.5\.1; Tacit needs Spark 4\.0"):
+        open_source(old, "visits")
+
+
+def test_what_fails_in_the_data_is_told_without_quoting_it(spark, capfd, caplog):
+    frame = spark.createDataFrame([(SECRET,)], "name string")
+    broken = frame.selectExpr("cast(assert_true(name <> name, name) as int) as age")
+    with tc.Session(broken, budget=tc.epsilon(1)) as session:
+        with pytest.raises(DataSourceError, match="withheld") as caught:
+            session.agg(m=tc.sum("age", 0, 100)).release(epsilon=1)
+        assert session.remaining == tc.epsilon(1)
+        assert session.history() == []
+    assert SECRET not in told(caught.value)
+    assert caught.value.__context__ is None
+    shown = capfd.readouterr()
+    assert SECRET not in shown.out + shown.err + caplog.text
+    assert not logging.getLogger("SQLQueryContextLogger").filters
+
+
+@pytest.mark.parametrize(
+    ("message", "meaning"),
+    [
+        (f"{SECRET}: No space left on device", "disk of Spark is full"),
+        (f"java.lang.OutOfMemoryError: {SECRET}", "ran out of memory"),
+        (f"Job 3 cancelled because SparkContext was shut down {SECRET}", "has ended"),
+        (f"AccessControlException: Permission denied: user={SECRET}", "no right to read"),
+        (f"ExecutorLostFailure (executor 1) {SECRET}", "lost executors"),
+        (f"[OPERATION_CANCELED] {SECRET}", "cancelled"),
+        (SECRET, "withheld"),
+    ],
+)
+def test_each_failure_has_words_of_our_own(message, meaning):
+    error = failure_of(RuntimeError(message))
+    assert meaning in str(error)
+    assert SECRET not in str(error)
+
+
+def test_sums_beyond_64_bits_are_exact(spark):
+    grid = Grid.for_bounds(0, 1 << 62, whole=True)
+    with open_source(spark.range(9).selectExpr("4611686018427387904L as x", "id as p")) as source:
+        for unit, one in ((OneRowEach(), 1), (PersonUnit("p", rows=1), 1 << 20)):
+            moments, total = Moments(col("x"), grid), Total(col("x"), grid)
+            found = Query(source, unit).run([moments, total])
+            assert found.of(moments)[0][2] == 9 * grid.cells * one
+            assert found.of(total)[0] == 9 * (grid.first + grid.cells) * one
+
+
+def test_the_tasks_of_a_giant_hold_few_of_their_rows_each(spark):
+    """Nobody's rows gather: what a task reads of others' output stays far below one person's."""
+    giant = 200_000
+    rows = spark.range(0, 2 * giant, 1, 8).selectExpr(
+        f"case when id < {giant} then -1 else id end as p", "cast(id % 1000 as double) as age"
+    )
+    with open_source(rows) as source:
+        query = Query(source, PersonUnit("p", rows=3), by={"a": col("p") > 0}, keys=[True, False])
+        run, asked = source.engine.rows, []
+        source.engine.rows = lambda sql: asked.append(sql) or run(sql)
+        cells = Cells(col("age"), Grid.for_bounds(0, 1000, bits=10))
+        found = query.run([Rows(), cells])
+        one = query.unit.one
+        assert found.of(Rows()).tolist() == [giant * one, giant * (3 * one // giant)]
+        plan = [str(row[0]) for sql in asked for row in run(f"explain {sql}")]
+    text = "".join(plan)
+    assert "BroadcastHashJoin" in text
+    assert "Window" not in text
+    assert "collect_list" not in text
+    assert not any(word in text for word in ("rand(", "uuid(", "monotonically"))
+
+
+def test_an_interrupt_cancels_the_jobs_of_the_question_and_no_others():
+    done = []
+    session = SimpleNamespace(
+        addTag=lambda tag: done.append(("add", tag)),
+        removeTag=lambda tag: done.append(("remove", tag)),
+        interruptTag=lambda tag: done.append(("interrupt", tag)),
+    )
+
+    def ask():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        SparkEngine(session).attempt(ask)
+    assert [what for what, _ in done] == ["add", "interrupt", "remove"]
+    assert len({tag for _, tag in done}) == 1
+
+
+def test_progress_is_shown_on_a_terminal_alone(spark, monkeypatch, capsys):
+    with shown(spark):
+        pass
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("tacit.tables.engines.spark_progress._PATIENCE", 0.01)
+    seen = []
+    monkeypatch.setattr(
+        "tacit.tables.engines.spark_progress._line",
+        lambda: contextlib.nullcontext(lambda done, total: seen.append((done, total))),
+    )
+    with shown(spark):
+        spark.range(0, 4_000_000, 1, 8).selectExpr("sum(hash(id) * 1L)").collect()
+    assert any(total for _, total in seen)
+    assert all(0 <= done <= total for done, total in seen)
+
+
+def test_the_example_of_the_page_runs(spark, capsys):
+    page = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python no-run\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    exec(compile(example, "docs/spark.md", "exec"), {"spark": spark, "__name__": "__main__"})
+    assert "north" in capsys.readouterr().out
+    spark.catalog.dropTempView("visits")
