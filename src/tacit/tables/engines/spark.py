@@ -6,8 +6,9 @@ rows are then joined with the people beyond the limit.  Of n rows at most n / (k
 more than k: where those are few they are sent to every executor, and no row moves at all; otherwise
 Spark joins by sorting, which reads a person's rows as a stream, and splits a partition that one
 person has made large (``spark.sql.adaptive.skewJoin``, which is on unless somebody turned it off).
-Rows that are kept whole and groups that are drawn go through a window by person, from which each
-task keeps the first few of a person before anything moves.
+Rows that are kept whole and groups that are drawn go through a window by person, from which Spark
+keeps the first few of a person in each task before anything moves; where a person may have more
+than ``spark.sql.optimizer.windowGroupLimitThreshold`` (1000) of them, the window sorts them all.
 
 *Retries.*  Every number that Spark adds up is whole, and nothing in a query is drawn by Spark: a
 task that runs twice, or twice at once, gives the same bits.
