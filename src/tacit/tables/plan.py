@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from tacit.accounting.budget import Budget
 from tacit.core import Measurement, Step, compose
 from tacit.errors import UsageError, did_you_mean
-from tacit.exact import as_fraction
+from tacit.exact import as_fraction, show
 from tacit.mechanisms.keys import least_threshold
 from tacit.tables.aggregate import Aggregate
 from tacit.tables.choose_method import Choice, choose, local_part
@@ -249,9 +249,10 @@ class Plan:
             return ""
         if record["asked"] == "auto":
             return str(self.choice(aggregate))
-        return ", ".join(
-            str(v) if k == "used" else f"{k} {v}" for k, v in record.items() if k != "asked"
-        )
+        options = {k: v for k, v in record.items() if k not in ("asked", "used")}
+        if options.get("bound", "search") != "search":
+            options["bound"] = show(as_fraction(options["bound"]))
+        return ", ".join([record["used"], *(f"{k} {v}" for k, v in options.items())])
 
     def record(self, aggregate: Aggregate) -> dict[str, Any] | None:
         """Return what a certificate says of the method of an answer; None where none was asked."""
