@@ -161,7 +161,7 @@ def unit(column: str, rows: int = 1, groups: int | None = None) -> PersonUnit:
 
 def weighted(
     base: str,
-    mass: str,
+    mass: str | None,
     limit: int,
     one: int,
     dialect: Dialect,
@@ -173,7 +173,8 @@ def weighted(
 
     Args:
         base: SQL of a query with the person in the column ``u``, never NULL.
-        mass: SQL of a row's mass, a whole number of at least zero or NULL for none.
+        mass: SQL of a row's mass, a whole number of at least zero or NULL for none; None where
+            every row has mass 1.
         limit: the most mass of a person.
         one: the weight of a row of a person within the limit.
         dialect: the engine's.
@@ -184,8 +185,8 @@ def weighted(
     share a weight, and one of them could move the other's.
     """
     top = dialect.literal(one * limit)
-    total = dialect.cast(dialect.sum(mass, wide=wide), "wide")
-    share = dialect.cast(dialect.divide(top, total), "integer")
+    total = "count(*)" if mass is None else dialect.cast(dialect.sum(mass, wide=wide), "wide")
+    share = dialect.cast(dialect.divide(top, total, wide=mass is not None), "integer")
     heavy = f"select u, {share} as w from base group by u having {total} > {dialect.literal(limit)}"
     return (
         f"with base as {dialect.inline} ({base}), heavy as {dialect.once} ({heavy}) "

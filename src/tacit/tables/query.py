@@ -229,14 +229,14 @@ class Query:
                 if all(sql in known for sql in names):
                     return table, [known[sql] for sql in names]
             d = self._dialect
-            rows = self._weighted(base, d.literal(1), self.unit.rows, wide=False)
+            rows = self._weighted(base, None, self.unit.rows, wide=False)
             kept = [f"{d.cast(name, 'small')} as {name}" for name in ["code", "w", *names.values()]]
             sql = f"select {', '.join(kept)} from ({rows}) as r"
             table = self._keep(self.source.engine.materialise(sql))
             self._bounded.append((names, table))
             return table, list(names.values())
 
-    def _weighted(self, base: str, mass: str, limit: int, *, wide: bool) -> str:
+    def _weighted(self, base: str, mass: str | None, limit: int, *, wide: bool) -> str:
         hint = self.source.engine.hint(self.unit.rows)
         return weighted(base, mass, limit, self.unit.one, self._dialect, wide=wide, hint=hint)
 
