@@ -136,6 +136,13 @@ def test_wrong_places_say_what_to_do(tmp_path):
         open_source(tmp_path / "people.csv", memory_limit="much")
 
 
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two", 10**9])
+def test_a_number_of_threads_is_a_small_whole_one(tmp_path, threads):
+    (tmp_path / "people.csv").write_text("age\n31\n")
+    with pytest.raises(UsageError, match="threads"):
+        open_source(tmp_path / "people.csv", threads=threads)
+
+
 def test_a_sound_file_beyond_the_memory_limit_is_not_called_damaged(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("age,name\n" + f"31,{SECRET}\n" * 100_000)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import DataSourceError, UsageError
+from tacit.exact import as_integer
 from tacit.tables.dialect import DUCKDB
 from tacit.tables.engine import EngineMemoryError
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["DuckEngine"]
 
 _serial = itertools.count()
+_MOST_THREADS = 1024
 
 
 class DuckEngine:
@@ -54,6 +56,9 @@ class DuckEngine:
         threads: int | None = None,
         connection: duckdb.DuckDBPyConnection | None = None,
     ) -> None:
+        # DuckDB would start as many as it is told, and bring the machine down with a million
+        if threads is not None and as_integer(threads, "threads", minimum=1) > _MOST_THREADS:
+            raise UsageError(f"threads is at most {_MOST_THREADS}, not {threads}")
         self._lock = threading.RLock()
         folder: Path | None = None
         if connection is None:
@@ -176,7 +181,7 @@ def _connect(
     if memory_limit is not None:
         settings["memory_limit"] = memory_limit
     if threads is not None:
-        settings["threads"] = threads
+        settings["threads"] = int(threads)
     try:
         connection = duckdb.connect(":memory:", config=settings)
         # Without this DuckDB refuses to spill at all, unless an extension from the network is
