@@ -22,6 +22,7 @@ from tacit.exact import Number
 from tacit.tables import Question, Session, open_source
 from tacit.tables.aggregate import Aggregate
 from tacit.tables.contributions import OneRowEach, PersonUnit, one_row_each, unit
+from tacit.tables.engines.remote import public_part
 from tacit.tables.expression import Expression
 from tacit.tables.schema import Column, Schema
 from tacit.tables.source import Source
@@ -183,8 +184,8 @@ def default_ledger(table: Table) -> str:
     """
     if "://" in table.path or not os.path.exists(table.path):
         raise UsageError(
-            f"{table.path} has no place of its own for a ledger: name one with --ledger FILE, and "
-            "use it for every release of this table"
+            f"{public_part(table.path)} has no place of its own for a ledger: name one with "
+            "--ledger, and use it for every release of this table"
         )
     place = Path(table.path).resolve()
     stem = place.name if place.is_dir() else place.name.split(".")[0] or place.name
@@ -195,7 +196,7 @@ def default_ledger(table: Table) -> str:
 
 def open_table(table: Table) -> Source:
     """Open the table in its engine, showing that it takes a while."""
-    with working(f"reading {table.path}"):
+    with working(f"reading {public_part(table.path)}"):
         return open_source(
             table.path,
             table.table,

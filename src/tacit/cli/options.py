@@ -33,11 +33,14 @@ class SourceOptions:
 
     source: Annotated[
         str | None,
-        typer.Argument(help="A CSV or Parquet file, a folder or pattern of them, or a .duckdb."),
+        typer.Argument(
+            help="A CSV or Parquet file, a folder or pattern of them, a .duckdb, or an address "
+            "such as postgresql://user@host/db."
+        ),
     ] = None
     table: Annotated[
         str | None,
-        _flag("--table", help="The table of a .duckdb file.", panel=_TABLE, metavar="NAME"),
+        _flag("--table", help="The table of a database.", panel=_TABLE, metavar="NAME"),
     ] = None
     name: Annotated[
         str | None,
