@@ -143,6 +143,37 @@ def test_a_number_of_threads_is_a_small_whole_one(tmp_path, threads):
         open_source(tmp_path / "people.csv", threads=threads)
 
 
+@pytest.mark.parametrize("limit", ["-5", " -1GB", "0", "", "much", 256, True])
+def test_a_memory_limit_that_would_hold_nothing_is_refused(tmp_path, limit):
+    (tmp_path / "people.csv").write_text("age\n31\n")
+    with pytest.raises(UsageError, match="memory_limit"):
+        open_source(tmp_path / "people.csv", memory_limit=limit)
+
+
+def test_this_folder_has_the_name_of_the_folder_and_an_empty_path_none(tmp_path, monkeypatch):
+    (tmp_path / "people.csv").write_text("age\n31\n")
+    monkeypatch.chdir(tmp_path)
+    assert open_source(".").name == tmp_path.name
+    with pytest.raises(DataSourceError, match="the path is empty"):
+        open_source("")
+
+
+@pytest.mark.parametrize("table", [5, "", b"visits"])
+def test_the_name_of_a_table_is_text(table):
+    with pytest.raises(UsageError, match="the name of a table, as text"):
+        open_source(duckdb.connect(), table)
+
+
+def test_a_folder_that_goes_while_it_is_looked_through(tmp_path, monkeypatch):
+    def gone(*_):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "rglob", gone)
+    with pytest.raises(DataSourceError, match="cannot be looked through") as caught:
+        open_source(tmp_path)
+    assert caught.value.__context__ is None
+
+
 def test_a_sound_file_beyond_the_memory_limit_is_not_called_damaged(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("age,name\n" + f"31,{SECRET}\n" * 100_000)

@@ -348,7 +348,8 @@ def test_options_of_the_url_are_handed_on_and_wrong_ones_refused(visits):
         found = source.engine.rows(f"select current_setting(n) from (values ({asked})) as t(n)")
         assert found == [("2500ms",), ("7MB",), ("0",)]
     wrong = ({"timeout": 0}, {"timeout": "1"}, {"memory_limit": "much"}, {"threads": 0})
-    for options in (*wrong, {"types": {"age": "float"}}):
+    sizes = tuple({"memory_limit": size} for size in ("-5", "10%", "1kB", "63kB", "2TB"))
+    for options in (*wrong, *sizes, {"types": {"age": "float"}}):
         with pytest.raises(UsageError, match=next(iter(options))):
             opened(visits, **options)
 

@@ -133,6 +133,8 @@ WRONG = [
     (lambda s: (s.sql("select 1 as a, 2 as A"),), "capital letters"),
     (lambda s: (s.sql("select rand() as a"),), "anew"),
     (lambda s: (s.range(9).where("rand() < 0.5"),), "anew"),
+    (lambda s: (s.readStream.format("rate").load(),), "has no end"),
+    (lambda s: (s, ""), "name of a table"),
 ]
 
 
@@ -195,6 +197,18 @@ def test_each_failure_has_words_of_our_own(message, meaning):
     error = failure_of(RuntimeError(message))
     assert meaning in str(error)
     assert SECRET not in str(error)
+
+
+def test_a_session_that_was_stopped_says_so_and_nothing_is_spent(spark):
+    frame = spark.range(100).selectExpr("id as person", "id % 2 = 0 as even")
+    with tc.Session(frame, unit=tc.unit("person", rows=1), budget=tc.epsilon(1)) as session:
+        question = session.filter(tc.col("even")).agg(n=tc.count())
+        spark.stop()
+        for ask in (lambda: question.release(epsilon="1/2"), session.refresh):
+            with pytest.raises(DataSourceError, match="session has ended") as caught:
+                ask()
+            assert caught.value.__context__ is None
+        assert repr(session.remaining) == "epsilon(1)"
 
 
 def test_sums_beyond_64_bits_are_exact(spark):

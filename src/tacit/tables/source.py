@@ -112,6 +112,8 @@ def open_source(
     """
     if isinstance(source, Source):
         return source
+    if table is not None and not (isinstance(table, str) and table):
+        raise UsageError(f"table= is the name of a table, as text, not {table!r}")
     # Engines take a while to load, and the schema of a plan does without.
     from tacit.tables.engines.postgres_source import in_postgres, open_in_postgres
 

@@ -59,6 +59,9 @@ class DuckEngine:
         # DuckDB would start as many as it is told, and bring the machine down with a million
         if threads is not None and as_integer(threads, "threads", minimum=1) > _MOST_THREADS:
             raise UsageError(f"threads is at most {_MOST_THREADS}, not {threads}")
+        # and would take a size below zero for no limit at all
+        if str(memory_limit).strip().startswith("-"):
+            raise UsageError(f"memory_limit is a size such as '4GB', not {memory_limit!r}")
         self._lock = threading.RLock()
         folder: Path | None = None
         if connection is None:

@@ -163,7 +163,7 @@ def _from_path(path: str, types: Mapping[str, str] | None, engine: DuckEngine) -
     if is_remote(path):
         check_remote(path, engine)
     files = [path] if is_remote(path) else _files(path)
-    label = Path(public_part(path).rstrip("/")).name
+    label = Path(public_part(path).rstrip("/")).name or Path(path).expanduser().resolve().name
     listed = "[" + ", ".join(engine.dialect.literal(f) for f in files) + "]"
     if public_part(files[0]).casefold().endswith(_PARQUET):
         if types:
@@ -259,6 +259,8 @@ def _broken(path: str) -> DataSourceError:
 
 def _files(path: str) -> list[str]:
     """Return the data files that a path, a folder or a glob stands for, sorted."""
+    if not path:
+        raise DataSourceError("the path is empty: name a file or a folder ('.' is this one)")
     place = Path(path).expanduser()
     try:
         if place.is_dir():
@@ -273,6 +275,8 @@ def _files(path: str) -> list[str]:
         readable = all(os.access(f, os.R_OK) for f in (found or [str(place.parent)]))
     except PermissionError:
         readable, found, hint = False, [], ""
+    except OSError:
+        readable, found, hint = True, [], "it cannot be looked through; name the files with a glob"
     if not readable:
         raise DataSourceError(f"{path}: no right to read it; ask for read access")
     if not found:

@@ -49,6 +49,7 @@ _SETTINGS = {
 """What the meaning of the queries rests on; all of it ends with the transaction."""
 _BEGIN = "transaction isolation level repeatable read, read only"
 _SIZE = re.compile(r"([1-9]\d{0,9})\s*(kB|MB|GB|TB)", re.IGNORECASE)
+_KILOBYTES = {"kb": 1, "mb": 1 << 10, "gb": 1 << 20, "tb": 1 << 30}
 _HEADER = 19  # bytes before the first row of a binary copy without extensions
 _serial = itertools.count()
 _T = TypeVar("_T")
@@ -191,6 +192,8 @@ def _limits(timeout: float | None, memory_limit: str | None, threads: int | None
         size = _SIZE.fullmatch(str(memory_limit).strip())
         if size is None:
             raise UsageError(f"memory_limit is a size such as '256MB', not {memory_limit!r}")
+        if not 64 <= int(size[1]) * _KILOBYTES[size[2].lower()] < 1 << 31:
+            raise UsageError(f"memory_limit is from 64kB to below 2TB, not {memory_limit!r}")
         unit = {"kb": "kB"}.get(size[2].lower(), size[2].upper())
         settings["work_mem"] = f"{size[1]}{unit}"
     if threads is not None:

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from tacit.errors import DataSourceError
 from tacit.tables.dialect import Dialect
 from tacit.tables.engines.spark_dialect import SPARK
-from tacit.tables.engines.spark_errors import failure_of, is_sparks
+from tacit.tables.engines.spark_errors import failure_of, has_ended, is_sparks
 from tacit.tables.engines.spark_progress import shown
 
 __all__ = ["SparkEngine"]
@@ -144,9 +144,11 @@ class SparkEngine:
             with _silent(), _tagged(self.session), shown(self.session):
                 return ask()
         except Exception as error:
-            if not is_sparks(error):
+            # a session that was stopped fails in any words, those of Python's own too
+            ended = has_ended(self.session)
+            if not (ended or is_sparks(error)):
                 raise
-            failure = failure_of(error)
+            failure = failure_of(error, ended=ended)
         # raised here, not above: Spark's error must not hang on it as its context
         raise failure
 

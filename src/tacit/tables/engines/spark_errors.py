@@ -5,10 +5,12 @@ Spark's message is searched for the few words below, and then dropped with its e
 
 from __future__ import annotations
 
+from typing import Any
+
 from tacit.errors import DataSourceError
 from tacit.tables.engine import EngineMemoryError
 
-__all__ = ["failure_of", "is_sparks"]
+__all__ = ["failure_of", "has_ended", "is_sparks"]
 
 _LOST = (
     "the Spark session has ended (its context was shut down, or its server cannot be reached): "
@@ -50,8 +52,15 @@ def is_sparks(error: Exception) -> bool:
     return origin in ("pyspark", "py4j", "grpc") or isinstance(error, (ConnectionError, EOFError))
 
 
-def failure_of(error: Exception) -> DataSourceError:
+def has_ended(session: Any) -> bool:
+    """Whether a session was stopped; of one over Connect only its errors tell."""
+    return getattr(getattr(session, "_sc", session), "_jsc", session) is None
+
+
+def failure_of(error: Exception, *, ended: bool = False) -> DataSourceError:
     """Return the exception to raise for one of Spark's, of which nothing is quoted."""
+    if ended:
+        return DataSourceError(_LOST)
     text = f"{type(error).__name__} {error}"
     for words, memory, meaning in _MEANING:
         if any(word in text for word in words):

@@ -123,12 +123,11 @@ def _nearest(names: list[str], engine: SparkEngine) -> str:
 
 
 def _describe(relation: str, engine: SparkEngine) -> Schema:
-    found = engine.attempt(
-        lambda: [
-            (field.name, field.dataType.simpleString())
-            for field in engine.session.sql(f"select * from {relation}").schema.fields
-        ]
-    )
+    streams, found = engine.attempt(lambda: _looked_at(engine.session, relation))
+    if streams:
+        raise DataSourceError(
+            "a streaming DataFrame has no end to count to: write it to a table, and open that"
+        )
     names = [name for name, _ in found]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -136,6 +135,13 @@ def _describe(relation: str, engine: SparkEngine) -> Schema:
     if len({name.casefold() for name in names}) != len(names):
         raise DataSourceError("two columns differ only in capital letters; rename one of them")
     return Schema([_column(name, declared) for name, declared in found])
+
+
+def _looked_at(session: Any, relation: str) -> tuple[bool, list[tuple[str, str]]]:
+    """Return whether a relation never ends, and the names and types of its columns."""
+    frame = session.sql(f"select * from {relation}")
+    fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+    return bool(frame.isStreaming), fields
 
 
 def _column(name: str, declared: str) -> Column:
