@@ -73,7 +73,7 @@ ASK = "--count --epsilon 0.5"
         (f"release people.csv --json --csv {ASK}", "not both"),
         (f"release people.csv --memory-limit much {ASK}", "memory"),
         (f"release people.csv --ledger nowhere/x.ledger {ASK}", "nowhere"),
-        (f"release people.csv --ledger postgresql://x/y {ASK}", "local file"),
+        (f"release people.csv --ledger postgresql://127.0.0.1:1/y {ASK}", "cannot be reached"),
         (f"release people.csv --mean age:0:9 --mean age:0:99 {ASK}", "called 'mean_age'"),
         ("release people.csv --cuont --epsilon 1", "No such option"),
         ("relaese people.csv --count --epsilon 1", "No such command"),

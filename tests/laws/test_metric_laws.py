@@ -3,6 +3,7 @@
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,8 @@ from tacit.core.metric import sqrt_up
 from tacit.core.parts import Parts, PartsDistance
 from tacit.statistics import Records, Values
 from tacit.tables.quantile import SumOfLargestChanges
+from tacit.tables.records import ChangedRecords
+from tacit.tables.sample_step import ChangedBins
 from tacit.tables.space import UnitDistance
 from tacit.transformations.computed import ReleaseDistance, Releases
 
@@ -51,6 +54,8 @@ CASES = [
     (UnitDistance("person"), TABLE),
     (UnitDistance(None), TABLE),
 ]
+COUNTED = [ChangedRecords(), ChangedBins()]
+"""Metrics of counted histograms, one a group, which have no domain to draw from."""
 
 
 def subclasses(kind):
@@ -65,7 +70,8 @@ def test_every_metric_is_held():
         for kind in subclasses(Metric)
         if not kind.__name__.startswith("_") and kind.__module__.startswith("tacit.")
     }
-    assert public == {type(metric) for metric, _ in CASES} | {SumOfLargestChanges}
+    counted = {type(metric) for metric in COUNTED}
+    assert public == {type(metric) for metric, _ in CASES} | counted | {SumOfLargestChanges}
 
 
 @pytest.mark.parametrize(("metric", "domain"), CASES, ids=str)
@@ -78,6 +84,27 @@ def test_identity_symmetry_triangle(metric, domain, seed):
     # the Euclidean distance is rounded up, by at most 2^-64 each
     slack = Fraction(1, 2**60) if isinstance(metric, L2Distance) else 0
     assert metric.distance(u, w) <= metric.distance(u, v) + metric.distance(v, w) + slack
+
+
+histograms = st.dictionaries(st.integers(0, 3), st.integers(1, 3), max_size=3).map(
+    lambda counts: (
+        np.array(sorted(counts), dtype=int),
+        np.array([counts[c] for c in sorted(counts)]),
+    )
+)
+groups = st.lists(histograms, min_size=2, max_size=2)
+
+
+@pytest.mark.parametrize("metric", COUNTED, ids=str)
+@given(groups, groups, groups)
+def test_counted_groups_have_a_metric(metric, u, v, w):
+    assert metric.distance(u, u) == 0
+    same = all(
+        np.array_equal(a, b) for x, y in zip(u, v, strict=True) for a, b in zip(x, y, strict=True)
+    )
+    assert (metric.distance(u, v) == 0) == same
+    assert metric.distance(u, v) == metric.distance(v, u) >= 0
+    assert metric.distance(u, w) <= metric.distance(u, v) + metric.distance(v, w)
 
 
 @given(st.integers(0, 10**30), st.integers(1, 10**30))
