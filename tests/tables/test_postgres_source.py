@@ -137,6 +137,9 @@ def test_columns_that_may_not_be_read_are_told_and_stay_part_of_the_identity(vis
             Query(source, OneRowEach()).check(AGE)
         with pytest.raises(UsageError, match="'age' may not be read"):
             Query(source, PersonUnit("age", rows=1))
+        by_age = tc.Session(source, budget=tc.epsilon(1)).group_by("age", keys=[1])
+        with pytest.raises(UsageError, match="'age' may not be read"):
+            by_age.agg(n=tc.count()).preview(epsilon=1)
 
 
 TYPES = {

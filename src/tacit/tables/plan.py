@@ -20,7 +20,7 @@ from tacit.mechanisms.keys import least_threshold
 from tacit.tables.aggregate import Aggregate
 from tacit.tables.choose_method import Choice, choose, local_part
 from tacit.tables.contributions import OneRowEach, PersonUnit
-from tacit.tables.expression import Expression
+from tacit.tables.expression import Expression, col
 from tacit.tables.grid import Grid
 from tacit.tables.keys_part import KeysPart
 from tacit.tables.local_part import LocalPart
@@ -145,7 +145,9 @@ class Plan:
             )
         for name in query.by:
             kind = query.columns.column(name).kind
-            if kind in ("float", "decimal", "other"):
+            if kind == "other":
+                col(name).kind(query.columns)  # refuses it, and says why
+            if kind in ("float", "decimal"):
                 raise UsageError(
                     f"{name!r} holds {kind} values, too many to be groups; cut it into bins first: "
                     f'with_column("bin", tc.col({name!r}).cut([...]))'
