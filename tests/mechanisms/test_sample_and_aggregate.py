@@ -12,6 +12,7 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tacit import noise
@@ -456,3 +457,46 @@ def test_too_many_ways_are_refused():
         sample_and_aggregate(np.mean, 5, (0, 10), 1).distribution(list(range(9)))
     with pytest.raises(UsageError, match="one number"):
         sample_and_aggregate(np.mean, 5, [(0, 10), (0, 1)], 1).distribution([1])
+
+
+@pytest.mark.parametrize("kept", [lambda t: t, lambda t: t["x"]], ids=["frame", "series"])
+def test_no_label_of_a_pandas_row_reaches_a_bin(kept):
+    table = pd.DataFrame({"x": range(40)}, index=range(1000, 1040))
+    parts = [part for part in room.into_bins(kept(table), 4) if part is not None]
+    assert sorted(x for part in parts for x in np.ravel(part)) == list(range(40))
+    assert all(part.index.tolist() == list(range(len(part))) for part in parts)
+
+
+class _Panic(BaseException):
+    """What an extension raises that is no Exception."""
+
+
+def test_what_is_no_exception_counts_as_the_default_too():
+    def panics(content):
+        raise _Panic(str(content))
+
+    m = sample_and_aggregate(panics, 4, (0, 8), HIGH, default=2)
+    assert abs(m([1, 2, 3]) - 2) < 0.5
+
+    def stops(content):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sample_and_aggregate(stops, 1, (0, 8), HIGH)([1])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "epsilon", "words"),
+    [
+        ((0, 10**400), 1, "within 1e120"),
+        ((0, "1e-330"), 1, "1e-120 apart"),
+        ((10**30, 10**30 + 1), 1, "2.62 units"),
+        ((0, 1), "1e-130", "at least 1e-120"),
+    ],
+)
+@pytest.mark.parametrize("aggregate", ["mean", "median", "winsorized_mean"])
+def test_what_floats_cannot_carry_is_refused_before_any_record_is_read(
+    aggregate, bounds, epsilon, words
+):
+    with pytest.raises(UsageError, match=words):
+        sample_and_aggregate(max, 2, bounds, epsilon, aggregate=aggregate)

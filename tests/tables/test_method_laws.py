@@ -248,3 +248,9 @@ def test_one_person_attains_the_map_of_the_records():
     with_one, without = vectors(rows, unit), vectors(rows.iloc[:0], unit)
     for (chain, _, left), (_, _, right) in zip(with_one, without, strict=True):
         assert chain.links[-2].output.metric.distance(left, right) == 2
+
+
+def test_bins_of_several_groups_are_bins_of_each():
+    records = Space(CountedRecords(3, Fraction(0), Fraction(4), 4), ChangedRecords())
+    built = records >> EachGroup(SampleMean("mean", bins=2, epsilon=1))
+    assert built.map(6) == 6

@@ -243,9 +243,9 @@ def test_no_data_can_make_it_fail(values, how):
 
 
 def test_auto_takes_the_least_expected_error_and_records_them_all():
-    price = {"epsilon": 1, "delta": "1e-6"}
+    price = {"epsilon": 9, "delta": "1e-6"}
     question = session().agg(
-        v=tc.var("x", 0, 100, method="auto"),
+        v=tc.median("x", 0, 100, method="auto", rows=50_000),
         m=tc.mean("x", 0, 100, method="auto", rows=500),
         p=tc.median("x", 0, 100, method="auto", bound="1/2"),
     )
@@ -261,7 +261,7 @@ def test_auto_takes_the_least_expected_error_and_records_them_all():
         assert preview.methods[column["label"]].startswith(told["used"])
     methods = {c["label"]: c["method"] for c in answer.certificate.body["answer"]["columns"]}
     assert methods["v"]["used"] == "smooth"
-    assert methods["m"]["used"] == "global"
+    assert methods["v"]["shapes"] == ["even", "bell", "low", "high"]
     assert methods["m"]["rows"] == 500
     assert answer.certificate.verify()
 
@@ -276,6 +276,33 @@ def test_auto_reads_public_facts_alone():
         for t in tables
     ]
     assert told[0] == told[1] == told[2]
+
+
+@pytest.mark.parametrize("rows", [20_190, 32_561])
+def test_auto_does_not_take_evenly_spread_rows_for_the_only_ones(rows):
+    question = session().agg(x=tc.std("x", 0, 100, method="auto", rows=rows))
+    answer = question.release(epsilon=1, delta="1e-6")
+    assert answer.certificate.body["answer"]["columns"][0]["method"]["used"] == "global"
+
+
+@pytest.mark.parametrize("epsilon", [100, 1000, 160_000])
+def test_much_epsilon_for_people_with_many_rows_is_paid_or_refused(epsilon):
+    people = EVEN.assign(person=np.arange(4000) // 4)
+    price = {"epsilon": epsilon, "delta": "1e-6"}
+
+    def asked(**how):
+        s = tc.Session(
+            people, unit=tc.unit("person", rows=4), budget=tc.epsilon_delta(10**6, "1e-6")
+        )
+        return s.agg(x=tc.median("x", 0, 100, **how))
+
+    assert abs(asked(method="smooth").release(**price).value("x") - 50) < 1
+    for how in ({"method": "smooth", "distribution": "laplace"}, {"method": "ptr", "bound": 1}):
+        if epsilon == 100:
+            assert abs(asked(**how).release(**price).value("x") - 50) < 5
+            continue
+        with pytest.raises(UsageError, match="give less epsilon or fewer rows"):
+            asked(**how).release(**price)
 
 
 def test_auto_without_a_delta_says_why_a_test_is_left_out():

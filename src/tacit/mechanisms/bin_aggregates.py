@@ -34,6 +34,7 @@ import numpy as np
 
 from tacit import noise
 from tacit.core import Measure, PureDP
+from tacit.errors import UsageError
 from tacit.mechanisms.bin_reading import Coordinate
 from tacit.mechanisms.distribution import FiniteDistribution, normalised
 from tacit.mechanisms.lattice import LatticeDistribution
@@ -44,6 +45,8 @@ __all__ = ["Centre", "MeanOfBins", "MedianOfBins", "WinsorizedMeanOfBins"]
 
 _WIDTH = 4
 """Interquartile ranges on either side of the middle: five and more standard deviations."""
+
+_LEAST = Fraction(1, 10**120)
 
 _NONE = Enclosure(Fraction(0), Fraction(0))
 _FAR = 45
@@ -67,6 +70,10 @@ class Centre(ABC):
     grid_bits: ClassVar[int] = 20
     precision: ClassVar[float] = 0.03
     """The relative standard error to which a mean of ``mean_error`` over draws is worth knowing."""
+
+    def __post_init__(self) -> None:
+        if self.epsilon < _LEAST:  # its noise would not fit into a float
+            raise UsageError("epsilon must be at least 1e-120: give more of it")
 
     @property
     def measure(self) -> Measure:

@@ -18,6 +18,9 @@ from tacit.exact import as_fraction, positive, show
 
 __all__ = ["BinFunction", "Coordinate", "coordinates"]
 
+_LARGEST = Fraction(10) ** 120
+_MOST_UNITS = 1 << 62
+
 
 @dataclass(frozen=True)
 class Coordinate:
@@ -131,6 +134,12 @@ def _coordinate(lower: Any, upper: Any, default: Any, grid: Any, bits: int) -> C
     low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
     if low >= high:
         raise UsageError(f"the lower bound {show(low)} must be below the upper one {show(high)}")
+    ends = max(abs(low), abs(high))
+    if ends > _LARGEST or high - low < 1 / _LARGEST:
+        raise UsageError(
+            "the bounds must be within 1e120 of zero and at least 1e-120 apart: give others, or "
+            "count in another unit"
+        )
     unit = _power_of_two((high - low) / (1 << bits)) if grid is None else positive(grid, "grid")
     if unit > high - low:
         raise UsageError(
@@ -138,6 +147,11 @@ def _coordinate(lower: Any, upper: Any, default: Any, grid: Any, bits: int) -> C
         )
     if (high - low) / unit > 1 << 40:
         raise UsageError("the bounds hold more than 2^40 units of the grid: give a coarser grid")
+    if ends / unit >= _MOST_UNITS:
+        raise UsageError(
+            "the bounds are more than 2^62 units of the grid from zero: give a coarser grid, or "
+            "have the function say how far it is from the lower bound"
+        )
     middle = (low + high) / 2 if default is None else as_fraction(default, "default")
     if not low <= middle <= high:
         raise UsageError(f"the default {show(middle)} is outside the bounds: give one inside them")
@@ -155,8 +169,9 @@ def _power_of_two(value: Fraction) -> Fraction:
 class BinFunction:
     """The function asked of a bin, with every way to fail turned into the default.
 
-    NaN, an exception, ``SystemExit``, an answer of the wrong shape or of no numbers: each gives
-    the public default, and no trace of it is kept, logged or shown.  Warnings are not shown.
+    NaN, an exception of any kind, an answer of the wrong shape or of no numbers: each gives the
+    public default, and no trace of it is kept, logged or shown.  Warnings are not shown.  Only
+    ``KeyboardInterrupt`` passes: it is the person at the keyboard who ends a release.
     """
 
     function: Callable[[Any], Any]
@@ -181,8 +196,11 @@ class BinFunction:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 numbers = _numbers(self.function(content), len(self.reads))
-        except (Exception, SystemExit):
-            # What went wrong may tell of the records: it is dropped here, whatever it was.
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            # What went wrong may tell of the records: it is dropped here, whatever it was.  Some
+            # is no Exception: SystemExit, or the panic of an extension that is written in Rust.
             return self.defaults
         pairs = zip(self.reads, numbers, strict=True)
         return tuple(one.units(number) for one, number in pairs)

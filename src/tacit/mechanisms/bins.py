@@ -73,7 +73,8 @@ class AnyRecord(Domain):
 class Rows(Vector):
     """Data sets of records of any kind: a list, an array (a row is a record), a table.
 
-    A table is a pandas, polars or Arrow one, or a dict of columns of one length.
+    A table is a pandas, polars or Arrow one, or a dict of columns of one length.  The index of a
+    pandas frame is no part of its records: bins are numbered from 0 on.
 
     >>> Rows().read([3, "a"]), record_count({"x": [1, 2], "y": [3, 4]})
     ([3, 'a'], 2)
@@ -188,13 +189,17 @@ def into_bins(records: Any, bins: int) -> list[Any]:
 
 
 def _taken(records: Any, order: NDArray[np.int64]) -> Any:
-    """Return the records in another order, in a container of the same kind."""
+    """Return the records in another order, in a container of the same kind.
+
+    The index of a pandas frame counts rows, or did before a filter: a record that joins would move
+    the labels of all behind it.  So no label goes into a bin; a column is where data belong.
+    """
     if isinstance(records, Mapping):
         return {name: _taken(column, order) for name, column in records.items()}
     if isinstance(records, np.ndarray):
         return records.take(order, axis=0)
     if hasattr(records, "iloc"):
-        return records.iloc[order]
+        return records.iloc[order].reset_index(drop=True)
     if hasattr(records, "num_rows"):
         return records.take(order)
     if hasattr(records, "iter_rows"):
@@ -208,5 +213,5 @@ def _stretch(mixed: Any, start: int, end: int) -> Any:
     if hasattr(mixed, "num_rows"):
         return mixed.slice(start, end - start)
     if hasattr(mixed, "iloc"):
-        return mixed.iloc[start:end]
+        return mixed.iloc[start:end].reset_index(drop=True)
     return mixed[start:end]

@@ -253,7 +253,7 @@ def median(
             with an interval), ``"smooth"`` (noise that follows the data, of a ``distribution=``),
             ``"ptr"`` (a ``bound=`` on the local sensitivity is tested, and may be refused),
             ``"sample_and_aggregate"`` (over ``bins=`` of rows), or ``"auto"``, the one with the
-            least expected error on ``rows=`` made-up rows, spread evenly over the bounds.
+            least expected error on ``rows=`` made-up rows of several shapes.
 
     Raises:
         UsageError: bounds missing or reversed, an unknown method, an option that does not fit.

@@ -1,13 +1,16 @@
 """Which method answers an aggregate: the one asked for, or the one with the least expected error.
 
 The choice reads public facts alone (the bounds, the kind of the column, the unit, the budget, the
-rows to plan for), so it tells nothing of the data and anyone can make it again.
+rows to plan for), so it tells nothing of the data and anyone can make it again.  Which method is
+best depends on how the rows are spread: the noise of some follows the data.  So errors are worked
+out on made-up rows of several shapes (:mod:`tacit.tables.made_rows`), and each method stands by its
+mean over them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -19,7 +22,9 @@ from tacit.tables.aggregate import Aggregate
 from tacit.tables.contributions import OneRowEach, PersonUnit
 from tacit.tables.grid import Grid
 from tacit.tables.local_part import LocalPart
+from tacit.tables.made_rows import SHAPES, made_rows
 from tacit.tables.method import Method
+from tacit.tables.moments import Array
 from tacit.tables.parts import MomentsPart, Noise
 from tacit.tables.planning import error_of_choice
 from tacit.tables.proposal_part import ProposalPart
@@ -43,7 +48,7 @@ class Choice:
         used: the aggregate with the method that answers it.
         rows: how many rows the errors are for.
         shares: the epsilon or rho that they are for: of the global method, and of the others.
-        errors: the mean absolute errors of the candidates.
+        errors: the mean absolute errors of the candidates, over all shapes.
         left_out: why others are none.
     """
 
@@ -58,6 +63,7 @@ class Choice:
         return {
             "asked": "auto",
             "rows": self.rows,
+            "shapes": list(SHAPES),
             "shares": [str(share) for share in self.shares],
             "errors": {name: error for name, error in self.errors if math.isfinite(error)},
             "left_out": dict(self.left_out),
@@ -66,7 +72,7 @@ class Choice:
     def __str__(self) -> str:
         told = ", ".join(f"{name} {show(error)}" for name, error in self.errors)
         used = self.used.method.name if self.used.method else "global"
-        return f"{used}, by the expected error at {self.rows} rows: {told}"
+        return f"{used}, by the expected error at {self.rows} rows of {len(SHAPES)} shapes: {told}"
 
 
 def local_part(
@@ -101,7 +107,7 @@ def choose(
     counted: bool,
     noises: tuple[Noise, Noise],
 ) -> Choice:
-    """Return the method with the least mean absolute error on evenly spread rows.
+    """Return the method with the least mean absolute error over made-up rows of every shape.
 
     Args:
         aggregate: with the method ``auto``.
@@ -116,19 +122,25 @@ def choose(
     assert asked is not None
     rows = asked.planned
     shared, noise = noises
-    errors = {"global": _global_error(aggregate, grids[0], counted, shared, rows)}
+    spreads = [made_rows(grids[1], rows, shape) for shape in SHAPES]
+    errors = {
+        "global": _mean(_global_error(aggregate, grids[0], counted, shared, m) for m in spreads)
+    }
     used = {"global": replace(aggregate, method=None)}
     left_out = {}
     for name, method in _candidates(asked):
         tried = replace(aggregate, method=method)
         part = local_part(tried, aggregate.require_column(), grids[1], unit, by)
         try:
-            error = part.expected_error(aggregate.kind, noise, rows)
-            if isinstance(part, ProposalPart) and part.refusal(noise, rows) > _SURE:
-                left_out[name] = f"its test would refuse {rows} evenly spread rows"
-                continue
-        except UsageError as refused:
-            left_out[name] = str(refused)
+            error = _mean(part.error_on(made, noise) for made in spreads)
+            if isinstance(part, ProposalPart):
+                refusals = (part.refusal_on(made, noise) for made in spreads)
+                refused = [s for s, p in zip(SHAPES, refusals, strict=True) if p > _SURE]
+                if refused:
+                    left_out[name] = f"its test would refuse {rows} rows: {', '.join(refused)}"
+                    continue
+        except UsageError as reason:
+            left_out[name] = str(reason)
             continue
         errors[name], used[name] = error, tried
     best = min(errors, key=lambda name: errors[name])
@@ -143,18 +155,21 @@ def _candidates(asked: Method) -> Iterator[tuple[str, Method]]:
     yield "sample_and_aggregate", Method("sample_and_aggregate", bins=asked.bins, rows=rows)
 
 
+def _mean(errors: Iterable[float]) -> float:
+    return sum(errors) / len(SHAPES)
+
+
 def _global_error(
-    aggregate: Aggregate, grid: Grid, counted: bool, noise: Noise, rows: int
+    aggregate: Aggregate, grid: Grid, counted: bool, noise: Noise, made: Array
 ) -> float:
-    """Return the mean absolute error of the global method on evenly spread rows.
+    """Return the mean absolute error of the global method on made-up rows.
 
     Of moments, whose error is nearly normal, ``sqrt(2 / pi)`` of the standard error.
     """
     column = aggregate.require_column()
     if aggregate.family == "moments":
         part = MomentsPart(column, grid, frozenset({aggregate.kind}), missing=counted)
-        return part.expected_error(aggregate.kind, noise, rows) * math.sqrt(2 / math.pi)
+        return part.error_on(aggregate.kind, noise, made) * math.sqrt(2 / math.pi)
     q = (as_fraction(aggregate.q or 0) / 100).limit_denominator(_RESOLUTION)
     quantile = QuantilePart(column, grid, aggregate.kind, q)
-    cells = error_of_choice(grid.cells, q, rows, noise.one, quantile.scale(noise))
-    return cells * float(grid.step)
+    return error_of_choice(grid, q, made, noise.one, quantile.scale(noise))

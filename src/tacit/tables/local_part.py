@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +12,23 @@ import numpy as np
 
 from tacit.core import Step
 from tacit.core.metric import sqrt_up
-from tacit.mechanisms.group_privacy import approximate_loss
+from tacit.errors import UsageError
+from tacit.exact import show
+from tacit.noise.enclosure import exp
 from tacit.tables.grid import Grid
+from tacit.tables.made_rows import made_rows
 from tacit.tables.method import Method
 from tacit.tables.moments import Array, Estimate
 from tacit.tables.parts import Noise, Part
-from tacit.tables.planning import even_rows
 from tacit.tables.records import EachGroup, RecordsByGroup, counted_domain
 
 __all__ = ["LocalPart", "delta_of_one", "epsilon_of_one", "rho_of_one"]
+
+_MOST_LOSS = 1 << 10
+_NEARLY = 1 - Fraction(1, 1 << 30)
+"""Room for the map of a person, which rounds up."""
+_LEAST_DELTA = Fraction(1, 10**100)
+"""No chance is below it, and floats carry its square."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +86,17 @@ class LocalPart(Part):
     def read(self, released: Sequence[Any], noise: Noise) -> Estimate:
         """Return the estimate that the released values of all groups make."""
 
-    def made_up(self, rows: float) -> Array:
-        """Return rows to work errors out on."""
-        return even_rows(self.grid, max(1, round(rows)))
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return the mean absolute error on evenly spread rows."""
+        return self.error_on(made_rows(self.grid, max(1, round(rows))), noise)
+
+    @abstractmethod
+    def error_on(self, made: Array, noise: Noise) -> float:
+        """Return the mean absolute error on made-up rows.
+
+        Raises:
+            UsageError: a budget that cannot pay for it.
+        """
 
     @property
     def range(self) -> tuple[float, float]:
@@ -109,16 +124,23 @@ def delta_of_one(noise: Noise) -> Fraction:
     """Return the delta for one record that is ``noise.delta`` for a person's, rounded down.
 
     For k records it is ``(e^(k epsilon) - 1) / (e^epsilon - 1)`` times as much.
+
+    Raises:
+        UsageError: so much epsilon that the delta of one record is next to nothing.
     """
     epsilon, k = epsilon_of_one(noise, noise.rows), noise.rows
     if k == 1:
         return noise.delta
-    e = float(epsilon)  # from above, so that nothing overflows
-    share = math.exp(-(k - 1) * e) * math.expm1(-e) / math.expm1(-k * e)
-    found = noise.delta * Fraction(share) * (1 - Fraction(1, 1 << 30))
-    while approximate_loss(epsilon, found, Fraction(k))[1] > noise.delta:
-        found /= 2
-    return found
+    if k * epsilon <= _MOST_LOSS:
+        terms = (exp(k * epsilon, 128) - 1) / (exp(epsilon, 128) - 1)
+        found = (noise.delta * _NEARLY / terms).rounded(64).lower
+        if found >= _LEAST_DELTA:
+            return found
+    raise UsageError(
+        f"at epsilon {show(k * epsilon)} the delta of each of {k} rows of a person would be too "
+        "small to work with: give less epsilon or fewer rows, or take a noise that needs no delta, "
+        "such as method='smooth' with distribution='student_t'"
+    )
 
 
 def unknown(values: Array) -> Array:

@@ -196,11 +196,19 @@ class MomentsPart(Part):
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the error for values spread evenly over the bounds."""
-        even = np.full((1, self.degree + 1), rows / (self.degree + 1))
-        if self.missing:
-            even = np.append(even, [[0.0]], axis=1)
+        return self._error_of(kind, noise, [rows / (self.degree + 1)] * (self.degree + 1))
+
+    def error_on(self, kind: str, noise: Noise, made: NDArray[np.float64]) -> float:
+        """Return the error for made-up values within the bounds."""
+        low, high = map(float, self.bounds)
+        x = (made - low) / (high - low)
+        shares = [1 - x, x] if self.degree == 1 else [(1 - x) ** 2, 2 * x * (1 - x), x**2]
+        return self._error_of(kind, noise, [float(share.sum()) for share in shares])
+
+    def _error_of(self, kind: str, noise: Noise, sums: list[float]) -> float:
+        coordinates = np.array([sums + [0.0] * int(self.missing)])
         part = MomentsPart(self.column, self.grid, frozenset({kind}) | self.kinds, self.missing)
-        return float(part.estimates([even], noise)[kind].standard_error[0])
+        return float(part.estimates([coordinates], noise)[kind].standard_error[0])
 
 
 @dataclass(frozen=True)

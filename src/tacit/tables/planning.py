@@ -1,11 +1,10 @@
-"""Made-up rows, spread evenly over public bounds: what errors are worked out on, without data."""
+"""What the errors of a method are on made-up rows, worked out without data."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,37 +13,31 @@ from numpy.typing import NDArray
 from tacit.mechanisms.bin_reading import BinFunction
 from tacit.tables.grid import Grid
 
-__all__ = ["error_of_bins", "error_of_choice", "even_rows", "spread_over"]
+__all__ = ["error_of_bins", "error_of_choice", "spread_over"]
 
 _BINNINGS = 4
 
 
-@lru_cache(maxsize=8)
-def even_rows(grid: Grid, rows: int) -> NDArray[np.float64]:
-    """Return so many rows at even shares of the way from bound to bound.
+def error_of_choice(
+    grid: Grid, q: Fraction, rows: NDArray[np.float64], unit: int, scale: Fraction
+) -> float:
+    """Return the mean distance of a quantile chosen on such ascending rows from the true one.
 
-    Between the points of the grid too: rows that tie, as whole numbers do, would make noise that
-    follows the data look better than it may be.
-
-    >>> even_rows(Grid.for_bounds(0, 8, whole=True), 4)
-    array([1., 3., 5., 7.])
+    The exponential mechanism takes a point of the grid with probability proportional to
+    ``exp(-cost / scale)``; the cost rises by ``b unit`` for each row of rank that it is off, for
+    the quantile ``a / b``.  On a grid of step one, that of whole numbers, the truth is rounded to
+    it: rows are whole numbers there, and so is their quantile.
     """
-    shares = (2 * np.arange(rows, dtype=np.float64) + 1) / (2 * rows)
     low, high = float(grid.value(0)), float(grid.value(grid.cells))
-    made = np.clip(low + shares * (high - low), low, high)
-    made.flags.writeable = False
-    return made
-
-
-def error_of_choice(cells: int, q: Fraction, rows: float, unit: int, scale: Fraction) -> float:
-    """Return the mean distance, in cells, of a quantile chosen on even rows from the true one.
-
-    The exponential mechanism takes a cell with probability proportional to ``exp(-cost / scale)``;
-    on even rows the cost rises by ``b unit`` for each row of rank, for the quantile ``a / b``.
-    """
-    off = np.abs(np.arange(cells + 1) / cells - float(q)) * rows * q.denominator * unit
+    step = (high - low) / grid.cells
+    points = low + np.arange(grid.cells + 1) * step
+    share = (np.arange(len(rows)) + 0.5) / len(rows)
+    rank = np.interp(points, [low, *rows, high], [0.0, *share, 1.0])
+    off = np.abs(rank - float(q)) * len(rows) * q.denominator * unit
     weights = np.exp(-off / float(scale))
-    return float((np.abs(np.arange(cells + 1) - float(q) * cells) * weights).sum() / weights.sum())
+    true = float(np.interp(float(q), share, rows))
+    far = np.abs(points - (points[round(true - low)] if step == 1 else true))
+    return float((far * weights).sum() / weights.sum())
 
 
 def spread_over(rows: int, bins: int, turn: int) -> NDArray[np.int64]:

@@ -16,7 +16,8 @@ from tacit.mechanisms.bound_search import BoundSearch
 from tacit.mechanisms.propose_test_release import ProposeTestRelease
 from tacit.statistics import lookup
 from tacit.tables.local_part import LocalPart, delta_of_one, epsilon_of_one
-from tacit.tables.moments import Estimate
+from tacit.tables.made_rows import made_rows
+from tacit.tables.moments import Array, Estimate
 from tacit.tables.noise_law import NoiseLaw
 from tacit.tables.parts import LEVEL, Noise
 
@@ -64,14 +65,13 @@ class ProposalPart(LocalPart):
         point, low, high = inside
         return Estimate(point, error, low, high)
 
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the mean absolute error of an answer on evenly spread rows.
+    def error_on(self, made: Array, noise: Noise) -> float:
+        """Return the mean absolute error of an answer on made-up rows.
 
         Answers are held within the range: Laplace noise of mean size s, cut off at a distance r, is
         of mean size ``s (1 - exp(-r / s))``.  That is concave in s, so where the bound is searched
         for, the error at the mean of the noises is no less than the mean of the errors.
         """
-        made = self.made_up(rows)
         size = float(self.on_column(noise).expected_error(made))
         if math.isinf(size):
             return size
@@ -80,9 +80,13 @@ class ProposalPart(LocalPart):
 
     def refusal(self, noise: Noise, rows: float) -> float:
         """Return the chance that the test refuses on evenly spread rows."""
+        return self.refusal_on(made_rows(self.grid, max(1, round(rows))), noise)
+
+    def refusal_on(self, made: Array, noise: Noise) -> float:
+        """Return the chance that the test refuses on made-up rows."""
         if self.method.searches:
             return 0.0
-        return 1 - float(self.on_column(noise).answer_probability(self.made_up(rows)))
+        return 1 - float(self.on_column(noise).answer_probability(made))
 
     def record(self, noise: Noise) -> dict[str, Any]:
         """Return the bound that was proposed."""

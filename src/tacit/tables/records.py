@@ -193,7 +193,8 @@ class EachGroup(Step):
     groups, ``d = d_1 + d_2 + ...``, in whole records, and the losses of the groups add up.  Every
     map here is at most as large for a split as for all of d in one group: ``k epsilon`` is linear;
     ``k^2 rho`` is convex from 0; and of ``(k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon -
-    1))`` the first adds up and the second is convex from 0, hence superadditive.
+    1))`` the first adds up and the second is convex from 0, hence superadditive.  A loss that stops
+    growing with d, as that of all bins of one group, is no such map, and no step has it.
 
     Args:
         inner: the mechanism on one column of numbers, as a step or as its description.

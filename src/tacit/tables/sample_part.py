@@ -15,7 +15,7 @@ from tacit.core import Step
 from tacit.mechanisms.bin_aggregates import MeanOfBins
 from tacit.mechanisms.bin_reading import BinFunction, coordinates
 from tacit.tables.local_part import LocalPart, epsilon_of_one, unknown
-from tacit.tables.moments import Estimate
+from tacit.tables.moments import Array, Estimate
 from tacit.tables.noise_law import NoiseLaw
 from tacit.tables.parts import Noise
 from tacit.tables.planning import error_of_bins
@@ -64,11 +64,9 @@ class SamplePart(LocalPart):
         error = np.full_like(value, math.sqrt(self.law(noise).variance))
         return Estimate(value, error, unknown(value), unknown(value))
 
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the mean absolute error on evenly spread rows, noise and bins together."""
-        return error_of_bins(
-            self.ask, self.made_up(rows), _bins(self, noise), self.law(noise).scale
-        )
+    def error_on(self, made: Array, noise: Noise) -> float:
+        """Return the mean absolute error on made-up rows, noise and bins together."""
+        return error_of_bins(self.ask, made, _bins(self, noise), self.law(noise).scale)
 
     def record(self, noise: Noise) -> dict[str, Any]:
         """Return the number of bins."""

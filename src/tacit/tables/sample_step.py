@@ -50,8 +50,9 @@ def prepared(statistic: str, space: Space) -> tuple[Callable[[Any], float], Any]
 class SampleMean(Step):
     """Release a statistic of a column by the mean of what it is in random bins of the records.
 
-    **Map.**  ``d -> epsilon min(d, bins)``: see :mod:`tacit.mechanisms.sample_and_aggregate`, which
-    this is, for a statistic with a name and public bounds.
+    **Map.**  ``d -> d epsilon``: see :mod:`tacit.mechanisms.sample_and_aggregate`, which this is,
+    for a statistic with a name and public bounds.  That it is at most ``bins epsilon`` is not told:
+    each of many groups has its own bins (:class:`~tacit.tables.records.EachGroup`).
 
     Args:
         statistic: ``"mean"``, ``"median"``, ``"percentile(90)"``, ``"var"`` or ``"std"``.
@@ -79,11 +80,12 @@ class SampleMean(Step):
         """
         function, bounds = prepared(self.statistic, space)
         inner = sample_and_aggregate(function, self.bins, bounds, self.epsilon, grid=self.grid)
+        epsilon = Fraction(self.epsilon)
         return Measurement(
             space,
             inner.measure,
             lambda records: inner._function(np.asarray(records, dtype=np.float64)),
-            inner._privacy,
+            lambda d: d * epsilon,
             distribution=inner._distribution,
             step=self,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +21,7 @@ from tacit.tables.local_part import (
     rho_of_one,
     unknown,
 )
-from tacit.tables.moments import Estimate
+from tacit.tables.moments import Array, Estimate
 from tacit.tables.parts import Noise
 
 __all__ = ["SmoothPart"]
@@ -61,9 +62,9 @@ class SmoothPart(LocalPart):
         value = np.asarray(released, dtype=np.float64)
         return Estimate(value, unknown(value), unknown(value), unknown(value))
 
-    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the mean absolute error on rows that are spread evenly over the bounds."""
-        return float(self.on_column(noise).expected_error(self.made_up(rows)))
+    def error_on(self, made: Array, noise: Noise) -> float:
+        """Return the mean absolute error on made-up rows."""
+        return float(self.on_column(noise).expected_error(made))
 
     def record(self, noise: Noise) -> dict[str, Any]:
         """Return the noise that was used."""
@@ -81,6 +82,7 @@ def _distribution(part: SmoothPart, noise: Noise) -> str:
         open_to = ("laplace", "student_t", "cauchy") if noise.delta else ("student_t", "cauchy")
 
     def error(distribution: str) -> float:
+        """Return the error of a distribution, without end where the budget cannot pay for it."""
         named = SmoothPart(
             part.column,
             part.grid,
@@ -88,6 +90,9 @@ def _distribution(part: SmoothPart, noise: Noise) -> str:
             part.statistic,
             type(part.method)(part.method.name, distribution=distribution),
         )
-        return named.expected_error(part.kind, noise, part.method.planned)
+        try:
+            return named.expected_error(part.kind, noise, part.method.planned)
+        except UsageError:
+            return math.inf
 
     return min(open_to, key=error)
