@@ -51,7 +51,7 @@ def test_what_the_test_refuses_is_told_and_paid_for(tacit) -> None:
 
 def test_a_preview_names_the_choice_and_the_refusals(tacit) -> None:
     done = tacit(f"preview people.csv --std age:0:100 --method auto {DELTA}")
-    assert "std_age: smooth, by the expected error at 10000 rows: global" in done.out
+    assert "std_age: smooth, by the expected error at 10000 rows of 4 shapes: global" in done.out
     done = tacit(f"preview people.csv --std age:0:100 --method ptr --bound 1 {DELTA}")
     assert "std_age: refused with a chance of" in done.out
     told = tacit(f"preview people.csv --std age:0:100 --method ptr --bound 1 {DELTA} --json").json
