@@ -36,6 +36,10 @@ def test_measured_errors_are_within_five_percent_of_those_predicted(
         if not row.predicted or "Cauchy" in row.setting or row.predicted_refused > 0.5:
             # Clipped Cauchy noise errs rarely and hugely: millions of runs would be needed.
             continue
+        if row.predicted * RUNS < 1e-6:
+            # An error of a thousandth at least has so small a chance that no run may show one.
+            assert row.measured < 1e-3, (row.method, row.setting)
+            continue
         allowed = max(0.05 * row.predicted, 4.5 * row.standard_error)
         assert abs(row.measured - row.predicted) < allowed, (row.method, row.setting)
         assert row.refused == pytest.approx(row.predicted_refused, abs=0.03)
