@@ -41,7 +41,15 @@ from tacit.exact import as_integer
 from tacit.tables.dialect import Dialect
 from tacit.tables.schema import Schema
 
-__all__ = ["OneRowEach", "PersonUnit", "few_groups", "one_row_each", "unit", "weighted"]
+__all__ = [
+    "OneRowEach",
+    "PersonUnit",
+    "few_groups",
+    "one_row_each",
+    "salted_digest",
+    "unit",
+    "weighted",
+]
 
 new_salt = partial(secrets.token_hex, 16)
 """The private door of the draw of groups: tests put a salt of their own here."""
@@ -210,14 +218,27 @@ def few_groups(base: str, names: list[str], groups: int, dialect: Dialect) -> st
         dialect: the engine's.
     """
     shown = ", ".join(names)
-    tagged = [f"coalesce('v' || {dialect.cast(name, 'text')}, 'n')" for name in ["u", *names]]
-    digest = "md5(" + " || '/' || ".join([f"'{new_salt()}'", *tagged]) + ")"
+    draw = salted_digest(["u", *names], dialect)
     return (
         f"with pairs as (select distinct u, {shown} from ({base}) as r), "
         f"crowded as (select u as v from pairs group by u having count(*) > {groups}), "
         f"marked as (select u, {shown}, v from pairs left join crowded on u = v), "
-        f"placed as (select u, {shown}, row_number() over (partition by u order by {digest}) "
+        f"placed as (select u, {shown}, row_number() over (partition by u order by {draw}) "
         "as place from marked where v is not null) "
         f"select u, {shown} from marked where v is null "
         f"union all select u, {shown} from placed where place <= {groups}"
     )
+
+
+def salted_digest(names: list[str], dialect: Dialect) -> str:
+    """Return the SQL of a digest of a fresh secret salt and the columns, 32 hexadecimal digits.
+
+    Within one query of the engine it is one function of the columns, the same on every engine; the
+    next call has another salt.
+
+    Args:
+        names: SQL of columns that the dialect casts to text.
+        dialect: the engine's.
+    """
+    tagged = [f"coalesce('v' || {dialect.cast(name, 'text')}, 'n')" for name in names]
+    return "md5(" + " || '/' || ".join([f"'{new_salt()}'", *tagged]) + ")"

@@ -16,8 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tacit.tables import contributions
-from tacit.tables.contributions import few_groups
+from tacit.tables.contributions import few_groups, salted_digest
 from tacit.tables.dialect import Dialect
 from tacit.tables.requests import Cells
 
@@ -67,7 +66,7 @@ def whole_rows(base: str, rows: int, dialect: Dialect) -> str:
         rows: the most rows of a person.
         dialect: the engine's.
     """
-    draw = _digest(["u", "code", "z0"], dialect)
+    draw = salted_digest(["u", "code", "z0"], dialect)
     drawn = f"select u, code, z0, {draw} as draw from ({base}) as own where z0 is not null"
     placed = (
         f"select *, row_number() over (partition by u order by draw) as place from ({drawn}) as d"
@@ -93,7 +92,7 @@ def in_bins(kept: str, bins: int, dialect: Dialect) -> str:
         bins: how many a group has; the bin ``b`` of the group ``c`` has the code ``c bins + b``.
         dialect: the engine's.
     """
-    marked = f"select *, {_digest(['u'], dialect)} as mark from ({kept}) as kept"
+    marked = f"select *, {salted_digest(['u'], dialect)} as mark from ({kept}) as kept"
     number = " + ".join(
         f"(position(substr(mark, {i + 1}, 1) in '0123456789abcdef') - 1) * {16**i}"
         for i in range(_DIGITS)
@@ -106,9 +105,3 @@ def in_bins(kept: str, bins: int, dialect: Dialect) -> str:
     rest = f"place - {quotient} * {size}"
     code = f"{dialect.cast('code', 'integer')} * {size} + {rest}"
     return f"select {code} as code, z0, w from ({numbered}) as n"
-
-
-def _digest(names: list[str], dialect: Dialect) -> str:
-    """Return the SQL of a digest of a fresh secret salt and the columns, 32 hexadecimal digits."""
-    tagged = [f"coalesce('v' || {dialect.cast(name, 'text')}, 'n')" for name in names]
-    return "md5(" + " || '/' || ".join([f"'{contributions.new_salt()}'", *tagged]) + ")"
