@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.accounting.address import Address
 from tacit.accounting.store import LostError
+from tacit.accounting.tls import tls_cause
 from tacit.errors import LedgerError, need
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def connect(address: Address, name: str) -> Connection:
             "sslmode, sslrootcert, connect_timeout and the like are known"
         )
     if connection is None:
+        if (tls := tls_cause(str(cause))) is not None:
+            raise LostError(f"{name} cannot be reached: {tls}. Nothing more was spent")
         raise LostError(
             f"{name} cannot be reached: {cause}. Nothing more was spent. Look at host, port, user, "
             "password (PGPASSWORD or the file .pgpass keep it out of the address) and at the "

@@ -8,6 +8,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from tacit.accounting.tls import tls_cause
 from tacit.errors import DataSourceError, UsageError, need
 
 if TYPE_CHECKING:
@@ -202,16 +203,18 @@ def _cause(told: str, *, asked: bool) -> str:
     """Return why there is no connection, from words that libpq has for it."""
     if asked and "failed" not in told.partition("password")[2]:
         return "it asks for a password; set PGPASSWORD, or write a line in ~/.pgpass"
+    if (cause := tls_cause(told)) is not None:
+        return cause
     causes = {
         "invalid connection option": "the URL has an option that libpq does not know",
+        "invalid sslmode value": "sslmode has a value that libpq does not know",
+        "invalid integer value": "an option of the URL is to be a whole number, and is none",
         "translate host name": "its host name is not known",
         "connection refused": "nothing listens at its host and port",
         "timeout expired": "it does not answer in time (connect_timeout)",
-        "pg_hba.conf": "its pg_hba.conf lets nobody in from here with this user and database",
+        # before pg_hba.conf: libpq tries once more without TLS, which may not be let in at all
         "password authentication failed": "it does not know this user with this password",
-        "certificate": "its TLS certificate is not as sslmode and sslrootcert demand",
-        "server does not support ssl": "it offers no TLS, which the URL demands (sslmode)",
-        "ssl error": "it and the URL do not agree on TLS (sslmode)",
+        "pg_hba.conf": "its pg_hba.conf lets nobody in from here with this user and database",
         'role "': "there is no such user, or the user may not connect",
         'database "': "there is no such database, or the user may not connect to it",
         "starting up": "it is starting; ask again in a moment",
