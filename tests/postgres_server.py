@@ -59,7 +59,13 @@ def missing() -> tuple[str, str] | None:
 
 
 def programs() -> Path | None:
-    """The folder of ``initdb`` and ``pg_ctl``: the newest of Debian's, or that on the PATH."""
+    """The folder of ``initdb`` and ``pg_ctl``.
+
+    It is that of ``POSTGRES_BIN``, by which the tests run against another version; else the newest
+    of Debian's, or that on the PATH.
+    """
+    if named := os.environ.get("POSTGRES_BIN"):
+        return Path(named)
     found = list(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if found:
         return max(found, key=lambda path: float(path.parts[-3])).parent
