@@ -276,6 +276,9 @@ class PostgresServer:
         who: dict[str, Any] = {}
         if account is not None:
             who = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+        paths = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+        if "POSTGRES_BIN" in os.environ:  # with the libraries that came with it, not the system's
+            paths["LD_LIBRARY_PATH"] = str(self._bin.parent / "lib")
         # pg_ctl leaves its output open to the server, so it must not be a pipe
         with tempfile.TemporaryFile() as output:
             done = subprocess.run(
@@ -284,7 +287,7 @@ class PostgresServer:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
-                env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"},
+                env=paths,
                 **who,
             )
             output.seek(0)
