@@ -136,12 +136,14 @@ def test_an_old_state_put_back_is_refused_while_the_process_lives(ledger_place, 
 
 
 def test_a_reader_beside_a_writer_of_the_same_process_sees_no_step_back(ledger_place):
-    done = threading.Event()
+    done, read = threading.Event(), threading.Semaphore(0)
 
     def write():
         with open_ledger(ledger_place, dataset="clinic") as ledger:
             for k in range(60):
                 ledger.charge(f"k{k}", epsilon("1/1000"), {})
+                if k % 10 == 9:  # a busy machine may let the reader wait otherwise
+                    read.acquire(timeout=60)
         done.set()
 
     writer = threading.Thread(target=write)
@@ -152,6 +154,7 @@ def test_a_reader_beside_a_writer_of_the_same_process_sees_no_step_back(ledger_p
             spent = reader.spent
             assert spent.covers(last)
             reads, last = reads + 1, spent
+            read.release()
         writer.join()
         assert reads > 5
         assert reader.spent == COST + epsilon("60/1000")
