@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,8 @@ __all__ = ["Asked", "Candidate", "candidates"]
 _PROPOSALS = 6
 _PURE = ("cauchy", "student_t")
 _COUNTS = 1 << 16
+
+Ends: TypeAlias = tuple[Fraction, Fraction] | None
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def _global(asked: Asked) -> Iterator[Candidate]:
     grid = _fine(scale)
     noisy = _number(grid) >> Laplace(scale)
     value = round(Fraction(asked.truth) / grid) * grid
-    low, high = _range(asked)
+    low, high = map(float, _range(asked) or (-math.inf, math.inf))
 
     def simulate(times: int) -> list[float]:
         return [min(max(float(noisy(value)), low), high) for _ in range(times)]
@@ -117,15 +119,13 @@ def _global(asked: Asked) -> Iterator[Candidate]:
     yield Candidate("global", "", None, simulate, float(predicted[0]))
 
 
-def _range(asked: Asked) -> tuple[float, float]:
-    """Return the public ends of the statistic; infinite ones where none are known."""
+def _range(asked: Asked, unknown: Ends = None) -> Ends:
+    """Return the public ends of the statistic, None where it has none; or that they are unknown."""
+    space = column_space(asked.bounds, asked.relation, None)
     try:
-        found = LocalStatistic(
-            asked.statistic, column_space(asked.bounds, asked.relation, None)
-        ).range
+        return LocalStatistic(asked.statistic, space).range
     except UsageError:
-        found = None
-    return (-math.inf, math.inf) if found is None else (float(found[0]), float(found[1]))
+        return unknown
 
 
 def _sum_over_count(asked: Asked) -> Iterator[Candidate]:
@@ -238,7 +238,10 @@ def _smooth(asked: Asked) -> Iterator[Candidate]:
             **budget,
         )
         setting = noise.replace("_", " ").capitalize() + words
-        yield Candidate("smooth", setting, None, _simulated(m, asked), m.expected_error(asked.data))
+        predicted = m.expected_error(asked.data)
+        if predicted < float(m.grid):  # nearly every release is the truth itself
+            predicted = 0.0
+        yield Candidate("smooth", setting, None, _simulated(m, asked), predicted)
 
 
 def _budget(noise: str, asked: Asked) -> tuple[dict[str, Any] | None, str]:
@@ -272,10 +275,15 @@ def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _sample_and_aggregate(asked: Asked) -> Iterator[Candidate]:
-    for k in asked.bins:
-        m = sample_and_aggregate(
-            asked.statistic, k, asked.bounds, asked.epsilon, relation=asked.relation
+    """The mean of bins, clipped to the public ends of the statistic, or else of a record."""
+    ends = _range(asked, asked.bounds)
+    if ends is None:
+        raise UsageError(
+            f"the {asked.statistic.name} has no public ends, and grows with the records: that of a "
+            "bin is not that of all"
         )
+    for k in asked.bins:
+        m = sample_and_aggregate(asked.statistic, k, ends, asked.epsilon, relation=asked.relation)
         yield Candidate(
             "sample and aggregate",
             f"k = {k}",

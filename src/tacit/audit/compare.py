@@ -31,8 +31,9 @@ class ComparisonRow:
             ``"sample and aggregate"``.
         setting: what was set, in words; empty where nothing is to be set.
         value: the setting as a number, where it is one: bins, or a proposed bound.
-        predicted: the mean absolute error where it answers, by formula (of sample-and-aggregate: to
-            about one percent).
+        predicted: the mean absolute error where it answers, by formula: of sample-and-aggregate to
+            about one percent, of all else to rounding.  0 where it is below the grid of the release
+            (of smooth noise, about 2^-40 of the range): such runs all but never err.
         errors: the absolute error of every run that answered.
         refused, predicted_refused: the share of runs without an answer, measured and by formula.
     """

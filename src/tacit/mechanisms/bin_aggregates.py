@@ -28,15 +28,17 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit import noise
 from tacit.core import Measure, PureDP
 from tacit.errors import UsageError
 from tacit.mechanisms.bin_reading import Coordinate
 from tacit.mechanisms.distribution import FiniteDistribution, normalised
+from tacit.mechanisms.laplace_error import laplace_distance
 from tacit.mechanisms.lattice import LatticeDistribution
 from tacit.mechanisms.quantile import choose_cell, quantile_costs
 from tacit.noise.enclosure import Enclosure, exp
@@ -47,6 +49,11 @@ _WIDTH = 4
 """Interquartile ranges on either side of the middle: five and more standard deviations."""
 
 _LEAST = Fraction(1, 10**120)
+
+_SHARES = 128
+"""Shares at which a private quartile is taken, for expected errors."""
+
+Units: TypeAlias = NDArray[np.int64]
 
 _NONE = Enclosure(Fraction(0), Fraction(0))
 _FAR = 45
@@ -68,8 +75,6 @@ class Centre(ABC):
     epsilon: Fraction
 
     grid_bits: ClassVar[int] = 20
-    precision: ClassVar[float] = 0.03
-    """The relative standard error to which a mean of ``mean_error`` over draws is worth knowing."""
 
     def __post_init__(self) -> None:
         if self.epsilon < _LEAST:  # its noise would not fit into a float
@@ -92,16 +97,14 @@ class Centre(ABC):
     def law(self, units: Sequence[int]) -> Any:
         """Return the exact distribution of what is released."""
 
+    @abstractmethod
     def mean_error(self, units: Sequence[int], truth: float) -> float:
-        """Return the mean absolute error given the values; by default that of one release."""
-        return abs(self.release(units) - truth)
+        """Return the mean absolute error given the values, in floats: its noise is not drawn."""
 
 
 @dataclass(frozen=True)
 class MeanOfBins(Centre):
     """The mean of all bins, by discrete Laplace noise on their sum."""
-
-    precision: ClassVar[float] = 0.01
 
     def release(self, units: Sequence[int]) -> float:
         """Release the mean."""
@@ -114,13 +117,10 @@ class MeanOfBins(Centre):
         return LatticeDistribution(noise.DiscreteLaplace(self._scale), sum(units), grid)
 
     def mean_error(self, units: Sequence[int], truth: float) -> float:
-        """Return the mean absolute error given the values: ``|a| + s exp(-|a| / s)``.
-
-        That of a Laplace variable of scale s around an offset a.
-        """
+        """Return the mean absolute error given the values: that of noise around an offset."""
         each = float(self.where.grid) / self.bins
-        offset, scale = abs(sum(units) * each - truth), float(self._scale) * each
-        return offset + scale * math.exp(-offset / scale)
+        offset = sum(units) - truth / each
+        return float(laplace_distance(offset, float(self._scale))) * each
 
     @property
     def _scale(self) -> Fraction:
@@ -146,6 +146,19 @@ class MedianOfBins(Centre):
         return FiniteDistribution(
             {(self.where.least + cell) * self.where.grid: p for cell, p in cells.items()}
         )
+
+    def mean_error(self, units: Sequence[int], truth: float) -> float:
+        """Return the mean over all candidates, run by run of those that are as likely.
+
+        Of the distances from t of ``0, 1, ..., n - 1``, m of them at most t, the sum is ``m t - m
+        (m - 1) / 2`` below t and ``(n (n - 1) - m (m - 1)) / 2 - (n - m) t`` above.
+        """
+        starts, lengths, chances = _runs(units, self.where, Fraction(1, 2), self.epsilon / 4)
+        t = truth / float(self.where.grid) - self.where.least - starts
+        m = np.clip(np.floor(t) + 1, 0, lengths)
+        above = (lengths * (lengths - 1) - m * (m - 1)) / 2 - (lengths - m) * t
+        mean = (m * t - m * (m - 1) / 2 + above) / lengths
+        return float(chances @ mean) * float(self.where.grid)
 
 
 @dataclass(frozen=True)
@@ -175,6 +188,20 @@ class WinsorizedMeanOfBins(Centre):
 
     def _scale(self, low: int, high: int) -> Fraction:
         return 2 * (high - low) / self.epsilon
+
+    def mean_error(self, units: Sequence[int], truth: float) -> float:
+        """Return the mean over quantiles of the two private quartiles, all pairs of them."""
+        rate, where = self.epsilon / 32, self.where
+        firsts, lasts = (_cells_at(_runs(units, where, Fraction(q, 4), rate)) for q in (1, 3))
+        a, b = (part.ravel() for part in np.meshgrid(firsts, lasts))
+        reach = 2 * _WIDTH * np.abs(a - b)
+        low = where.least + np.maximum(0, (a + b - reach) // 2)
+        high = where.least + np.minimum(where.steps, -(-(a + b + reach) // 2))
+        each = float(where.grid) / self.bins
+        offset = _clipped_sums(np.sort(np.asarray(units, np.int64)), low, high) - truth / each
+        scale = 2 * (high - low) / float(self.epsilon)
+        found = np.where(low < high, laplace_distance(offset, np.maximum(scale, 1)), abs(offset))
+        return float(found.mean()) * each
 
     def law(self, units: Sequence[int]) -> FiniteDistribution:
         """Return the law on a public window; what falls beyond it is counted at its ends."""
@@ -209,6 +236,18 @@ class WinsorizedMeanOfBins(Centre):
             yield total, _share(scale, -abs(total - centre), at_end)
 
 
+def _clipped_sums(ordered: Units, low: Units, high: Units) -> Units:
+    """Return the sums of values, which ascend, clipped to each of many pairs of ends.
+
+    >>> _clipped_sums(np.array([1, 5, 9]), np.array([2, 6]), np.array([8, 7])).tolist()
+    [15, 19]
+    """
+    upto = np.append(0, np.cumsum(ordered))
+    first, last = np.searchsorted(ordered, low), np.searchsorted(ordered, high)
+    found: Units = low * first + upto[last] - upto[first] + high * (len(ordered) - last)
+    return found
+
+
 @lru_cache(maxsize=1 << 14)
 def _share(scale: Fraction, offset: int, or_less: bool) -> Enclosure:
     law = noise.DiscreteLaplace(scale)
@@ -217,6 +256,26 @@ def _share(scale: Fraction, offset: int, or_less: bool) -> Enclosure:
 
 def _histogram(units: Sequence[int], where: Coordinate) -> tuple[Any, Any]:
     return np.unique(np.asarray(units, dtype=np.int64) - where.least, return_counts=True)
+
+
+def _runs(
+    units: Sequence[int], where: Coordinate, q: Fraction, rate: Fraction
+) -> tuple[Units, Units, NDArray[np.float64]]:
+    """Return the candidates as runs of equal chances: first cell, length, chance of the run."""
+    starts, lengths, costs = quantile_costs(_histogram(units, where), where.steps, q, 0)
+    weights = lengths * np.exp(-float(rate) * (costs - costs.min()))
+    return starts, lengths, weights / weights.sum()
+
+
+def _cells_at(runs: tuple[Units, Units, NDArray[np.float64]]) -> Units:
+    """Return the cells at even shares of a law that is listed in runs."""
+    starts, lengths, chances = runs
+    upto = np.cumsum(chances)
+    shares = (np.arange(_SHARES) + 0.5) / _SHARES
+    run = np.minimum(np.searchsorted(upto, shares), len(upto) - 1)
+    within = 1 - (upto[run] - shares) / chances[run]
+    places = np.clip((within * lengths[run]).astype(np.int64), 0, lengths[run] - 1)
+    return np.asarray(starts[run] + places, dtype=np.int64)
 
 
 def _quantile_law(

@@ -62,5 +62,11 @@ class SmoothMedianOfBins(Centre):
         """Return the law on the grid between the ends."""
         return self._inner.distribution(self._values(units))
 
+    def mean_error(self, units: Sequence[int], truth: float) -> float:
+        """Return the mean over the noise."""
+        local = self._inner._local
+        records = self._inner.input.domain.read(self._values(units))
+        return self._inner.error_on(local.read(records), truth)
+
     def _values(self, units: Sequence[int]) -> list[float]:
         return [float(unit * self.where.grid) for unit in units]

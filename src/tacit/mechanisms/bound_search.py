@@ -26,6 +26,7 @@ from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction, as_integer, positive, show
 from tacit.mechanisms.distribution import FiniteDistribution
 from tacit.mechanisms.group_privacy import approximate_loss
+from tacit.mechanisms.laplace_error import distance_on_grid
 from tacit.mechanisms.like import resized
 from tacit.mechanisms.local_statistic import LocalStatistic, column_space, nearest_unit
 from tacit.mechanisms.sparse_vector import AboveThreshold
@@ -275,21 +276,21 @@ class SearchRelease(Measurement):
                 table[((unit + k) * bound / _UNITS, bound)] = (chance * weight).rounded(96)
         return FiniteDistribution(table, rest=_REST + rungs.rest)
 
-    def expected_error(self, like: Iterable[Any], n: int | None = None) -> float:
+    def expected_error(self, like: Iterable[Any], n: int | None = None, ends: Any = None) -> float:
         """Predict the mean absolute error on data such as ``like``, public or synthetic.
 
-        The mean of the noise over the chances of the rungs.
+        That of the noise of each rung, over the chances of the rungs.
 
         Args:
             like: records.
             n: how many records to imagine, of the same spread; as many as ``like`` has by default.
+            ends: a pair, if answers are clipped to it afterwards.
         """
         sample = self._local.read(self.input.domain.read(resized(like, n)))
-        q = exp(-1 / self._noise.scale)
-        units = float((2 * q / (1 - q * q)).middle) / _UNITS
+        value, scale = self._local.value(sample), self._noise.scale
         chances: list[float] = self._ladder.chances(sample, self.threshold).tolist()
-        widths = [float(bound) for bound in self.ladder]
-        return sum(p * w for p, w in zip(chances, widths, strict=True)) * units
+        errors = (distance_on_grid(value, bound / _UNITS, scale, ends) for bound in self.ladder)
+        return sum(p * e for p, e in zip(chances, errors, strict=True))
 
 
 @register

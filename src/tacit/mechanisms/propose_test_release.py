@@ -16,6 +16,7 @@ from tacit.mechanisms.bound_search import BoundedAnswer, BoundSearch, SearchRele
 from tacit.mechanisms.distribution import FiniteDistribution
 from tacit.mechanisms.group_privacy import approximate_loss
 from tacit.mechanisms.keys import tail
+from tacit.mechanisms.laplace_error import distance_on_grid
 from tacit.mechanisms.like import listed, resized
 from tacit.mechanisms.local_mode import LocalMode
 from tacit.mechanisms.local_statistic import LocalStatistic, column_space, nearest_unit
@@ -275,28 +276,23 @@ class TestedRelease(Measurement):
         """
         return float(self._passes(self._distance(self._like(like, n))))
 
-    def expected_error(self, like: Iterable[Any], n: int | None = None) -> float:
+    def expected_error(self, like: Iterable[Any], n: int | None = None, ends: Any = None) -> float:
         """Return the mean absolute error of an answer, given that there is one.
 
-        Of discrete Laplace noise with ratio q, around a value that is r grid units from the nearest
-        unit: ``2 q / (1 - q^2) + r (1 - q) / (1 + q)`` units.  Infinite where an answer is
-        impossible; see :meth:`answer_probability`.
+        That of discrete Laplace noise around the multiple of the grid that is nearest to the value.
+        Infinite where an answer is impossible; see :meth:`answer_probability`.
 
         Args:
             like: records.
             n: how many records to imagine, of the same spread; as many as ``like`` has by default.
+            ends: a pair, if answers are clipped to it afterwards.
         """
         sample = self._like(like, n)
         if not self._passes(self._distance(sample)).upper:
             return math.inf
         if self.grid is None:
             return 0.0
-        q = exp(-1 / self._noise.scale)
-        value = self._local.value(sample)
-        near = value if isinstance(value, Fraction) else sum(value.enclose(128)) / 2
-        off = abs(near / self.grid - round(near / self.grid))
-        units = 2 * q / (1 - q * q) + off * (1 - q) / (1 + q)
-        return float(units.middle * self.grid)
+        return distance_on_grid(self._local.value(sample), self.grid, self._noise.scale, ends)
 
     def _like(self, like: Iterable[Any], n: int | None) -> Any:
         return self._local.read(self.input.domain.read(resized(like, n)))

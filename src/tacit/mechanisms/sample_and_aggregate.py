@@ -62,7 +62,8 @@ MOST_BINS = 1 << 24
 _MOST_WAYS = 20_000
 _FEWEST_DRAWS = 50
 _MOST_DRAWS = 4_000
-_MOST_RECORDS = 1 << 25
+_MOST_RECORDS = 1 << 27
+_PRECISE = 0.01
 
 
 def sample_and_aggregate(
@@ -213,11 +214,12 @@ class SampledRelease(Measurement):
         return [self._centres[0].release(units) for units in self._drawn(records, count)]
 
     def expected_error(self, like: Any) -> float:
-        """Predict the mean absolute error, to a percent or three, on records such as ``like``.
+        """Predict the mean absolute error on records such as ``like``, to about a percent.
 
-        What is predicted is the distance from the function of all records.  Bins are drawn until
-        the mean over draws is known well enough, at most 4,000 times, and 50 times for a function
-        that is no statistic of Tacit; the noise on the mean of bins is not drawn but integrated.
+        What is predicted is the distance from the function of all records.  The noise is not drawn
+        but integrated, so that draws differ in their bins alone.  Bins are drawn until the standard
+        error of the mean is a percent of it, at least 50 times and at most 4,000 times, or as often
+        as makes 2^27 records; a function that is no statistic of Tacit is asked of 50 draws.
         ``like`` must be public or synthetic.
 
         Args:
@@ -238,7 +240,7 @@ class SampledRelease(Measurement):
             draws = self._drawn(records, _FEWEST_DRAWS)
             found += [self._centres[0].mean_error(units, truth) for units in draws]
             spread = float(np.std(found)) / math.sqrt(len(found))
-            if spread <= self._centres[0].precision * float(np.mean(found)):
+            if spread <= _PRECISE * float(np.mean(found)):
                 break
         return float(np.mean(found))
 

@@ -20,27 +20,23 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from tacit.errors import UsageError
 from tacit.exact import show
 from tacit.mechanisms.certified import normal_cdf, normal_density
+from tacit.mechanisms.float_tails import Floats, normal_tail
 from tacit.mechanisms.gauss_sum import mean_of_decay
 from tacit.mechanisms.lazy import Lazy, Uniform, exponential, normal
-from tacit.mechanisms.smooth_laws import (
-    Points,
-    SmoothLaw,
-    from_zero,
-    midpoints,
-    normal_points,
-    pairs,
-)
+from tacit.mechanisms.smooth_laws import SmoothLaw, from_zero
 from tacit.noise.bits import word
 from tacit.noise.enclosure import Enclosure, exp, log, sqrt
 
 __all__ = ["ArsinhNormalLaw", "LaplaceLogNormalLaw", "UniformLogNormalLaw"]
+
+_STEP = 1 / 24
 
 
 @dataclass(frozen=True)
@@ -120,11 +116,23 @@ class LaplaceLogNormalLaw(ConcentratedLaw):
             return 1 - self.cdf(-z, bits)
         return (1 - mean_of_decay(z, self.sigma) / 2).rounded(bits)
 
-    def points(self) -> Points:
-        """Return pairs of quantiles."""
-        u, weights = midpoints(1000)
-        y, x, both = pairs(normal_points(400), (-np.log(u), weights))
-        return (x * np.exp(float(self.sigma) * y)).ravel(), both.ravel()
+    def tail(self, z: Floats) -> Floats:
+        """Return ``E[exp(-z e^(-sigma Y))] / 2``."""
+        grown, weights = self._nodes
+        return np.exp(-z[:, None] / grown) @ weights / 2
+
+    def area(self, start: float, end: float) -> float:
+        """Return a difference of ``E[e^(sigma Y) exp(-z e^(-sigma Y))] / 2``."""
+        grown, weights = self._nodes
+        beyond = np.exp(-start / grown) - np.exp(-end / grown)
+        return float(beyond @ (grown * weights)) / 2
+
+    @cached_property
+    def _nodes(self) -> tuple[Floats, Floats]:
+        """Values of ``e^(sigma Y)`` and their weights, by the trapezoidal rule."""
+        y = np.arange(-12, 38, _STEP)
+        weights = np.exp(-y * y / 2) * (_STEP / math.sqrt(2 * math.pi))
+        return np.exp(float(self.sigma) * y), weights
 
     @property
     def size(self) -> float:
@@ -176,10 +184,28 @@ class UniformLogNormalLaw(ConcentratedLaw):
         inner = z * exp(self.sigma**2 / 2, bits) * normal_cdf(-y - self.sigma, bits)
         return (1 - (beyond - inner) / 2).rounded(bits)
 
-    def points(self) -> Points:
-        """Return pairs of quantiles."""
-        y, x, both = pairs(normal_points(400), midpoints(1000))
-        return (x * np.exp(float(self.sigma) * y)).ravel(), both.ravel()
+    def tail(self, z: Floats) -> Floats:
+        """Return ``(P(N > y) - z e^(sigma^2/2) P(N > y + sigma)) / 2``."""
+        sigma, grown, y = self._of(z)
+        return (normal_tail(y) - z * grown * normal_tail(y + sigma)) / 2
+
+    def area(self, start: float, end: float) -> float:
+        """Return a difference of means beyond."""
+        return self._beyond(start) - self._beyond(end)
+
+    def _beyond(self, z: float) -> float:
+        """Return ``E max(Z - z, 0) = E[(V - z)^2 / V; V > z] / 4``, ``V = e^(sigma Y)``."""
+        if math.isinf(z):
+            return 0.0
+        sigma, grown, y = self._of(np.array([z]))
+        found = grown * (normal_tail(y - sigma) + z * z * normal_tail(y + sigma))
+        return float((found - 2 * z * normal_tail(y))[0]) / 4
+
+    def _of(self, z: Floats) -> tuple[float, float, Floats]:
+        """Return sigma, ``e^(sigma^2 / 2)`` and ``y = ln z / sigma``."""
+        sigma = float(self.sigma)
+        with np.errstate(divide="ignore"):
+            return sigma, math.exp(sigma**2 / 2), np.log(z) / sigma
 
     @property
     def size(self) -> float:
@@ -239,10 +265,23 @@ class ArsinhNormalLaw(ConcentratedLaw):
         v = self.sigma * z
         return normal_cdf(log(v + sqrt(1 + v * v, bits), bits) / self.sigma, bits)
 
-    def points(self) -> Points:
-        """Return quantiles."""
-        y, weights = normal_points(20_000)
-        return np.abs(np.sinh(float(self.sigma) * y)) / float(self.sigma), weights
+    def tail(self, z: Floats) -> Floats:
+        """Return ``P(N > arsinh(sigma z) / sigma)``."""
+        sigma = float(self.sigma)
+        return normal_tail(np.arcsinh(sigma * z) / sigma)
+
+    def area(self, start: float, end: float) -> float:
+        """Return a difference of means beyond."""
+        return self._beyond(start) - self._beyond(end)
+
+    def _beyond(self, z: float) -> float:
+        """Return ``E[Z; Y > y] - z P(N > y)``; the mean of ``e^(sigma Y)`` beyond y is normal."""
+        if math.isinf(z):
+            return 0.0
+        sigma = float(self.sigma)
+        y = math.asinh(sigma * z) / sigma
+        low, here, high = map(float, normal_tail(np.array([y - sigma, y, y + sigma])))
+        return math.exp(sigma**2 / 2) * (low - high) / (2 * sigma) - z * here
 
     @property
     def size(self) -> float:

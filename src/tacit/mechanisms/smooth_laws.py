@@ -21,20 +21,16 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.mechanisms.certified import arctangent
+from tacit.mechanisms.float_tails import Floats, student_density, student_tail
 from tacit.mechanisms.lazy import Lazy, exponential, student
 from tacit.noise.bits import word
 from tacit.noise.enclosure import Enclosure, exp, log, pi, sqrt
 
-__all__ = ["LaplaceLaw", "SmoothLaw", "StudentLaw", "from_zero", "midpoints", "scaled_down"]
-
-Points = tuple[NDArray[np.float64], NDArray[np.float64]]
+__all__ = ["LaplaceLaw", "SmoothLaw", "StudentLaw", "from_zero", "scaled_down"]
 
 
 class SmoothLaw(ABC):
@@ -53,8 +49,15 @@ class SmoothLaw(ABC):
         """Enclose P(Z <= z)."""
 
     @abstractmethod
-    def points(self) -> Points:
-        """Return values of |Z| and their weights, for expected errors in floats (no proof)."""
+    def tail(self, z: Floats) -> Floats:
+        """Return P(Z > z) for ``z >= 0``, in floats: for expected errors (no proof)."""
+
+    @abstractmethod
+    def area(self, start: float, end: float) -> float:
+        """Return the integral of :meth:`tail`, ``0 <= start <= end``; end may be infinite.
+
+        Of a law without a mean it may not.
+        """
 
     @property
     @abstractmethod
@@ -129,10 +132,14 @@ class LaplaceLaw(SmoothLaw):
         half = exp(-abs(z), bits) / 2
         return half if z < 0 else 1 - half
 
-    def points(self) -> Points:
-        """Return quantiles of the exponential law."""
-        u, weights = midpoints(1 << 16)
-        return -np.log(u), weights
+    def tail(self, z: Floats) -> Floats:
+        """Return ``e^-z / 2``."""
+        found: Floats = np.exp(-z) / 2
+        return found
+
+    def area(self, start: float, end: float) -> float:
+        """Return the difference of two tails."""
+        return (math.exp(-start) - math.exp(-end)) / 2
 
     @property
     def size(self) -> float:
@@ -212,15 +219,29 @@ class StudentLaw(SmoothLaw):
             found = found / 2
         return (found + Fraction(1, 2)).rounded(bits)
 
-    def points(self) -> Points:
-        """Return quantiles of a normal over those of a chi-square: tails by their density."""
-        z = np.concatenate(([0.0], np.logspace(-4, 8, 1 << 16)))
-        middle = (z[1:] + z[:-1]) / 2
-        d = self.degrees
-        log_c = math.lgamma((d + 1) / 2) - math.lgamma(d / 2) - math.log(d * math.pi) / 2
-        density = 2 * np.exp(log_c - (d + 1) / 2 * np.log1p(middle**2 / d))
-        weights = density * np.diff(z)
-        return middle, weights / weights.sum()
+    def tail(self, z: Floats) -> Floats:
+        """Return P(Z > z), by an arc tangent or the incomplete beta ratio."""
+        if self.degrees == 1:
+            found: Floats = np.arctan2(1.0, z) / math.pi
+            return found
+        return student_tail(z, self.degrees)
+
+    def area(self, start: float, end: float) -> float:
+        """Return a difference of means beyond: ``f(z) (d + z^2) / (d - 1) - z P(Z > z)``.
+
+        For ``d = 1`` the integral is ``(z arctan(1/z) + ln(1 + z^2) / 2) / pi``.
+        """
+        if self.degrees == 1:
+            return _cauchy_area(end) - _cauchy_area(start)
+        return self._beyond(start) - self._beyond(end)
+
+    def _beyond(self, z: float) -> float:
+        """Return ``E max(Z - z, 0)``."""
+        if math.isinf(z):
+            return 0.0
+        d, at = self.degrees, np.array([z])
+        mass = student_density(at, d) * (d + z * z) / (d - 1)
+        return float((mass - z * self.tail(at))[0])
 
     @property
     def size(self) -> float:
@@ -241,6 +262,11 @@ class StudentLaw(SmoothLaw):
         return [self.epsilon * k / (40 * self.degrees) for k in range(1, 40)]
 
 
+def _cauchy_area(z: float) -> float:
+    """Return the integral of the Cauchy tail from 0."""
+    return (z * math.atan2(1, z) + math.log(math.hypot(1, z))) / math.pi
+
+
 def _cosh(x: Fraction) -> Enclosure:
     return (exp(x) + exp(-x)) / 2
 
@@ -259,24 +285,6 @@ def scaled_down(value: Fraction) -> Fraction:
     return Enclosure.of(value).rounded(48).lower
 
 
-def midpoints(n: int) -> Points:
-    """Return the middles of n equal parts of (0, 1), and their weights."""
-    return (np.arange(n) + 0.5) / n, np.full(n, 1 / n)
-
-
-def normal_points(n: int) -> Points:
-    """Return quantiles of the normal law, closer together in the tails, and their weights."""
-    edges = np.linspace(-9, 9, n + 1)
-    law = NormalDist()
-    weights = np.diff([law.cdf(e) for e in edges])
-    return (edges[1:] + edges[:-1]) / 2, weights / weights.sum()
-
-
 def _ladder(start: Fraction, steps: int) -> list[Fraction]:
     """Return a geometric ladder, five steps a doubling, of short fractions."""
     return [scaled_down(start * Fraction(2 ** (k / 5))) for k in range(steps)]
-
-
-def pairs(first: Points, second: Points) -> Any:
-    """Return every pair of two laws' points and its weight, as columns and rows."""
-    return first[0][:, None], second[0][None, :], first[1][:, None] * second[1][None, :]

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tacit.core import Measurement, Space
 from tacit.errors import UsageError
 from tacit.exact import as_integer
 from tacit.mechanisms.distribution import FiniteDistribution
 from tacit.mechanisms.like import listed, resized
 from tacit.mechanisms.local_statistic import LocalStatistic, Reading, nearest_unit
+from tacit.mechanisms.smooth_error import mean_distance
 from tacit.mechanisms.smooth_laws import SmoothLaw
 from tacit.noise.enclosure import Enclosure
 from tacit.statistics.at_distance import SMOOTHNESS_SLACK
@@ -128,7 +127,7 @@ class SmoothRelease(Measurement):
             like: records.
             n: how many records to imagine, of the same spread; as many as ``like`` has by default.
         """
-        return self._error_on(self._local.read(self.input.domain.read(resized(like, n))))
+        return self.error_on(self._local.read(self.input.domain.read(resized(like, n))))
 
     def best_rate(self, like: Iterable[Any]) -> Fraction:
         """Return the rate with the least noise on public records: of a ladder, near the best rung.
@@ -153,26 +152,24 @@ class SmoothRelease(Measurement):
         own = self._local.smooth(reading, self.beta) / self.shift
         return rates[best] if noise(best) < own else self.beta
 
-    def _error_on(self, reading: Reading) -> float:
-        """Sum over points of the unit noise, each rounded to the grid and clipped as releases are.
+    def error_on(self, reading: Reading, truth: float | None = None) -> float:
+        """Return the mean absolute distance of what is released from a truth.
 
-        All in units of the grid, and from the multiple of it that is nearest to the value.
+        Args:
+            reading: what the statistic read.
+            truth: the statistic itself if left out.
         """
         if self.clip is None and not self._unit.has_mean:
-            return float("inf")
+            return math.inf
         centre, scale = self._placed(reading)
         middle = centre(256).middle
         near = math.floor(middle + Fraction(1, 2))
         off = float(middle - near)
-        z, weights = self._unit.points()
-        found = 0.0
-        for moved in (float(scale) * z, -float(scale) * z):
-            unit = np.floor(off + moved + 0.5)
-            if self._units is not None:
-                low, high = (float(end - near) for end in self._units)
-                unit = np.minimum(np.maximum(unit, low), high)
-            found += float((np.abs(unit - off) * weights).sum()) / 2
-        return found * float(self.grid)
+        target = off if truth is None else float(Fraction(truth) / self.grid - near)
+        ends = (-math.inf, math.inf)
+        if self._units is not None:
+            ends = float(self._units[0] - near), float(self._units[1] - near)
+        return mean_distance(self._unit, float(scale), off, target, *ends) * float(self.grid)
 
 
 def _enclosed(value: Fraction | Root, grid: Fraction) -> Callable[[int], Enclosure]:

@@ -14,7 +14,6 @@ from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.mechanisms.bound_search import BoundSearch
 from tacit.mechanisms.propose_test_release import ProposeTestRelease
-from tacit.statistics import lookup
 from tacit.tables.local_part import LocalPart, delta_of_one, epsilon_of_one
 from tacit.tables.made_rows import made_rows
 from tacit.tables.moments import Array, Estimate
@@ -66,17 +65,8 @@ class ProposalPart(LocalPart):
         return Estimate(point, error, low, high)
 
     def error_on(self, made: Array, noise: Noise) -> float:
-        """Return the mean absolute error of an answer on made-up rows.
-
-        Answers are held within the range: Laplace noise of mean size s, cut off at a distance r, is
-        of mean size ``s (1 - exp(-r / s))``.  That is concave in s, so where the bound is searched
-        for, the error at the mean of the noises is no less than the mean of the errors.
-        """
-        size = float(self.on_column(noise).expected_error(made))
-        if math.isinf(size):
-            return size
-        value = float(lookup(self.statistic)(made))
-        return sum(-size * math.expm1(-abs(end - value) / size) for end in self.range) / 2
+        """Return the mean absolute error of an answer on made-up rows, held within the range."""
+        return float(self.on_column(noise).expected_error(made, ends=self.range))
 
     def refusal(self, noise: Noise, rows: float) -> float:
         """Return the chance that the test refuses on evenly spread rows."""
