@@ -48,7 +48,6 @@ __all__ = [
     "one_row_each",
     "salted_digest",
     "unit",
-    "weighted",
 ]
 
 new_salt = partial(secrets.token_hex, 16)
@@ -165,42 +164,6 @@ def unit(column: str, rows: int = 1, groups: int | None = None) -> PersonUnit:
     if not isinstance(column, str):
         raise UsageError("the person column is named by text")
     return PersonUnit(column, rows, groups)
-
-
-def weighted(
-    base: str,
-    mass: str | None,
-    limit: int,
-    one: int,
-    dialect: Dialect,
-    *,
-    wide: bool = True,
-    hint: str = "",
-) -> str:
-    """Return the SQL of the rows of ``base`` with their weight in the column ``w``.
-
-    Args:
-        base: SQL of a query with the person in the column ``u``, never NULL.
-        mass: SQL of a row's mass, a whole number of at least zero or NULL for none; None where
-            every row has mass 1.
-        limit: the most mass of a person.
-        one: the weight of a row of a person within the limit.
-        dialect: the engine's.
-        wide: whether a mass may take more than 64 bits.
-        hint: how the engine should join the rows with the people beyond the limit, ``heavy``.
-
-    People are grouped by themselves, never by a hash of themselves: two people of one hash would
-    share a weight, and one of them could move the other's.
-    """
-    top = dialect.literal(one * limit)
-    total = "count(*)" if mass is None else dialect.cast(dialect.sum(mass, wide=wide), "wide")
-    share = dialect.cast(dialect.divide(top, total, wide=mass is not None), "integer")
-    heavy = f"select u, {share} as w from base group by u having {total} > {dialect.literal(limit)}"
-    return (
-        f"with base as {dialect.inline} ({base}), heavy as {dialect.once} ({heavy}) "
-        f"select {hint} base.*, coalesce(heavy.w, {dialect.literal(one)}) as w "
-        "from base left join heavy on base.u = heavy.u"
-    )
 
 
 def few_groups(base: str, names: list[str], groups: int, dialect: Dialect) -> str:

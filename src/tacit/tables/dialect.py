@@ -46,6 +46,7 @@ class Dialect:
             is infinite.
         part: whether a person ``{x}`` belongs to part ``{0}`` of ``{1}``; None where the engine
             itself divides the work as its memory needs it.
+        keeps: whether the engine keeps rows for the next query, rather than a query for them.
 
     >>> print(DUCKDB.identifier('a "b" c'))
     "a ""b"" c"
@@ -74,6 +75,7 @@ class Dialect:
     seconds: str = "floor(epoch({x}))"
     days: str = "({x} - date '1970-01-01')"
     part: str | None = "hash({x}, 1) % {1} = {0}"
+    keeps: bool = False
 
     def identifier(self, name: str) -> str:
         """Return a quoted name, whatever characters it has."""
@@ -146,5 +148,5 @@ def is_unicode(text: str) -> bool:
     return True
 
 
-DUCKDB = Dialect("duckdb")
+DUCKDB = Dialect("duckdb", keeps=True)
 """The default engine."""

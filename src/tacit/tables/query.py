@@ -8,16 +8,17 @@ those of the public keys; a group without rows is zeros, and the shape of an ans
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tacit.errors import UsageError
-from tacit.tables.bin_choice import bins_sql
-from tacit.tables.contributions import OneRowEach, PersonUnit, few_groups, weighted
+from tacit.tables.bounded_rows import BoundedRows, Term, heavy_people, weighted
+from tacit.tables.contributions import OneRowEach, PersonUnit, few_groups
+from tacit.tables.counted import bins, cells
 from tacit.tables.expression import Expression
 from tacit.tables.grid import Grid
 from tacit.tables.key_table import (
@@ -28,6 +29,8 @@ from tacit.tables.key_table import (
     keys_sql,
     same_key,
 )
+from tacit.tables.moment_sums import MomentSums
+from tacit.tables.people_sums import clamped_total_sql, people_sql
 from tacit.tables.requests import (
     Bins,
     Cells,
@@ -88,8 +91,10 @@ class Query:
         self.keys: list[tuple[Any, ...]] | None = [()] if not self.by else None
         if keys is not None:
             self.keys = check_keys(keys, list(self.by), self._kinds)
-        self._bounded: list[tuple[dict[str, str], str]] = []
+        self._asked: set[str] = set()
+        self._kept: list[tuple[dict[str, str], str]] = []
         self._people_kept: list[tuple[dict[str, str], set[str], str]] = []
+        self._keep_people = False
         self.tables: list[str] = []
         """What this query keeps in the engine, to be dropped when no one uses the query."""
         self._key_relation: tuple[str, list[str]] | None = None
@@ -98,14 +103,14 @@ class Query:
     def forget(self) -> None:
         """Drop what this query keeps in the engine."""
         with self._lock:
-            self._bounded, self._people_kept, self._key_relation = [], [], None
+            self._kept, self._people_kept, self._key_relation = [], [], None
             while self.tables:
                 self.source.engine.drop(self.tables.pop())
 
     def check(self, request: Request) -> None:
         """Refuse a request whose column is not a number or does not exist."""
         if not isinstance(request, (Rows, People)):
-            self._offset(request.value, request.grid)
+            self._place(request)
 
     def run(self, requests: Sequence[Request]) -> ExactAggregates:
         """Answer requests exactly.  What comes back is not private: add noise to it.
@@ -119,22 +124,27 @@ class Query:
         for request in requests:
             self.check(request)
         with self.source.engine.reading():
-            return ExactAggregates(self._found(requests), len(self.keys))
+            return ExactAggregates(self._found(requests), self._size)
 
     def _found(self, requests: Sequence[Request]) -> dict[Request, Any]:
         found: dict[Request, Any] = {}
-        alone = not self._bounded and not any(isinstance(r, (Bins, Cells)) for r in requests)
-        moments = [r for r in requests if isinstance(r, (Rows, Moments))]
-        self._moments(moments, found, alone=alone)
+        sums = [r for r in requests if isinstance(r, (Rows, Moments))]
+        counts = [r for r in requests if isinstance(r, (Bins, Cells)) and r.weighted]
+        self._keep_rows(sums, counts)
+        if sums:
+            found |= self._moments(sums)
         for request in requests:
             if isinstance(request, People):
                 found[request] = self._people()
             elif isinstance(request, Total):
                 found[request] = self._total(request)
             elif isinstance(request, Bins):
-                found[request] = self._bins(request)
+                rows, (z,) = self._bounded([self._place(request)])
+                found[request] = bins(rows, z, request.edges, self._size, self.source.engine)
             elif isinstance(request, Cells):
-                found[request] = self._cells(request)
+                size, lists = request.grid.cells, self._size * request.bins
+                rows, z = request.rows(self)
+                found[request] = cells(rows, z, size, request.shift, lists, self.source.engine)
         return found
 
     def people_by_key(self) -> dict[tuple[Any, ...], int]:
@@ -162,6 +172,21 @@ class Query:
         if kind not in ("boolean", "missing"):
             raise UsageError(f"a filter is a condition; {where} is of kind {kind}")
         return where.sql(self.source.schema, self._dialect)
+
+    @property
+    def _size(self) -> int:
+        """How many groups there are."""
+        return len(self.keys or ())
+
+    def _place(self, request: Moments | Total | Bins | Cells) -> str:
+        """Return the SQL of where a row's value is on the grid of a request."""
+        if not isinstance(request, Bins):
+            return self._offset(request.value, request.grid)
+        value = request.value
+        if value.operation == "col" and value.kind(self.source.schema) == "float":
+            column = self._plain_float(value)
+            return request.grid.sql(column, "float", self._dialect, clamp=False)
+        return self._offset(request.inside(), request.grid)
 
     def _offset(self, value: Expression, grid: Grid) -> str:
         kind = value.kind(self.source.schema)
@@ -215,186 +240,111 @@ class Query:
         self.tables.append(table)
         return table
 
-    def _rows_sql(self, offsets: Sequence[str]) -> tuple[str, list[str]]:
-        """Return a relation of weighted rows and the names of the offsets in it.
+    # ---- rows whose people are bounded
 
-        With a person column the relation is made once and kept in the engine.
-        """
-        names = {sql: f"z{i}" for i, sql in enumerate(dict.fromkeys(offsets))}
-        base = self._select([f"{sql} as {name}" for sql, name in names.items()])
-        if self._person is None:
-            return f"({base}) as kept", list(names.values())
+    def _bounded(self, offsets: Sequence[str]) -> tuple[BoundedRows, list[str]]:
+        """Return the rows with the offsets, and the names of these in them."""
         with self._lock:
-            for known, table in self._bounded:
-                if all(sql in known for sql in names):
-                    return table, [known[sql] for sql in names]
-            d = self._dialect
-            rows = self._weighted(base, None, self.unit.rows, wide=False)
-            kept = [f"{d.cast(name, 'small')} as {name}" for name in ["code", "w", *names.values()]]
-            sql = f"select {', '.join(kept)} from ({rows}) as r"
-            table = self._keep(self.source.engine.materialise(sql))
-            self._bounded.append((names, table))
-            return table, list(names.values())
+            for known, table in self._kept:
+                if all(sql in known for sql in offsets):
+                    kept = BoundedRows(f"select * from {table}", self._dialect, weight="w")
+                    return replace(kept, one=self.unit.one), [known[sql] for sql in offsets]
+        names = _names(offsets)
+        return self._rows_of(names), [names[sql] for sql in offsets]
 
-    def _weighted(self, base: str, mass: str | None, limit: int, *, wide: bool) -> str:
+    def _rows_of(self, names: Mapping[str, str]) -> BoundedRows:
+        base = self._select([f"{sql} as {name}" for sql, name in names.items()])
+        return self._bound(base, "", self.unit.rows, wide=False)
+
+    def _bound(self, base: str, mass: str, limit: int, *, wide: bool) -> BoundedRows:
+        one, d = self.unit.one, self._dialect
+        if self._person is None:
+            return BoundedRows(base, d, one)
+        heavy = heavy_people(mass, limit, one, d, wide=wide)
         hint = self.source.engine.hint(self.unit.rows)
-        return weighted(base, mass, limit, self.unit.one, self._dialect, wide=wide, hint=hint)
+        return BoundedRows(base, d, one, heavy=heavy, hint=hint)
 
-    def _by_person(self, offsets: Sequence[str], squared: set[str]) -> tuple[str, list[str]]:
-        """Return a relation of people with their weight and sums: the plan without groups.
+    def _keep_rows(self, sums: Sequence[Rows | Moments], counts: Sequence[Bins | Cells]) -> None:
+        """Keep the weighted rows in the engine, where several queries will read them.
 
-        Like the weighted rows it is made once and kept in the engine.
+        A question of one query is answered without, which takes no memory; to bound people once
+        and keep the rows pays from the second query on.
         """
-        d = self._dialect
-        names = {sql: f"z{i}" for i, sql in enumerate(dict.fromkeys(offsets))}
+        if self._person is None or not self._dialect.keeps or not (sums or counts):
+            return
+        offsets = [self._place(r) for r in (*sums, *counts) if not isinstance(r, Rows)]
+        asked = {"", *offsets}
+        with self._lock:
+            again, self._asked = asked <= self._asked, self._asked | asked
+            if not again and len(counts) + bool(sums) < 2:
+                return
+            if any(known.keys() >= set(offsets) for known, _ in self._kept):
+                return
+            if not self.by and not counts:
+                self._keep_people = True
+                return
+            d, names = self._dialect, _names(offsets)
+            kept = [f"{d.cast(name, 'small')} as {name}" for name in ["code", "w", *names.values()]]
+            rows = weighted(self._rows_of(names))
+            sql = f"select {', '.join(kept)} from ({rows}) as r"
+            self._kept.append((names, self._keep(self.source.engine.materialise(sql))))
+
+    def _moments(self, requests: Sequence[Rows | Moments]) -> dict[Request, Any]:
+        sums = MomentSums(requests, [self._place(r) for r in requests if isinstance(r, Moments)])
+        rows, names = self._bounded(sums.offsets)
+        named = dict(zip(sums.offsets, names, strict=True))
+        if self.by or not rows.heavy:
+            sql = rows.sums("code" if self.by else "", sums.row_terms(named))
+        else:
+            rows, named = self._by_person(sums)
+            sql = rows.sums("", sums.people_terms(named))
+        return sums.read(self.source.engine.rows(sql), self._size)
+
+    def _by_person(self, sums: MomentSums) -> tuple[BoundedRows, dict[str, str]]:
+        """Return people with their weight and sums, and the names of the offsets: no groups."""
+        assert isinstance(self.unit, PersonUnit)
+        d, one = self._dialect, self.unit.one
         with self._lock:
             for known, squares, table in self._people_kept:
-                if names.keys() <= known.keys() and squared <= squares:
-                    return table, [known[sql] for sql in names]
+                if known.keys() >= set(sums.offsets) and squares >= sums.squared:
+                    return BoundedRows(f"select * from {table}", d, one, "w"), known
+            names = _names(sums.offsets)
             base = self._select([f"{sql} as {name}" for sql, name in names.items()])
-            sums = ["count(*) as c"]
-            for sql, z in names.items():
-                sums += [f"count({z}) as {z}n", f"{self._sum(z)} as {z}s"]
-                sums += [f"{self._sum(f'{z} * {z}')} as {z}q"] if sql in squared else []
-            people = f"select {', '.join(sums)} from ({base}) as r group by u"
-            limit, one = d.literal(self.unit.rows), d.literal(self.unit.one)
-            share = d.divide(d.literal(self.unit.one * self.unit.rows), "c", wide=False)
-            weight = d.cast(f"case when c > {limit} then {share} else {one} end", "integer")
-            sql = f"select *, {weight} as w, {d.literal(0)} as code from ({people}) as p"
-            table = self._keep(self.source.engine.materialise(sql))
-            self._people_kept.append((names, squared, table))
-            return table, list(names.values())
-
-    def _grouped(self, parts: str, relation: str) -> str:
-        """Return the SQL of aggregates by code; without groups there is one code, and no work."""
-        if not self.by:
-            return f"select {self._dialect.literal(0)}, {parts} from {relation}"
-        return f"select code, {parts} from {relation} group by code"
-
-    def _sum(self, sql: str, *, wide: bool = False) -> str:
-        return f"coalesce({self._dialect.sum(sql, wide=wide)}, 0)"
-
-    def _moments(
-        self, requests: Sequence[Rows | Moments], found: dict[Request, Any], *, alone: bool
-    ) -> None:
-        """Find the moments; ``alone``: no other request needs the weighted rows."""
-        if not requests:
-            return
-        assert self.keys is not None
-        moments = [r for r in requests if isinstance(r, Moments)]
-        offsets = [self._offset(r.value, r.grid) for r in moments]
-        alone = alone and not self.by and self._person is not None
-        squared = {sql for sql, r in zip(offsets, moments, strict=True) if r.squares}
-        relation, names = self._by_person(offsets, squared) if alone else self._rows_sql(offsets)
-        place = dict(zip(dict.fromkeys(offsets), names, strict=True))
-        cells = {sql: r.grid.cells for sql, r in zip(offsets, moments, strict=True)}
-        parts = ["count(*)" if self._person is None else self._sum("w * c" if alone else "w")]
-        for sql, name in place.items():
-            powers = self._people_powers(name) if alone else self._powers(name, cells[sql])
-            parts += [*powers[:2], powers[2] if sql in squared else "0"]
-        rows = self.source.engine.rows(self._grouped(", ".join(parts), relation))
-        table = np.zeros((len(self.keys), len(parts)), dtype=object)
-        for code, *values in rows:
-            table[code] = [int(v) for v in values]
-        for request in requests:
-            if isinstance(request, Rows):
-                found[request] = table[:, 0].copy()
-        for request, offset in zip(moments, offsets, strict=True):
-            first = 1 + 3 * names.index(place[offset])
-            present, total, squares = table[:, first : first + 3].T
-            last = squares if request.squares else 0 * squares
-            found[request] = np.stack([present, table[:, 0] - present, total, last], axis=1)
-
-    def _powers(self, z: str, cells: int) -> list[str]:
-        """Return the sums of the weight, of z and of z^2, where z is at most ``cells`` <= 2^31."""
-        if self._person is None:
-            return [f"count({z})", self._sum(z), self._sum(f"{z} * {z}")]
-        long = self._dialect.cast(z, "integer")
-        narrow = cells**2 * self.unit.one < 1 << 62
-        wide = long if narrow else self._dialect.cast(z, "wide")
-        return [
-            self._sum(f"case when {z} is not null then w end"),
-            self._sum(f"{long} * w"),
-            self._sum(f"{wide} * {z} * w", wide=not narrow),
-        ]
-
-    def _people_powers(self, z: str) -> list[str]:
-        return [self._sum(f"w * {z}{part}", wide=part != "n") for part in "nsq"]
+            squared = [names[sql] for sql in sums.squared]
+            people = people_sql(base, list(names.values()), squared, self.unit, d)
+            if self._keep_people:
+                table = self._keep(self.source.engine.materialise(people))
+                self._people_kept.append((names, sums.squared, table))
+                people = f"select * from {table}"
+            return BoundedRows(people, d, one, "w"), names
 
     def _people(self) -> Any:
-        assert self.keys is not None
-        base, most = self._select([]), min(self.unit.groups, len(self.keys))
+        base, most = self._select([]), min(self.unit.groups, self._size)
         if self._person is not None:
             base = few_groups(base, ["code"], most, self._dialect)
-        sql = f"select code, count(*) from ({base}) as pairs group by code"
-        return self._spread(self.source.engine.rows(sql))
-
-    def _spread(self, rows: Iterable[tuple[Any, ...]]) -> Any:
-        assert self.keys is not None
-        counts = np.zeros(len(self.keys), dtype=object)
-        for code, value in rows:
-            counts[code] = int(value)
-        return counts
+        return self._spread(f"select code, 1, count(*) from ({base}) as pairs group by code")
 
     def _total(self, request: Total) -> Any:
         d, grid = self._dialect, request.grid
         most = max(abs(grid.first), abs(grid.last))
         wide = most * self.unit.one >= 1 << 62
+        limit, one = self.unit.rows * most, self.unit.one
         size = "wide" if wide else "integer"
         point = f"({d.cast('z0', size)} + {d.literal(grid.first)})"
-        base = self._select([f"{self._offset(request.value, grid)} as z0"])
-        limit = self.unit.rows * most
-        if self._person is None:
-            sql = self._grouped(self._sum(point, wide=wide), f"({base}) as kept")
-        elif not self.by:
-            top, low = d.literal(limit), d.literal(-limit)
-            own = self._sum(point, wide=wide)
-            people = f"select {own} as own from ({base}) as rows_of group by u"
-            held = f"greatest(least({d.cast('own', 'wide')}, {top}), {low})"
-            one = d.literal(self.unit.one)
-            sql = f"select 0, {self._sum(held, wide=True)} * {one} from ({people}) as totals"
-        else:
-            rows = self._weighted(base, f"abs({point})", limit, wide=wide)
-            total = self._sum(f"{point} * w", wide=wide)
-            sql = f"select code, {total} from ({rows}) as kept group by code"
-        return self._spread(self.source.engine.rows(sql))
+        own = Term((point,), most)
+        base = self._select([f"{self._place(request)} as z0"])
+        if self._person is not None and not self.by:
+            return self._spread(clamped_total_sql(base, own, limit, one, d))
+        rows = self._bound(base, f"abs({point})", limit, wide=wide)
+        return self._spread(rows.sums("code" if self.by else "", [own]))
 
-    def _counted(self, cell: str, cells: int, relation: str, z: str) -> list[Any]:
-        """Return the codes, cells and weights that occur, in order.
-
-        Group and cell are one whole number in the engine, which groups by that far faster.
-        """
-        d = self._dialect
-        weight = "count(*)" if self._person is None else d.cast("sum(w)", "integer")
-        both = f"{d.cast('code', 'integer')} * {d.literal(cells)} + {d.cast(cell, 'integer')}"
-        sql = (
-            f"select {both} as place, {weight} as weight from {relation} "
-            f"where {z} is not null group by place"
-        )
-        places, weights = self.source.engine.integers(sql)
-        order = np.argsort(places)
-        codes, found = np.divmod(places[order], cells)
-        return [codes, found, weights[order]]
-
-    def _bins(self, request: Bins) -> Any:
-        assert self.keys is not None
-        if request.value.operation == "col" and request.value.kind(self.source.schema) == "float":
-            column = self._plain_float(request.value)
-            offset = request.grid.sql(column, "float", self._dialect, clamp=False)
-        else:
-            offset = self._offset(request.inside(), request.grid)
-        relation, (z,) = self._rows_sql([offset])
-        bins = bins_sql(z, request.edges, self._dialect)
-        codes, cells, weights = self._counted(bins, len(request.edges) - 1, relation, z)
-        counts = np.zeros((len(self.keys), len(request.edges) - 1), dtype=np.int64)
-        counts[codes, cells] = weights
+    def _spread(self, sql: str) -> Any:
+        """Return one number of each group, from lines ``code, scale, number``."""
+        counts = np.zeros(self._size, dtype=object)
+        for code, scale, value in self.source.engine.rows(sql):
+            counts[code] += int(scale) * int(value)
         return counts
 
-    def _cells(self, request: Cells) -> Any:
-        assert self.keys is not None
-        relation, z = request.relation(self)
-        cell = self._dialect.shift(z, request.shift)
-        size = (request.grid.cells >> request.shift) + 1
-        codes, cells, weights = self._counted(cell, size, relation, z)
-        ends = np.searchsorted(codes, np.arange(len(self.keys) * request.bins + 1))
-        return [(cells[a:b].copy(), weights[a:b].copy()) for a, b in itertools.pairwise(ends)]
+
+def _names(offsets: Iterable[str]) -> dict[str, str]:
+    return {sql: f"z{i}" for i, sql in enumerate(dict.fromkeys(offsets))}

@@ -16,6 +16,7 @@ from tacit.tables.expression import Expression, when
 from tacit.tables.grid import Grid
 
 if TYPE_CHECKING:
+    from tacit.tables.bounded_rows import BoundedRows
     from tacit.tables.query import Query
 
 __all__ = [
@@ -44,6 +45,9 @@ class People:
 class _OfValue:
     value: Expression
     grid: Grid
+
+    weighted: ClassVar[bool] = True
+    """Whether rows count with the weights of their people."""
 
     def __hash__(self) -> int:
         return hash((type(self), str(self.value), self.grid))
@@ -113,10 +117,10 @@ class Cells(_OfValue):
     bins: ClassVar[int] = 1
     """How many lists of cells each group has."""
 
-    def relation(self, query: Query) -> tuple[str, str]:
-        """Return a relation of weighted rows, and the name of the offset in it."""
-        relation, (z,) = query._rows_sql([query._offset(self.value, self.grid)])
-        return relation, z
+    def rows(self, query: Query) -> tuple[BoundedRows, str]:
+        """Return the rows that are counted, and the name of the offset in them."""
+        rows, (z,) = query._bounded([query._place(self)])
+        return rows, z
 
 
 Request: TypeAlias = Rows | People | Moments | Total | Bins | Cells

@@ -14,8 +14,9 @@ digest is used beside its being a function; how evenly it spreads people only ma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from tacit.tables.bounded_rows import BoundedRows
 from tacit.tables.contributions import few_groups, salted_digest
 from tacit.tables.dialect import Dialect
 from tacit.tables.requests import Cells
@@ -41,13 +42,15 @@ class WholeCells(Cells):
     parts: int = 1
     groups: int | None = None
 
+    weighted: ClassVar[bool] = False
+
     @property
     def bins(self) -> int:  # type: ignore[override]
         """How many lists of cells each group has."""
         return self.parts
 
-    def relation(self, query: Query) -> tuple[str, str]:
-        """Return a relation of whole rows of weight one, and the name of the offset in it."""
+    def rows(self, query: Query) -> tuple[BoundedRows, str]:
+        """Return whole rows of weight one, and the name of the offset in them."""
         d = query._dialect
         kept = query._select([f"{query._offset(self.value, self.grid)} as z0"])
         if self.groups is not None:
@@ -55,7 +58,7 @@ class WholeCells(Cells):
         kept = whole_rows(kept, query.unit.rows, d)
         if self.parts > 1:
             kept = in_bins(kept, self.parts, d)
-        return f"({kept}) as whole_rows", "z0"
+        return BoundedRows(kept, d), "z0"
 
 
 def whole_rows(base: str, rows: int, dialect: Dialect) -> str:
@@ -71,8 +74,7 @@ def whole_rows(base: str, rows: int, dialect: Dialect) -> str:
     placed = (
         f"select *, row_number() over (partition by u order by draw) as place from ({drawn}) as d"
     )
-    one = dialect.literal(1)
-    return f"select u, code, z0, {one} as w from ({placed}) as placed where place <= {rows}"
+    return f"select u, code, z0 from ({placed}) as placed where place <= {rows}"
 
 
 def in_few_groups(base: str, groups: int, dialect: Dialect) -> str:
@@ -88,7 +90,7 @@ def in_bins(kept: str, bins: int, dialect: Dialect) -> str:
     """Return the SQL of rows whose code is that of their person's bin in their group.
 
     Args:
-        kept: SQL of a query with ``u``, ``code``, ``z0`` and ``w``.
+        kept: SQL of a query with ``u``, ``code`` and ``z0``.
         bins: how many a group has; the bin ``b`` of the group ``c`` has the code ``c bins + b``.
         dialect: the engine's.
     """
@@ -97,11 +99,9 @@ def in_bins(kept: str, bins: int, dialect: Dialect) -> str:
         f"(position(substr(mark, {i + 1}, 1) in '0123456789abcdef') - 1) * {16**i}"
         for i in range(_DIGITS)
     )
-    numbered = (
-        f"select code, z0, w, {dialect.cast(number, 'integer')} as place from ({marked}) as m"
-    )
+    numbered = f"select code, z0, {dialect.cast(number, 'integer')} as place from ({marked}) as m"
     size = dialect.literal(bins)
     quotient = dialect.divide("place", size, wide=False)
     rest = f"place - {quotient} * {size}"
     code = f"{dialect.cast('code', 'integer')} * {size} + {rest}"
-    return f"select {code} as code, z0, w from ({numbered}) as n"
+    return f"select {code} as code, z0 from ({numbered}) as n"
