@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import datetime
 import math
+import operator
 import random
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 import tables_reference as reference
@@ -127,6 +129,10 @@ def compare(
             assert reference.plain(exact.of(request)) == expected[request], request
 
 
+DEEP = reduce(operator.mul, [col("select"), *[col("year")] * 8, -col("cents")]) + 1
+for _ in range(8):
+    DEEP = abs(DEEP - col("long")) / col("select") * 1e-9
+
 EXPRESSIONS = [
     col("select") > 0.5,
     col("select") != col("year"),
@@ -144,6 +150,11 @@ EXPRESSIONS = [
     col("day").year() < 1500,
     (col("day").month() + 1) * col("year"),
     col("select") * col("select") - col("long") / col("year"),
+    -col("select") - -col("long"),
+    +col("year") / abs(col("cents")),
+    abs(col("select").clamp(-7, "0.5")),
+    DEEP,
+    (DEEP / DEEP).cut([-5, 0, 1, 5]),
     1 / (col("select") - 0.5),
     (col("huge") + 1).clamp(-3, 3),
     col("select").clamp("-0.1", 1e10),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tacit.errors import UsageError
@@ -17,6 +18,8 @@ __all__ = ["DUCKDB", "Dialect", "is_unicode"]
 
 _INT64 = 1 << 63
 _WIDE = 1 << 126
+_SHORT = 1500
+"""Characters of SQL that are rather repeated than named."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Dialect:
             ``{filler}`` is some value of their type.
         inline: the hint that a named subquery is not kept in memory.
         once: the hint that a named subquery is made once.
+        let: ``{body}``, in which ``tacit_v`` stands for the value ``{x}``, which is reckoned once.
         seconds: whole seconds since 1970 (UTC) of a timestamp ``{x}``, rounded down; NULL where it
             is NULL or infinite.
         days: days since 1970 of a date ``{x}``; NULL where it is NULL, beyond all or NULL where it
@@ -72,6 +76,7 @@ class Dialect:
     same: str = "{x} is not distinct from {y}"
     inline: str = "not materialized"
     once: str = ""
+    let: str = "[{body} for tacit_v in [{x}]][1]"
     seconds: str = "floor(epoch({x}))"
     days: str = "({x} - date '1970-01-01')"
     part: str | None = "hash({x}, 1) % {1} = {0}"
@@ -129,6 +134,15 @@ class Dialect:
     def shift(self, x: str, n: int) -> str:
         """Return an integer at least zero without its last ``n`` bits."""
         return self.shift_right.format(x=x, n=n) if n else x
+
+    def share(self, sql: str, body: Callable[[str], str]) -> str:
+        """Return a formula in which a value stands several times, a long one written out once.
+
+        Otherwise an expression of n operations, each within the next, would have 3^n parts.
+        """
+        if len(sql) <= _SHORT:
+            return body(sql)
+        return self.let.format(x=sql, body=body("tacit_v"))
 
     def not_nan(self, sql: str) -> str:
         """Return a float with NaN made NULL."""

@@ -30,7 +30,7 @@ import datetime
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,7 @@ __all__ = ["Expression", "col", "from_json", "literal", "when"]
 
 NUMBERS = ("integer", "float", "decimal", "boolean", "missing")
 _FAR = 2.0**500
+_DEEPEST, _MOST = 50, 1000
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -60,6 +61,17 @@ class Expression:
     operation: str
     operands: tuple[Expression, ...] = ()
     parameters: tuple[Any, ...] = ()
+    _size: tuple[int, int] = field(default=(0, 0), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        inner = [o._size for o in self.operands if o.operands]
+        deep, many = 1 + max((d for d, _ in inner), default=0), 1 + sum(n for _, n in inner)
+        if deep > _DEEPEST or many > _MOST:
+            raise UsageError(
+                f"the expression is too large, its columns written out: at most {_MOST} operations,"
+                f" at most {_DEEPEST} of them within one another; a list of values belongs in is_in"
+            )
+        object.__setattr__(self, "_size", (deep, many))
 
     # ---- comparisons and logic
 
@@ -132,6 +144,15 @@ class Expression:
 
     def __rtruediv__(self, other: object) -> Expression:
         return Expression("/", (literal(other), self))
+
+    def __neg__(self) -> Expression:
+        return Expression("-", (literal(0), self))
+
+    def __pos__(self) -> Expression:
+        return Expression("+", (literal(0), self))
+
+    def __abs__(self) -> Expression:
+        return Expression("abs", (self,))
 
     def clamp(self, lower: Number, upper: Number) -> Expression:
         """The value held within public bounds, as a double; missing stays missing."""
@@ -322,6 +343,8 @@ def from_json(description: Sequence[Any]) -> Expression:
             tuple(from_json(o) for o in operands),
             tuple(_from_plain(p) for p in parameters),
         )
+    except UsageError:  # which is a ValueError too
+        raise
     except (TypeError, ValueError, KeyError):
         raise UsageError("this is not the description of an expression") from None
     from tacit.tables.expression_rules import known

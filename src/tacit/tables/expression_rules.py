@@ -36,10 +36,11 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
 }
 _TAKES = {"lower": "text", "length": "text", "year": "date", "month": "date"}
 _GIVES = {"lower": "text", "length": "integer", "year": "integer", "month": "integer"}
+_DECIDED = {*_COMPARE, "is_in", "is_null", "starts_with", "&", "|", "~"}
 _ARITY = {
     **dict.fromkeys(("col", "literal"), (0, 1)),
     **dict.fromkeys((*_COMPARE, *_ARITHMETIC, "&", "|", "starts_with", "fill"), (2, 0)),
-    **dict.fromkeys(("~", "is_null", *_TAKES), (1, 0)),
+    **dict.fromkeys(("~", "is_null", "abs", *_TAKES), (1, 0)),
     "clamp": (1, 2),
     "cut": (1, 2),
     "when": (3, 0),
@@ -137,7 +138,7 @@ def kind(node: Expression, schema: Schema) -> str:
         return "boolean"
     if name == "is_null":
         return "boolean"
-    if name in _ARITHMETIC or name == "clamp":
+    if name in _ARITHMETIC or name in ("clamp", "abs"):
         for k in kinds:
             _fit(node, NUMBERS[:3], k)
         return "float"
@@ -178,13 +179,16 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
         sign = {"==": "=", "!=": "<>"}.get(name, name)
         return f"coalesce({left} {sign} {right[0]}, false)"
     if name in ("&", "|"):
-        return f"({_truth(parts[0])} {'and' if name == '&' else 'or'} {_truth(parts[1])})"
+        left, last = map(_truth, node.operands, parts)
+        return f"({left} {'and' if name == '&' else 'or'} {last})"
     if name == "~":
-        return f"(not {_truth(parts[0])})"
+        return f"(not {_truth(node.operands[0], parts[0])})"
     if name == "is_null":
         return f"({parts[0]} is null)"
     if name in _ARITHMETIC:
         return _render_arithmetic(name, doubles, d)
+    if name == "abs":
+        return f"abs({doubles[0]})"
     if name == "clamp":
         return _clip(doubles[0], node.parameters[0], node.parameters[1], d)
     if name == "cut":
@@ -201,7 +205,8 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
     if len(set(kinds[-2:]) - {"missing"}) > 1:
         chosen = doubles[-2:]
     if name == "when":
-        return f"(case when {_truth(parts[0])} then {chosen[0]} else {chosen[1]} end)"
+        first = _truth(node.operands[0], parts[0])
+        return f"(case when {first} then {chosen[0]} else {chosen[1]} end)"
     return f"coalesce({chosen[0]}, {chosen[1]})"
 
 
@@ -217,42 +222,52 @@ def _render_column(node: Expression, schema: Schema, d: Dialect) -> str:
     return sql
 
 
-def _truth(sql: str) -> str:
-    return f"coalesce({sql}, false)"
+def _truth(node: Expression, sql: str) -> str:
+    """Return a condition that is never NULL, as most are by themselves."""
+    return sql if node.operation in _DECIDED else f"coalesce({sql}, false)"
 
 
 def _clip(sql: str, low: float, high: float, d: Dialect) -> str:
-    inside = f"greatest(least({sql}, {d.literal(high)}), {d.literal(low)})"
-    return f"(case when {sql} is not null then {inside} end)"
+    def inside(x: str) -> str:
+        held = f"greatest(least({x}, {d.literal(high)}), {d.literal(low)})"
+        return f"(case when {x} is not null then {held} end)"
+
+    return d.share(sql, inside)
 
 
 def _render_part(name: str, day: str, d: Dialect) -> str:
     low, high = d.literal(datetime.date.min), d.literal(datetime.date.max)
-    part = d.cast(f"extract({name} from {day})", "integer")
-    return f"(case when {day} between {low} and {high} then {part} end)"
+
+    def part(x: str) -> str:
+        found = d.cast(f"extract({name} from {x})", "integer")
+        return f"(case when {x} between {low} and {high} then {found} end)"
+
+    return d.share(day, part)
 
 
 def _render_arithmetic(name: str, doubles: list[str], d: Dialect) -> str:
     if name in ("+", "-"):
         x, y = (_clip(side, -_FAR, _FAR, d) for side in doubles)
         return f"({x} {name} {y})"
-    near, far, zero = d.literal(1 / _FAR), d.literal(_FAR), d.literal(0.0)
-    held = [f"greatest(least({side}, {far}), {d.literal(-_FAR)})" for side in doubles]
-    x, y = (
-        f"(case when abs({side}) >= {near} then {inside} when {side} is not null then {zero} end)"
-        for side, inside in zip(doubles, held, strict=True)
-    )
-    if name == "*":
-        return f"({x} * {y})"
-    return f"(case when abs({doubles[1]}) >= {near} then {x} / {held[1]} end)"
+    near, zero = d.literal(1 / _FAR), d.literal(0.0)
+
+    def held(x: str) -> str:
+        inside = f"greatest(least({x}, {d.literal(_FAR)}), {d.literal(-_FAR)})"
+        return f"(case when abs({x}) >= {near} then {inside} when {x} is not null then {zero} end)"
+
+    x, y = (d.share(side, held) for side in doubles)
+    return f"({x} * {y})" if name == "*" else f"({x} / nullif({y}, {zero}))"
 
 
-def _render_cut(x: str, edges: tuple[float, ...], labels: tuple[str, ...], d: Dialect) -> str:
-    arms = [f"when {x} < {d.literal(edges[0])} then null"]
-    for edge, label in zip(edges[1:-1], labels[:-1], strict=True):
-        arms.append(f"when {x} < {d.literal(edge)} then {d.literal(label)}")
-    arms.append(f"when {x} <= {d.literal(edges[-1])} then {d.literal(labels[-1])}")
-    return f"(case {' '.join(arms)} end)"
+def _render_cut(sql: str, edges: tuple[float, ...], labels: tuple[str, ...], d: Dialect) -> str:
+    def cut(x: str) -> str:
+        arms = [f"when {x} < {d.literal(edges[0])} then null"]
+        for edge, label in zip(edges[1:-1], labels[:-1], strict=True):
+            arms.append(f"when {x} < {d.literal(edge)} then {d.literal(label)}")
+        arms.append(f"when {x} <= {d.literal(edges[-1])} then {d.literal(labels[-1])}")
+        return f"(case {' '.join(arms)} end)"
+
+    return d.share(sql, cut)
 
 
 # ---- the same in Python
@@ -294,6 +309,8 @@ def evaluate(node: Expression, row: Mapping[str, Any]) -> Any:
         return not x if name == "~" else x is None
     if name in _ARITHMETIC:
         return _evaluate_arithmetic(name, _double(x), _double(y))
+    if name == "abs":
+        return None if x is None else abs(float(x))
     if name == "clamp":
         return None if x is None else _held(float(x), *node.parameters)
     if name == "cut":

@@ -135,6 +135,9 @@ class Grid:
             value, kind = dialect.zero_or_one.format(x=value), "integer"
         if kind == "missing":
             return dialect.cast("null", "integer")
+        return dialect.share(value, lambda v: self._offset(v, kind, dialect, clamp))
+
+    def _offset(self, value: str, kind: str, dialect: Dialect, clamp: bool) -> str:
         if kind == "float":
             return self._float(value, dialect, clamp)
         point = self._whole(value, dialect) if kind == "integer" else self._decimal(value, dialect)

@@ -36,6 +36,8 @@ POSTGRES = _Postgres(
     same="(coalesce({x}, {filler}) = coalesce({y}, {filler}) and ({x} is null) = ({y} is null))",
     # else every process of a parallel query makes it for itself
     once="materialized",
+    # without the offset the planner writes the value out again wherever its name stands
+    let="(select {body} from (select {x} as tacit_v offset 0) as tacit_l)",
     seconds="(case when isfinite({x}) then floor(extract(epoch from {x})) end)",
     days="(case when isfinite({x}) then {x} - date '1970-01-01' end)",
     part=None,
