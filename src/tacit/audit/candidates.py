@@ -78,6 +78,7 @@ class Candidate:
         simulate: so many answers on the public data, each None where it was refused.
         predicted: the mean absolute error where it answers, by formula.
         refused: the share of refusals, by formula.
+        mechanism: the measurement, where it is a single one.
     """
 
     method: str
@@ -86,6 +87,7 @@ class Candidate:
     simulate: Callable[[int], Sequence[float | None]]
     predicted: float
     refused: float = 0.0
+    mechanism: Any = None
 
 
 def candidates(asked: Asked) -> tuple[list[Candidate], list[str]]:
@@ -209,6 +211,7 @@ def _propose_test_release(asked: Asked) -> Iterator[Candidate]:
             _simulated(m, asked),
             m.expected_error(asked.data),
             1 - chance,
+            m,
         )
 
 
@@ -241,7 +244,7 @@ def _smooth(asked: Asked) -> Iterator[Candidate]:
         predicted = m.expected_error(asked.data)
         if predicted < float(m.grid):  # nearly every release is the truth itself
             predicted = 0.0
-        yield Candidate("smooth", setting, None, _simulated(m, asked), predicted)
+        yield Candidate("smooth", setting, None, _simulated(m, asked), predicted, 0.0, m)
 
 
 def _budget(noise: str, asked: Asked) -> tuple[dict[str, Any] | None, str]:
@@ -290,6 +293,8 @@ def _sample_and_aggregate(asked: Asked) -> Iterator[Candidate]:
             k,
             _simulated(m, asked),
             m.expected_error(asked.data),
+            0.0,
+            m,
         )
 
 
