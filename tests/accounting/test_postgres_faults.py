@@ -13,6 +13,7 @@ from accounting.cut_wire import Wire
 from accounting.test_ledger_processes import workers
 from tacit.accounting import create_ledger, epsilon, open_ledger, postgres_store
 from tacit.accounting.ledger import _append
+from tacit.accounting.parts import charge_once, parts_of, record_part
 from tacit.errors import BudgetError, LedgerError
 
 COST = epsilon("1/100")
@@ -157,6 +158,48 @@ def test_an_answer_that_is_paid_is_recorded_in_spite_of_a_cut(ledger, wired, wir
     assert ledger.release("k", COST, {}, lambda: pytest.fail("drawn anew")).answer == {"n": 7}
     assert ledger.spent == COST
     assert ledger.verify_chain() == 3
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_part_is_written_once_in_spite_of_a_cut(ledger, wired, wire, moment):
+    entry = charge_once(wired, "k", COST, {})
+    wire.cut = moment
+    assert record_part(wired, entry, 0, {"n": 1})
+    assert wire.commits == 1
+    assert not record_part(wired, entry, 0, {"n": 1})  # not the caller's own: it tries once
+    assert record_part(wired, entry, 1, {"n": 2})
+    assert parts_of(ledger, entry) == [{"n": 1}, {"n": 2}]
+    assert (ledger.spent, ledger.verify_chain()) == (COST, 4)
+
+
+@pytest.mark.parametrize("other", [[], [{"n": 5}]])
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_part_whose_fate_was_unknown_is_looked_for_when_the_server_is_back(
+    ledger, wired, wire, moment, other, monkeypatch
+):
+    """The line stays dead for longer than the store waits; another host may go on meanwhile."""
+    monkeypatch.setattr(postgres_store, "PATIENCE", 0)
+    entry = charge_once(wired, "k", COST, {})
+    undo, failed = wired._store._undo, []
+
+    def and_the_line_is_dead():
+        wire.down = wire.commits > 0 and not failed
+        undo()
+
+    def back(seconds):
+        wire.down = False
+        failed.append(seconds)
+        for part in other:
+            record_part(ledger, entry, len(parts_of(ledger, entry)), part)
+
+    monkeypatch.setattr(wired._store, "_undo", and_the_line_is_dead)
+    monkeypatch.setattr("tacit.accounting.store.time.sleep", back)
+    wire.cut = moment
+    written = record_part(wired, entry, 0, {"n": 1})
+    stands = parts_of(ledger, entry)
+    assert written == (stands[0] == {"n": 1})
+    assert written == (moment == "after" or not other)
+    assert ledger.spent == COST
 
 
 @pytest.mark.parametrize(("moment", "spent"), [("before", 0), ("after", 1)])

@@ -23,7 +23,7 @@ from typing import Any
 from tacit.accounting.budget import Budget
 from tacit.accounting.chain import Event, canonical
 from tacit.accounting.ledger import Entry, Ledger, _append, _entry, _entry_of
-from tacit.accounting.store import Transaction
+from tacit.accounting.store import Transaction, patiently
 from tacit.errors import LedgerError
 
 __all__ = ["charge_once", "parts_of", "record_part"]
@@ -74,18 +74,29 @@ def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any
 
     Raises:
         LedgerError: the entry is no charge of this ledger, or the ledger cannot be written.
+            A server that went away is waited for: the part is paid already.
         UsageError: the part is no plain JSON.
     """
-    canonical(part, "part")
-    with ledger._write() as (transaction, head):
-        charge = transaction.at(entry.sequence)
-        if charge is None or charge.event != "charge" or charge.hash != entry.hash:
-            raise LedgerError("this ledger has no such charge to add a part to")
-        if len(_parts(transaction, entry)) != place:
-            return False
-        body = {"charge": entry.sequence, "place": place, "part": dict(part)}
-        _append(transaction, head, "part", entry.key, body)
-        return True
+    wanted, tried = canonical(part, "part"), False
+
+    def write() -> bool:
+        nonlocal tried
+        again, tried = tried, True
+        with ledger._write() as (transaction, head):
+            charge = transaction.at(entry.sequence)
+            if charge is None or charge.event != "charge" or charge.hash != entry.hash:
+                raise LedgerError("this ledger has no such charge to add a part to")
+            standing = [canonical(event.body["part"]) for event in _parts(transaction, entry)]
+            if again and standing[place : place + 1] == [wanted]:
+                return True  # an earlier try was stored after all, and only its word was lost
+            if len(standing) != place:
+                return False
+            body = {"charge": entry.sequence, "place": place, "part": dict(part)}
+            _append(transaction, head, "part", entry.key, body)
+            return True
+
+    lost = "The charge stays spent; ask again, and what is recorded by then is read, not drawn anew"
+    return patiently(write, lost)
 
 
 def parts_of(ledger: Ledger, entry: Entry) -> list[dict[str, Any]]:
