@@ -130,7 +130,7 @@ def compare(
 
 
 DEEP = reduce(operator.mul, [col("select"), *[col("year")] * 8, -col("cents")]) + 1
-for _ in range(8):
+for _ in range(2):
     DEEP = abs(DEEP - col("long")) / col("select") * 1e-9
 
 EXPRESSIONS = [
@@ -154,7 +154,7 @@ EXPRESSIONS = [
     +col("year") / abs(col("cents")),
     abs(col("select").clamp(-7, "0.5")),
     DEEP,
-    (DEEP / DEEP).cut([-5, 0, 1, 5]),
+    (DEEP / col("select")).cut([-5, 0, 1, 5]),
     1 / (col("select") - 0.5),
     (col("huge") + 1).clamp(-3, 3),
     col("select").clamp("-0.1", 1e10),

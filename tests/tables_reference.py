@@ -35,6 +35,22 @@ def _person(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
+def spelled(person: Any) -> str:
+    """A person as it enters a digest: a double by the whole numbers that it is made of."""
+    if not isinstance(person, float):
+        return str(person)
+    sign, size = "-" if person < 0 else "", abs(person)
+    if math.isinf(size):
+        return f"{sign}infinite"
+    exact, block = Fraction(size), -18
+    while block < 17 and exact >= Fraction(2) ** (60 * (block + 1)):
+        block += 1
+    scaled = exact / Fraction(2) ** (60 * block)
+    rest = (scaled - math.floor(scaled)) * 2**52
+    assert rest.denominator == 1
+    return f"{sign}{block}.{math.floor(scaled)}.{rest}"
+
+
 def kept(rows: list[dict[str, Any]], query: dict[str, Any]) -> list[tuple[Any, int, dict]]:
     """The rows that count: person, code, row."""
     out = []
@@ -107,7 +123,9 @@ def _people(chosen: list, unit: Any, size: int, salt: str) -> list[int]:
             found[code] += 1
         return found
     for person, codes in own.items():
-        drawn = sorted(codes, key=lambda c: md5(f"{salt}/v{person}/v{c}".encode()).hexdigest())
+        drawn = sorted(
+            codes, key=lambda c: md5(f"{salt}/v{spelled(person)}/v{c}".encode()).hexdigest()
+        )
         for code in drawn[: min(unit.groups, size)]:
             found[code] += 1
     return found

@@ -19,7 +19,7 @@ from hostile_tables import (
     compare,
     compare_expressions,
 )
-from tacit.tables.contributions import OneRowEach
+from tacit.tables.contributions import OneRowEach, PersonUnit
 from tacit.tables.expression import col
 from tacit.tables.grid import Grid
 from tacit.tables.query import Query
@@ -111,6 +111,18 @@ def test_one_person_moves_nobody_else_and_at_most_their_limit(load, rows, person
     assert (low + (present * grid.cells - low)).sum() <= limit * grid.cells
     assert abs(alone.of(total)).sum() <= limit * max(abs(total.grid.first), total.grid.last)
     assert alone.of(asked[4]).sum() <= unit.groups
+
+
+@LIGHT
+@given(rows_strategy)
+def test_people_told_apart_by_doubles_are_drawn_alike(load, rows):
+    """One row of each double would never be drawn from: each is in several groups."""
+    crowd = [{**row, "year": year} for row in rows for year in (-1, 0, 1, 2)]
+    unit = PersonUnit("select", rows=9, most_groups=2)
+    by, keys = {"y": col("year")}, [(-1,), (0,), (1,), (2,)]
+    query = {"unit": unit, "where": None, "by": by, "keys": keys}
+    with load(crowd, COLUMNS) as source:
+        compare(crowd, source, query, [[People(), Rows()]])
 
 
 def test_decimals_with_large_whole_parts_are_exact(load):

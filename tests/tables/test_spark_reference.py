@@ -21,10 +21,11 @@ from hostile_tables import (
     requests,
 )
 from tacit.tables.contributions import OneRowEach, PersonUnit
+from tacit.tables.engines.spark_dialect import SPARK
 from tacit.tables.expression import col
 from tacit.tables.grid import Grid
 from tacit.tables.query import Query
-from tacit.tables.requests import Moments, Rows, Total
+from tacit.tables.requests import Moments, People, Rows, Total
 
 ROWS = many_rows(400)
 HOSTILE = {
@@ -76,6 +77,53 @@ def test_the_engine_agrees_with_the_definition_without_groups(load):
     with load(ROWS, COLUMNS) as source:
         query = {"unit": UNITS[2], "where": WHERE, "by": {}, "keys": [()]}
         compare(ROWS, source, query, [alone, totals, requests()[-3:]])
+
+
+def test_a_bound_beyond_64_bits_is_exact_too(load):
+    unit = PersonUnit("person id", rows=1500)
+    alone = [r for r in requests() if isinstance(r, (Rows, Moments))]
+    totals = [r for r in requests() if isinstance(r, Total)]
+    crowd = [{**row, "person id": 1} for row in ROWS for _ in range(4)] + ROWS
+    with load(crowd, COLUMNS) as source:
+        query = {"unit": unit, "where": None, "by": {}, "keys": [()]}
+        compare(crowd, source, query, [alone, totals])
+
+
+@pytest.mark.parametrize("ansi", ["false", "true"])
+@pytest.mark.parametrize(
+    ("rows", "each", "found"),
+    [
+        (3, (1 << 41) - 1, 3 * ((1 << 41) - 1)),
+        (3, 1 - (1 << 41), 3 - (3 << 41)),
+        (1 << 20, 1 << 41, 1 << 61),
+        (1 << 22, 1 << 41, (1 << 62) - (1 << 21)),
+        (1 << 22, (1 << 41) - 1, None),
+        (1 << 22, -(1 << 41), -(1 << 62)),
+        (0, 1, 0),
+    ],
+)
+def test_a_near_sum_is_exact_or_beyond(spark, ansi, rows, each, found):
+    near = SPARK.near_sum("x", 1 << 61)
+    sql = f"select {near} from (select {each} + 0 * id as x from range({rows})) as r"
+    with settings(spark, {"spark.sql.ansi.enabled": ansi}):
+        (value,) = spark.sql(sql).first()
+    assert value == found if found is not None else 1 << 61 < value < 1 << 63
+
+
+def test_a_near_sum_leaves_missing_numbers_out(spark):
+    near = SPARK.near_sum("x", 1 << 61)
+    rows = "(values (1, null), (2, 5L), (2, null), (2, -9L), (3, -1L)) as r(g, x)"
+    found = spark.sql(f"select g, {near} from {rows} group by g order by g").collect()
+    assert [tuple(row) for row in found] == [(1, 0), (2, -4), (3, -1)]
+
+
+def test_people_told_apart_by_doubles_are_drawn_alike(load):
+    crowd = [{**row, "year": year} for row in ROWS[:60] for year in (-1, 0, 1, 2)]
+    unit = PersonUnit("select", rows=9, most_groups=2)
+    by, keys = {"y": col("year")}, [(-1,), (0,), (1,), (2,)]
+    with load(crowd, COLUMNS) as source:
+        query = {"unit": unit, "where": None, "by": by, "keys": keys}
+        compare(crowd, source, query, [[People()]])
 
 
 @pytest.mark.parametrize("changed", [HOSTILE, STRICT], ids=["hostile", "strict"])

@@ -39,6 +39,7 @@ from typing import Any
 from tacit.errors import UsageError
 from tacit.exact import as_integer
 from tacit.tables.dialect import Dialect
+from tacit.tables.float_text import spelled
 from tacit.tables.schema import Schema
 
 __all__ = [
@@ -71,6 +72,10 @@ class OneRowEach:
     def person(self, schema: Schema, dialect: Dialect) -> str | None:
         """Return no SQL: there is no person column."""
         return None
+
+    def spelled(self, schema: Schema, dialect: Dialect) -> str:
+        """Return the name of a person, which is never asked for."""
+        return "u"
 
     def describe(self) -> dict[str, Any]:
         """Return the unit as plain JSON values."""
@@ -132,14 +137,19 @@ class PersonUnit:
             raise UsageError(f"the person column {self.column!r} {problem}")
         if column.kind not in _PERSON_KINDS:
             raise UsageError(
-                f"the person column {self.column!r} is of kind {column.kind}; it must be whole "
-                "numbers or text"
+                f"the person column {self.column!r} has the type {column.declared}, which tells "
+                "nobody apart; name a column of numbers, text, dates or truth values"
             )
         name = dialect.identifier(self.column)
         if column.kind != "float":
             return name
         # one zero, and no NaN: the same people in a grouping and in a join
         return f"({dialect.not_nan(dialect.cast(name, 'double'))} + {dialect.literal(0.0)})"
+
+    def spelled(self, schema: Schema, dialect: Dialect) -> str:
+        """Return the SQL of the person ``u`` as it enters a digest, the same on every engine."""
+        is_float = schema.column(self.column).kind == "float"
+        return spelled("u", dialect) if is_float else "u"
 
 
 one_row_each = OneRowEach()
@@ -166,7 +176,9 @@ def unit(column: str, rows: int = 1, groups: int | None = None) -> PersonUnit:
     return PersonUnit(column, rows, groups)
 
 
-def few_groups(base: str, names: list[str], groups: int, dialect: Dialect) -> str:
+def few_groups(
+    base: str, names: list[str], groups: int, dialect: Dialect, person: str = "u"
+) -> str:
     """Return the SQL of distinct people and groups, at most ``groups`` of them a person.
 
     A person's groups are put in the order of a digest of a fresh secret salt, the person and the
@@ -179,9 +191,10 @@ def few_groups(base: str, names: list[str], groups: int, dialect: Dialect) -> st
         names: quoted names of the group's columns.
         groups: the most groups of a person.
         dialect: the engine's.
+        person: SQL of ``u`` as it enters the digest.
     """
     shown = ", ".join(names)
-    draw = salted_digest(["u", *names], dialect)
+    draw = salted_digest([person, *names], dialect)
     return (
         f"with pairs as (select distinct u, {shown} from ({base}) as r), "
         f"crowded as (select u as v from pairs group by u having count(*) > {groups}), "

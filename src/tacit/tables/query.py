@@ -83,6 +83,7 @@ class Query:
         self.source, self.unit, self._part = source, unit, part
         self._dialect = source.engine.dialect
         self._person = unit.person(source.schema, self._dialect)
+        self._spelled = unit.spelled(source.schema, self._dialect)
         self._where = self._condition(where)
         self.by = dict(by or {})
         self._kinds = [group_kind(name, e, source.schema) for name, e in self.by.items()]
@@ -159,7 +160,7 @@ class Query:
         shown = ", ".join(names)
         base = self._select(columns, keyed=False)
         if self._person is not None:
-            base = few_groups(base, names, self.unit.groups, self._dialect)
+            base = few_groups(base, names, self.unit.groups, self._dialect, self._spelled)
         counted = f"select {shown}, count(*) from ({base}) as pairs group by {shown}"
         return {row[:-1]: row[-1] for row in self.source.engine.rows(counted)}
 
@@ -321,7 +322,7 @@ class Query:
     def _people(self) -> Any:
         base, most = self._select([]), min(self.unit.groups, self._size)
         if self._person is not None:
-            base = few_groups(base, ["code"], most, self._dialect)
+            base = few_groups(base, ["code"], most, self._dialect, self._spelled)
         return self._spread(f"select code, 1, count(*) from ({base}) as pairs group by code")
 
     def _total(self, request: Total) -> Any:

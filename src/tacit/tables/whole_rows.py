@@ -53,23 +53,25 @@ class WholeCells(Cells):
         """Return whole rows of weight one, and the name of the offset in them."""
         d = query._dialect
         kept = query._select([f"{query._offset(self.value, self.grid)} as z0"])
+        person = query._spelled
         if self.groups is not None:
-            kept = in_few_groups(kept, self.groups, d)
-        kept = whole_rows(kept, query.unit.rows, d)
+            kept = in_few_groups(kept, self.groups, d, person)
+        kept = whole_rows(kept, query.unit.rows, d, person)
         if self.parts > 1:
-            kept = in_bins(kept, self.parts, d)
+            kept = in_bins(kept, self.parts, d, person)
         return BoundedRows(kept, d), "z0"
 
 
-def whole_rows(base: str, rows: int, dialect: Dialect) -> str:
+def whole_rows(base: str, rows: int, dialect: Dialect, person: str = "u") -> str:
     """Return the SQL of the rows with a value, at most ``rows`` of a person, each of weight one.
 
     Args:
         base: SQL of a query with the person ``u``, the group ``code`` and the offset ``z0``.
         rows: the most rows of a person.
         dialect: the engine's.
+        person: SQL of ``u`` as it enters the digest.
     """
-    draw = salted_digest(["u", "code", "z0"], dialect)
+    draw = salted_digest([person, "code", "z0"], dialect)
     drawn = f"select u, code, z0, {draw} as draw from ({base}) as own where z0 is not null"
     placed = (
         f"select *, row_number() over (partition by u order by draw) as place from ({drawn}) as d"
@@ -77,24 +79,25 @@ def whole_rows(base: str, rows: int, dialect: Dialect) -> str:
     return f"select u, code, z0 from ({placed}) as placed where place <= {rows}"
 
 
-def in_few_groups(base: str, groups: int, dialect: Dialect) -> str:
+def in_few_groups(base: str, groups: int, dialect: Dialect, person: str = "u") -> str:
     """Return the SQL of the rows that are in one of at most ``groups`` groups of their person."""
-    few = few_groups(base, ["code"], groups, dialect)
+    few = few_groups(base, ["code"], groups, dialect, person)
     return (
         f"select r.u, r.code, r.z0 from ({base}) as r join ({few}) as f "
         "on r.u = f.u and r.code = f.code"
     )
 
 
-def in_bins(kept: str, bins: int, dialect: Dialect) -> str:
+def in_bins(kept: str, bins: int, dialect: Dialect, person: str = "u") -> str:
     """Return the SQL of rows whose code is that of their person's bin in their group.
 
     Args:
         kept: SQL of a query with ``u``, ``code`` and ``z0``.
         bins: how many a group has; the bin ``b`` of the group ``c`` has the code ``c bins + b``.
         dialect: the engine's.
+        person: SQL of ``u`` as it enters the digest.
     """
-    marked = f"select *, {salted_digest(['u'], dialect)} as mark from ({kept}) as kept"
+    marked = f"select *, {salted_digest([person], dialect)} as mark from ({kept}) as kept"
     number = " + ".join(
         f"(position(substr(mark, {i + 1}, 1) in '0123456789abcdef') - 1) * {16**i}"
         for i in range(_DIGITS)
