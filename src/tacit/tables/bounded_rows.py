@@ -53,7 +53,8 @@ class Term:
             return f"count({self.present or '*'})"
         if not self.factors:
             chosen = f"case when {self.present} is not null then {weight} end"
-            return f"coalesce({dialect.sum(chosen if self.present else weight, wide=False)}, 0)"
+            chosen = chosen if self.present else weight
+            return f"coalesce({dialect.sum(chosen, wide=False, most=one)}, 0)"
         wide = self.most * (one if weight else 1) >= 1 << 63
         first, *rest = self.factors
         long = dialect.cast(first, "wide" if wide else "integer")
@@ -128,7 +129,10 @@ def heavy_people(mass: str, limit: int, one: int, dialect: Dialect, *, wide: boo
     People are grouped by themselves, never by a hash of themselves: two people of one hash would
     share a weight, and one of them could move the other's.
     """
-    total = dialect.cast(dialect.sum(mass, wide=wide), "wide") if mass else "count(*)"
+    total = "count(*)"
+    if mass:  # where it is only near, it is so far beyond the limit that the share is 0 either way
+        whole = dialect.cast(dialect.sum(mass, wide=wide), "wide")
+        total = dialect.near_sum(mass, one * limit) or whole
     share = dialect.divide(dialect.literal(one * limit), total, wide=bool(mass))
     lost = f"{dialect.literal(one)} - {dialect.cast(share, 'integer')}"
     return (

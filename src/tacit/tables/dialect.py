@@ -18,6 +18,7 @@ __all__ = ["DUCKDB", "Dialect", "is_unicode"]
 
 _INT64 = 1 << 63
 _WIDE = 1 << 126
+_SMALL, _NEAR = 1 << 20, 1 << 61
 _SHORT = 1500
 """Characters of SQL that are rather repeated than named."""
 
@@ -37,6 +38,10 @@ class Dialect:
         starts_with: whether text ``{x}`` begins with ``{y}``.
         total: the exact sum of 64-bit integers ``{x}``.
         wide_total: the exact sum of wide integers ``{x}``.
+        short_total: that of integers of at most 2^20, where it can be had for less.
+        near_total: the sum of integers ``{x}`` of at most 2^41, 0 for none, as an integer of 64
+            bits: exact within 2^61, else a number of its sign that is beyond 2^61.  None where
+            ``total`` costs no more.
         fraction: what a decimal ``{x}`` is above the whole number at or below it.
         zero_or_one: the whole number of a boolean ``{x}``.
         same: whether ``{x}`` and ``{y}`` are equal or both NULL, in a form that a join can hash;
@@ -50,6 +55,7 @@ class Dialect:
             is infinite.
         part: whether a person ``{x}`` belongs to part ``{0}`` of ``{1}``; None where the engine
             itself divides the work as its memory needs it.
+        hexadecimal: text whose UTF-8 is ``{x}``, in hexadecimal; None for text in quotes.
         keeps: whether the engine keeps rows for the next query, rather than a query for them.
 
     >>> print(DUCKDB.identifier('a "b" c'))
@@ -71,6 +77,8 @@ class Dialect:
     starts_with: str = "starts_with({x}, {y})"
     total: str = "sum({x})"
     wide_total: str = "sum({x})"
+    short_total: str | None = None
+    near_total: str | None = None
     fraction: str = "({x} - floor({x}))"
     zero_or_one: str = "cast({x} as bigint)"
     same: str = "{x} is not distinct from {y}"
@@ -80,6 +88,7 @@ class Dialect:
     seconds: str = "floor(epoch({x}))"
     days: str = "({x} - date '1970-01-01')"
     part: str | None = "hash({x}, 1) % {1} = {0}"
+    hexadecimal: str | None = None
     keeps: bool = False
 
     def identifier(self, name: str) -> str:
@@ -106,6 +115,8 @@ class Dialect:
         if isinstance(value, float) and not math.isnan(value):
             return f"cast('{float(value)!r}' as {self.double})"
         if isinstance(value, str) and is_unicode(value):
+            if self.hexadecimal is not None:
+                return self.hexadecimal.format(x=value.encode().hex())
             texts = ["'" + text.replace("'", "''") + "'" for text in value.split("\0")]
             return texts[0] if len(texts) == 1 else f"({' || chr(0) || '.join(texts)})"
         if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
@@ -127,9 +138,18 @@ class Dialect:
         """Return the quotient, rounded down, of two integers at least zero."""
         return (self.wide_divide if wide else self.floor_divide).format(x=x, y=y)
 
-    def sum(self, x: str, *, wide: bool = True) -> str:
-        """Return the exact sum of integers."""
-        return (self.wide_total if wide else self.total).format(x=x)
+    def sum(self, x: str, *, wide: bool = True, most: int = _INT64) -> str:
+        """Return the exact sum of integers, each of them at most ``most`` in absolute value."""
+        short = self.short_total if most <= _SMALL else None
+        return (short or (self.wide_total if wide else self.total)).format(x=x)
+
+    def near_sum(self, x: str, limit: int) -> str | None:
+        """Return a sum of 64 bits that is exact within ``limit``, and beyond it where the sum is.
+
+        The integers are at most ``limit`` / 2^20 in absolute value.  None where the engine has no
+        such sum, or needs none.
+        """
+        return self.near_total.format(x=x) if self.near_total and limit <= _NEAR else None
 
     def shift(self, x: str, n: int) -> str:
         """Return an integer at least zero without its last ``n`` bits."""

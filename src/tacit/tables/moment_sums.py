@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from tacit.tables.bounded_rows import Term
+from tacit.tables.contributions import PersonUnit
+from tacit.tables.dialect import Dialect
 from tacit.tables.people_sums import people_term
 from tacit.tables.requests import Moments, Request, Rows
 
@@ -43,9 +45,11 @@ class MomentSums:
 
         return [term(*key) for key in self._sums]
 
-    def people_terms(self, names: Mapping[str, str]) -> list[Term]:
+    def people_terms(
+        self, names: Mapping[str, str], unit: PersonUnit, dialect: Dialect
+    ) -> list[Term]:
         """Return what is added up over the people of :func:`people_sql`."""
-        return [people_term(names.get(s, "") + k, wide=k in "sq") for s, k in self._sums]
+        return [people_term(names.get(s, "") + k, unit, dialect) for s, k in self._sums]
 
     def read(self, lines: Iterable[tuple[Any, ...]], groups: int) -> dict[Request, Any]:
         """Return the answers, from the lines ``code, scale, sums ...``."""

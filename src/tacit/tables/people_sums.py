@@ -32,7 +32,9 @@ def people_sql(
     sums = ["count(*) as c"]
     for z in names:
         long = dialect.cast(z, "integer")
-        sums += [f"count({z}) as {z}n", f"coalesce({dialect.sum(long, wide=False)}, 0) as {z}s"]
+        own = dialect.near_sum(long, _most(unit) * unit.one)
+        own = own or f"coalesce({dialect.sum(long, wide=False)}, 0)"
+        sums += [f"count({z}) as {z}n", f"{own} as {z}s"]
         if z in squared:
             square = dialect.sum(f"{long} * {z}", wide=False)
             sums.append(f"coalesce({square}, 0) as {z}q")
@@ -43,15 +45,30 @@ def people_sql(
     return f"select *, {weight} as w from ({people}) as p"
 
 
-def people_term(column: str, *, wide: bool) -> Term:
-    """Return the weighted sum of one of the columns over people."""
-    return Term((column,), 1 << 63 if wide else 1)
+def people_term(column: str, unit: PersonUnit, dialect: Dialect) -> Term:
+    """Return the weighted sum of one of the columns over people.
+
+    A person of c rows has a weight of at most ``one rows / c``, and so weighted offsets of at most
+    ``one rows 2^31``; one whose sum of offsets is beyond that has the weight 0, and then it does
+    not matter what the sum is.  So it is enough to have it near.
+    """
+    if column[-1] in "cn":
+        return Term((column,))
+    near = column[-1] == "s" and dialect.near_sum(column, _most(unit) * unit.one)
+    return Term((column,), _most(unit) if near else 1 << 63)
+
+
+def _most(unit: PersonUnit) -> int:
+    """Return the most that the offsets of a person are, in units of the largest weight."""
+    return unit.rows << 31
 
 
 def clamped_total_sql(base: str, own: Term, limit: int, one: int, dialect: Dialect) -> str:
     """Return the SQL of the line ``0, one, sum`` of each person's total, held within the limit."""
-    people = f"select {own.sum('', 1, dialect)} as own from ({base}) as rows_of group by u"
-    top, low = dialect.literal(limit), dialect.literal(-limit)
-    held = f"greatest(least({dialect.cast('own', 'wide')}, {top}), {low})"
+    near = dialect.near_sum(own.factors[0], limit * one)
+    total = near or dialect.cast(own.sum("", 1, dialect), "wide")
+    people = f"select {total} as own from ({base}) as rows_of group by u"
+    held = f"greatest(least(own, {dialect.literal(limit)}), {dialect.literal(-limit)})"
     scale = dialect.literal(one)
-    return f"select 0, {scale}, coalesce({dialect.sum(held)}, 0) from ({people}) as totals"
+    everyone = f"coalesce({dialect.sum(held, wide=near is None)}, 0)"
+    return f"select 0, {scale}, {everyone} from ({people}) as totals"

@@ -297,14 +297,14 @@ class Query:
         if self.by or not rows.heavy:
             sql = rows.sums("code" if self.by else "", sums.row_terms(named))
         else:
-            rows, named = self._by_person(sums)
-            sql = rows.sums("", sums.people_terms(named))
+            assert isinstance(self.unit, PersonUnit)
+            rows, named = self._by_person(sums, self.unit)
+            sql = rows.sums("", sums.people_terms(named, self.unit, self._dialect))
         return sums.read(self.source.engine.rows(sql), self._size)
 
-    def _by_person(self, sums: MomentSums) -> tuple[BoundedRows, dict[str, str]]:
+    def _by_person(self, sums: MomentSums, unit: PersonUnit) -> tuple[BoundedRows, dict[str, str]]:
         """Return people with their weight and sums, and the names of the offsets: no groups."""
-        assert isinstance(self.unit, PersonUnit)
-        d, one = self._dialect, self.unit.one
+        d, one = self._dialect, unit.one
         with self._lock:
             for known, squares, table in self._people_kept:
                 if known.keys() >= set(sums.offsets) and squares >= sums.squared:
@@ -312,7 +312,7 @@ class Query:
             names = _names(sums.offsets)
             base = self._select([f"{sql} as {name}" for sql, name in names.items()])
             squared = [names[sql] for sql in sums.squared]
-            people = people_sql(base, list(names.values()), squared, self.unit, d)
+            people = people_sql(base, list(names.values()), squared, unit, d)
             if self._keep_people:
                 table = self._keep(self.source.engine.materialise(people))
                 self._people_kept.append((names, sums.squared, table))

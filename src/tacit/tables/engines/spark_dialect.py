@@ -1,34 +1,21 @@
-"""How Spark spells the integer plan, whatever the settings of the user's session are.
+"""How Spark (4.0 and newer) spells the integer plan, whatever the session's settings are.
 
 Text is written as bytes, for what a backslash, a quote or ``${...}`` means within quotes is a
-setting.  Sums of 64-bit numbers are made of three sums of 21 bits each: those of ``bigint`` wrap
-around or raise, by a setting, and those of ``decimal`` cost several times as much.
+setting.  Sums of 64-bit numbers are made of sums of 21 bits each: those of ``bigint`` wrap around
+or raise, by a setting, and those of ``decimal`` cost several times as much.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-from tacit.tables.dialect import Dialect, is_unicode
+from tacit.tables.dialect import Dialect
 
 __all__ = ["SPARK"]
 
-
-@dataclass(frozen=True)
-class _Spark(Dialect):
-    def literal(self, value: object) -> str:
-        """Write a public value; text as the bytes that it is."""
-        if isinstance(value, str) and is_unicode(value):
-            return f"cast(X'{value.encode().hex()}' as string)"
-        return super().literal(value)
-
-
-SPARK = _Spark(
+SPARK = Dialect(
     "spark",
     quote="`",
     small="bigint",
     wide="decimal(38,0)",
     text="string",
+    hexadecimal="cast(X'{x}' as string)",
     floor_divide="({x} div {y})",
     wide_divide="({x} div {y})",
     shift_right="shiftright({x}, {n})",
@@ -37,6 +24,10 @@ SPARK = _Spark(
     " + cast(sum(shiftright({x}, 21) & 2097151) as decimal(38,0)) * 2097152"
     " + sum(({x}) & 2097151))",
     wide_total="sum(cast({x} as decimal(38,0)))",
+    short_total="sum({x})",
+    near_total="(least(greatest(coalesce(sum(shiftright({x}, 21)) + shiftright(sum(({x}) & 2097151)"
+    ", 21), 0), -2199023255552), 2199023255551) * 2097152 + coalesce(sum(({x}) & 2097151) & 2097151"
+    ", 0))",
     same="{x} <=> {y}",
     fraction="pmod({x}, cast(1 as decimal(1,0)))",
     inline="",
@@ -46,4 +37,3 @@ SPARK = _Spark(
     days="cast(unix_date({x}) as bigint)",
     part=None,
 )
-"""Spark 4.0 and newer."""
