@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tacit.cli.choose_epsilon import choose_epsilon
+from tacit.cli.count_over_time import count_over_time
 from tacit.cli.demo import demo
 from tacit.cli.ledger import ledger_app
 from tacit.cli.local_command import local_app
@@ -50,6 +51,7 @@ def _root(
 app.command()(demo)
 app.command()(release)
 app.command()(preview)
+app.command(name="count-over-time")(count_over_time)
 app.add_typer(ledger_app, name="ledger")
 app.command()(verify)
 app.command()(sensitivity)
