@@ -19,6 +19,7 @@ from methods_by_hand import (
     Release,
     renyi,
     rows_of,
+    table_of,
     tables,
     worst,
 )
@@ -83,3 +84,11 @@ def test_noise_that_is_too_small_exceeds_what_is_charged() -> None:
     for how, sharp in ((HOWS[1], 0.6), (HOWS[5], 0.4)):
         release = Release("median", tuple(how.items()), tc.one_row_each, True, tc.epsilon(4), sharp)
         assert worst(release) > 1e-3
+
+
+@pytest.mark.parametrize("how", HOWS, ids=lambda how: "-".join(map(str, how.values())))
+def test_where_no_key_passes_the_answer_has_no_groups(how: dict[str, Any]) -> None:
+    release = Release("median", tuple(how.items()), UNITS[1])
+    session = tc.Session(table_of(()), unit=UNITS[1], budget=release.budget)
+    asked = session.group_by("g").agg(x=release.aggregate)
+    assert asked.release(epsilon=4, delta="1/5").keys == []

@@ -55,7 +55,7 @@ class ProposalPart(LocalPart):
         else:
             bound = float(Fraction(self.method.bound or 0))
             pairs = [(math.nan if answer is None else answer, bound) for answer in released]
-        value, bounds = (np.array(part, dtype=np.float64) for part in (*zip(*pairs, strict=True),))
+        value, bounds = np.array(pairs, dtype=np.float64).reshape(-1, 2).T  # perhaps of no group
         # Half of epsilon is for the noise: in units of the bound, one law serves all.
         law = NoiseLaw("laplace", float(2 / epsilon_of_one(noise, noise.rows)), 1 / _UNITS)
         error = np.where(np.isnan(value), np.nan, bounds * math.sqrt(law.variance))
