@@ -43,6 +43,8 @@ def _draw_errors(panel: Any, comparison: Comparison) -> None:
     for index, (row, percent) in enumerate(zip(best, percents, strict=True)):
         style = drawing.series(index)
         label = f"{row.method}, {row.setting}" if row.setting else row.method
+        if percent.max() < edges[0]:
+            label += " (no error)" if not row.errors.any() else " (errors below the axis)"
         clipped = percent.clip(edges[0])
         panel.hist(clipped, bins=edges, color=style.colour, alpha=0.22)
         panel.hist(
@@ -67,7 +69,13 @@ def _draw_sweep(panel: Any, comparison: Comparison, method: str) -> None:
     measured, predicted = drawing.series(0).line(), drawing.series(1).line()
     percent = 100 / comparison.size
     panel.plot(values, [percent * row.predicted for row in points], label="predicted", **predicted)
-    panel.plot(values, [percent * row.measured for row in points], label="measured", **measured)
+    panel.errorbar(
+        values,
+        [percent * row.measured for row in points],
+        yerr=[2 * percent * row.standard_error for row in points],
+        label="measured, 2 standard errors",
+        **measured,
+    )
     panel.set_xscale("log")
     panel.set_yscale("log")
     every = max(1, len(values) // 5)
