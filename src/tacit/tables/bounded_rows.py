@@ -106,15 +106,18 @@ class BoundedRows:
 
         if not self.heavy:
             return lines(f"({self.base}) as r", self.weight, 1 if self.weight else self.one)
+        meet = d.meets.format(x="base.u", y="heavy.v")
         return (
             f"with base as {d.inline} ({self.base}), heavy as {d.once} ({self.heavy}) "
             + lines("base", "", self.one)
             + " union all "
-            + lines("base join heavy on base.u = heavy.v", "lost", -1, self.hint)
+            + lines(f"base join heavy on {meet}", "lost", -1, self.hint)
         )
 
 
-def heavy_people(mass: str, limit: int, one: int, dialect: Dialect, *, wide: bool) -> str:
+def heavy_people(
+    mass: str, limit: int, one: int, dialect: Dialect, *, wide: bool, numbers: bool = False
+) -> str:
     """Return the SQL of the people ``v`` beyond the limit, with what a row of theirs has ``lost``.
 
     Args:
@@ -125,6 +128,7 @@ def heavy_people(mass: str, limit: int, one: int, dialect: Dialect, *, wide: boo
         one: the weight of a row of a person within the limit.
         dialect: the engine's.
         wide: whether a mass may take more than 64 bits.
+        numbers: whether people are numbers, which some engines sort faster than they hash.
 
     People are grouped by themselves, never by a hash of themselves: two people of one hash would
     share a weight, and one of them could move the other's.
@@ -135,10 +139,12 @@ def heavy_people(mass: str, limit: int, one: int, dialect: Dialect, *, wide: boo
         total = dialect.near_sum(mass, one * limit) or whole
     share = dialect.divide(dialect.literal(one * limit), total, wide=bool(mass))
     lost = f"{dialect.literal(one)} - {dialect.cast(share, 'integer')}"
-    return (
-        f"select u as v, {lost} as lost from base group by u "
+    rows = dialect.ordered.format(rows="base") if numbers and not mass else "base"
+    found = (
+        f"select u as v, {lost} as lost from {rows} group by u "
         f"having {total} > {dialect.literal(limit)}"
     )
+    return dialect.few.format(sql=found)
 
 
 def weighted(rows: BoundedRows) -> str:

@@ -32,6 +32,8 @@ class Dialect:
         quote: the character around an identifier, doubled inside.
         integer, wide, double, text, date, boolean: names of types; ``wide`` is exact to 126 bits.
         small: the smallest type that holds 0 to 2^31.
+        as_is: text ``{x}``, compared by its characters, whatever its collation says.
+        nul: whether text may hold the character NUL.
         floor_divide: quotient of 64-bit integers ``{x}`` and ``{y}``, both at least zero.
         wide_divide: the same where one of them is wide.
         shift_right: ``{x} >> {n}`` of an integer at least zero.
@@ -47,6 +49,11 @@ class Dialect:
         same: whether ``{x}`` and ``{y}`` are equal or both NULL, in a form that a join can hash;
             ``{filler}`` is some value of their type.
         inline: the hint that a named subquery is not kept in memory.
+        fence: a query ``{sql}`` whose columns are reckoned once a row, however often they are used.
+        ordered: the people ``u`` of ``{rows}`` in the order in which numbers are counted fastest.
+        few: the query ``{sql}`` of some people ``v`` and what their rows have ``lost``, in a form
+            in which the engine sees that it is they who are kept, and rows looked up among them.
+        meets: that test of a row's person ``{x}`` and one of those, ``{y}``.
         once: the hint that a named subquery is made once.
         let: ``{body}``, in which ``tacit_v`` stands for the value ``{x}``, which is reckoned once.
         seconds: whole seconds since 1970 (UTC) of a timestamp ``{x}``, rounded down; NULL where it
@@ -69,6 +76,8 @@ class Dialect:
     wide: str = "hugeint"
     double: str = "double"
     text: str = "varchar"
+    as_is: str = "{x}"
+    nul: bool = True
     date: str = "date"
     boolean: str = "boolean"
     floor_divide: str = "({x} // {y})"
@@ -83,6 +92,10 @@ class Dialect:
     zero_or_one: str = "cast({x} as bigint)"
     same: str = "{x} is not distinct from {y}"
     inline: str = "not materialized"
+    fence: str = "{sql}"
+    ordered: str = "{rows}"
+    few: str = "{sql}"
+    meets: str = "{x} = {y}"
     once: str = ""
     let: str = "[{body} for tacit_v in [{x}]][1]"
     seconds: str = "floor(epoch({x}))"
@@ -115,6 +128,10 @@ class Dialect:
         if isinstance(value, float) and not math.isnan(value):
             return f"cast('{float(value)!r}' as {self.double})"
         if isinstance(value, str) and is_unicode(value):
+            if "\0" in value and not self.nul:
+                raise UsageError(
+                    f"no text in {self.name} holds the character NUL: leave such a key out"
+                )
             if self.hexadecimal is not None:
                 return self.hexadecimal.format(x=value.encode().hex())
             texts = ["'" + text.replace("'", "''") + "'" for text in value.split("\0")]
@@ -132,7 +149,8 @@ class Dialect:
 
     def cast(self, sql: str, kind: str) -> str:
         """Return ``sql`` cast to a type named by one of the attributes above."""
-        return f"cast({sql} as {getattr(self, kind)})"
+        plain = f"cast({sql} as {getattr(self, kind)})"
+        return self.as_is.format(x=plain) if kind == "text" else plain
 
     def divide(self, x: str, y: str, *, wide: bool = True) -> str:
         """Return the quotient, rounded down, of two integers at least zero."""

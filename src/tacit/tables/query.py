@@ -222,7 +222,8 @@ class Query:
             if self._part is not None and d.part is not None:
                 tests.append(d.part.format(*self._part, x=self._person))
         where = " where " + " and ".join(tests) if tests else ""
-        return f"select {', '.join(chosen)} from {self.source.relation} as tacit_rows{join}{where}"
+        rows = f"{self.source.relation} as tacit_rows{join}{where}"
+        return d.fence.format(sql=f"select {', '.join(chosen)} from {rows}")
 
     def _keys_sql(self) -> tuple[str, list[str]]:
         """Return a relation of the public keys, made once, and the names of its columns."""
@@ -236,6 +237,11 @@ class Query:
                     names = [f"tacit_key{i}" for i in range(len(self._kinds))]
                     self._key_relation = table, names
             return self._key_relation
+
+    @property
+    def _numbers(self) -> bool:
+        """Whether people are told apart by numbers."""
+        return self.source.schema.column(str(self.unit.column)).kind != "text"
 
     def _keep(self, table: str) -> str:
         self.tables.append(table)
@@ -261,7 +267,7 @@ class Query:
         one, d = self.unit.one, self._dialect
         if self._person is None:
             return BoundedRows(base, d, one)
-        heavy = heavy_people(mass, limit, one, d, wide=wide)
+        heavy = heavy_people(mass, limit, one, d, wide=wide, numbers=self._numbers)
         hint = self.source.engine.hint(self.unit.rows)
         return BoundedRows(base, d, one, heavy=heavy, hint=hint)
 
@@ -312,7 +318,8 @@ class Query:
             names = _names(sums.offsets)
             base = self._select([f"{sql} as {name}" for sql, name in names.items()])
             squared = [names[sql] for sql in sums.squared]
-            people = people_sql(base, list(names.values()), squared, unit, d)
+            told = list(names.values())
+            people = people_sql(base, told, squared, unit, d, numbers=self._numbers)
             if self._keep_people:
                 table = self._keep(self.source.engine.materialise(people))
                 self._people_kept.append((names, sums.squared, table))
