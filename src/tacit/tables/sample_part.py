@@ -66,7 +66,8 @@ class SamplePart(LocalPart):
 
     def error_on(self, made: Array, noise: Noise) -> float:
         """Return the mean absolute error on made-up rows, noise and bins together."""
-        return error_of_bins(self.ask, made, _bins(self, noise), self.law(noise).scale)
+        scale = self.law(noise).scale
+        return error_of_bins(self.ask, made, _bins(self, noise), scale, self.range)
 
     def record(self, noise: Noise) -> dict[str, Any]:
         """Return the number of bins."""
