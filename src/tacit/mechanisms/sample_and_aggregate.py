@@ -93,6 +93,10 @@ def sample_and_aggregate(
             as many numbers as ``bounds`` has pairs.  Try it on made-up data first: errors in it are
             not shown either.
         bins: how many; public.  More bins mean less noise and a function of fewer records each.
+            How many records there are is private, so bins that outnumber them are not refused: bins
+            without a record count as ``default``, and draw the answer to it.  Take so few that each
+            has tens of records in the smallest data set that you expect, and ask
+            ``expected_error(like)`` of public or made-up records of that size.
         bounds: ``(lower, upper)`` of the answer, public, or one pair for each number of a vector.
         epsilon: the loss when one record differs, all numbers of a vector together.
         aggregate: ``"mean"`` of all bins with Laplace noise; ``"median"`` by the exponential
@@ -107,7 +111,10 @@ def sample_and_aggregate(
         timeout: seconds for one bin, after which its process is killed; uses worker processes.
         parallel: a number of worker processes; or the name of a joblib backend (``"loky"``,
             ``"dask"``, ``"spark"``, ...), or ``(name, jobs)``.  A worker of a number of processes
-            may crash without harm to the other bins; one of a backend may not.
+            may crash without harm to the other bins; one of a backend may not.  For ``"dask"`` make
+            a ``dask.distributed.Client`` first.  For ``"spark"`` the workers' Python must have
+            Tacit and the function's packages: set ``PYSPARK_PYTHON`` to it before the session
+            starts, such as ``os.environ["PYSPARK_PYTHON"] = sys.executable`` on one machine.
 
     Returns:
         A measurement of pure DP (approximate DP where there is a delta).  It releases a float, or
