@@ -215,6 +215,10 @@ def _cause(told: str, *, asked: bool) -> str:
         # before pg_hba.conf: libpq tries once more without TLS, which may not be let in at all
         "password authentication failed": "it does not know this user with this password",
         "pg_hba.conf": "its pg_hba.conf lets nobody in from here with this user and database",
+        "unsupported startup parameter": (
+            "a pooler in between takes no options= in the URL: leave them out, set them for the "
+            "role, or name them in its ignore_startup_parameters"
+        ),
         'role "': "there is no such user, or the user may not connect",
         'database "': "there is no such database, or the user may not connect to it",
         "starting up": "it is starting; ask again in a moment",
