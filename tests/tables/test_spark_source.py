@@ -127,6 +127,7 @@ def test_instants_are_read_in_utc_whatever_the_zone_of_the_session(spark):
 WRONG = [
     (lambda s: (s, "visit"), "knows no table 'visit'; did you mean 'visits'"),
     (lambda s: (s, "nowhere.visits"), "knows no table"),
+    (lambda s: (s, "no.such.visits"), "knows no such catalog or database: name the table"),
     (lambda s: (s, None), "name the table"),
     (lambda s: (s.range(1), "visits"), "single table"),
     (lambda s: (s.sql("select 1 as a, 2 as a"),), "both named 'a'"),
@@ -258,6 +259,23 @@ def test_an_interrupt_cancels_the_jobs_of_the_question_and_no_others():
         SparkEngine(session).attempt(ask)
     assert [what for what, _ in done] == ["add", "interrupt", "remove"]
     assert len({tag for _, tag in done}) == 1
+
+
+def test_a_query_ends_when_its_time_is_over(spark):
+    frame = spark.range(2).selectExpr("id", "reflect('java.lang.Thread', 'sleep', 60000L) as nap")
+    late = frame.where("nap is null")
+    with tc.Session(
+        late, unit=tc.one_row_each, budget=tc.epsilon(1), name="naps", timeout=1
+    ) as session:
+        with pytest.raises(DataSourceError, match=r"within timeout=.*nothing was spent"):
+            session.agg(n=tc.count()).release(epsilon=1)
+        assert session.remaining == tc.epsilon(1)
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+    with open_source(spark.range(3), timeout=60) as source:  # and one in time is not disturbed
+        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [3]
+    for wrong in (0, True, "1", -3):
+        with pytest.raises(UsageError, match="number of seconds"):
+            open_source(spark.range(3), timeout=wrong)
 
 
 def test_progress_is_shown_on_a_terminal_alone(spark, monkeypatch, capsys):

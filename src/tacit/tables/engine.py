@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import DataSourceError
+from tacit.errors import DataSourceError, UsageError
 from tacit.tables.dialect import Dialect
 from tacit.tables.schema import Schema
 
-__all__ = ["Engine", "EngineMemoryError", "Opened"]
+__all__ = ["Engine", "EngineMemoryError", "Opened", "checked_timeout"]
 
 
 class EngineMemoryError(DataSourceError):
@@ -75,3 +75,16 @@ class Opened(NamedTuple):
     schema: Schema
     engine: Engine
     relation: str
+
+
+def checked_timeout(timeout: float | None) -> float | None:
+    """Return the most seconds of a query, where they are a time.
+
+    Raises:
+        UsageError: they are none.
+    """
+    if timeout is not None:
+        seconds = timeout if isinstance(timeout, (int, float)) else 0
+        if isinstance(timeout, bool) or not 0.001 <= seconds <= 2_000_000:
+            raise UsageError(f"timeout is a number of seconds above zero, not {timeout!r}")
+    return timeout

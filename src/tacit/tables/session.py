@@ -44,7 +44,7 @@ class Session:
         name: the public name of the data set; a file's own name by default.
         types: kinds of the columns of a CSV file, such as ``{"age": "integer"}``.
         memory_limit, threads: bounds on the engine, such as ``"4GB"`` and 2.
-        timeout: the most seconds that one query may take, in PostgreSQL.
+        timeout: the most seconds that one query may take, in PostgreSQL and Spark.
 
     Raises:
         DataSourceError: the table cannot be read.

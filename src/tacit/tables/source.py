@@ -96,7 +96,7 @@ def open_source(
         memory_limit: the most memory of the engine, such as ``"4GB"``; in PostgreSQL that of each
             step of a query (``work_mem``).
         threads: how many threads the engine uses; in PostgreSQL, processes for one query.
-        timeout: the most seconds that one query may take, in PostgreSQL.
+        timeout: the most seconds that one query may take, in PostgreSQL and Spark.
 
     Raises:
         DataSourceError: nothing there, not readable, empty, or broken.
@@ -120,13 +120,13 @@ def open_source(
     if in_postgres(source):
         opened = open_in_postgres(source, table, types, memory_limit, threads, timeout)
         return Source(name or opened.label, opened.schema, opened.engine, opened.relation)
-    if timeout is not None:
-        raise UsageError("timeout= is for a table in PostgreSQL")
     from tacit.tables.engines.spark_source import in_spark, open_in_spark
 
     if in_spark(source):
-        opened = open_in_spark(source, table, types, memory_limit, threads)
+        opened = open_in_spark(source, table, types, memory_limit, threads, timeout)
         return Source(name or opened.label, opened.schema, opened.engine, opened.relation)
+    if timeout is not None:
+        raise UsageError("timeout= is for a table in PostgreSQL or Spark")
     from tacit.tables.engines.duck_source import open_in_duckdb
 
     opened = open_in_duckdb(source, table, types, memory_limit, threads)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import DataSourceError, UsageError, need
 from tacit.tables.dialect import Dialect
+from tacit.tables.engine import checked_timeout
 from tacit.tables.engines.postgres_dialect import POSTGRES
 from tacit.tables.engines.postgres_errors import Failure, failure_of
 from tacit.tables.engines.postgres_link import Link
@@ -183,10 +184,7 @@ class PostgresEngine:
 def _limits(timeout: float | None, memory_limit: str | None, threads: int | None) -> dict[str, str]:
     """Return the settings for what a query may use, checked."""
     settings = {}
-    if timeout is not None:
-        seconds = timeout if isinstance(timeout, (int, float)) else 0
-        if isinstance(timeout, bool) or not 0.001 <= seconds <= 2_000_000:
-            raise UsageError(f"timeout is a number of seconds above zero, not {timeout!r}")
+    if (seconds := checked_timeout(timeout)) is not None:
         settings["statement_timeout"] = f"{int(seconds * 1000)}ms"
     if memory_limit is not None:
         size = _SIZE.fullmatch(str(memory_limit).strip())

@@ -35,9 +35,10 @@ from numpy.typing import NDArray
 
 from tacit.errors import DataSourceError
 from tacit.tables.dialect import Dialect
+from tacit.tables.engine import checked_timeout
 from tacit.tables.engines.spark_dialect import SPARK
 from tacit.tables.engines.spark_errors import failure_of, has_ended, is_sparks
-from tacit.tables.engines.spark_progress import shown
+from tacit.tables.engines.spark_progress import is_connect, shown
 
 __all__ = ["SparkEngine"]
 
@@ -47,6 +48,8 @@ _SENT = 1 << 20
 _HINT = "/*+ broadcast(heavy) */"
 _TEXT = "tacit_text_"
 """How the views of public text begin."""
+_PAUSE = 0.2
+"""Seconds between two looks for jobs whose time is over."""
 _LOGGER = "SQLQueryContextLogger"
 """Where pyspark writes the errors of queries, with their messages."""
 
@@ -56,8 +59,11 @@ class SparkEngine:
 
     Args:
         session: the user's ``SparkSession``.
+        timeout: the most seconds of one query, after which its jobs are cancelled; None to wait as
+            Spark does, which has no end where all of its workers are gone.
 
     Raises:
+        UsageError: a time that is none.
         DataSourceError: anything that Spark raises.  Its own message may quote rows of the data,
             so the message and the exception are dropped.
     """
@@ -65,8 +71,9 @@ class SparkEngine:
     dialect: Dialect = SPARK
     memory: int | None = None
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: Any, timeout: float | None = None) -> None:
         self.session = session
+        self._timeout = checked_timeout(timeout)
         self._lock = threading.RLock()
         self._views: set[str] = set()
         self._rows: int | None = None
@@ -140,15 +147,16 @@ class SparkEngine:
         """Return what Spark answers, with its progress shown; its errors in our own words."""
         if self.closed:
             raise DataSourceError("the table was closed; open it again")
+        over = threading.Event()
         try:
-            with _silent(), _tagged(self.session), shown(self.session):
+            with _silent(), _tagged(self.session, self._timeout, over), shown(self.session):
                 return ask()
         except Exception as error:
             # a session that was stopped fails in any words, those of Python's own too
             ended = has_ended(self.session)
             if not (ended or is_sparks(error)):
                 raise
-            failure = failure_of(error, ended=ended)
+            failure = failure_of(error, ended=ended, late=over.is_set())
         # raised here, not above: Spark's error must not hang on it as its context
         raise failure
 
@@ -171,19 +179,40 @@ def _columns(found: Any) -> list[Any]:
 
 
 @contextlib.contextmanager
-def _tagged(session: Any) -> Iterator[None]:
-    """Mark the jobs of a block, and cancel them when the user interrupts it."""
+def _tagged(session: Any, timeout: float | None, over: threading.Event) -> Iterator[None]:
+    """Mark the jobs of a block, and cancel them when the user interrupts it or its time is over."""
     tag = f"tacit-{secrets.token_hex(8)}"
+    # A session knows its tags in the thread alone that gave them; its context in all.
+    context = None if is_connect(session) or timeout is None else session.sparkContext
+
+    done = threading.Event()
+
+    def end() -> None:
+        if done.wait(timeout):
+            return
+        over.set()
+        while not done.wait(_PAUSE):  # a job that begins only now is to end too
+            with contextlib.suppress(Exception):  # a session that has ended has no jobs
+                session.interruptTag(tag) if context is None else context.cancelJobsWithTag(tag)
+
     session.addTag(tag)
+    if context is not None:
+        context.addJobTag(tag)
+    watcher = threading.Thread(target=end, daemon=True)
     try:
+        if timeout is not None:
+            watcher.start()
         yield
     except KeyboardInterrupt:
         with contextlib.suppress(Exception):  # a session that has ended has no jobs
             session.interruptTag(tag)
         raise
     finally:
+        done.set()
         with contextlib.suppress(Exception):
             session.removeTag(tag)
+            if context is not None:
+                context.removeJobTag(tag)
 
 
 @contextlib.contextmanager

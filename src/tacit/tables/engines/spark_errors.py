@@ -16,6 +16,10 @@ _LOST = (
     "the Spark session has ended (its context was shut down, or its server cannot be reached): "
     "start a session, open the table in it, and ask again"
 )
+_LATE = (
+    "Spark did not answer within timeout=, and its jobs were cancelled: look whether it has "
+    "workers that live (it waits for one without end), or give it more time, and ask again"
+)
 _MEANING = (
     (("No space left on device",), True, (
         "a disk of Spark is full (spark.local.dir on the machine of an executor): free space there "
@@ -30,6 +34,10 @@ _MEANING = (
     (("AccessControlException", "PERMISSION_DENIED", "INSUFFICIENT_PERMISSIONS", "AccessDenied",
       "Permission denied", "INSUFFICIENT_PRIVILEGES"), False, (
         "no right to read the table, or the files behind it; ask its owner for the right to read")),
+    (("REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND", "CatalogNotFound",
+      "SCHEMA_NOT_FOUND"), False, (
+        "Spark knows no such catalog or database: name the table as 'visits', 'db.visits' or "
+        "'catalog.db.visits', as spark.catalog.listCatalogs() and listDatabases() show them")),
     (("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST",
       "FileNotFoundException"), False, (
         "the table, or a file behind it, is not there (any more); open it again under its present "
@@ -57,10 +65,16 @@ def has_ended(session: Any) -> bool:
     return getattr(getattr(session, "_sc", session), "_jsc", session) is None
 
 
-def failure_of(error: Exception, *, ended: bool = False) -> DataSourceError:
-    """Return the exception to raise for one of Spark's, of which nothing is quoted."""
-    if ended:
-        return DataSourceError(_LOST)
+def failure_of(error: Exception, *, ended: bool = False, late: bool = False) -> DataSourceError:
+    """Return the exception to raise for one of Spark's, of which nothing is quoted.
+
+    Args:
+        error: Spark's.
+        ended: whether the session has ended.
+        late: whether the time of the query was over.
+    """
+    if ended or late:
+        return DataSourceError(_LOST if ended else _LATE)
     text = f"{type(error).__name__} {error}"
     for words, memory, meaning in _MEANING:
         if any(word in text for word in words):

@@ -50,6 +50,7 @@ def open_in_spark(
     types: Mapping[str, str] | None,
     memory_limit: str | None,
     threads: int | None,
+    timeout: float | None = None,
 ) -> Opened:
     """Open a DataFrame, or a table of a session.
 
@@ -59,6 +60,7 @@ def open_in_spark(
         types: not for Spark, which declares its own.
         memory_limit: not for Spark, whose user sets it up.
         threads: nor this.
+        timeout: see :class:`~tacit.tables.engines.spark.SparkEngine`.
 
     Raises:
         DataSourceError: no such table, no right to read it, a Spark that is too old, a DataFrame
@@ -75,7 +77,7 @@ def open_in_spark(
     if memory_limit is not None or threads is not None:
         raise UsageError("set memory and cores of Spark in its own settings, not for a table")
     session = source if whole else source.sparkSession
-    engine = SparkEngine(session)
+    engine = SparkEngine(session, timeout)
     try:
         _check_version(engine)
         if whole:
