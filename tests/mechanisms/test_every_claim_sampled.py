@@ -144,7 +144,7 @@ def test_no_pair_exceeds_the_claim_by_hand(centre: str, relation: str, function:
 def test_the_law_is_the_one_by_hand(centre: str, relation: str) -> None:
     for bins, function in ((1, "max"), (2, "first"), (3, "max")):
         case = Case(centre, relation, bins, function)
-        for records in case.listed[1::5]:
+        for records in case.listed[2::9]:
             ours = case.mechanism.distribution(list(records))
             by_hand = zip(case.coordinates[0].outcomes, case.laws[records], strict=True)
             for outcome, chance in by_hand:

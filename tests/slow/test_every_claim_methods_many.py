@@ -72,7 +72,7 @@ def test_answers_of_real_sessions_have_the_law_by_hand(how: dict[str, Any]) -> N
     laws = release.joint(ROWS)
     law = laws[GROUPS[:1]]
     drawn: Counter[Any] = Counter()
-    for _ in range(400):
+    for _ in range(250):
         session = tc.Session(table_of(ROWS), unit=UNITS[1], budget=release.budget)
         asked = session.group_by("g").agg(x=release.aggregate)
         answer = asked.release(epsilon=4, delta="1/5")
