@@ -69,10 +69,12 @@ def smooth_bits(distribution: str, runs: int, rng: Any) -> tuple[bytes, Any]:
     columns: dict[str, list[Any]] = {}
     weights = np.ones(runs)
     for part in sorted(parts, key=("disc", "exponential", "uniform", "sign").index):
+        if part == "sign":  # by turns, as the tail is in order
+            turns = (np.arange(runs) / 2 + rng.random()) % 1
+            columns[part] = [(turns * 256).astype(np.uint8)[:, None]]
+            continue
         u = next(points)
-        if part == "sign":
-            columns[part] = [(u * 256).astype(np.uint8)[:, None]]
-        elif part == "uniform":
+        if part == "uniform":
             columns[part] = [words(u)]
         else:
             small, counted = towards_zero(u)
