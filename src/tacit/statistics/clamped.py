@@ -12,9 +12,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction, show
+from tacit.statistics.counted import CountedSample, Ranks
 from tacit.statistics.sample import Array, Sample, on_common_unit
 
 __all__ = ["Clamped"]
@@ -71,15 +73,30 @@ class Clamped:
 
     @cached_property
     def _grid(self) -> tuple[Array, int, int, Fraction]:
-        data, ends = on_common_unit(self.sample, Sample(self.bounds))
+        data, ends = on_common_unit(self._points, Sample(self.bounds))
         low, high = int(ends.raw[0]), int(ends.raw[1])
         records = np.clip(data.raw, low, high)
         small = max(abs(low), abs(high)) < _ROOM
         return records.astype(np.int64 if small else object), low, high, data.unit
 
     @property
+    def _points(self) -> Sample:
+        return self.sample.points if isinstance(self.sample, CountedSample) else self.sample
+
+    @property
+    def runs(self) -> tuple[Array, npt.NDArray[np.int64] | None]:
+        """Clamped records as ascending integers, and how many records stand up to each.
+
+        None instead of those numbers where the records are not counted: one record each.
+        """
+        sample = self.sample
+        return self._grid[0], sample.ends if isinstance(sample, CountedSample) else None
+
+    @cached_property
     def records(self) -> Array:
         """The clamped records as ascending integers: ``int64`` if they fit, else Python ints."""
+        if isinstance(self.sample, CountedSample):
+            return np.repeat(self._grid[0], self.sample.counts)
         return self._grid[0]
 
     @property
@@ -98,21 +115,28 @@ class Clamped:
         return self._grid[3]
 
     @cached_property
-    def padded(self) -> Array:
+    def padded(self) -> Array | Ranks:
         """``lower, lower, x_1, ..., x_n, upper, upper`` on the grid: rank ``i`` is at ``i + 1``."""
-        return _pad(self.records, self.lower, self.upper)
+        return self._pad(self._grid[0], self.lower, self.upper)
 
     @cached_property
-    def quick(self) -> tuple[Array, Fraction]:
+    def quick(self) -> tuple[Array | Ranks, Fraction]:
         """``padded`` and its unit, for arithmetic in floats: floats stay as they are.
 
         Differences of two entries are then right to one rounding, whatever the offset.
         """
         low, high = float(self.bounds[0]), float(self.bounds[1])
         exact = Fraction(low) == self.bounds[0] and Fraction(high) == self.bounds[1]
-        if self.sample.raw.dtype != np.float64 or not exact:
+        raw = self._points.raw
+        if raw.dtype != np.float64 or not exact:
             return self.padded, self.grain
-        return _pad(np.clip(self.sample.raw, low, high), low, high), Fraction(1)
+        return self._pad(np.clip(raw, low, high), low, high), Fraction(1)
+
+    def _pad(self, values: Array, low: Any, high: Any) -> Array | Ranks:
+        if isinstance(self.sample, CountedSample):
+            ends = self.sample.ends
+            return Ranks(padded(values, low, high, 1), padded(ends + 2, 2, int(ends[-1]) + 4, 1))
+        return padded(values, low, high, 2)
 
     def mirrored(self) -> Clamped:
         """The data with every sign turned: what is low becomes high.
@@ -122,11 +146,16 @@ class Clamped:
         """
         turned = object.__new__(Clamped)
         turned.bounds = -self.bounds[1], -self.bounds[0]
-        turned.sample = Sample.of_sorted(-self.sample.raw[::-1], self.sample.unit)
+        turned.sample = self.sample.mirrored()
         return turned
 
 
-def _pad(records: Array, low: Any, high: Any) -> Array:
-    padded = np.empty(len(records) + 4, dtype=records.dtype)
-    padded[:2], padded[2:-2], padded[-2:] = low, records, high
-    return padded
+def padded(values: Array, low: Any, high: Any, times: int) -> Array:
+    """Return values with another one before and after them, so many times each.
+
+    >>> padded(np.array([3]), 0, 9, 2).tolist()
+    [0, 0, 3, 9, 9]
+    """
+    found = np.empty(len(values) + 2 * times, dtype=values.dtype)
+    found[:times], found[times:-times], found[-times:] = low, values, high
+    return found

@@ -15,6 +15,7 @@ from tacit.exact import float_up
 from tacit.statistics.answer import Method, Sensitivity
 from tacit.statistics.base import Exact, Statistic
 from tacit.statistics.contest import Contest, Finding, Spread
+from tacit.statistics.counted import CountedSample
 from tacit.statistics.domain import Interval, Records, Values
 from tacit.statistics.moments import Moments
 from tacit.statistics.question import Question
@@ -63,6 +64,8 @@ class Dispersion(Statistic):
     def of(self, sample: Sample) -> Exact:
         """The exact value of a sample, summed in bulk."""
         self._defined(len(sample))
+        if isinstance(sample, CountedSample):
+            return self.spread.value(sample.variance(self.ddof))
         return self.spread.value(Moments(sample).variance([(0, len(sample))], self.ddof))
 
     def answer(self, question: Question) -> Sensitivity:

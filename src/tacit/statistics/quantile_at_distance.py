@@ -47,6 +47,7 @@ import numpy as np
 from tacit.exact import float_up
 from tacit.statistics.at_distance import AtDistance, decayed
 from tacit.statistics.clamped import Clamped
+from tacit.statistics.counted import Ranks
 from tacit.statistics.question import Relation
 from tacit.statistics.sample import Array
 from tacit.statistics.staircase import FAR, Indices, Staircase, Steps
@@ -139,7 +140,7 @@ class _Side:
     def quick(self) -> Staircase:
         return self._staircase(self.data.quick[0], exact=False)
 
-    def _staircase(self, ranks: Array, exact: bool) -> Staircase:
+    def _staircase(self, ranks: Array | Ranks, exact: bool) -> Staircase:
         if exact not in self._made:
             weight = int(max(self.c1.max(), self.c3.max()))
             if ranks.dtype == np.int64 and weight * (int(ranks[-1]) - int(ranks[0])) >= 2**62:
@@ -187,9 +188,20 @@ class _AddOrRemove:
         return np.where(m <= 2 * self.n + 4, 2 * taken + m - self.n - is_added, FAR)
 
     def least(self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices) -> Indices:
+        """No more than the steps of any pair in each square.
+
+        ``m - [a >= 1]`` is at least the limit of ``i``: an ``a >= 1`` asks for the limit of ``i +
+        1``, which is larger but for the first indices, where all are 2.  With ``2 d`` that limit is
+        convex in ``i`` and rounded up, with a kink at the second or third index, so it is least at
+        an end or there; that of ``r`` is linear and rounded down.  Where records tie, long rows of
+        pairs take equal steps, and no looser bound passes over them.
+        """
         taken = np.maximum(r1 - i2 - 2, 0)
-        m = np.maximum(self._by_low(i1), self._by_high(r2))
-        return np.asarray(np.maximum(np.maximum(taken, 2 * taken + m - self.n) - 1, 0))
+        lows = (np.clip(i, i1, i2) for i in (i1, i2, 2, 3))
+        by_low = np.minimum.reduce([2 * (r1 - i - 2) + self._by_low(i) for i in lows]) - (i1 < 3)
+        by_high = np.minimum.reduce([2 * (r - i2 - 2) + self._by_high(r) for r in (r1, r2)])
+        found = np.maximum(taken - 1, np.maximum(by_low, by_high - 1) - self.n)
+        return np.asarray(np.maximum(found, 0))
 
     def rank(self, size: Indices) -> Indices:
         """``p(m) = floor(q (m - 1)) + 1``."""

@@ -153,6 +153,10 @@ class Sample:
         counts = np.diff(np.append(starts, len(self)))
         return Sample.of_sorted(self.raw[starts], self.unit), counts
 
+    def mirrored(self) -> Sample:
+        """The sample with every sign turned."""
+        return Sample.of_sorted(-self.raw[::-1], self.unit)
+
     def without(self, part: Sample) -> Sample | None:
         """The multiset difference, or None when ``part`` is not contained in this sample."""
         whole, piece = on_common_unit(self, part)

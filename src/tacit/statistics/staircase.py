@@ -19,11 +19,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from tacit.statistics.counted import Ranks
 from tacit.statistics.sample import Array
 
 __all__ = ["FAR", "Indices", "Staircase", "Steps", "between"]
@@ -46,7 +48,7 @@ class Steps(Protocol):
         ...
 
 
-def between(ranks: Array, c1: Indices, c3: Indices, low: Indices, high: Indices) -> Array:
+def between(ranks: Array | Ranks, c1: Indices, c3: Indices, low: Indices, high: Indices) -> Array:
     """The value of pairs of ranks: ``c1 (mid - X_low) + c3 (X_high - mid)``.
 
     >>> between(np.array([0, 1, 4, 9]), np.array([1]), np.array([2]), np.array([0]), np.array([3]))
@@ -73,8 +75,11 @@ class _Squares:
     def single(self) -> npt.NDArray[np.bool_]:
         return np.asarray((self.i1 == self.i2) & (self.r1 == self.r2))
 
-    def quartered(self) -> _Squares:
+    def quartered(self, edges: _Edges | None) -> _Squares:
         i, r = (self.i1 + self.i2) // 2, (self.r1 + self.r2) // 2
+        if edges is not None:
+            i = _nearest(edges.lows, i, self.i1, self.i2)
+            r = _nearest(edges.highs, r, self.r1, self.r2)
         parts = (
             (self.i1, i, self.r1, r),
             (self.i1, i, r + 1, self.r2),
@@ -85,6 +90,40 @@ class _Squares:
             np.tile(self.kind, 4), *(np.concatenate([p[k] for p in parts]) for k in range(4))
         )
         return four.chosen((four.i1 <= four.i2) & (four.r1 <= four.r2))
+
+
+@dataclass(frozen=True)
+class _Edges:
+    """Where the value of pairs can change, of ranks that tie: best places to cut squares.
+
+    Attributes:
+        last, first: the last and the first index of every run of equal records.
+        lows, highs: lower and upper ranks after which the value may be another.
+    """
+
+    last: Indices
+    first: Indices
+    lows: Indices
+    highs: Indices
+
+    @classmethod
+    def of(cls, ends: Indices) -> _Edges:
+        """``mid`` stands next to the upper rank or to the lower one, so cuts come in twos."""
+        last, first = ends - 1, np.concatenate(([0], ends[:-1]))
+        return cls(
+            last, first, np.unique((last - 1, last)), np.unique((first - 1, first, first + 1))
+        )
+
+
+def _nearest(cuts: Indices, middle: Indices, start: Indices, end: Indices) -> Indices:
+    """The cut next to the middle, before the end; the middle where there is none."""
+    below = cuts[np.maximum(cuts.searchsorted(middle, "right") - 1, 0)]
+    above = cuts[np.minimum(cuts.searchsorted(middle), len(cuts) - 1)]
+    found = np.where(middle - below <= above - middle, below, above)
+    found = np.where(
+        (found < start) | (found >= end), np.where(found == below, above, below), found
+    )
+    return np.where((found < start) | (found >= end), middle, found)
 
 
 @dataclass(frozen=True)
@@ -100,7 +139,7 @@ class Staircase:
         highs: the first and last upper rank.
     """
 
-    ranks: Array
+    ranks: Array | Ranks
     c1: Indices
     c3: Indices
     steps: Steps
@@ -189,7 +228,7 @@ class Staircase:
         squares = _Squares(kinds, *ends)
         while len(squares.kind):
             squares = settle(squares)
-            squares = squares.quartered()
+            squares = squares.quartered(self._edges)
             squares = squares.chosen(squares.r2 - squares.i1 >= 2)
 
     def _most(self, s: _Squares) -> Array:
@@ -199,13 +238,31 @@ class Staircase:
     def _least(self, s: _Squares) -> Indices:
         return self.steps.least(s.kind, s.i1, s.i2, s.r1, s.r2)
 
-    @staticmethod
-    def _corners(s: _Squares) -> list[tuple[Indices, Indices]]:
-        """Pairs of each square that stand a chance: the nearest, the widest, and between."""
+    def _corners(self, s: _Squares) -> list[tuple[Indices, Indices]]:
+        """Pairs of each square that stand a chance: the nearest, the widest, and between.
+
+        Where records tie, also the widest pair brought as near as its values allow.
+        """
         nearest = np.maximum(s.r1, s.i2 + 2)
         low = np.minimum(s.i2, s.r2 - 2)
-        return [
+        found = [
             (low, np.minimum(np.maximum(nearest, low + 2), s.r2)),
             (s.i1, s.r2),
             ((s.i1 + low) // 2, np.maximum((s.r1 + s.r2) // 2, (s.i1 + low) // 2 + 2)),
         ]
+        edges = self._edges
+        if edges is not None:
+            inner = np.minimum(edges.last[edges.last.searchsorted(s.i1)], low)
+            outer = edges.first[edges.first.searchsorted(s.r2, "right") - 1]
+            found.append((inner, np.maximum(np.maximum(outer, s.r1), inner + 2)))
+        return found
+
+    @cached_property
+    def _edges(self) -> _Edges | None:
+        """Where runs of equal records end; None where none tie."""
+        if isinstance(self.ranks, Ranks):
+            ends = self.ranks.ends
+        else:
+            new = self.ranks[1:] != self.ranks[:-1]
+            ends = np.append(np.flatnonzero(new) + 1, len(self.ranks))
+        return _Edges.of(ends) if len(ends) < len(self.ranks) - 2 else None

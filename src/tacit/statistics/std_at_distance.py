@@ -23,6 +23,7 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from tacit.statistics.at_distance import AtDistance
 from tacit.statistics.clamped import Clamped
@@ -80,23 +81,46 @@ class DeviationAtDistance(AtDistance):
         return Root(square / (self.n * (self.n - self.ddof)))
 
     def _least_variance(self, steps: int) -> Fraction:
-        """No more than the least variance of a data set within so many steps, exact."""
+        """No more than the least variance of a data set within so many steps, exact.
+
+        While both ends of the window move within runs of equal records, its sum and its sum of
+        squares change by the same at every step, so that the squared deviations are concave: the
+        least are where an end of the window meets the edge of a run.
+        """
         kept = self.n - steps
         if kept < 2:
             return Fraction(0)
-        sums, squares = self._prefixes
-        p, q = sums[kept:] - sums[: steps + 1], squares[kept:] - squares[: steps + 1]
+        edges = self._runs[0]
+        first = np.concatenate((edges, edges - kept, [0, steps]))
+        first = np.unique(first[(first >= 0) & (first <= steps)])
+        (low, low_squares), (high, high_squares) = self._up_to(first), self._up_to(first + kept)
+        p, q = high - low, high_squares - low_squares
         most_records = self.n if self.relation in ("bounded", "remove") else self.n + steps
         least = int((kept * q - p * p).min())
         return Fraction(least, kept * (most_records - self.ddof)) * self.data.grain**2
 
+    def _up_to(self, count: npt.NDArray[np.int64]) -> tuple[Array, Array]:
+        """The sums and the sums of squares of so many of the smallest records."""
+        edges, values, sums, squares = self._runs
+        run = edges.searchsorted(count, "right") - 1
+        more = (count - edges[run]).astype(values.dtype) * values[run]
+        return sums[run] + more, squares[run] + more * values[run]
+
     @cached_property
-    def _prefixes(self) -> tuple[Array, Array]:
-        """Sums and squares of the first records, shifted by the lower bound, as integers."""
+    def _runs(self) -> tuple[npt.NDArray[np.int64], Array, Array, Array]:
+        """Where runs of equal records begin, their values, and sums and squares before them.
+
+        In integers above the lower bound; and the end of all records, as a run of zeros.
+        """
+        values, ends = self.data.runs
+        if ends is None:
+            ends = np.append(np.flatnonzero(values[1:] != values[:-1]) + 1, self.n)
+            values = values[ends - 1]
+        edges = np.concatenate(([0], ends))
         small = (self.n * (self.data.upper - self.data.lower)) ** 2 < 2**62
-        records = self.data.records.astype(np.int64 if small else object) - self.data.lower
-        zero = np.zeros(1, dtype=records.dtype)
-        return (
-            np.concatenate((zero, np.cumsum(records))),
-            np.concatenate((zero, np.cumsum(records * records))),
-        )
+        above = np.append(values.astype(np.int64 if small else object) - self.data.lower, 0)
+        counts = np.diff(edges).astype(above.dtype)
+        sums, squares = np.zeros_like(above), np.zeros_like(above)
+        np.cumsum(above[:-1] * counts, out=sums[1:])
+        np.cumsum(above[:-1] ** 2 * counts, out=squares[1:])
+        return edges, above, sums, squares

@@ -23,6 +23,7 @@ import numpy as np
 from tacit.exact import float_up
 from tacit.statistics.at_distance import AtDistance, decayed
 from tacit.statistics.clamped import Clamped
+from tacit.statistics.counted import Ranks
 from tacit.statistics.sample import Array
 from tacit.statistics.staircase import Indices, Staircase
 
@@ -79,7 +80,7 @@ class TrimmedAtDistance(AtDistance):
     def _quick(self) -> Staircase:
         return self._pairs(self.data.quick[0])
 
-    def _pairs(self, ranks: Array) -> Staircase:
+    def _pairs(self, ranks: Array | Ranks) -> Staircase:
         """The pair ``(i, r)`` stands for ``x_(r-1) - x_i``; indices are ranks plus one."""
         one, none = np.array([1]), np.array([0])
         m, n = self.left_out, len(self.data)

@@ -63,7 +63,12 @@ class VarianceBySize(AtDistance):
         self.last = {"add": _STEPS + 1, "remove": max(self.n - 2 - ddof, 0)}.get(
             relation, self.n + 1
         )
-        self._sides = tuple(self._shifted(d) for d in (data, data.mirrored()))
+        self._data = data
+
+    @cached_property
+    def _sides(self) -> tuple[Floats, Floats]:
+        """The records, and those of the mirror image, in floats above the lower bound."""
+        return self._shifted(self._data), self._shifted(self._data.mirrored())
 
     @staticmethod
     def _shifted(data: Clamped) -> Floats:
