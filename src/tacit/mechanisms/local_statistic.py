@@ -236,8 +236,11 @@ class LocalStatistic:
     def read(self, records: Any) -> Reading:
         """Return the records of an internal member, to ask about.
 
+        A table hands in a sample, which is counted and not written out.
         A label that is none of the values counts as the first of them.
         """
+        if isinstance(records, Sample):
+            return Reading(records if len(records) else None)
         if self.values is None:
             listed: Any = np.asarray(records, dtype=np.float64)
         else:

@@ -34,6 +34,8 @@ from tacit.core import (
 from tacit.errors import MismatchError, UsageError
 from tacit.exact import as_fraction, as_integer
 from tacit.mechanisms.distribution import Product
+from tacit.statistics.counted import CountedSample
+from tacit.statistics.sample import Sample
 from tacit.tables.steps import TableStep
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "EachGroup",
     "RecordsByGroup",
     "column_of",
+    "counted",
     "laid_out",
 ]
 
@@ -169,19 +172,30 @@ def column_of(domain: CountedRecords) -> Space:
     return Space(Vector(Number("float", domain.lower, domain.upper)), SymmetricDistance())
 
 
-def laid_out(histogram: Any, domain: CountedRecords) -> NDArray[np.float64]:
-    """Return the records of a group one by one, ascending: eight bytes a record.
+def counted(histogram: Any, domain: CountedRecords) -> CountedSample:
+    """Return the records of a group, counted: sixteen bytes a value, however many have it.
 
     On a plan's grid, whose step is a power of two, the products and sums are exact; elsewhere a
     record is a function of its cell all the same.
 
     >>> grid = CountedRecords(1, Fraction(1), Fraction(3), 4)
-    >>> laid_out((np.array([0, 4]), np.array([2, 1])), grid)
-    array([1., 1., 3.])
+    >>> len(counted((np.array([0, 4]), np.array([2, 1])), grid))
+    3
     """
     cells, counts = (np.asarray(part, dtype=np.int64) for part in histogram)
     step = (domain.upper - domain.lower) / domain.cells
-    return np.repeat(float(domain.lower) + cells * float(step), counts)
+    return CountedSample(Sample.of_sorted(float(domain.lower) + cells * float(step)), counts)
+
+
+def laid_out(histogram: Any, domain: CountedRecords) -> NDArray[np.float64]:
+    """Return the records of a group one by one, ascending: eight bytes a record.
+
+    >>> grid = CountedRecords(1, Fraction(1), Fraction(3), 4)
+    >>> laid_out((np.array([0, 4]), np.array([2, 1])), grid)
+    array([1., 1., 3.])
+    """
+    written: NDArray[np.float64] = counted(histogram, domain).raw
+    return written
 
 
 @register
@@ -225,7 +239,7 @@ class EachGroup(Step):
         inner = self.on_column(domain)
 
         def release(groups: Any) -> list[Any]:
-            return [inner._function(laid_out(group, domain)) for group in groups]
+            return [inner._function(counted(group, domain)) for group in groups]
 
         def law(groups: Any) -> Product:
             return Product([inner.distribution(laid_out(group, domain)) for group in groups])

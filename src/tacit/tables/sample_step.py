@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.core import (
     Domain,
@@ -27,6 +28,7 @@ from tacit.mechanisms.bin_reading import BinFunction, coordinates
 from tacit.mechanisms.distribution import Product
 from tacit.mechanisms.local_statistic import LocalStatistic
 from tacit.mechanisms.sample_and_aggregate import sample_and_aggregate
+from tacit.statistics.counted import CountedSample
 from tacit.tables.records import CountedRecords, column_of, counted_domain, laid_out
 from tacit.tables.space import UnitDistance
 from tacit.tables.steps import TableStep
@@ -84,11 +86,17 @@ class SampleMean(Step):
         return Measurement(
             space,
             inner.measure,
-            lambda records: inner._function(np.asarray(records, dtype=np.float64)),
+            lambda records: inner._function(_written(records)),
             lambda d: d * epsilon,
             distribution=inner._distribution,
             step=self,
         )
+
+
+def _written(records: Any) -> NDArray[np.float64]:
+    """Return the records one by one: each draws a bin of its own."""
+    listed = records.raw if isinstance(records, CountedSample) else records
+    return np.asarray(listed, dtype=np.float64)
 
 
 @dataclass(frozen=True)
