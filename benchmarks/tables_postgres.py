@@ -2,9 +2,10 @@
 
 Ten million rows of a million people, at most ten rows of a person counting.  The server is started
 by this script from the programs on the machine, with the settings below, and removed at the end.
-Told are seconds of CPU of all the server's processes and seconds on the clock, the best of two
-interleaved rounds, and both as multiples of the plain aggregate of the same shape (with groups
-or without).  Run: ``python benchmarks/tables_postgres.py [rows]``.
+Told are seconds of CPU of all the server's processes and seconds on the clock, and both as
+multiples of the plain aggregate of the same shape (with groups or without): each line takes turns
+with its plain one, and of both the best counts.
+Run: ``python benchmarks/tables_postgres.py [rows]``.
 """
 
 from __future__ import annotations
@@ -86,26 +87,30 @@ def cpu(server: PostgresServer, backend: int) -> float:
     return spent(backend, slice(11, 13)) + spent(server.pid, slice(13, 15))
 
 
+def timed(server: PostgresServer, backend: int, run: Callable[[], object]) -> tuple[float, float]:
+    """Seconds of CPU and on the clock."""
+    before, begin = cpu(server, backend), time.monotonic()
+    run()
+    clock = time.monotonic() - begin
+    time.sleep(0.1)  # until the helpers have ended, and are counted
+    return cpu(server, backend) - before, clock
+
+
+def best(rounds: list[tuple[float, float]]) -> tuple[float, float]:
+    return min(c for c, _ in rounds), min(t for _, t in rounds)
+
+
 def measure(server: PostgresServer, source: Source) -> None:
     ((backend,),) = source.engine.rows("select pg_backend_pid()")
     asked = candidates(source)
-    best = {name: (float("inf"), float("inf")) for name in asked}
-    for _ in range(ROUNDS):
-        for name, (_, run) in asked.items():
-            before, begin = cpu(server, backend), time.monotonic()
-            run()
-            clock = time.monotonic() - begin
-            time.sleep(0.1)  # until the helpers have ended, and are counted
-            best[name] = (
-                min(best[name][0], cpu(server, backend) - before),
-                min(best[name][1], clock),
-            )
-    for name, (by, _) in asked.items():
-        plain = best["plain by group" if by else "plain"]
+    for name, (by, run) in asked.items():
+        plain = asked["plain by group" if by else "plain"][1]
+        rounds = [[timed(server, backend, each) for each in (plain, run)] for _ in range(ROUNDS)]
+        base, own = (best(list(each)) for each in zip(*rounds, strict=True))
         ratios = " ".join(
-            f"{a:7.2f} s {a / max(b, 0.01):5.1f}x" for a, b in zip(best[name], plain, strict=True)
+            f"{a:7.2f} s {a / max(b, 0.01):5.1f}x" for a, b in zip(own, base, strict=True)
         )
-        print(f"{name:36s} {ratios}", flush=True)
+        print(f"{name:36s} {ratios}  (plain {base[0]:.2f} s, {base[1]:.2f} s)", flush=True)
 
 
 def main() -> None:

@@ -49,7 +49,8 @@ class Dialect:
         same: whether ``{x}`` and ``{y}`` are equal or both NULL, in a form that a join can hash;
             ``{filler}`` is some value of their type.
         inline: the hint that a named subquery is not kept in memory.
-        fence: a query ``{sql}`` whose columns are reckoned once a row, however often they are used.
+        fence: a query ``{sql}`` of rows with people, whose columns are reckoned once a row, however
+            often they are used.
         ordered: the people ``u`` of ``{rows}`` in the order in which numbers are counted fastest.
         few: the query ``{sql}`` of some people ``v`` and what their rows have ``lost``, in a form
             in which the engine sees that it is they who are kept, and rows looked up among them.

@@ -223,7 +223,8 @@ class Query:
                 tests.append(d.part.format(*self._part, x=self._person))
         where = " where " + " and ".join(tests) if tests else ""
         rows = f"{self.source.relation} as tacit_rows{join}{where}"
-        return d.fence.format(sql=f"select {', '.join(chosen)} from {rows}")
+        sql = f"select {', '.join(chosen)} from {rows}"
+        return sql if self._person is None else d.fence.format(sql=sql)
 
     def _keys_sql(self) -> tuple[str, list[str]]:
         """Return a relation of the public keys, made once, and the names of its columns."""

@@ -22,9 +22,10 @@ POSTGRES = Dialect(
     zero_or_one="cast(cast({x} as integer) as bigint)",
     same="(coalesce({x}, {filler}) = coalesce({y}, {filler}) and ({x} is null) = ({y} is null))",
     once="materialized",  # else every process of a parallel query makes it for itself
-    # without an offset the planner writes a value out again wherever its name stands
-    fence="{sql} offset '0'",
-    let="(select {body} from (select {x} as tacit_v offset '0') as tacit_l)",
+    # without an offset the planner writes a value out again wherever its name stands; behind this
+    # one it makes no partial sums either, in which every process would hold all people or cells
+    fence="{sql} offset 0",
+    let="(select {body} from (select {x} as tacit_v offset 0) as tacit_l)",
     ordered="(select u from {rows} order by u) as base",
     # the planner takes what it knows nothing of for 200 values, and hashes all rows if people are
     # as many: so they are told to be fewer, and the rows that meet them to be many
