@@ -34,6 +34,7 @@ Indices = npt.NDArray[np.int64]
 FAR = 2**60
 """The steps of a pair that cannot be reached."""
 _DONE = 1 + 2.0**-22
+_SMALL, _PLENTY = 1 << 12, 16
 
 
 class Steps(Protocol):
@@ -259,10 +260,12 @@ class Staircase:
 
     @cached_property
     def _edges(self) -> _Edges | None:
-        """Where runs of equal records end; None where none tie."""
+        """Where runs of equal records end; None where too few tie for it to pay."""
         if isinstance(self.ranks, Ranks):
             ends = self.ranks.ends
         else:
             new = self.ranks[1:] != self.ranks[:-1]
             ends = np.append(np.flatnonzero(new) + 1, len(self.ranks))
-        return _Edges.of(ends) if len(ends) < len(self.ranks) - 2 else None
+        tie = len(ends) < len(self.ranks) - 2
+        few = len(self.ranks) < _SMALL or len(ends) * _PLENTY < len(self.ranks)
+        return _Edges.of(ends) if tie and few else None
