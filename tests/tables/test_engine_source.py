@@ -320,3 +320,19 @@ def test_sums_beyond_64_bits_are_exact():
     with open_source(huge) as source:
         assert Query(source, OneRowEach()).run([request]).of(request)[0][2] == 4 * grid.cells
         assert grid.value(grid.cells) == 1 << 62
+
+
+def test_people_are_grouped_by_an_array_no_longer_than_the_table(tmp_path):
+    path, rows = tmp_path / "rows.parquet", 1 << 14
+    duckdb.sql(f"copy (select i % 9001 - 7 as p, i % 3 as x from range({rows}) t(i)) to '{path}'")
+    asked = "select current_setting('perfect_ht_threshold')"
+    connection = duckdb.connect()
+    connection.execute(f"create table t as from '{path}'")
+    found = []
+    with open_source(path) as own, open_source(connection, "t") as given:
+        for source in (own, given):
+            moments = Moments(col("x"), Grid.for_bounds(0, 2, whole=True))
+            answer = Query(source, PersonUnit("p", rows=1)).run([moments]).of(moments)
+            found.append((source.engine.rows(asked)[0][0], answer.tolist()))
+    assert [int(bits) for bits, _ in found] == [14, 12]
+    assert found[0][1] == found[1][1]

@@ -73,6 +73,8 @@ def open_in_duckdb(
             relation, label = _from_path(os.fspath(source), types, engine)
         else:
             relation, label = _from_memory(source, engine), "table"
+        if connection is None:  # the settings of somebody's own connection stay as they are
+            engine.count(relation)
         return Opened(label, _describe(relation, engine), engine, relation)
     except BaseException:
         engine.close()
@@ -116,6 +118,7 @@ def _from_database(path: str, table: str, engine: DuckEngine) -> Opened:
     relation = _qualified(table, engine)
     schema = _describe(relation, engine)
     engine.rows("use memory")
+    engine.count(f'"data".{relation}')
     return Opened(f"{Path(path).name}:{table}", schema, engine, f'"data".{relation}')
 
 
