@@ -74,6 +74,7 @@ PARTS: dict[str, Callable[[Path], Callable[[], object]]] = {
     "10 rows each: count, mean": lambda p: ours(p, PEOPLE, False, MEAN),
     "10 rows each: count, mean by group": lambda p: ours(p, PEOPLE, True, MEAN),
     "10 rows each: histogram by group": lambda p: ours(p, PEOPLE, True, ROWS_OF),
+    "10 rows each: median cells by group": lambda p: ours(p, PEOPLE, True, MEDIAN),
     "  then: count, mean by group": lambda p: second(p, MEAN, MEAN),
     "  then: median cells by group": lambda p: second(p, MEAN, MEDIAN),
 }
