@@ -1,7 +1,8 @@
 """A standalone cluster of the tests' own: a master and workers on loopback, which may be killed.
 
-All of it comes with pyspark.  The processes stand in a group of their own, which ends with the
-test, and their files in a folder of their own.
+All of it comes with pyspark.  Each process stands in a group of its own with what it begins, which
+ends with the test, or with the process of the test where that is killed; their files are in a
+folder of their own, which goes with them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from keeper import Keeper
 
 PATIENCE = 120
 EXECUTOR = "CoarseGrainedExecutorBackend"
@@ -48,6 +51,7 @@ class Cluster:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
+        self._keeper = Keeper(folder)
         self._all: list[subprocess.Popen[bytes]] = []
         self.workers: list[subprocess.Popen[bytes]] = []
         master = self._begin("master", "master.Master", "--host", "127.0.0.1", "--port", "0")
@@ -82,9 +86,8 @@ class Cluster:
 
     def remove(self) -> None:
         """Kill all of it."""
+        self._keeper.end()
         for process in self._all:
-            with contextlib.suppress(ProcessLookupError):  # the whole group may have ended
-                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
     def _begin(self, name: str, part: str, *given: str) -> Path:
@@ -110,6 +113,7 @@ class Cluster:
                 stderr=log,
                 start_new_session=True,
             )
+        self._keeper.add(process)
         self._all.append(process)
         return place / "log"
 
