@@ -41,9 +41,9 @@ class Asker:
 
     def __init__(self, folder, master, settings):
         self.spark = spark_session.start(folder, master, **settings)
-        frame = self.spark.range(0, ROWS, 1, PARTS).selectExpr(*COLUMNS)
+        self.frame = self.spark.range(0, ROWS, 1, PARTS).selectExpr(*COLUMNS)
         unit = tc.unit("person", rows=2)
-        self.session = tc.Session(frame, unit=unit, budget=tc.epsilon(10**6), name="visits")
+        self.session = tc.Session(self.frame, unit=unit, budget=tc.epsilon(10**6), name="visits")
 
     def run(self):
         """Return the exact integers."""
@@ -56,6 +56,13 @@ class Asker:
         """Return an answer whose noise is next to nothing."""
         question = self.session.group_by("region", keys=KEYS).agg(n=tc.count())
         return {"answer": question.release(epsilon=1000).column("n")["value"]}
+
+    def timed(self):
+        """Ask the same with a time for each query, over the same budget."""
+        given = {"unit": self.session.unit, "ledger": self.session.ledger, "name": "visits"}
+        with tc.Session(self.frame, timeout=5, **given) as session:
+            question = session.group_by("region", keys=KEYS).agg(n=tc.count())
+            return {"answer": question.release(epsilon=1000, tag="timed").column("n")["value"]}
 
     def answer(self, word):
         """Return what came of a question, and what is spent."""

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from keeper import Keeper
 from left_out import leave_out
 from spark_cluster import PATIENCE, cluster, until
 from spark_session import missing
@@ -38,7 +39,7 @@ class Driver:
 
     def __init__(self, folder, master, settings):
         command = [sys.executable, str(HERE / "spark_asker.py"), folder, master]
-        self.errors = Path(folder, "errors")
+        self.errors, self._keeper = Path(folder, "errors"), Keeper(folder)
         with self.errors.open("w") as errors:
             self.process = subprocess.Popen(
                 command + [f"{name}={value}" for name, value in settings.items()],
@@ -49,6 +50,7 @@ class Driver:
                 start_new_session=True,
                 text=True,
             )
+        self._keeper.add(self.process)
         self._lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -99,8 +101,7 @@ class Driver:
 
     def remove(self):
         """Kill it, and its Java."""
-        with contextlib.suppress(ProcessLookupError):  # the whole group may have ended
-            os.killpg(self.process.pid, signal.SIGKILL)
+        self._keeper.end()
         self.process.wait()
         self._reader.join()
         self.process.stdin.close()
@@ -171,6 +172,8 @@ def test_without_any_worker_a_question_waits_and_can_be_interrupted():
         exact = asker.ask("run")["exact"]
         asker.begin_and_wait("release")
         made.kill_workers()
+        notice = "no executor takes the work"
+        until(lambda: notice in asker.errors.read_text(), "a notice that nothing goes on")
         assert asker.silent(seconds=3)
         os.kill(asker.process.pid, signal.SIGINT)
         stopped = asker.hear("spent")
@@ -180,6 +183,9 @@ def test_without_any_worker_a_question_waits_and_can_be_interrupted():
         assert asker.silent(seconds=2)
         made.add_worker()
         assert asker.hear("spent")["exact"] == exact
+        made.kill_workers()
+        refused(asker.ask("timed"), "did not answer within timeout=")
+        made.add_worker()
         answered(asker.ask("release"))
         asker.end()
 
