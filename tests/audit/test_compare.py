@@ -63,6 +63,12 @@ def test_a_bound_that_is_too_small_is_refused_as_predicted():
     found.plot()
 
 
+def test_a_delta_that_no_test_may_have_is_told():
+    found = compare("median", (0, 100), 1, "0.7", like=AGES[:200], bins=[10], runs=5)
+    assert "propose-test-release" not in found.methods
+    assert any("delta below 1/2" in note for note in found.notes)
+
+
 def test_without_delta_the_others_remain_and_the_note_says_why():
     found = compare("var", (0, 100), 1, like=AGES[:200], bins=[10], runs=5)
     assert "propose-test-release" not in found.methods

@@ -390,3 +390,12 @@ def test_derived_columns_filters_and_whole_numbers():
     for label in answer.labels:
         truth = 45 if label.startswith("age") else 22
         assert answer.refused(label) or abs(answer.value(label) - truth) < 12
+
+
+def test_noise_beyond_the_range_leaves_nothing_certain() -> None:
+    names = [f"{i}" for i in range(400)]
+    asked = session(pd.DataFrame({"site": names, "x": [5.0] * 400})).group_by("site", keys=names)
+    found = asked.agg(v=tc.var("x", 0, 10, method="ptr", bound="search"))
+    answer = found.release(epsilon=1, delta="1e-6")
+    ends = [answer.interval("v", name) for name in names]
+    assert all(low < high for low, high in ends)

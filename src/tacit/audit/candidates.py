@@ -189,6 +189,8 @@ def _noisy_counts(n: int, scale: Fraction) -> tuple[NDArray[np.float64], NDArray
 def _propose_test_release(asked: Asked) -> Iterator[Candidate]:
     if asked.delta is None:
         raise UsageError("it needs a delta; give one")
+    if asked.delta >= Fraction(1, 2):
+        raise UsageError("it needs a delta below 1/2, the chance that its test is wrong")
     for bound in _proposed(asked):
         try:
             m = propose_test_release(

@@ -108,7 +108,10 @@ class ProposeTestRelease(Step):
     def __post_init__(self) -> None:
         if self.statistic == "mode":
             if any(v is not None for v in (self.bound, self.split, self.grid, self.bounds)):
-                raise UsageError("the mode takes epsilon and delta alone: nothing is added to it")
+                raise UsageError(
+                    "the mode takes epsilon and delta alone, for nothing is added to it: leave "
+                    "bounds, bound, split and grid out"
+                )
         else:
             if self.bound is None:
                 raise UsageError("give bound, above zero: the local sensitivity to propose")

@@ -60,8 +60,10 @@ class ProposalPart(LocalPart):
         law = NoiseLaw("laplace", float(2 / epsilon_of_one(noise, noise.rows)), 1 / _UNITS)
         error = np.where(np.isnan(value), np.nan, bounds * math.sqrt(law.variance))
         half = bounds * law.half_width((1.0,), LEVEL)
-        inside = (np.clip(ends, *self.range) for ends in (value, value - half, value + half))
-        point, low, high = inside
+        point, low, high = np.clip([value, value - half, value + half], *self.range)
+        # noise this large is seen in one answer of twenty: no end of the range is certain then
+        missed = (value + half < self.range[0]) | (value - half > self.range[1])
+        low, high = np.where(missed, np.array(self.range)[:, None], [low, high])
         return Estimate(point, error, low, high)
 
     def error_on(self, made: Array, noise: Noise) -> float:
