@@ -154,7 +154,9 @@ def test_names_that_only_look_like_draws_are_not_refused(spark):
         assert list(source.columns) == ["rand", "uuid"]
 
 
-@pytest.mark.parametrize("given", [{"types": {"a": "text"}}, {"threads": 1}, {"timeout": 3}])
+@pytest.mark.parametrize(
+    "given", [{"types": {"a": "text"}}, {"threads": 1}, {"memory_limit": "1GB"}]
+)
 def test_settings_of_other_engines_are_refused(spark, given):
     with pytest.raises(UsageError):
         open_source(spark.range(1), **given)
