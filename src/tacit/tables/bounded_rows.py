@@ -13,8 +13,10 @@ their squares,
 in whole numbers, so it is an equality of bits.
 
 So the rows are added up as they are, at the speed of the plain aggregate, and only those of heavy
-people meet another table.  All of it is one query: the engine shows one state of the table to it,
-so that nobody's rows can be added up under a weight that was found before some of them came.
+people meet another table.  An engine for which it is dearer to read the rows once more than to look
+everybody up adds up ``w x`` itself.  Either way it is one query: the engine shows one state of the
+table to it, so that nobody's rows can be added up under a weight that was found before some of them
+came.
 """
 
 from __future__ import annotations
@@ -41,6 +43,10 @@ class Term:
     most: int = 1
     present: str = ""
 
+    def is_wide(self, one: int) -> bool:
+        """Whether the product, times a weight of at most ``one``, may take more than 64 bits."""
+        return self.most * one >= 1 << 63
+
     def sum(self, weight: str, one: int, dialect: Dialect) -> str:
         """Return the SQL of the sum, each row times its weight, of at most ``one``, if it has one.
 
@@ -55,7 +61,7 @@ class Term:
             chosen = f"case when {self.present} is not null then {weight} end"
             chosen = chosen if self.present else weight
             return f"coalesce({dialect.sum(chosen, wide=False, most=one)}, 0)"
-        wide = self.most * (one if weight else 1) >= 1 << 63
+        wide = self.is_wide(one if weight else 1)
         first, *rest = self.factors
         long = dialect.cast(first, "wide" if wide else "integer")
         product = " * ".join([long, *rest, *([weight] if weight else [])])
@@ -106,6 +112,8 @@ class BoundedRows:
 
         if not self.heavy:
             return lines(f"({self.base}) as r", self.weight, 1 if self.weight else self.one)
+        if not d.apart and not any(term.is_wide(self.one) for term in terms):
+            return lines(f"({weighted(self)}) as r", "w", 1)
         meet = d.meets.format(x="base.u", y="heavy.v")
         return (
             f"with base as {d.inline} ({self.base}), heavy as {d.once} ({self.heavy}) "

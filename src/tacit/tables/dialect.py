@@ -55,6 +55,8 @@ class Dialect:
         few: the query ``{sql}`` of some people ``v`` and what their rows have ``lost``, in a form
             in which the engine sees that it is they who are kept, and rows looked up among them.
         meets: that test of a row's person ``{x}`` and one of those, ``{y}``.
+        apart: whether it is cheaper to read the rows of people beyond the limit once more than to
+            look up everybody while all rows are read.
         once: the hint that a named subquery is made once.
         let: ``{body}``, in which ``tacit_v`` stands for the value ``{x}``, which is reckoned once.
         seconds: whole seconds since 1970 (UTC) of a timestamp ``{x}``, rounded down; NULL where it
@@ -97,6 +99,7 @@ class Dialect:
     ordered: str = "{rows}"
     few: str = "{sql}"
     meets: str = "{x} = {y}"
+    apart: bool = True
     once: str = ""
     let: str = "[{body} for tacit_v in [{x}]][1]"
     seconds: str = "floor(epoch({x}))"
