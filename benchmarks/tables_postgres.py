@@ -41,6 +41,7 @@ ASKED: dict[str, list[Any]] = {
 }
 PEOPLE = PersonUnit("person", rows=10)
 PLAIN = "count(*), count(age), sum(age), avg(age) from public.visits"
+OWN_MEDIAN = "percentile_cont(0.5) within group (order by age) from public.visits"
 ROUNDS = 2
 
 
@@ -67,6 +68,11 @@ def candidates(source: Source) -> dict[str, tuple[bool, Callable[[], object]]]:
     found: dict[str, tuple[bool, Callable[[], object]]] = {
         "plain": (False, lambda: rows(f"select {PLAIN}")),
         "plain by group": (True, lambda: rows(f"select occupation, {PLAIN} group by occupation")),
+        "the server's own median": (False, lambda: rows(f"select {OWN_MEDIAN}")),
+        "the server's own median by group": (
+            True,
+            lambda: rows(f"select occupation, {OWN_MEDIAN} group by occupation"),
+        ),
     }
     one = ASKED["count, mean"]
     for by, suffix in ((False, ""), (True, " by group")):

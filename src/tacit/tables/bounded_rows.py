@@ -124,18 +124,25 @@ class BoundedRows:
 
 
 def heavy_people(
-    mass: str, limit: int, one: int, dialect: Dialect, *, wide: bool, numbers: bool = False
+    mass: str,
+    limit: int,
+    one: int,
+    dialect: Dialect,
+    *,
+    wide: bool,
+    rows: str = "base",
+    numbers: bool = False,
 ) -> str:
     """Return the SQL of the people ``v`` beyond the limit, with what a row of theirs has ``lost``.
 
     Args:
-        mass: SQL of a row's mass, a whole number of at least zero or NULL for none, in the query
-            ``base`` with the person in the column ``u``, never NULL; empty where every row has
-            mass 1.
+        mass: SQL of a row's mass, a whole number of at least zero or NULL for none; empty where
+            every row has mass 1.
         limit: the most mass of a person.
         one: the weight of a row of a person within the limit.
         dialect: the engine's.
         wide: whether a mass may take more than 64 bits.
+        rows: a relation with the person in the column ``u``, never NULL.
         numbers: whether people are numbers, which some engines sort faster than they hash.
 
     People are grouped by themselves, never by a hash of themselves: two people of one hash would
@@ -147,7 +154,7 @@ def heavy_people(
         total = dialect.near_sum(mass, one * limit) or whole
     share = dialect.divide(dialect.literal(one * limit), total, wide=bool(mass))
     lost = f"{dialect.literal(one)} - {dialect.cast(share, 'integer')}"
-    rows = dialect.ordered.format(rows="base") if numbers and not mass else "base"
+    rows = dialect.ordered.format(rows=rows) if numbers and not mass else rows
     found = (
         f"select u as v, {lost} as lost from {rows} group by u "
         f"having {total} > {dialect.literal(limit)}"

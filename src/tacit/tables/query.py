@@ -203,7 +203,7 @@ class Query:
         d = self._dialect
         return d.cast(d.identifier(str(value.parameters[0])), "double")
 
-    def _select(self, columns: list[str], *, keyed: bool = True) -> str:
+    def _select(self, columns: list[str], *, keyed: bool = True, fenced: bool = True) -> str:
         """Return the SQL of the rows that count, with the person as ``u`` and the code."""
         d = self._dialect
         chosen = list(columns)
@@ -224,7 +224,7 @@ class Query:
         where = " where " + " and ".join(tests) if tests else ""
         rows = f"{self.source.relation} as tacit_rows{join}{where}"
         sql = f"select {', '.join(chosen)} from {rows}"
-        return sql if self._person is None else d.fence.format(sql=sql)
+        return d.fence.format(sql=sql) if fenced and self._person is not None else sql
 
     def _keys_sql(self) -> tuple[str, list[str]]:
         """Return a relation of the public keys, made once, and the names of its columns."""
@@ -268,7 +268,8 @@ class Query:
         one, d = self.unit.one, self._dialect
         if self._person is None:
             return BoundedRows(base, d, one)
-        heavy = heavy_people(mass, limit, one, d, wide=wide, numbers=self._numbers)
+        rows = "base" if mass else f"({self._select([], fenced=False)}) as r"
+        heavy = heavy_people(mass, limit, one, d, wide=wide, rows=rows, numbers=self._numbers)
         hint = self.source.engine.hint(self.unit.rows)
         return BoundedRows(base, d, one, heavy=heavy, hint=hint)
 

@@ -21,6 +21,7 @@ POSTGRES = Dialect(
     " + coalesce(sum(cast(({x}) & 2097151 as integer)) & 2097151, 0))",
     zero_or_one="cast(cast({x} as integer) as bigint)",
     same="(coalesce({x}, {filler}) = coalesce({y}, {filler}) and ({x} is null) = ({y} is null))",
+    apart=False,
     once="materialized",  # else every process of a parallel query makes it for itself
     # without an offset the planner writes a value out again wherever its name stands; behind this
     # one it makes no partial sums either, in which every process would hold all people or cells
