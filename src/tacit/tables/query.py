@@ -268,7 +268,11 @@ class Query:
         one, d = self.unit.one, self._dialect
         if self._person is None:
             return BoundedRows(base, d, one)
-        rows = "base" if mass else f"({self._select([], fenced=False)}) as r"
+        rows = "base"
+        if not (mass or d.keeps):
+            # no value is reckoned here, so there is nothing to fence; but where the engine keeps
+            # ``base``, people must be counted in what was kept, not in what the table is by then
+            rows = f"({self._select([], fenced=False)}) as r"
         heavy = heavy_people(mass, limit, one, d, wide=wide, rows=rows, numbers=self._numbers)
         hint = self.source.engine.hint(self.unit.rows)
         return BoundedRows(base, d, one, heavy=heavy, hint=hint)
