@@ -61,14 +61,14 @@ def test_the_parts_add_up_to_the_same_bits(load, rows, parts, grouped):
     with load(rows, TYPES) as source:
         whole = Query(source, UNIT, **asked).run(REQUESTS)
         query = PartedQuery(source, UNIT, **asked)
-        query._parts = lambda row_bytes: parts
+        query._parts = lambda *sizes: parts
         found = query.run(REQUESTS)
         for request in REQUESTS:
             answer = reference.plain(found.of(request))
             assert answer == reference.plain(whole.of(request)), request
         by = {"by": {"place": col("place")}}
         query = PartedQuery(source, UNIT, **by)
-        query._parts = lambda row_bytes: parts
+        query._parts = lambda *sizes: parts
         assert query.people_by_key() == Query(source, UNIT, **by).people_by_key()
 
 
@@ -111,6 +111,8 @@ def test_the_number_of_parts_follows_rows_and_memory(load, monkeypatch):
         monkeypatch.setattr(parted, "_FIXED", 0)
         monkeypatch.setattr(type(source.engine), "memory", 1000)
         assert PartedQuery(source, UNIT)._parts(24) == 4  # 2,400 bytes in 1,000: 3 or more
+        assert PartedQuery(source, UNIT)._parts(24, 5) == 4  # so few cells take less than half
+        assert PartedQuery(source, UNIT)._parts(24, 6) == 32  # 9,600 bytes in 500: 20 or more
         assert PartedQuery(source, OneRowEach())._parts(24) == 1
 
 
@@ -118,7 +120,7 @@ def test_nothing_is_kept_in_the_engine_between_the_parts(load):
     rows = [{"person": str(i), "place": "here", "x": 1.0} for i in range(30)]
     with load(rows, TYPES) as source:
         query = PartedQuery(source, UNIT)
-        query._parts = lambda row_bytes: 4
+        query._parts = lambda *sizes: 4
         query.run(REQUESTS)
         kept = source.engine.rows("select count(*) from duckdb_tables() where temporary")
         assert kept == [(0,)]

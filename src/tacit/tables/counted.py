@@ -71,7 +71,8 @@ def _read(lines: str, cells: int, engine: Engine) -> list[Any]:
     places, weights = engine.integers(sql)
     order = np.argsort(places, kind="stable")
     places, weights = places[order], weights[order]
+    del order  # these are as long as there are places, beside the memory that the engine may use
     # a place with rows of heavy people comes twice: with all its rows, and with what they lose
     first = np.flatnonzero(np.diff(places, prepend=-1))
-    codes, found = np.divmod(places[first], cells)
-    return [codes, found, np.add.reduceat(weights, first) if len(first) else weights]
+    places, weights = places[first], np.add.reduceat(weights, first) if len(first) else weights
+    return [*np.divmod(places, cells), weights]

@@ -40,6 +40,8 @@ _ROW_BYTES = 24
 """What a row of the data takes while its person is bounded, measured, with room to spare."""
 _DRAWN_BYTES = 160
 """The same where a person's rows or groups are drawn from."""
+_PLACE_BYTES = 96
+"""What a cell of a group takes in this process while the cells are put in order, measured."""
 _WEIGHTED = (Rows, People, Moments, Total, Bins, Cells)
 _FIXED = 96 << 20
 """What the engine takes whatever the number of rows."""
@@ -78,15 +80,17 @@ class PartedQuery:
             exact = query.run(requests)
             return {request: exact.of(request) for request in requests}
 
-        found = self._added(answer, _add_answers, _DRAWN_BYTES if drawn else _ROW_BYTES)
+        places = max((groups * _cells(r) for r in requests if isinstance(r, Cells)), default=0)
+        row_bytes = _DRAWN_BYTES if drawn else _ROW_BYTES
+        found = self._added(answer, _add_answers, row_bytes, places)
         return ExactAggregates(found, groups)
 
     def people_by_key(self) -> dict[tuple[Any, ...], int]:
         """Count people by key; see :meth:`~tacit.tables.query.Query.people_by_key`."""
         return self._added(Query.people_by_key, _add_counts, _DRAWN_BYTES)  # type: ignore[no-any-return]
 
-    def _added(self, answer: Any, add: Any, row_bytes: int) -> Any:
-        parts = max(self._least, self._parts(row_bytes))
+    def _added(self, answer: Any, add: Any, row_bytes: int, places: int = 0) -> Any:
+        parts = max(self._least, self._parts(row_bytes, places))
         while True:
             try:
                 if parts == 1:
@@ -99,13 +103,16 @@ class PartedQuery:
             self._whole.forget()
             self._least = parts = parts * _MORE
 
-    def _parts(self, row_bytes: int) -> int:
+    def _parts(self, row_bytes: int, places: int = 0) -> int:
         engine = self._source.engine
         if not self._divisible or engine.memory is None:
             return 1
-        rows = engine.rows(f"select count(*) from {self._source.relation}")[0][0]
+        rows = int(engine.rows(f"select count(*) from {self._source.relation}")[0][0])
         room = max(engine.memory - _FIXED, engine.memory // 4)
-        need = -(-int(rows) * row_bytes // room)
+        need = -(-rows * row_bytes // room)
+        half = engine.memory // 2
+        if places * _PLACE_BYTES > half:  # a part has no more of them than rows
+            need = max(need, -(-rows * _PLACE_BYTES // half))
         return min(1 << max(need - 1, 0).bit_length(), _MOST)
 
     def _queries(self, parts: int) -> Iterator[Query]:
@@ -115,6 +122,11 @@ class PartedQuery:
                 yield query
             finally:
                 query.forget()
+
+
+def _cells(request: Cells) -> int:
+    """Return how many cells each group may have."""
+    return request.bins * ((request.grid.cells >> request.shift) + 1)
 
 
 def _add_answers(some: Mapping[Request, Any], other: Mapping[Request, Any]) -> dict[Request, Any]:

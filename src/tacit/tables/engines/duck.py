@@ -93,8 +93,8 @@ class DuckEngine:
 
     def integers(self, sql: str) -> list[NDArray[np.int64]]:
         """Run a query of 64-bit integer columns and return the columns."""
-        found = self._run(sql, "fetchnumpy")
-        return [np.ma.getdata(c).astype(np.int64, casting="safe") for c in found.values()]
+        found = map(np.ma.getdata, self._run(sql, "fetchnumpy").values())
+        return [c.astype(np.int64, casting="safe", copy=False) for c in found]
 
     def materialise(self, sql: str) -> str:
         """Keep the result of a query as a temporary table; return its quoted name."""
