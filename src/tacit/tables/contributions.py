@@ -53,7 +53,9 @@ __all__ = [
 
 new_salt = partial(secrets.token_hex, 16)
 """The private door of the draw of groups: tests put a salt of their own here."""
-_PERSON_KINDS = ("integer", "text", "float", "decimal", "date", "boolean", "missing")
+_PERSON_KINDS = (
+    *("integer", "text", "float", "decimal", "date", "boolean", "undeclared", "missing"),
+)
 
 
 @dataclass(frozen=True)

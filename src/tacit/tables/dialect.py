@@ -65,6 +65,8 @@ class Dialect:
             is infinite.
         part: whether a person ``{x}`` belongs to part ``{0}`` of ``{1}``; None where the engine
             itself divides the work as its memory needs it.
+        matches: whether the text ``{x}`` fits a pattern ``{p}`` of at most 100 characters.
+        whole: a pattern ``{p}`` that is to fit the whole text.
         hexadecimal: text whose UTF-8 is ``{x}``, in hexadecimal; None for text in quotes.
         keeps: whether the engine keeps rows for the next query, rather than a query for them.
 
@@ -105,6 +107,8 @@ class Dialect:
     seconds: str = "floor(epoch({x}))"
     days: str = "({x} - date '1970-01-01')"
     part: str | None = "hash({x}, 1) % {1} = {0}"
+    matches: str = "regexp_full_match({x}, {p})"
+    whole: str = "{p}"
     hexadecimal: str | None = None
     keeps: bool = False
 
@@ -178,11 +182,11 @@ class Dialect:
         return self.shift_right.format(x=x, n=n) if n else x
 
     def share(self, sql: str, body: Callable[[str], str]) -> str:
-        """Return a formula in which a value stands several times, a long one written out once.
+        """Return a formula in which a value stands several times, a costly one written out once.
 
         Otherwise an expression of n operations, each within the next, would have 3^n parts.
         """
-        if len(sql) <= _SHORT:
+        if len(sql) <= _SHORT and self.matches.partition("(")[0] not in sql:
             return body(sql)
         return self.let.format(x=sql, body=body("tacit_v"))
 

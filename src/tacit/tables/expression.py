@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction, show
 from tacit.tables.dialect import Dialect
+from tacit.tables.expression_text import bin_names, from_plain, to_plain
 
 if TYPE_CHECKING:
     from tacit.tables.schema import Schema
@@ -174,7 +175,7 @@ class Expression:
             raise UsageError("cut needs at least two edges, each above the one before")
         if max(abs(m) for m in marks) > Fraction(_FAR):
             raise UsageError("an edge is too far from zero: at most 2^500")
-        names = _bin_names(marks) if labels is None else list(labels)
+        names = bin_names(marks) if labels is None else list(labels)
         if len(names) != len(marks) - 1 or not all(isinstance(n, str) for n in names):
             raise UsageError(f"{len(marks)} edges need {len(marks) - 1} labels, each of them text")
         return Expression("cut", (self,), (tuple(float(m) for m in marks), tuple(names)))
@@ -201,6 +202,35 @@ class Expression:
         """The month of a date, 1 to 12."""
         return Expression("month", (self,))
 
+    # ---- what text says
+
+    def read_number(self) -> Expression:
+        """The number that a text is, such as ``12`` or ``-0.5e3``; missing where it is none.
+
+        At most 30 digits before the point and 30 behind it, and an exponent from -249 to 249;
+        a column that nobody declared is read so by itself where a number is needed.
+
+        >>> col("age").read_number().evaluate({"age": " 31.5 "})
+        31.5
+        """
+        return Expression("read_number", (self,))
+
+    def read_date(self) -> Expression:
+        """The date that a text begins with, such as ``2024-12-31``; missing where it is none.
+
+        >>> print(col("day").read_date().evaluate({"day": "2024-02-29 18:30"}))
+        2024-02-29
+        """
+        return Expression("read_date", (self,))
+
+    def read_boolean(self) -> Expression:
+        """Whether a text is true, t, yes, y or 1; or false, f, no, n or 0; else missing.
+
+        >>> col("smokes").read_boolean().evaluate({"smokes": "No"})
+        False
+        """
+        return Expression("read_boolean", (self,))
+
     # ---- choice
 
     def fill(self, value: object) -> Expression:
@@ -216,18 +246,24 @@ class Expression:
             UsageError: an unknown column, or kinds that do not fit together.
         """
         from tacit.tables.expression_rules import kind
+        from tacit.tables.undeclared import as_asked
 
-        return kind(self, schema)
+        return kind(as_asked(self, schema), schema)
 
     def sql(self, schema: Schema, dialect: Dialect) -> str:
         """Return the SQL of the value on one row, every operand checked."""
-        from tacit.tables.expression_rules import render
+        from tacit.tables.expression_rules import kind, render
+        from tacit.tables.undeclared import as_asked
 
-        self.kind(schema)
-        return render(self, schema, dialect)
+        asked = as_asked(self, schema)
+        kind(asked, schema)
+        return render(asked, schema, dialect)
 
     def evaluate(self, row: Mapping[str, Any]) -> Any:
-        """Return the value on one row, in Python: the reference for every engine."""
+        """Return the value on one row, in Python: the reference for every engine.
+
+        A column that is undeclared has its readings written down first (see ``read_number``).
+        """
         from tacit.tables.expression_rules import evaluate
 
         return evaluate(self, row)
@@ -250,7 +286,7 @@ class Expression:
         return [
             self.operation,
             [o.to_json() for o in self.operands],
-            [_to_plain(p) for p in self.parameters],
+            [to_plain(p) for p in self.parameters],
         ]
 
     def __str__(self) -> str:
@@ -341,7 +377,7 @@ def from_json(description: Sequence[Any]) -> Expression:
         built = Expression(
             str(operation),
             tuple(from_json(o) for o in operands),
-            tuple(_from_plain(p) for p in parameters),
+            tuple(from_plain(p) for p in parameters),
         )
     except UsageError:  # which is a ValueError too
         raise
@@ -351,31 +387,3 @@ def from_json(description: Sequence[Any]) -> Expression:
 
     known(built)
     return built
-
-
-def _bin_names(marks: Sequence[Fraction]) -> list[str]:
-    shown = [show(m) for m in marks]
-    names = [f"[{a}, {b})" for a, b in itertools.pairwise(shown)]
-    return [*names[:-1], names[-1][:-1] + "]"]
-
-
-def _to_plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_to_plain(v) for v in value]
-    if isinstance(value, datetime.date):
-        return {"date": value.isoformat()}
-    if isinstance(value, float):
-        return {"float": value.hex()}
-    return value
-
-
-def _from_plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_from_plain(v) for v in value)
-    if isinstance(value, dict):
-        return (
-            datetime.date.fromisoformat(value["date"])
-            if "date" in value
-            else float.fromhex(value["float"])
-        )
-    return value

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import UsageError
+from tacit.tables.cell_grammar import GIVES, read_cell, reading_sql
 from tacit.tables.dialect import Dialect
 from tacit.tables.expression import _FAR, _LOWER, _UPPER, NUMBERS, Expression
 
@@ -40,7 +41,7 @@ _DECIDED = {*_COMPARE, "is_in", "is_null", "starts_with", "&", "|", "~"}
 _ARITY = {
     **dict.fromkeys(("col", "literal"), (0, 1)),
     **dict.fromkeys((*_COMPARE, *_ARITHMETIC, "&", "|", "starts_with", "fill"), (2, 0)),
-    **dict.fromkeys(("~", "is_null", "abs", *_TAKES), (1, 0)),
+    **dict.fromkeys(("~", "is_null", "abs", *_TAKES, *GIVES), (1, 0)),
     "clamp": (1, 2),
     "cut": (1, 2),
     "when": (3, 0),
@@ -148,6 +149,9 @@ def kind(node: Expression, schema: Schema) -> str:
     if name in _TAKES:
         _fit(node, (_TAKES[name],), kinds[0])
         return _GIVES[name]
+    if name in GIVES:
+        _fit(node, ("text", "undeclared"), kinds[0])
+        return GIVES[name]
     if name == "starts_with":
         for k in kinds:
             _fit(node, ("text",), k)
@@ -193,6 +197,8 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
         return _clip(doubles[0], node.parameters[0], node.parameters[1], d)
     if name == "cut":
         return _render_cut(doubles[0], node.parameters[0], node.parameters[1], d)
+    if name in GIVES:
+        return reading_sql(name, d.cast(parts[0], "text"), d)
     if name == "lower":
         return f"translate({d.cast(parts[0], 'text')}, '{_UPPER}', '{_LOWER}')"
     if name == "length":
@@ -219,6 +225,8 @@ def _render_column(node: Expression, schema: Schema, d: Dialect) -> str:
         return "null"
     if column.kind in ("text", "date"):
         return d.cast(sql, column.kind)
+    if column.kind == "undeclared":
+        return d.cast(sql, "text")
     return sql
 
 
@@ -319,6 +327,8 @@ def evaluate(node: Expression, row: Mapping[str, Any]) -> Any:
         return x is not None and y is not None and x.startswith(y)
     if name in _TAKES:
         return None if x is None else _evaluate_part(name, x)
+    if name in GIVES:
+        return read_cell(name, x)
     if name == "fill":
         return _alike(y if x is None else x, x, y)
     return _alike(y if x else values[2], y, values[2])

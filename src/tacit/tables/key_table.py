@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tacit.errors import UsageError
+from tacit.tables.cell_grammar import GIVES
 from tacit.tables.dialect import Dialect
 from tacit.tables.engine import Engine
 from tacit.tables.expression import Expression
@@ -146,6 +147,8 @@ def key_part_sql(expression: Expression, kind: str, schema: Schema, dialect: Dia
     come out of the engine as another key, or as none that a query can be asked for.
     """
     sql = expression.sql(schema, dialect)
+    if expression.operation in GIVES:  # a reading of a cell is within these ends by itself
+        return sql
     if kind == "date":
         ends: tuple[Any, Any] = (datetime.date.min, datetime.date.max)
     elif kind == "integer" and not _is_narrow(expression, schema):

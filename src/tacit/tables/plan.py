@@ -57,7 +57,7 @@ __all__ = ["Plan", "Query", "Unit"]
 
 Unit: TypeAlias = OneRowEach | PersonUnit
 
-_NUMERIC = ("integer", "float", "decimal", "boolean", "missing")
+_NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ from tacit.tables.requests import (
     Total,
 )
 from tacit.tables.source import Source
+from tacit.tables.undeclared import as_keys, read_as
 
 __all__ = ["Query"]
 
@@ -85,7 +86,8 @@ class Query:
         self._person = unit.person(source.schema, self._dialect)
         self._spelled = unit.spelled(source.schema, self._dialect)
         self._where = self._condition(where)
-        self.by = dict(by or {})
+        keys = None if keys is None else keys if isinstance(keys, (str, bytes)) else list(keys)
+        self.by = as_keys(by or {}, keys, source.schema)
         self._kinds = [group_kind(name, e, source.schema) for name, e in self.by.items()]
         kinds = zip(self.by.values(), self._kinds, strict=True)
         self._groups = [key_part_sql(e, kind, source.schema, self._dialect) for e, kind in kinds]
@@ -169,6 +171,7 @@ class Query:
     def _condition(self, where: Expression | None) -> str | None:
         if where is None:
             return None
+        where = read_as(where, "read_boolean", self.source.schema)
         kind = where.kind(self.source.schema)
         if kind not in ("boolean", "missing"):
             raise UsageError(f"a filter is a condition; {where} is of kind {kind}")
@@ -183,13 +186,17 @@ class Query:
         """Return the SQL of where a row's value is on the grid of a request."""
         if not isinstance(request, Bins):
             return self._offset(request.value, request.grid)
-        value = request.value
+        value = read_as(request.value, "read_number", self.source.schema)
+        if value.operation == "read_number":
+            number = value.sql(self.source.schema, self._dialect)
+            return request.grid.sql(number, "float", self._dialect, clamp=False)
         if value.operation == "col" and value.kind(self.source.schema) == "float":
             column = self._plain_float(value)
             return request.grid.sql(column, "float", self._dialect, clamp=False)
         return self._offset(request.inside(), request.grid)
 
     def _offset(self, value: Expression, grid: Grid) -> str:
+        value = read_as(value, "read_number", self.source.schema)
         kind = value.kind(self.source.schema)
         if kind not in _VALUE_KINDS:
             raise UsageError(f"{value} is of kind {kind}; this statistic needs numbers")
@@ -242,7 +249,8 @@ class Query:
     @property
     def _numbers(self) -> bool:
         """Whether people are told apart by numbers."""
-        return self.source.schema.column(str(self.unit.column)).kind != "text"
+        kind = self.source.schema.column(str(self.unit.column)).kind
+        return kind not in ("text", "undeclared")
 
     def _keep(self, table: str) -> str:
         self.tables.append(table)

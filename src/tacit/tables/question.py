@@ -49,7 +49,7 @@ class Question:
         for condition in conditions:
             if not isinstance(condition, Expression):
                 raise UsageError('a filter is an expression such as tc.col("age") >= 18')
-            if condition.kind(self._query.columns) not in ("boolean", "missing"):
+            if condition.kind(self._query.columns) not in ("boolean", "undeclared", "missing"):
                 raise UsageError(f"a filter is true or false on each row; {condition} is neither")
         return self._with(where=(*self._query.where, *conditions))
 

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from tacit.errors import UsageError
 from tacit.exact import as_integer
+from tacit.tables.cell_grammar import reading_sql
 from tacit.tables.dialect import Dialect
 from tacit.tables.schema import Schema
 
@@ -30,6 +31,7 @@ _DAY = 24 * 60 * 60
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": _DAY, "w": 7 * _DAY}
 _SPAN = re.compile(r"([0-9]{1,12}) ?(s|min|h|d|w)")
 _LATEST = {"integers": _FAR, "days": 2_932_896, "seconds": 2_932_896 * _DAY}
+_READINGS = {"integers": "read_integer", "days": "read_date", "seconds": "read_seconds"}
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -66,6 +68,8 @@ class Timeline:
         found = schema.column(column)
         if found.declared.upper().startswith("TIMESTAMP"):
             reads = "seconds"
+        elif found.kind == "undeclared":
+            reads = _asked(start, every)
         elif found.kind in ("integer", "date"):
             reads = "days" if found.kind == "date" else "integers"
         else:
@@ -123,8 +127,11 @@ class Timeline:
         in whatever order an engine looks at the two.
         """
         d = dialect
-        value = d.identifier(schema.column(self.column).name)
-        if self.reads != "integers":
+        column = schema.column(self.column)
+        value = d.identifier(column.name)
+        if column.kind == "undeclared":
+            value = reading_sql(_READINGS[self.reads], d.cast(value, "text"), d)
+        if self.reads != "integers" and (column.kind != "undeclared" or self.reads == "days"):
             value = d.cast(getattr(d, self.reads).format(x=value), "integer")
         first, last = d.literal(self.start), d.literal(self.end(closed))
         held = d.cast(f"greatest(least({value}, {last}), {first})", "integer")
@@ -140,6 +147,20 @@ class Timeline:
             "every": self.every,
             "periods": self.periods,
         }
+
+
+def _asked(start: Moment, every: Span) -> str:
+    """Return how an undeclared column is read: as the periods are written."""
+    if isinstance(start, int):
+        return "integers"
+    for reads in ("days", "seconds"):
+        try:
+            moment(start, reads, "start")
+            span(every, reads, "every")
+        except UsageError:
+            continue
+        return reads
+    return "seconds"
 
 
 def moment(value: Moment, reads: str, name: str) -> int:

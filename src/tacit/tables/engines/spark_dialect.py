@@ -36,5 +36,7 @@ SPARK = Dialect(
     seconds="(cast(unix_date(cast({x} as date)) as bigint) * 86400"
     " + hour({x}) * 3600 + minute({x}) * 60 + second({x}))",
     days="cast(unix_date({x}) as bigint)",
+    matches="rlike({x}, {p})",
+    whole="^(?:{p})\\z",
     part=None,
 )
