@@ -11,59 +11,77 @@ WORKERS ?= 2
 PEERS ?= opendp diffprivlib pydp
 
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+PYTEST := $(BIN)/python -m pytest
+# What is used is compiled as it is imported; to compile all of it takes longer than the demo.
+INSTALL := $(BIN)/python -m pip install --quiet --prefer-binary --no-compile --editable
+
+# Each is a file that stands in the environment once its packages do.
+DEMO_READY := $(VENV)/.ready-demo
+TEST_READY := $(VENV)/.ready-test
+CHECK_READY := $(VENV)/.ready-check
 ENGINES_READY := $(VENV)/.ready-engines
 BENCH_READY := $(VENV)/.ready-bench
-PYTEST := $(BIN)/python -m pytest
 
 export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup setup-engines demo test test-slow bench docs check clean
+.PHONY: help setup setup-engines demo test test-all test-slow bench docs check clean
 
 help:
-	@echo "make setup      create $(VENV) with Tacit and all that its tests need"
-	@echo "make setup-engines  the clients of other engines too (PySpark is 400 MB), for their tests"
-	@echo "make demo       publish statistics of the bundled table"
-	@echo "make test       the fast tests, the examples of the docs among them"
-	@echo "make test-slow  the statistical tests that take minutes"
-	@echo "make bench      the benchmarks, each against a peer in the same run"
-	@echo "make docs       run every example of the README and the docs"
+	@echo "make demo       publish statistics of the bundled table; installs only what that needs"
+	@echo "make test       the fast tests, the examples of the docs among them: three minutes"
+	@echo "make test-all   these in full, and those of PostgreSQL, Spark and the browser"
+	@echo "make test-slow  the statistical tests, and every property on random examples: an hour"
 	@echo "make check      lint, format, types, rules of the house"
+	@echo "make docs       run every example of the README and the docs"
+	@echo "make bench      the benchmarks, each against a peer in the same run"
+	@echo "make setup      create $(VENV) with Tacit and what its fast tests need"
+	@echo "make setup-engines  the clients of PostgreSQL and Spark too (PySpark is 400 MB)"
 	@echo "make clean      remove $(VENV) and the caches"
-
-setup: $(READY)
 
 # A Python without ensurepip (some Linux distributions split it off) still makes a bare
 # environment, which the pip outside then fills.
-$(READY): pyproject.toml
+$(DEMO_READY): pyproject.toml
 	@test -n "$(PYTHON)" && $(PYTHON) $(NEW_ENOUGH) || \
-	  { echo "Tacit needs Python 3.11 or newer; name one so: make setup PYTHON=python3.12" >&2; exit 1; }
+	  { echo "Tacit needs Python 3.11 or newer; name one so: make demo PYTHON=python3.12" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || \
 	  { rm -rf $(VENV) && $(PYTHON) -m venv --without-pip $(VENV) && \
 	    $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; } || \
 	  { rm -rf $(VENV); echo "cannot make $(VENV); on Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --prefer-binary --editable ".[all,test,check]"
+	$(INSTALL) .
 	@touch $@
+
+$(TEST_READY): $(DEMO_READY)
+	$(INSTALL) ".[test]"
+	@touch $@
+
+$(CHECK_READY): $(TEST_READY)
+	$(INSTALL) ".[check]"
+	@touch $@
+
+$(ENGINES_READY): $(TEST_READY)
+	$(INSTALL) ".[engines]"
+	@touch $@
+
+$(BENCH_READY): $(TEST_READY)
+	$(INSTALL) ".[bench]"
+	@touch $@
+
+setup: $(TEST_READY)
 
 setup-engines: $(ENGINES_READY)
 
-$(ENGINES_READY): $(READY)
-	$(BIN)/python -m pip install --quiet --prefer-binary --editable ".[postgres,spark]"
-	@touch $@
-
-$(BENCH_READY): $(READY)
-	$(BIN)/python -m pip install --quiet --prefer-binary --editable ".[bench]"
-	@touch $@
-
-demo: $(READY)
+demo: $(DEMO_READY)
 	$(BIN)/tacit demo
 
-test: $(READY)
-	$(PYTEST) -n $(WORKERS)
+test: $(TEST_READY)
+	$(PYTEST) -n $(WORKERS) -m "not slow and not full" --hypothesis-profile=fast
 
-test-slow: $(READY)
-	$(PYTEST) -m slow -n $(WORKERS)
+test-all: $(ENGINES_READY)
+	$(PYTEST) -n $(WORKERS) --dist loadgroup
+
+test-slow: $(ENGINES_READY)
+	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=random
 
 bench: $(BENCH_READY)
 	@set -e; for file in $(filter-out %/local_peers.py,$(wildcard benchmarks/[a-z]*.py)); do \
@@ -73,10 +91,10 @@ bench: $(BENCH_READY)
 	$(BIN)/python -m benchmarks.peers speed
 	$(BIN)/python -m benchmarks.peers error
 
-docs: $(READY)
+docs: $(TEST_READY)
 	$(PYTEST) tests/docs
 
-check: $(READY)
+check: $(CHECK_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -6,11 +6,23 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from left_out import leave_out, told
 from postgres_server import Database, PostgresServer, missing
 from spark_session import LocalSpark
 from spark_session import missing as missing_of_spark
+
+# How fast a machine is decides nothing.  Examples are the same in every run, except in the slow
+# tests, where they are drawn anew; the fast tests try a quarter of them.
+STEADY: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("fast", derandomize=True, max_examples=25, **STEADY)
+settings.register_profile("full", derandomize=True, max_examples=100, **STEADY)
+settings.register_profile("random", max_examples=100, print_blob=True, **STEADY)
+settings.load_profile("full")
+
+SERVERS = {"postgres_server": "postgres", "local_spark": "spark"}
+"""What starts a server, and the group of tests that share it in one process."""
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +59,23 @@ def local_spark() -> Iterator[LocalSpark]:
 def spark(local_spark: LocalSpark) -> Any:
     """A session of Spark that runs, whatever an earlier test did to it."""
     return local_spark.session()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that asks for a server is one of the full run, and shares it with its like."""
+    for item in items:
+        for fixture, group in SERVERS.items():
+            if fixture in getattr(item, "fixturenames", ()) or engine_of(item) == group:
+                item.add_marker(pytest.mark.full)
+                item.add_marker(pytest.mark.xdist_group(group))
+
+
+def engine_of(item: pytest.Item) -> str | None:
+    """The engine that a test takes as a parameter, and asks for while it runs."""
+    given = getattr(getattr(item, "callspec", None), "params", {}).values()
+    named = {"postgres": "postgres", "postgresql": "postgres", "spark": "spark"}
+    return next((named[v] for v in given if isinstance(v, str) and v in named), None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -8,9 +8,10 @@ run that left out a whole engine for a whole one.
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -29,6 +30,14 @@ def reason(what: str, remedy: str) -> str:
 def leave_out(what: str, remedy: str) -> NoReturn:
     """Skip the test that asks, or every test of the fixture that asks."""
     pytest.skip(reason(what, remedy))
+
+
+def if_installed(package: str) -> Any:
+    """A package that only the fixtures of a file need, which leave its tests out without it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        return None
 
 
 def told(skipped: Iterable[object]) -> list[str]:

@@ -52,7 +52,7 @@ def missing() -> tuple[str, str] | None:
     try:
         import psycopg  # noqa: F401
     except ImportError:
-        return "psycopg", "pip install 'tacit[postgres]'"
+        return "psycopg", "make setup-engines"
     if os.name != "posix":
         return "a system on which the tests can start PostgreSQL", "run them on Linux"
     return None

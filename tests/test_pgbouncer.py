@@ -109,7 +109,8 @@ def test_tables_and_ledgers_are_used_by_many_at_once_and_nothing_stays_set(poole
     assert not failed
     with open_ledger(pooled(ledger="a"), dataset="d") as ledger:
         assert (ledger.spent, ledger.verify_chain()) == (tc.epsilon("2/5"), 81)
-    psycopg = pytest.importorskip("psycopg")
+    import psycopg
+
     for _ in range(4):
         with psycopg.connect(pooled("reader"), autocommit=True) as connection:
             for _ in range(8):  # often enough for psycopg to prepare a query

@@ -16,6 +16,7 @@ from tacit.errors import DataSourceError, LedgerError
 from tacit.tables import open_source
 
 UNIT = tc.unit("person", rows=2)
+pytestmark = [pytest.mark.full, pytest.mark.xdist_group("postgres")]
 
 
 @pytest.fixture(scope="module", name="authority")
@@ -75,7 +76,8 @@ def test_table_and_ledger_are_asked_over_tls_with_the_host_checked(server, url, 
 
 
 def test_an_open_connection_with_tls_serves(url, authority):
-    psycopg = pytest.importorskip("psycopg")
+    import psycopg
+
     with psycopg.connect(url(sslmode="verify-ca", sslrootcert=authority.root)) as connection:
         ask(connection, url(sslmode="require", ledger="open"), table="visits")
         assert not connection.closed

@@ -14,6 +14,7 @@ from tacit.accounting import create_ledger, epsilon, open_ledger
 from tacit.errors import LedgerError
 
 COST = epsilon("1/1000")
+pytestmark = [pytest.mark.full, pytest.mark.xdist_group("postgres")]
 
 
 @pytest.fixture(name="small")

@@ -48,6 +48,7 @@ FLAGS = [
     "--virtual-time-budget=20000",
 ]  # fmt: skip
 
+pytestmark = [pytest.mark.full, pytest.mark.xdist_group("browser")]
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason=reason("chromium", "apt-get install chromium")
 )

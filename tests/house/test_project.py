@@ -62,23 +62,61 @@ def test_core_dependencies_are_four() -> None:
     assert sorted(needs) == ["duckdb", "numpy", "rich", "typer"]
 
 
-def test_readme_and_ci_run_the_same_test_command() -> None:
+def commands(script: str) -> list[str]:
+    """What a shell script runs, line by line, without its comments."""
+    lines = [line.split("#")[0].strip() for line in read(script).splitlines()]
+    return [line for line in lines if line]
+
+
+def targets() -> set[str]:
+    """The names that `make` knows."""
+    return set(re.findall(r"^([a-z][\w-]*):", read("Makefile"), flags=re.MULTILINE))
+
+
+def test_ci_runs_the_test_command_of_the_readme_before_all_else() -> None:
     assert f"\n{TEST_COMMAND}\n" in read("README.md")
-    lines = [line.split("#")[0].strip() for line in read(".ci/run").splitlines()]
-    assert TEST_COMMAND in lines
-    assert "set -euo pipefail" in lines
+    lines = commands(".ci/run")
+    assert lines[:3] == ["set -euo pipefail", 'cd "$(dirname "$0")/.."', TEST_COMMAND]
+    assert lines[-2:] == ["make check", "make test-all"]
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
-def test_every_make_target_of_the_readme_exists() -> None:
-    targets = set(re.findall(r"^([a-z][\w-]*):", read("Makefile"), flags=re.MULTILINE))
-    wanted = {"setup", "demo", "test", "test-slow", "bench", "docs", "check"}
-    assert wanted <= targets
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+def test_every_make_target_that_is_named_exists() -> None:
+    named = re.findall(r"@echo \"make ([\w-]+)", read("Makefile"))
+    assert {"demo", "test", "test-all", "test-slow"} <= set(named) <= targets()
+    assert targets() - set(named) == {"help"}
+    pages = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")), ROOT / ".ci" / "run"]
     for page in pages:
         text = page.read_text(encoding="utf-8")
         named = re.findall(r"(?:^|`)(?:\$ )?make ([a-z][\w-]*)", text, flags=re.MULTILINE)
-        assert set(named) <= targets, page
+        assert set(named) <= targets(), page
+
+
+def test_every_target_is_declared_to_be_no_file() -> None:
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", read("Makefile"), flags=re.MULTILINE)
+    assert set(phony.split()) == targets()
+
+
+def test_the_demo_installs_no_extra() -> None:
+    recipe = subprocess.run(
+        ["make", "-n", "demo", "VENV=not-there"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert "tacit demo" in recipe.stdout
+    assert "[" not in "".join(x for x in recipe.stdout.splitlines() if "pip install" in x)
+
+
+@pytest.mark.parametrize(
+    ("run", "left_to"),
+    [
+        ("not slow and not full", "test"),
+        ("", "test-all"),
+        ("slow or hypothesis", "test-slow"),
+    ],
+)
+def test_every_test_is_in_a_command(run: str, left_to: str) -> None:
+    recipe = re.search(rf"^{left_to}:.*\n\t(.*)", read("Makefile"), flags=re.MULTILINE)
+    assert recipe is not None
+    assert (re.findall(r'-m "(.*?)"', recipe[1]) or [""]) == [run]
 
 
 def test_changelog_is_kept() -> None:

@@ -6,9 +6,10 @@ import threading
 import pytest
 
 import tacit as tc
+from left_out import if_installed
 from tacit.errors import DataSourceError
 
-psycopg = pytest.importorskip("psycopg")
+psycopg = if_installed("psycopg")
 
 MUCH = 10**6
 

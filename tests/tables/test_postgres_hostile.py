@@ -15,8 +15,6 @@ from tacit.tables.query import Query
 from tacit.tables.requests import Bins, Cells, Moments, People, Rows, Total
 from tacit.tables.source import open_source
 
-pytest.importorskip("psycopg")
-
 HOSTILE = [0.0, -0.0, 5e-324, -5e-324, 2.0**-500, 2.0**-501, 1e-160, 0.5, 3.0, -7.25, 1e160]
 HOSTILE += [2.0**500, -(2.0**501), 1.7976931348623157e308, math.inf, -math.inf, math.nan, None]
 

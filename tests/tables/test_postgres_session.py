@@ -9,8 +9,6 @@ import pytest
 import tacit as tc
 from tacit.errors import UsageError
 
-pytest.importorskip("psycopg")
-
 PLACE = np.arange(3000)
 FRAME = pd.DataFrame(
     {"x": PLACE % 50, "g": np.where(PLACE % 3 == 0, "a", "b"), "person": PLACE // 4}

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import tacit as tc
-from left_out import leave_out
+from left_out import if_installed, leave_out
 from tacit.errors import DataSourceError, UsageError
 from tacit.tables.contributions import OneRowEach, PersonUnit
 from tacit.tables.engines.postgres_link import check_server
@@ -19,7 +19,7 @@ from tacit.tables.query import Query
 from tacit.tables.requests import Moments, People, Rows
 from tacit.tables.source import open_source
 
-psycopg = pytest.importorskip("psycopg")
+psycopg = if_installed("psycopg")
 
 GRID = Grid.for_bounds(0, 100)
 AGE = Moments(col("age"), GRID)

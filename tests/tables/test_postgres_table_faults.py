@@ -12,10 +12,11 @@ import traceback
 import pytest
 
 import tacit as tc
+from left_out import if_installed
 from tacit.errors import DataSourceError
 from tacit.tables import question, release
 
-psycopg = pytest.importorskip("psycopg")
+psycopg = if_installed("psycopg")
 
 SECRET = "Zaphod"
 SLOW = "select count(*) from pg_stat_activity where state = 'active' and usename = 'reader'"
