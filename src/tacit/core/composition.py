@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -13,6 +13,7 @@ from tacit.core.domain import Vector
 from tacit.core.measure import Loss, Measure, PureDP
 from tacit.core.measurement import Measurement
 from tacit.core.metric import ChangeOneDistance, SymmetricDistance
+from tacit.core.outcomes import Product
 from tacit.core.parts import Parts, PartsDistance
 from tacit.core.space import Space
 from tacit.core.tight import composed_losses
@@ -61,6 +62,7 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
         measure,
         lambda data: tuple(part._function(data) for part in same),
         lambda d: measure.compose(part._privacy(d) for part in same),
+        distribution=_product(dict(enumerate(same)), lambda data, _: data),
         losses=composed_losses([(part._losses, part.measure, part._privacy) for part in parts]),
         name=f"compose of {len(same)}",
     )
@@ -111,7 +113,8 @@ def parallel(
     Args:
         measurements: key to measurement; all on one space.
         by: a record to its key, under the symmetric distance; records of other keys, and those on
-            which it fails, are in no part.  None where the data comes in parts: a mapping of each
+            which it fails, are in no part.  It sees values (0.5), not the whole units of a grid in
+            which they are held.  None where the data comes in parts: a mapping of each
             key to the records of its part (an absent part is empty, other keys are in no part).
 
     The answer is a dict with every key of ``measurements``, also for empty parts.
@@ -120,6 +123,13 @@ def parallel(
     part only, and where the data comes in parts distances are added over them.  So the loss is at
     most the largest sum of ``map_i(d_i)`` over all splits, which is computed.  It is
     ``max_i map_i(d)`` wherever the maps are convex (Laplace: linear; Gaussian: quadratic).
+
+    **Sizes.**  A split by the records' own values makes the size of each part private, also where
+    that of the whole is public: a part of n records has a neighbour of n + 1.  A map that rests on
+    a public size (a count that loses nothing, a sum whose records only trade places) says nothing
+    about that pair, so measurements on a space of a public size are refused here; a part may be
+    brought to a public size by ``resize`` *within* its own chain.  Where the data comes in parts,
+    their sizes may be public: no record changes its part.
 
     Example:
         >>> from tacit.core import Space, Vector
@@ -135,7 +145,8 @@ def parallel(
     Raises:
         UsageError: no mapping of measurements, or an empty one.
         MismatchError: the measurements do not share a space and measure, or distances in it do not
-            count records; with ``by``, a space that is not a vector under the symmetric distance.
+            count records; with ``by``, a space that is not a vector under the symmetric distance,
+            or one with a public size.
     """
     if not isinstance(measurements, Mapping) or not measurements:
         raise UsageError("parallel needs a mapping of keys to measurements, at least one")
@@ -163,27 +174,20 @@ def parallel(
             SymmetricDistance(),
         )
 
-    split = by
+    if space.domain.size is not None:
+        raise MismatchError(
+            f"parallel by a function of the records needs a space without a public size, not "
+            f"({space}): how many records fall in each part is private. Build the measurements on "
+            "a space without size=, and resize within the chain of each part",
+            space,
+        )
+    element, split = space.domain.element, by
 
-    def release(data: Any) -> dict[Hashable, Any]:
-        listed = data.tolist() if isinstance(data, np.ndarray) else list(data)
-        keys = [_key(split, record) for record in listed]
-        rows: dict[Hashable, list[int]] = {key: [] for key in parts}
-        for index, key in enumerate(keys):
-            if key in rows:
-                rows[key].append(index)
-        if isinstance(data, np.ndarray):
-            return {key: part._function(data[rows[key]]) for key, part in parts.items()}
-        chosen = {key: [listed[i] for i in places] for key, places in rows.items()}
-        return {key: part._function(chosen[key]) for key, part in parts.items()}
+    def divided(data: Any) -> dict[Hashable, Any]:
+        keys = [_key(split, element.present(record), parts) for record in _listed(data)]
+        return _divided(data, keys, parts)
 
-    return Measurement(
-        space,
-        measure,
-        release,
-        lambda d: _worst_split(measure, [part._privacy for part in parts.values()], int(d)),
-        name=f"parallel over {len(parts)}",
-    )
+    return _together(parts, space, measure, divided)
 
 
 def _on_parts(parts: Mapping[Hashable, Measurement], space: Space, measure: Measure) -> Measurement:
@@ -191,23 +195,70 @@ def _on_parts(parts: Mapping[Hashable, Measurement], space: Space, measure: Meas
         raise MismatchError(
             f"parallel splits a distance that counts records, not {space.metric}", space.metric
         )
+    whole = Space(Parts(tuple(parts), space.domain), PartsDistance(space.metric))
+    return _together(parts, whole, measure, lambda data: data)
+
+
+def _together(
+    parts: Mapping[Hashable, Measurement],
+    space: Space,
+    measure: Measure,
+    divided: Callable[[Any], Mapping[Hashable, Any]],
+) -> Measurement:
+    """Release each measurement on its part of what ``divided`` makes of the data."""
+
+    def release(data: Any) -> dict[Hashable, Any]:
+        chosen = divided(data)
+        return {key: part._function(chosen[key]) for key, part in parts.items()}
+
     return Measurement(
-        Space(Parts(tuple(parts), space.domain), PartsDistance(space.metric)),
+        space,
         measure,
-        lambda data: {key: part._function(data[key]) for key, part in parts.items()},
+        release,
         lambda d: _worst_split(measure, [part._privacy for part in parts.values()], int(d)),
+        distribution=_product(parts, lambda data, key: divided(data)[key], named=True),
         name=f"parallel over {len(parts)}",
     )
 
 
-def _key(by: Callable[[Any], Hashable], record: Any) -> Hashable:
-    """Return the key of a record; where ``by`` fails, or gives none that a dict takes, no key."""
+def _product(
+    parts: Mapping[Hashable, Measurement],
+    data_of: Callable[[Any, Hashable], Any],
+    *,
+    named: bool = False,
+) -> Callable[[Any], Product] | None:
+    """Return the distribution of independent releases, where that of each is explicit."""
+    laws = {key: part._distribution for key, part in parts.items()}
+    if None in laws.values():
+        return None
+    names = tuple(parts) if named else None
+    return lambda data: Product(
+        tuple(law(data_of(data, key)) for key, law in laws.items() if law is not None), names
+    )
+
+
+def _listed(data: Any) -> list[Any]:
+    return data.tolist() if isinstance(data, np.ndarray) else list(data)
+
+
+def _divided(data: Any, keys: Sequence[Hashable], parts: Iterable[Hashable]) -> dict[Hashable, Any]:
+    """Return the records of each part, in the form that the data has."""
+    rows: dict[Hashable, list[int]] = {key: [] for key in parts}
+    for index, key in enumerate(keys):
+        if key is not _NO_KEY:
+            rows[key].append(index)
+    if isinstance(data, np.ndarray):
+        return {key: data[places] for key, places in rows.items()}
+    return {key: [data[i] for i in places] for key, places in rows.items()}
+
+
+def _key(by: Callable[[Any], Hashable], record: Any, parts: Container[Hashable]) -> Hashable:
+    """Return the key of a record; where ``by`` fails, or gives none of the parts, no key."""
     try:
         key = by(record)
-        hash(key)
+        return key if key in parts else _NO_KEY
     except Exception:  # no record may stop a release
         return _NO_KEY
-    return key
 
 
 def _common_measure(measures: Sequence[Measure]) -> Measure:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
+from tacit.core.outcomes import Product, outcome
 from tacit.errors import UsageError
 from tacit.exact import Number as NumberLike
 from tacit.exact import as_fraction
@@ -23,21 +22,6 @@ from tacit.noise.enclosure import Enclosure
 __all__ = ["FiniteDistribution", "Mixture", "Product", "outcome"]
 
 _NONE = Enclosure(Fraction(0), Fraction(0))
-
-
-def outcome(value: Any) -> Hashable:
-    """Return an output in the form that distributions list it in: hashable, vectors as tuples.
-
-    >>> outcome(np.array([1, 2])), outcome([True, None])
-    ((1, 2), (True, None))
-    """
-    if isinstance(value, np.generic):
-        return value.item()  # type: ignore[no-any-return]
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return tuple(outcome(part) for part in value)
-    return value  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -106,34 +90,6 @@ class FiniteDistribution:
             found.append(value)
             held += p.lower
         return tuple(found)
-
-
-@dataclass(frozen=True)
-class Product:
-    """Independent outputs, one after the other: a vector of noisy numbers.
-
-    >>> coin = FiniteDistribution.of({0: "1/2", 1: "1/2"})
-    >>> float(Product((coin, coin)).probability([0, 1]))
-    0.25
-    """
-
-    parts: Sequence[Any]
-
-    def probability(self, value: Any) -> Enclosure:
-        """Return the product of the parts' probabilities."""
-        values = outcome(value)
-        if not isinstance(values, tuple) or len(values) != len(self.parts):
-            return _NONE
-        found = Enclosure.of(1)
-        for part, one in zip(self.parts, values, strict=True):
-            found = (found * part.probability(one)).rounded(128)
-        return found
-
-    def support(self, mass: NumberLike = "0.999") -> tuple[Any, ...]:
-        """Return a support for each part, so that all hold at once with at least ``mass``."""
-        share = as_fraction(mass, "mass")
-        each = 1 - (1 - share) / max(1, len(self.parts))
-        return tuple(part.support(each) for part in self.parts)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from tacit import noise
 from tacit.core import Measurement, PureDP
@@ -35,12 +40,18 @@ def select_best(measurement: Measurement, score: Callable[[Any], Any], stop: Num
     by a factor of at most e^epsilon, and each A shrinks by at most that, for it is ``stop`` plus a
     multiple of the probability of an event.  Three factors.
 
+    The proof asks for scores in a *total* order, for "the best so far" must not depend on the order
+    of the runs.  So NaN is the lowest score there is, below minus infinity, and equal to itself; so
+    is anything that is no number, and a score that fails.  (Compared as floats, NaN is never beaten
+    where it comes first and never wins where it comes later: that lost 3.45 where 3 is claimed.)
+
     Source: Liu and Talwar, "Private selection from private candidates", STOC 2019; Papernot and
     Steinke, "Hyperparameter tuning with Renyi differential privacy", ICLR 2022 (geometric case).
 
     Args:
         measurement: in pure DP; its output may hold the candidate that was drawn and its score.
-        score: of a *released* output: a number, the larger the better.  It must be total.
+        score: of a *released* output: a number, the larger the better; infinities are numbers, and
+            NaN, what is no number, or an exception is the lowest score.
         stop: the probability of stopping after a run, above 0 and at most 1.
 
     Raises:
@@ -76,10 +87,10 @@ def select_best(measurement: Measurement, score: Callable[[Any], Any], stop: Num
 
     def best(data: Any) -> Any:
         chosen = release(data)
-        top = score(chosen)
+        top = _points(score, chosen)
         while not noise.bernoulli(chance):
             output = release(data)
-            points = score(output)
+            points = _points(score, output)
             if points > top:
                 chosen, top = output, points
         return chosen
@@ -94,13 +105,39 @@ def select_best(measurement: Measurement, score: Callable[[Any], Any], stop: Num
     )
 
 
+def _points(score: Callable[[Any], Any], output: Any) -> tuple[int, Fraction]:
+    """Return a score as a place in a total order, whatever it is: NaN below all numbers.
+
+    >>> places = [_points(float, x) for x in ("nan", "-inf", "-3", "1e9", "inf", "no number")]
+    >>> places == [*sorted(places[:5]), places[0]]
+    True
+    """
+    try:
+        return _place(score(output))
+    except Exception:  # no output may stop a release, and no score may tell of the other runs
+        return 0, Fraction(0)
+
+
+def _place(score: Any) -> tuple[int, Fraction]:
+    number = score.item() if isinstance(score, (np.generic, np.ndarray)) else score
+    if isinstance(number, Decimal) and number.is_finite() and abs(number.adjusted()) > 1000:
+        number = float(number)  # zero or infinite, and no number of a billion digits
+    if not isinstance(number, (Real, Decimal)) or number != number:
+        return 0, Fraction(0)
+    if isinstance(number, (int, Fraction)):
+        return 2, Fraction(number)
+    if number in (math.inf, -math.inf):
+        return (3 if number > 0 else 1), Fraction(0)
+    return 2, Fraction(*number.as_integer_ratio())  # type: ignore[union-attr]
+
+
 def _law(base: Any, score: Callable[[Any], Any], stop: Fraction) -> FiniteDistribution:
     """Return the law of the winner from that of one run, by the formula of the proof."""
     if not isinstance(base, FiniteDistribution) or base.rest:
         raise UsageError("the law of the winner is listed only where that of one run is finite")
     by_score: dict[Any, list[tuple[Any, Enclosure]]] = {}
     for output, p in base.table.items():
-        by_score.setdefault(score(output), []).append((output, p))
+        by_score.setdefault(_points(score, output), []).append((output, p))
     table: dict[Any, Enclosure] = {}
     above = Enclosure.of(0)
     for points in sorted(by_score, reverse=True):
