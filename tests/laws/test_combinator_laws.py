@@ -60,7 +60,7 @@ def data_sets(element, most):
     ]
 
 
-@settings(max_examples=12)
+@settings(max_examples=12, deadline=None)
 @given(source=st.data())
 def test_parallel_keeps_its_map_whatever_its_parts_are(source):
     element = source.draw(st.sampled_from(ELEMENTS))
@@ -129,7 +129,7 @@ def test_a_key_that_fails_when_compared_is_in_no_part():
     assert parallel({"a": count}, by=lambda _: Hostile())([1, 2]) == {"a": 0}
 
 
-@settings(max_examples=8)
+@settings(max_examples=8, deadline=None)
 @given(source=st.data())
 def test_composition_keeps_its_map_and_lists_its_distribution(source):
     element = source.draw(st.sampled_from(ELEMENTS))
@@ -154,7 +154,7 @@ def weighted(weights):
 SCORES = st.sampled_from([math.nan, -math.inf, 0.0, 1.0, 2.0, math.inf, None, "no number"])
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(
     scores=st.lists(SCORES, min_size=3, max_size=3),
     weights=st.lists(st.integers(1, 9), min_size=6, max_size=6),

@@ -32,6 +32,7 @@ from tacit.mechanisms.smooth import DISTRIBUTIONS, smooth_noise
 from tacit.statistics import Interval, sensitivity
 from tacit.statistics.at_distance import first
 from tacit.statistics.base import Statistic
+from tacit.statistics.mean import Mean
 from tacit.statistics.smooth import at_distance
 
 __all__ = ["Asked", "Candidate", "candidates"]
@@ -132,7 +133,7 @@ def _range(asked: Asked, unknown: Ends = None) -> Ends:
 
 def _sum_over_count(asked: Asked) -> Iterator[Candidate]:
     """A noisy sum over a noisy count, clipped to the bounds: the middle where the count is 0."""
-    if asked.statistic.name != "mean":
+    if type(asked.statistic) is not Mean:
         return
     half = asked.epsilon / 2
     largest = max(abs(asked.lower), abs(asked.upper))

@@ -34,7 +34,7 @@ from tacit.exact import as_fraction, show
 from tacit.mechanisms.total_function import total
 from tacit.noise.enclosure import exp
 from tacit.statistics.at_distance import AtDistance, rounded_up
-from tacit.statistics.base import Statistic
+from tacit.statistics.base import PublicRange, Statistic
 from tacit.statistics.function import Function
 from tacit.statistics.interquartile import InterquartileRange
 from tacit.statistics.question import Relation
@@ -207,31 +207,20 @@ class LocalStatistic:
         except UsageError:
             return None
 
-    def _public(self) -> tuple[Fraction, tuple[Fraction, Fraction] | None, Fraction]:
-        """Bounds that hold for every data set, with the value of the empty one."""
-        low, high = self.bounds
-        span = high - low
-        name = self.statistic.name
+    def _public(self) -> PublicRange:
+        """Bounds that hold for every data set, with the value of the empty one.
+
+        They are those of the statistic's type: a name says nothing about what a function does.
+        """
         if isinstance(self.statistic, Function):
             low, high = self.result_bounds
-            return high - low, (low, high), (low + high) / 2
-        if name == "count":
-            return Fraction(1), None, Fraction(0)
-        if name == "sum":
-            most = span if self.relation == "bounded" else max(abs(low), abs(high))
-            return most, None, Fraction(0)
-        if name == "var":
-            return span**2 / 4, (Fraction(0), span**2 / 4), Fraction(0)
-        if name == "std":
-            return span / 2, (Fraction(0), span / 2), Fraction(0)
-        if name == "iqr":
-            return span, (Fraction(0), span), Fraction(0)
-        if name in ("mean", "median", "min", "max") or name.startswith(("percent", "trimmed")):
-            half = name == "mean" and self.relation == "unbounded"
-            return (span / 2 if half else span), (low, high), (low + high) / 2
-        raise UsageError(
-            f"no public range is known for {name}; give it as a function, with bounds="
-        )
+            return PublicRange(high - low, (low, high), (low + high) / 2)
+        found = self.statistic.public_range(*self.bounds, self.relation)
+        if found is None:
+            raise UsageError(
+                f"no public range is known for {self.name}; give it as a function, with bounds="
+            )
+        return found
 
     def read(self, records: Any) -> Reading:
         """Return the records of an internal member, to ask about.

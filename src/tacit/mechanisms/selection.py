@@ -119,7 +119,7 @@ def _points(score: Callable[[Any], Any], output: Any) -> tuple[int, Fraction]:
 
 
 def _place(score: Any) -> tuple[int, Fraction]:
-    number = score.item() if isinstance(score, (np.generic, np.ndarray)) else score
+    number: Any = score.item() if isinstance(score, (np.generic, np.ndarray)) else score
     if isinstance(number, Decimal) and number.is_finite() and abs(number.adjusted()) > 1000:
         number = float(number)  # zero or infinite, and no number of a billion digits
     if not isinstance(number, (Real, Decimal)) or number != number:
@@ -128,7 +128,7 @@ def _place(score: Any) -> tuple[int, Fraction]:
         return 2, Fraction(number)
     if number in (math.inf, -math.inf):
         return (3 if number > 0 else 1), Fraction(0)
-    return 2, Fraction(*number.as_integer_ratio())  # type: ignore[union-attr]
+    return 2, Fraction(*number.as_integer_ratio())
 
 
 def _law(base: Any, score: Callable[[Any], Any], stop: Fraction) -> FiniteDistribution:

@@ -8,10 +8,11 @@ search where the domain is small enough.
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,17 +26,47 @@ if TYPE_CHECKING:
     from tacit.statistics.clamped import Clamped
     from tacit.statistics.question import Question, Relation
 
-__all__ = ["Exact", "Statistic", "distance_between"]
+__all__ = ["Exact", "PublicRange", "Statistic", "distance_between"]
 
 Exact: TypeAlias = Fraction | Root | tuple[int, ...]
 """An exact value: rational, a square root of a rational, or the counts of a histogram."""
+
+
+class PublicRange(NamedTuple):
+    """What holds of a statistic on every data set within bounds, the empty one included.
+
+    Attributes:
+        most: a bound on how far the value moves between any two neighbours.
+        ends: bounds on the value; None where it grows with the number of records.
+        empty: the public value that stands for a data set without records.
+    """
+
+    most: Fraction
+    ends: tuple[Fraction, Fraction] | None
+    empty: Fraction
+
+
+_PROOFS = ("answer", "at_distance", "public_range")
 
 
 class Statistic(ABC):
     """A function of a multiset of numbers that knows its own sensitivities.
 
     Subclasses are frozen dataclasses, so that equal statistics are equal and hashable.
+
+    **Proofs are not inherited by another function.**  What ``answer``, ``at_distance`` and
+    ``public_range`` say was proven of the class that they stand in.  A subclass that replaces
+    anything else of that class (but for the name) is another function, and inherits none of them:
+    they answer "nothing known", until it brings its own.  ``class Mean(Monotone, proven=True)``
+    vouches that the argument of the base class covers the new one, and says so in its docstring.
     """
+
+    def __init_subclass__(cls, *, proven: bool = False, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for proof in () if proven else _PROOFS:
+            holder = next(c for c in cls.__mro__ if proof in vars(c))
+            if holder is not cls and _replaced(cls, holder):
+                setattr(cls, proof, vars(Statistic)[proof])
 
     @property
     @abstractmethod
@@ -69,8 +100,25 @@ class Statistic(ABC):
         """
         return None
 
+    def public_range(
+        self, lower: Fraction, upper: Fraction, relation: Relation
+    ) -> PublicRange | None:
+        """What holds on every data set of records in ``[lower, upper]``; None if that is unknown.
+
+        Smooth noise and propose-test-release rest on it: whoever writes it vouches for it.
+        """
+        return None
+
     def __str__(self) -> str:
         return self.name
+
+
+def _replaced(cls: type, holder: type) -> bool:
+    """Tell whether a class has something else in place of what another one has, its name apart."""
+    kept = {n for n in dir(holder) if not n.startswith(("__", "_abc_"))} - {"name", *_PROOFS}
+    return any(
+        inspect.getattr_static(cls, n) is not inspect.getattr_static(holder, n) for n in kept
+    )
 
 
 def distance_between(a: Exact, b: Exact) -> Fraction | float:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tacit.statistics.answer import Sensitivity
 from tacit.statistics.at_distance import AtDistance
-from tacit.statistics.base import Statistic
+from tacit.statistics.base import PublicRange, Statistic
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.neighbours import extreme_pair
 from tacit.statistics.question import Question, Relation
@@ -38,6 +38,10 @@ class Count(Statistic):
     def name(self) -> str:
         """``"count"``."""
         return "count"
+
+    def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
+        """It moves by at most 1 (by none where the size is public), and is 0 of no records."""
+        return PublicRange(Fraction(1), None, Fraction(0))
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.sum_at_distance`."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.statistics.at_distance import AtDistance, first
-from tacit.statistics.base import Statistic
+from tacit.statistics.base import PublicRange, Statistic
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.quantile import Quantile
 from tacit.statistics.quantile_at_distance import quantile_at_distance
@@ -34,6 +34,10 @@ class InterquartileRange(Statistic):
     def name(self) -> str:
         """``"iqr"``."""
         return "iqr"
+
+    def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
+        """Between 0 and the span, and 0 for no records."""
+        return PublicRange(upper - lower, (Fraction(0), upper - lower), Fraction(0))
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
         """``A(t)`` is at most the sum of those of the two quartiles: an upper bound.

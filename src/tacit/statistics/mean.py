@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.statistics.at_distance import AtDistance
+from tacit.statistics.base import PublicRange
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.mean_at_distance import mean_at_distance
 from tacit.statistics.monotone import Monotone
@@ -21,7 +22,7 @@ __all__ = ["Mean"]
 
 
 @dataclass(frozen=True)
-class Mean(Monotone):
+class Mean(Monotone, proven=True):
     """The arithmetic mean.
 
     The argument of :mod:`tacit.statistics.monotone` applies: at a fixed size every rank weighs
@@ -45,6 +46,16 @@ class Mean(Monotone):
     def name(self) -> str:
         """``"mean"``."""
         return "mean"
+
+    def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
+        """Within the bounds, the middle for no records.
+
+        A record that comes to n others moves it by ``|v - mean| / (n + 1)``, at most half the span;
+        the first one moves it from the middle, by no more.  A change moves it by ``span / n``.
+        """
+        span = upper - lower
+        most = span if relation == "bounded" else span / 2
+        return PublicRange(most, (lower, upper), (lower + upper) / 2)
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.mean_at_distance`."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction, show
 from tacit.statistics.at_distance import AtDistance
+from tacit.statistics.base import PublicRange
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.monotone import Monotone
 from tacit.statistics.pool import Joined, Ranked
@@ -24,7 +25,7 @@ __all__ = ["Median", "Quantile", "percentile"]
 
 
 @dataclass(frozen=True)
-class Quantile(Monotone):
+class Quantile(Monotone, proven=True):
     """The value at position ``q (n - 1)`` of the sorted records, interpolated linearly.
 
     That is numpy's default and Hyndman and Fan's definition 7 (1996, *The American Statistician*).
@@ -69,6 +70,10 @@ class Quantile(Monotone):
         """``"percentile(25)"``."""
         percent = 100 * self.q
         return f"percentile({float(percent):.12g})"
+
+    def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
+        """Within the bounds, the middle for no records; it can move by all of the span."""
+        return PublicRange(upper - lower, (lower, upper), (lower + upper) / 2)
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.quantile_at_distance`."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.statistics.at_distance import AtDistance
+from tacit.statistics.base import PublicRange
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.contest import Spread
 from tacit.statistics.dispersion import Dispersion
@@ -19,7 +21,7 @@ __all__ = ["StandardDeviation"]
 
 
 @dataclass(frozen=True)
-class StandardDeviation(Dispersion):
+class StandardDeviation(Dispersion, proven=True):
     """The square root of the variance over ``n - ddof``.
 
     A sensitivity is a ``Fraction`` where both standard deviations of the worst pair are rational,
@@ -49,6 +51,15 @@ class StandardDeviation(Dispersion):
     def spread(self) -> Spread:
         """The root of the variance."""
         return Spread(self.ddof, root=True)
+
+    def public_range(
+        self, lower: Fraction, upper: Fraction, relation: Relation
+    ) -> PublicRange | None:
+        """Between 0 and half the span (Popoviciu), and 0 for no records; with ddof 0 only."""
+        if self.ddof:
+            return None  # of a single record it has no value
+        most = (upper - lower) / 2
+        return PublicRange(most, (Fraction(0), most), Fraction(0))
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.std_at_distance`."""

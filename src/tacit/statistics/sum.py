@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tacit.statistics.answer import Sensitivity
 from tacit.statistics.at_distance import AtDistance
-from tacit.statistics.base import Statistic
+from tacit.statistics.base import PublicRange, Statistic
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.domain import Records
 from tacit.statistics.neighbours import extreme_pair
@@ -60,6 +60,11 @@ class Sum(Statistic):
     def name(self) -> str:
         """``"sum"``."""
         return "sum"
+
+    def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
+        """One record adds, or takes, at most the bound farther from zero; a change, the span."""
+        most = upper - lower if relation == "bounded" else max(abs(lower), abs(upper))
+        return PublicRange(most, None, Fraction(0))
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.sum_at_distance`."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tacit.errors import UsageError
 from tacit.exact import as_fraction, show
 from tacit.statistics.at_distance import AtDistance
-from tacit.statistics.base import Statistic
+from tacit.statistics.base import PublicRange, Statistic
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.question import Relation
 from tacit.statistics.sample import Array
@@ -46,6 +46,10 @@ class TrimmedMean(Statistic):
     def name(self) -> str:
         """``"trimmed_mean(0.1)"``."""
         return f"trimmed_mean({float(self.share):.12g})"
+
+    def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
+        """A mean of records: within the bounds, the middle for no records."""
+        return PublicRange(upper - lower, (lower, upper), (lower + upper) / 2)
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance | None:
         """``A(t)`` by substitution, exact; none where records join or leave."""

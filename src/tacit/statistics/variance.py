@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.statistics.at_distance import AtDistance
+from tacit.statistics.base import PublicRange
 from tacit.statistics.clamped import Clamped
 from tacit.statistics.contest import Spread
 from tacit.statistics.dispersion import Dispersion
@@ -19,7 +21,7 @@ __all__ = ["Variance"]
 
 
 @dataclass(frozen=True)
-class Variance(Dispersion):
+class Variance(Dispersion, proven=True):
     """The mean squared deviation from the mean: ``sum (v - mean)**2 / (n - ddof)``.
 
     The worst neighbours are found, with proofs, in :mod:`~tacit.statistics.variance_moves` (a
@@ -49,6 +51,15 @@ class Variance(Dispersion):
     def spread(self) -> Spread:
         """The variance itself."""
         return Spread(self.ddof, root=False)
+
+    def public_range(
+        self, lower: Fraction, upper: Fraction, relation: Relation
+    ) -> PublicRange | None:
+        """Between 0 and ``span^2 / 4`` (Popoviciu), and 0 for no records; with ddof 0 only."""
+        if self.ddof:
+            return None  # of a single record it has no value
+        most = (upper - lower) ** 2 / 4
+        return PublicRange(most, (Fraction(0), most), Fraction(0))
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.variance_at_distance`."""
