@@ -127,8 +127,9 @@ def _place(score: Any) -> tuple[int, Fraction]:
     if isinstance(number, (int, Fraction)):
         return 2, Fraction(number)
     if number in (math.inf, -math.inf):
-        return (3 if number > 0 else 1), Fraction(0)
-    return 2, Fraction(*number.as_integer_ratio())
+        return (3 if number == math.inf else 1), Fraction(0)
+    ratio: Any = number
+    return 2, Fraction(*ratio.as_integer_ratio())
 
 
 def _law(base: Any, score: Callable[[Any], Any], stop: Fraction) -> FiniteDistribution:
