@@ -29,6 +29,8 @@ from tacit.accounting import (
     open_ledger,
     rho,
 )
+from tacit.accounting.entry import entry_from
+from tacit.accounting.ledger import _append
 from tacit.errors import BudgetError, LedgerError, UsageError
 
 QUARTER = epsilon("1/4")
@@ -47,7 +49,7 @@ def test_a_charge_then_an_answer_then_a_free_replay(ledger):
     assert (ledger.total, ledger.spent) == (epsilon(1), Budget.nothing("pure"))
     assert ledger.find("k") is None
     entry = ledger.charge("k", QUARTER, {"count": "rows"})
-    assert (entry.state, entry.answer, entry.cost, entry.key) == ("charged", None, QUARTER, "k")
+    assert (entry.state, entry.answer, entry.cost, entry.key) == ("open", None, QUARTER, "k")
     assert ledger.find("k") == entry
     answered = ledger.record(entry, {"count": 12, "interval": (1.5, 2.5)})
     assert answered.answer == {"count": 12, "interval": [1.5, 2.5]}
@@ -89,22 +91,67 @@ def test_an_answer_keeps_its_order_and_its_bits(ledger):
     assert math.copysign(1, replay["m"]) == -1
 
 
-def test_a_charge_without_an_answer_stays_spent_and_is_charged_again(ledger):
-    first = ledger.charge("k", QUARTER, {})
-    second = ledger.charge("k", QUARTER, {})
-    assert first != second
-    assert second.state == "charged"
-    assert ledger.spent == epsilon("1/2")
-    assert [entry.state for entry in ledger.history()] == ["charged", "charged"]
+def test_a_charge_without_an_answer_stays_spent_and_is_never_charged_again(ledger):
+    first = ledger.charge("k", QUARTER, {"count": "rows"})
+    for _ in range(3):
+        assert ledger.charge("k", QUARTER, {"count": "rows"}) == first
+    assert ledger.spent == QUARTER
+    assert ledger.history() == [first]
+    assert ledger.verify_chain() == 2
 
 
-def test_the_first_answer_of_a_key_stands_for_all_who_paid(ledger):
+def test_an_open_release_goes_on_when_nothing_remains(ledger):
+    first = ledger.charge("k", epsilon(1), {})
+    assert ledger.remaining.is_nothing
+    assert ledger.charge("k", epsilon(1), {}) == first
+    assert ledger.record(first, {"n": 1}).state == "answered"
+
+
+def test_an_open_release_goes_on_at_its_own_price_or_less(ledger):
     first = ledger.charge("k", QUARTER, {})
-    second = ledger.charge("k", QUARTER, {})
+    assert ledger.charge("k", epsilon("1/5"), {}) == first
+    with pytest.raises(UsageError, match=r"open under a charge of epsilon 0\.25, and costs"):
+        ledger.charge("k", epsilon("26/100"), {})
+    with pytest.raises(UsageError, match="cannot pay"):
+        ledger.charge("k", rho(1), {})
+    with pytest.raises(UsageError, match="another question"):
+        ledger.charge("k", QUARTER, {"other": 1})
+    assert ledger.spent == QUARTER
+
+
+def test_what_remained_before_a_charge_is_known_for_ever(ledger):
+    before = []
+    for k in range(4):
+        before.append((ledger.remaining, ledger.charge(str(k), epsilon("1/8"), {})))
+    ledger.extend(epsilon(2), "more")
+    assert [ledger.remaining_before(entry) for _, entry in before] == [r for r, _ in before]
+
+
+def test_the_first_answer_of_a_key_stands_for_all_attempts(ledger):
+    first, second = (ledger.charge("k", QUARTER, {}) for _ in range(2))
     assert ledger.record(second, {"n": 2}).answer == {"n": 2}
     assert ledger.record(first, {"n": 1}).answer == {"n": 2}
-    assert ledger.record(second, {"n": 3}).answer == {"n": 2}
-    assert [entry.answer for entry in ledger.history()] == [None, {"n": 2}]
+    assert [entry.answer for entry in ledger.history()] == [{"n": 2}]
+    assert ledger.verify_chain() == 3
+
+
+def charged_twice(ledger, key="k"):
+    """Charge a key again, as earlier versions did."""
+    with ledger._write() as (transaction, head):
+        body = {"question": {}, "cost": QUARTER.to_json()}
+        return entry_from(_append(transaction, head, "charge", key, body))
+
+
+def test_a_ledger_of_an_earlier_version_with_two_charges_of_a_key(ledger):
+    first, second = charged_twice(ledger), charged_twice(ledger)
+    assert ledger.spent == epsilon("1/2")
+    assert ledger.verify_chain() == 3
+    assert ledger.charge("k", QUARTER, {}) == second  # it goes on; a third is never paid
+    assert ledger.record(first, {"n": 1}).answer == {"n": 1}
+    assert ledger.record(second, {"n": 2}).answer == {"n": 1}
+    assert ledger.charge("k", QUARTER, {}).answer == {"n": 1}
+    assert [entry.answer for entry in ledger.history()] == [{"n": 1}, None]
+    assert ledger.spent == epsilon("1/2")
     assert ledger.verify_chain() == 4
 
 
@@ -214,16 +261,20 @@ def test_release_charges_then_answers_then_replays(ledger):
     assert calls == [QUARTER]  # once, and spent before it was called
 
 
-def test_release_that_dies_is_spent_and_says_nothing(ledger):
+def test_release_that_dies_is_spent_and_stays_open(ledger):
     def answer():
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         ledger.release("k", QUARTER, {}, answer)
+    assert caught.value.__notes__ == [
+        "epsilon 0.25 was charged for this release, and it stays open: ask the same again, and it "
+        "goes on at no further cost"
+    ]
     assert ledger.spent == QUARTER
-    assert ledger.find("k").answer is None
+    assert ledger.find("k").state == "open"
     assert ledger.release("k", QUARTER, {}, lambda: {"n": 5}).answer == {"n": 5}
-    assert ledger.spent == epsilon("1/2")
+    assert ledger.spent == QUARTER
 
 
 def test_release_never_calls_for_what_it_cannot_pay(ledger):
@@ -308,13 +359,18 @@ class Rules(RuleBasedStateMachine):
     @initialize()
     def begin(self):
         self.ledger = open_ledger(None, dataset="d", budget=epsilon(1))
-        self.total, self.paid, self.answers, self.events = epsilon(1), [], {}, 1
+        self.total, self.charges, self.answers, self.events = epsilon(1), {}, {}, 1
 
     @rule(target=entries, key=keys, amount=amounts)
     def charge(self, key, amount):
-        fits = sum(self.paid) + amount <= self.total.amount
-        if key not in self.answers and not fits:
+        standing = self.charges.get(key)
+        fits = sum(self.charges.values()) + amount <= self.total.amount
+        if standing is None and not fits:
             with pytest.raises(BudgetError):
+                self.ledger.charge(key, epsilon(amount), {"key": key})
+            return multiple()
+        if standing is not None and key not in self.answers and amount > standing:
+            with pytest.raises(UsageError):
                 self.ledger.charge(key, epsilon(amount), {"key": key})
             return multiple()
         entry = self.ledger.charge(key, epsilon(amount), {"key": key})
@@ -322,8 +378,9 @@ class Rules(RuleBasedStateMachine):
             assert entry.answer == self.answers[key]
             return multiple()
         assert entry.answer is None
-        self.paid.append(amount)
-        self.events += 1
+        self.events += standing is None
+        self.charges.setdefault(key, amount)
+        assert entry.cost.amount == self.charges[key]
         return entry
 
     @rule(entry=consumes(entries), number=st.integers())
@@ -345,11 +402,11 @@ class Rules(RuleBasedStateMachine):
 
     @invariant()
     def the_ledger_is_the_model(self):
-        assert self.ledger.spent.amount == sum(self.paid)
+        assert self.ledger.spent.amount == sum(self.charges.values())
         assert self.ledger.total == self.total
         assert self.total.covers(self.ledger.spent)
         history = self.ledger.history()
-        assert [entry.cost.amount for entry in history] == self.paid
+        assert [entry.cost.amount for entry in history] == list(self.charges.values())
         answered = [(entry.key, entry.answer) for entry in history if entry.answer]
         assert len(answered) == len(self.answers)
         assert dict(answered) == self.answers

@@ -100,6 +100,43 @@ def test_a_full_disk_spends_nothing(path):
         assert ledger.verify_chain() == 3
 
 
+def test_a_full_disk_at_the_answer_leaves_the_release_open(path):
+    with open_ledger(path) as ledger:
+        run = ledger._store._connection.execute
+        long = {"text": "x" * 100_000}
+
+        def fill_the_disk():
+            (pages,) = run("PRAGMA page_count").fetchone()
+            run(f"PRAGMA max_page_count = {pages}")
+            return long
+
+        with pytest.raises(LedgerError, match=r"disk is full.*was charged.*open.*no further cost"):
+            ledger.release("k", COST, {}, fill_the_disk)
+        assert [entry.state for entry in ledger.history()][-1] == "open"
+        spent = ledger.spent
+        run("PRAGMA max_page_count = 100000")
+        assert ledger.release("k", COST, {}, lambda: long).answer == long
+        assert ledger.spent == spent
+        assert ledger.verify_chain() == 4
+
+
+def test_a_lock_held_at_the_answer_leaves_the_release_open(path, monkeypatch):
+    monkeypatch.setattr("tacit.accounting.sqlite_store._PATIENCE", 0.05)
+    with open_ledger(path) as ledger:
+        other = sqlite3.connect(path, isolation_level=None)
+
+        def hold():
+            other.execute("BEGIN IMMEDIATE")
+            return {"n": 1}
+
+        with pytest.raises(LedgerError, match=r"held by another.*was charged.*no further cost"):
+            ledger.release("k", COST, {}, hold)
+        other.close()
+        spent = ledger.spent
+        assert ledger.release("k", COST, {}, lambda: {"n": 2}).answer == {"n": 2}
+        assert ledger.spent == spent
+
+
 def test_a_ledger_held_too_long_by_another_is_told(path, monkeypatch):
     monkeypatch.setattr("tacit.accounting.sqlite_store._PATIENCE", 0.05)
     with open_ledger(path) as ledger:

@@ -24,7 +24,7 @@ def _ledger(request, tmp_path):
 
 def test_it_is_paid_once_and_never_again(ledger):
     first = charge_once(ledger, "visits", epsilon("1/2"), QUESTION)
-    assert first.state == "charged"
+    assert first.state == "open"
     assert charge_once(ledger, "visits", epsilon("1/2"), QUESTION) == first
     ledger.record(first, {"steps": []})
     again = charge_once(ledger, "visits", epsilon("1/2"), QUESTION)

@@ -58,7 +58,7 @@ def test_a_ledger_goes_on_where_the_standby_takes_over(postgres, standby):
             ledger.charge("between", COST, {})
         promote()
         assert ledger.record(entry, {"n": 1}).answer == {"n": 1}
-        assert ledger.charge("after", COST, {}).state == "charged"
+        assert ledger.charge("after", COST, {}).state == "open"
         assert ledger._store.home() == home
         assert ledger._store._connection.info.port == port
         assert ledger.spent == COST + COST

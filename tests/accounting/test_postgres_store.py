@@ -64,7 +64,7 @@ def test_a_role_that_may_not_make_tables_is_refused_and_the_remedy_helps(postgre
     assert not has_ledger(curator)
     postgres.run(*remedy_of(refused))
     with open_ledger(curator, dataset="d", budget=epsilon(1)) as ledger:
-        assert ledger.charge("k", COST, {}).state == "charged"
+        assert ledger.charge("k", COST, {}).state == "open"
 
 
 def test_who_may_only_read_can_look_and_verify_but_not_spend(postgres, clinic):
@@ -99,7 +99,7 @@ def test_a_right_that_is_taken_away_is_told(postgres, clinic):
         with pytest.raises(LedgerError, match=r"lacks a right.*GRANT SELECT, INSERT"):
             ledger.charge("k", COST, {})
         postgres.run(*grants)
-        assert ledger.charge("k", COST, {}).state == "charged"
+        assert ledger.charge("k", COST, {}).state == "open"
 
 
 def test_a_host_that_hides_its_number_from_some_roles_keeps_one_home(postgres, clinic):

@@ -1,4 +1,4 @@
-"""A release that is killed between its charge and its answer is spent, not lost."""
+"""A release that is killed between its charge and its answer is spent once, and goes on."""
 
 from __future__ import annotations
 
@@ -22,17 +22,21 @@ run(["release", "people.csv", "--count", "--epsilon", "0.5", "--budget-epsilon",
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
-def test_a_killed_release_is_spent(tacit, folder: Path) -> None:
+def test_a_killed_release_is_spent_once_and_goes_on(tacit, folder: Path) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED], cwd=folder, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
     with open_ledger(folder / "people.ledger") as ledger:
         assert str(ledger.spent) == "epsilon 0.5"
-        assert [entry.state for entry in ledger.history()] == ["charged"]
+        assert [entry.state for entry in ledger.history()] == ["open"]
     shown = tacit("ledger show people.ledger")
     assert shown.code == 0
-    assert " no " in shown.out
+    assert " open " in shown.out
+    assert "ask the same again, free" in shown.out
+    previewed = tacit("preview people.csv --count --epsilon 0.5")
+    assert "is open: it goes on at no further cost" in previewed.out
     again = tacit("release people.csv --count --epsilon 0.5 --json")
-    assert again.json["remaining"]["epsilon"] == "0"
+    assert again.json["remaining"]["epsilon"] == "1/2"
+    assert " open " not in tacit("ledger show people.ledger").out
     assert tacit("ledger verify people.ledger").code == 0
 
 

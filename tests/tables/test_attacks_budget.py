@@ -55,12 +55,14 @@ def test_a_killed_release_is_spent_and_never_told(files, way):
     with reopened(files) as s:
         assert s.spent == tc.epsilon("1/10")
         (entry,) = s.history()
-        assert entry.state == "charged"
+        assert entry.state == "open"
         assert entry.answer is None
-        # asking again is another release, which is paid for
+        # asking again goes on under its charge
+        assert s.agg(n=tc.count()).is_charged(epsilon="1/10", tag="a")
+        assert not s.agg(n=tc.count()).is_answered(epsilon="1/10", tag="a")
         answer = s.agg(n=tc.count()).release(epsilon="1/10", tag="a")
         assert not answer.replayed
-        assert s.spent == tc.epsilon("2/10")
+        assert s.spent == tc.epsilon("1/10")
         assert answer.certificate.verify(s.ledger)
         assert s.agg(n=tc.count()).release(epsilon="1/10", tag="a").replayed
 
@@ -142,15 +144,19 @@ def test_a_ledger_in_a_folder_that_cannot_be_written_is_refused(files):
         tc.Session(files[0], unit=tc.one_row_each, budget=tc.epsilon(1), ledger=folder / "a")
 
 
-def test_an_answer_that_fails_is_paid_and_not_told(monkeypatch):
+def test_an_answer_that_fails_is_paid_once_and_goes_on(monkeypatch):
     import tacit.tables.question as room
 
     data = pd.DataFrame({"x": np.arange(1000)})
     with tc.Session(data, unit=tc.one_row_each, budget=tc.epsilon(1)) as s:
         with monkeypatch.context() as patched:
             patched.setattr(room, "release_answer", lambda *_: 1 / 0)
-            with pytest.raises(ZeroDivisionError):
+            with pytest.raises(ZeroDivisionError) as caught:
                 s.agg(n=tc.count()).release(epsilon="1/2")
+        assert (
+            "epsilon 0.5 was charged for this release, and it stays open"
+            in (caught.value.__notes__[0])
+        )
         assert s.remaining == tc.epsilon("1/2")
         s.agg(n=tc.count()).release(epsilon="1/2")
-        assert s.remaining.is_nothing
+        assert s.remaining == tc.epsilon("1/2")

@@ -73,15 +73,19 @@ def in_the_midst(database, act):
     return thread
 
 
+OPEN = "charged for this release, and it stays open: ask the same again, and it goes on"
+
+
 def failed(opened, database, act):
-    """Ask, have something happen meanwhile, and return the error: nothing is spent."""
+    """Ask, have something happen meanwhile, and return the error: the release stays open."""
     thread = in_the_midst(database, act)
     with pytest.raises(DataSourceError) as caught:
         ask(opened)
     thread.join()
-    assert str(caught.value).endswith("; nothing was spent")
+    assert OPEN in str(caught.value)
     assert caught.value.__context__ is None
-    assert opened.spent.amount == 0
+    assert [entry.state for entry in opened.history()] == ["open"]
+    assert opened.spent.amount == 10**5
     return str(caught.value)
 
 
@@ -91,12 +95,12 @@ def hurry(database):
 
 def test_a_query_that_takes_too_long_is_ended(visits):
     with session(visits, timeout=0.2) as opened:
-        with pytest.raises(DataSourceError, match=r"longer than timeout.*nothing was spent"):
+        with pytest.raises(DataSourceError, match=rf"longer than timeout.*{OPEN}"):
             ask(opened)
         assert not running(visits)
-        assert opened.spent.amount == 0
         hurry(visits)
         assert ask(opened).column("n")["value"] == [100]
+        assert opened.spent.amount == 10**5
 
 
 def test_closing_ends_the_query_that_runs(visits):
@@ -110,13 +114,14 @@ def test_closing_ends_the_query_that_runs(visits):
 def test_an_interrupt_ends_the_query_that_runs(visits):
     with session(visits) as opened:
         thread = in_the_midst(visits, _thread.interrupt_main)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as caught:
             ask(opened)
         thread.join()
+        assert OPEN in caught.value.__notes__[0]
         until(lambda: not running(visits))
-        assert opened.spent.amount == 0
         hurry(visits)
         assert ask(opened).column("n")["value"] == [100]
+        assert opened.spent.amount == 10**5
 
 
 def terminate(database):
@@ -174,21 +179,24 @@ def test_a_connection_cut_between_questions_is_made_anew_unless_it_is_the_users(
         assert given.spent.amount == 0
 
 
-def test_after_the_charge_the_error_says_what_was_spent(visits, monkeypatch):
+def test_after_the_charge_the_error_says_what_was_spent_and_asking_goes_on(visits, monkeypatch):
     hurry(visits)
 
     def stopped(plan, exact):
         visits.server.stop("immediate")
         return release.release_answer(plan, exact)
 
-    monkeypatch.setattr(question, "release_answer", stopped)
     with session(visits, budget=tc.epsilon_delta(100, "1e-3")) as opened:
         asked = opened.group_by("name").agg(n=tc.count())
-        with pytest.raises(DataSourceError, match=r"reached.*spent and the answer is lost") as why:
-            asked.release(epsilon=50, delta="1e-4")
+        with monkeypatch.context() as patched:
+            patched.setattr(question, "release_answer", stopped)
+            with pytest.raises(DataSourceError, match=rf"reached.*{OPEN}") as why:
+                asked.release(epsilon=50, delta="1e-4")
         assert why.value.__context__ is None
-        assert opened.spent.epsilon == 50
         visits.server.start()
+        answer = asked.release(epsilon=50, delta="1e-4")
+        assert not answer.replayed
+        assert opened.spent.epsilon == 50
 
 
 def test_a_table_that_goes_or_changes_while_it_is_open(visits):
@@ -227,7 +235,7 @@ def test_a_view_that_raises_on_a_row_tells_nothing_of_it(visits, caplog, capfd):
     with session(visits, table="broken") as opened:
         with pytest.raises(DataSourceError, match="its message is withheld") as caught:
             opened.agg(age=tc.mean("age", 0, 100)).release(epsilon=1)
-        assert opened.spent.amount == 0
+        assert opened.spent.amount == 1  # what a row does to the engine is never free
     assert SECRET not in told(caught.value) + caplog.text + "".join(capfd.readouterr())
 
 

@@ -269,9 +269,10 @@ def test_a_query_ends_when_its_time_is_over(spark):
     with tc.Session(
         late, unit=tc.one_row_each, budget=tc.epsilon(1), name="naps", timeout=1
     ) as session:
-        with pytest.raises(DataSourceError, match=r"within timeout=.*nothing was spent"):
-            session.agg(n=tc.count()).release(epsilon=1)
-        assert session.remaining == tc.epsilon(1)
+        with pytest.raises(DataSourceError, match=r"within timeout=.*charged.*stays open"):
+            session.agg(n=tc.count()).release(epsilon="1/2")
+        assert session.remaining == tc.epsilon("1/2")
+        assert [entry.state for entry in session.history()] == ["open"]
     assert not spark.sparkContext.statusTracker().getActiveJobsIds()
     with open_source(spark.range(3), timeout=60) as source:  # and one in time is not disturbed
         assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [3]

@@ -2,19 +2,33 @@
 
 A question goes through two states, and no others::
 
-    (unknown) --charge--> charged --record--> answered --charge--> answered, free
+    (unknown) --charge--> open --record--> answered
 
-- **Spend before you speak.**  :meth:`Ledger.charge` is durable when it returns; only then may
-  noise be drawn.  Whatever dies after that, the budget stays spent.
+- **Spend before you look.**  :meth:`Ledger.charge` is durable when it returns; only then may the
+  first private byte be read.  Whatever fails after that, the budget stays spent: no error is free.
 - **No answer without a charge.**  An answer can only be recorded against an :class:`Entry`, which
   only a charge makes, and the chain is checked for it (:func:`~tacit.accounting.chain.verify`).
-- **The same question again is free** once it is answered: the recorded answer comes back, the
-  very same, and new noise is never drawn for it.  A question that was charged and never answered
-  (its process was killed) is spent, and asking it again is charged again.
-- **One answer a question.**  Two processes that ask the same at the same moment both find no
-  answer, and both pay; the first to record sets the answer, and both give out that one.  So what
-  is published is never more than what was paid for.  Among the threads of one process,
-  :meth:`Ledger.release` makes the second wait for the first, and only one pays.
+- **A key is charged once.**  What was charged and not answered (a cable broke, a disk was full, a
+  process was killed) stays *open*: asked again it goes on under its own charge, and nobody pays
+  twice.  Once it is answered, the recorded answer comes back, the very same, at no cost.
+- **One answer a question.**  Of all attempts under a charge, at once or one after another, in
+  threads, processes or on other hosts, the first to record sets the answer, and every one of them
+  gives out that one.  Among the threads of one process, :meth:`Ledger.release` makes the second
+  wait for the first, which saves its work.
+
+**Why one charge is enough for many attempts.**  Let M be the release, with the loss that was
+charged, and let every attempt draw ``M(data)`` with fresh noise.
+
+1. An attempt publishes what it drew only by recording it, in an exclusive transaction that first
+   looks for an answer.  So of all draws exactly one is ever published, the first recorded; all
+   others are dropped unseen, with the exact aggregates that they were made of.
+2. Which attempt is the first to record depends on crashes, clocks and locks, and not on what was
+   drawn: drawing has no branch that fails on a number, and an answer is recorded or not whatever
+   its numbers are.  So the published one is distributed as a single run of M, whose loss is paid.
+3. What an attempt shows by failing is a function of the data and the question, not of noise.  Where
+   the plan keeps its promise (no value makes an engine raise) it is a function of public facts
+   and of the machine alone.  If the promise should break somewhere, asking again shows the same
+   failure of the same table and nothing more, and it was not free the first time.
 
 What the rules rest on: the total never passes the budget, since the charge reads what remains
 under the lock that it writes with; the sum of costs is a valid bound for questions that are
@@ -38,13 +52,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.chain import Event, Head, canonical, verify
+from tacit.accounting.entry import Entry, entry_from, entry_of, with_answer
 from tacit.accounting.odometer import require
+from tacit.accounting.open_release import staying_open
 from tacit.accounting.store import Store, Transaction, patiently, same_home
 from tacit.accounting.turns import turn
 from tacit.errors import LedgerError, UsageError
@@ -53,34 +68,6 @@ __all__ = ["Entry", "Ledger"]
 
 # The furthest that this process saw each ledger of a file, by its id.
 _seen: dict[str, tuple[int, str]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One charge, and its answer once there is one.
-
-    Attributes:
-        sequence: the place in the ledger; later charges have higher numbers.
-        key: the key of the question.
-        question: the public description of the question.
-        cost: what was paid, counted as the budget of the ledger is.
-        when: ISO 8601, UTC, by the clock of the machine; information only.
-        hash: of the charge in the chain; a certificate carries it.
-        answer: the released answer, or None while there is none.
-    """
-
-    sequence: int
-    key: str
-    question: dict[str, Any]
-    cost: Budget
-    when: str
-    hash: str
-    answer: dict[str, Any] | None = None
-
-    @property
-    def state(self) -> Literal["charged", "answered"]:
-        """``"answered"`` where the answer is recorded, else ``"charged"``."""
-        return "charged" if self.answer is None else "answered"
 
 
 class Ledger:
@@ -94,7 +81,7 @@ class Ledger:
     >>> ledger = open_ledger(None, dataset="clinic", budget=epsilon(1))
     >>> entry = ledger.charge("k1", epsilon("1/4"), {"count": "rows"})
     >>> entry.state, ledger.remaining
-    ('charged', epsilon(0.75))
+    ('open', epsilon(0.75))
     >>> ledger.record(entry, {"count": 17}).answer
     {'count': 17}
     >>> ledger.charge("k1", epsilon("1/4"), {"count": "rows"}).answer
@@ -149,7 +136,7 @@ class Ledger:
     def find(self, key: str) -> Entry | None:
         """Return the answered entry of a key, else its latest charge, else None."""
         with self._read() as (transaction, _):
-            return _entry_of(transaction.about(key))
+            return entry_of(transaction.about(key))
 
     def history(self) -> list[Entry]:
         """Return every charge, in order, each with its answer where it has one."""
@@ -157,10 +144,10 @@ class Ledger:
         with self._read() as (transaction, _):
             for event in transaction.events():
                 if event.event == "charge":
-                    entries[event.sequence] = _entry(event)
+                    entries[event.sequence] = entry_from(event)
                 elif event.event == "answer":
                     paid = event.body["charge"]
-                    entries[paid] = _with_answer(entries[paid], event)
+                    entries[paid] = with_answer(entries[paid], event)
         return list(entries.values())
 
     def events(self) -> list[Event]:
@@ -191,34 +178,37 @@ class Ledger:
     # --- what changes it -------------------------------------------------------------------
 
     def charge(self, key: str, cost: Budget, question: Mapping[str, Any]) -> Entry:
-        """Spend ``cost`` on a question, durably, unless its answer is already recorded.
+        """Spend ``cost`` on a question, durably, unless it was charged before.
 
-        Look at the ``state`` of what comes back: ``"answered"`` is a replay, which cost nothing
-        and whose answer must be used; ``"charged"`` is the licence to release once.
+        Look at the ``state`` of what comes back: ``"answered"`` is a replay, whose answer must be
+        used; ``"open"`` is the licence to read and to record one answer, whether it was charged
+        now or by an attempt before that came to nothing.
 
         Args:
             key: the same for the same release, and for no other; see
-                :func:`~tacit.accounting.chain.key_of`.
+                :func:`~tacit.accounting.chain.key_of`.  The price is a part of it.
             cost: the privacy loss; converted where a proven conversion exists.
             question: a public description in plain JSON; no value of the data.
 
         Raises:
             BudgetError: more than remains; nothing was spent.
-            UsageError: a cost of nothing or of another kind, a key of another question.
+            UsageError: a cost of nothing or of another kind, a key of another question, or more
+                than an open release was charged with.
             LedgerError: the ledger cannot be written; nothing was spent.
         """
         if not (isinstance(key, str) and key and key.isprintable()):
             raise UsageError("a key is printable text, such as key_of(question)")
         described = canonical(question, "question")
         with self._write() as (transaction, head):
-            entry = _entry_of(transaction.about(key))
+            entry = entry_of(transaction.about(key))
             if entry is not None and canonical(entry.question) != described:
                 raise UsageError(f"the key {key!r} stands for another question: make another key")
-            if entry is not None and entry.answer is not None:
+            if entry is not None:
+                self._refuse_dearer(entry, cost)
                 return entry
             paid = self._affordable(cost, head)
             body = {"question": dict(question), "cost": paid.to_json()}
-            return _entry(_append(transaction, head, "charge", key, body))
+            return entry_from(_append(transaction, head, "charge", key, body))
 
     def record(self, entry: Entry, answer: Mapping[str, Any]) -> Entry:
         """Store the released answer of a charge, and return the entry that stands.
@@ -232,23 +222,26 @@ class Ledger:
 
         Raises:
             LedgerError: the entry is no charge of this ledger, or the ledger cannot be written.
-                A server that went away is waited for: the answer is paid already.
+                A server that went away is waited for: the answer is paid already.  Where it
+                cannot be recorded the release stays open, as the message says.
         """
-        lost = f"The charge of {entry.cost!r} stays spent, and its answer is lost"
-        return patiently(lambda: self._record(entry, answer), lost)
+        stands = staying_open(entry.cost, lambda: patiently(lambda: self._record(entry, answer)))
+        if stands is None:
+            raise LedgerError(f"{self._store.name} has no such charge to answer")
+        return stands
 
-    def _record(self, entry: Entry, answer: Mapping[str, Any]) -> Entry:
+    def _record(self, entry: Entry, answer: Mapping[str, Any]) -> Entry | None:
         with self._write() as (transaction, head):
             charge = transaction.at(entry.sequence)
             paid = charge is not None and charge.event == "charge"
             if charge is None or not paid or (charge.hash, charge.key) != (entry.hash, entry.key):
-                raise LedgerError(f"{self._store.name} has no such charge to answer")
-            standing = _entry_of(transaction.about(entry.key))
+                return None
+            standing = entry_of(transaction.about(entry.key))
             if standing is not None and standing.answer is not None:
                 return standing
             body = {"charge": charge.sequence, "answer": dict(answer)}
             event = _append(transaction, head, "answer", entry.key, body)
-            return _with_answer(_entry(charge), event)
+            return with_answer(entry_from(charge), event)
 
     def release(
         self,
@@ -259,15 +252,30 @@ class Ledger:
     ) -> Entry:
         """Charge, make the answer, record it; or replay, without calling ``answer``.
 
-        The threads of a process take turns at a key, and only the first pays.  If ``answer``
-        raises, the budget is spent and nothing is recorded.
+        The threads of a process take turns at a key, so that one works and the others replay.  If
+        ``answer`` raises, the release stays open, and the error says so: in its message where it
+        is one of :mod:`tacit.errors`, else in a note.
 
         Raises:
             BudgetError, UsageError, LedgerError: as :meth:`charge` and :meth:`record`.
         """
         with turn(self._id, key):
             entry = self.charge(key, cost, question)
-            return entry if entry.state == "answered" else self.record(entry, answer())
+            if entry.state == "answered":
+                return entry
+            return self.record(entry, staying_open(entry.cost, answer))
+
+    def remaining_before(self, entry: Entry) -> Budget:
+        """Return what remained when an entry was charged: what its price was fitted to."""
+        before: Head | None = None
+        with self._read() as (transaction, _):
+            for event in transaction.events():
+                if event.sequence == entry.sequence:
+                    break
+                before = Head.following(before, event)
+        if before is None:
+            raise LedgerError(f"{self._store.name} has no such charge")
+        return before.remaining
 
     def extend(self, total: Budget, reason: str) -> None:
         """Raise the budget to ``total``, in the open: the chain keeps the raise and the reason.
@@ -320,6 +328,17 @@ class Ledger:
         return f"<Ledger of {self.dataset!r}: {self._store.name}>"
 
     # --- how ---------------------------------------------------------------------------------
+
+    def _refuse_dearer(self, entry: Entry, cost: Budget) -> None:
+        """Refuse more than an open release was charged with; the key holds the price, so none is.
+
+        Less may come of a finer plan of a later version, and was paid in full.
+        """
+        if entry.answer is None and not entry.cost.covers(cost.cost_in(entry.cost.kind)):
+            raise UsageError(
+                f"this release is open under a charge of {entry.cost}, and costs {cost} now; "
+                "nothing more was spent. Ask it under another tag, or at another price"
+            )
 
     def _affordable(self, cost: Budget, head: Head) -> Budget:
         paid = cost.cost_in(head.total.kind)
@@ -376,22 +395,3 @@ def _has(transaction: Transaction, head: Head, sequence: int, digest: str) -> bo
         return digest == head.hash
     event = transaction.at(sequence)
     return event is not None and event.hash == digest
-
-
-def _entry(charge: Event) -> Entry:
-    cost = Budget.from_json(charge.body["cost"])
-    question = charge.body["question"]
-    return Entry(charge.sequence, str(charge.key), question, cost, charge.when, charge.hash)
-
-
-def _with_answer(entry: Entry, answer: Event) -> Entry:
-    return replace(entry, answer=answer.body["answer"])
-
-
-def _entry_of(events: list[Event]) -> Entry | None:
-    """Return what the events of one key come to: its answered charge, else its latest one."""
-    charges = {event.sequence: event for event in events if event.event == "charge"}
-    for event in events:
-        if event.event == "answer":
-            return _with_answer(_entry(charges[event.body["charge"]]), event)
-    return _entry(charges[max(charges)]) if charges else None

@@ -22,7 +22,9 @@ from typing import Any
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.chain import Event, canonical
-from tacit.accounting.ledger import Entry, Ledger, _append, _entry, _entry_of
+from tacit.accounting.entry import Entry, entry_from, entry_of
+from tacit.accounting.ledger import Ledger, _append
+from tacit.accounting.open_release import staying_open
 from tacit.accounting.store import Transaction, patiently
 from tacit.errors import LedgerError
 
@@ -32,8 +34,8 @@ __all__ = ["charge_once", "parts_of", "record_part"]
 def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, Any]) -> Entry:
     """Return the charge of a key, or make it: whoever asks, and however often, one is paid.
 
-    Unlike :meth:`Ledger.charge` it never charges again what was charged and not answered; so it is
-    only for releases whose noise is published by :func:`record_part`, which writes a place once.
+    Unlike :meth:`Ledger.charge` it takes the charge that stands also where its question tells more
+    than the key does: what was chosen for whoever paid, such as the scale of the noise.
 
     Raises:
         BudgetError: more than remains; nothing was spent.
@@ -52,12 +54,12 @@ def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, A
     """
     canonical(question, "question")
     with ledger._write() as (transaction, head):
-        standing = _entry_of(transaction.about(key))
+        standing = entry_of(transaction.about(key))
         if standing is not None:
             return standing
         paid = ledger._affordable(cost, head)
         body = {"question": dict(question), "cost": paid.to_json()}
-        return _entry(_append(transaction, head, "charge", key, body))
+        return entry_from(_append(transaction, head, "charge", key, body))
 
 
 def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any]) -> bool:
@@ -95,8 +97,7 @@ def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any
             _append(transaction, head, "part", entry.key, body)
             return True
 
-    lost = "The charge stays spent; ask again, and what is recorded by then is read, not drawn anew"
-    return patiently(write, lost)
+    return staying_open(entry.cost, lambda: patiently(write))
 
 
 def parts_of(ledger: Ledger, entry: Entry) -> list[dict[str, Any]]:

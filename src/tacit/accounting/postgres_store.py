@@ -289,7 +289,7 @@ class PostgresStore:
                         f"{self.name} was interrupted ({cause}) while a charge or an answer was "
                         f"being written, and did not come back within {PATIENCE:.0f} s to tell "
                         "whether it was: take it as spent. No answer was given out. Ask again "
-                        "when the server is back"
+                        "when the server is back: what was charged is not charged twice"
                     ) from None
             finally:
                 self._undo()

@@ -98,12 +98,8 @@ _PAUSES = (0.1, 0.2, 0.5, 1, 2, 4, 8, 15)
 _Result = TypeVar("_Result")
 
 
-def patiently(work: Callable[[], _Result], lost: str) -> _Result:
+def patiently(work: Callable[[], _Result]) -> _Result:
     """Do what may be done twice, again and again for half a minute while the place is away.
-
-    Args:
-        work: what to do.
-        lost: what to say where the place does not come back.
 
     Raises:
         LostError: it did not come back.
@@ -112,10 +108,7 @@ def patiently(work: Callable[[], _Result], lost: str) -> _Result:
         with suppress(LostError):
             return work()
         time.sleep(pause)
-    try:
-        return work()
-    except LostError as error:
-        raise LostError(f"{error}. {lost}") from error
+    return work()
 
 
 class MemoryStore:

@@ -44,8 +44,8 @@ def run(arguments: Sequence[str]) -> int:
     except TacitError as error:
         _say(f"Error: {error}")
         return REFUSED if isinstance(error, RefusedError) else WRONG
-    except KeyboardInterrupt:
-        _say("Interrupted. What was charged to a ledger before stays spent.")
+    except KeyboardInterrupt as error:
+        _say(f"Interrupted. {_charged(error)}")
         return INTERRUPTED
     except Exception as error:
         # The message or the traceback of an error that nobody foresaw could quote the data.
@@ -53,10 +53,19 @@ def run(arguments: Sequence[str]) -> int:
             raise
         _say(
             f"Error inside Tacit ({type(error).__name__}). Its details are withheld, since they "
-            "could quote the data; with TACIT_DEBUG=1 they are shown. What was charged stays spent."
+            f"could quote the data; with TACIT_DEBUG=1 they are shown. {_charged(error)}"
         )
         return INTERNAL
     return 0
+
+
+def _charged(error: BaseException) -> str:
+    """Say what became of the budget, as the release noted it on its way out."""
+    notes = getattr(error, "__notes__", ())
+    return " ".join(f"{note[0].upper()}{note[1:]}." for note in notes) or (
+        "What was charged to a ledger before stays charged, as tacit ledger show tells; a release "
+        "that is open goes on at no further cost when the same is asked again."
+    )
 
 
 def _say(text: str) -> None:

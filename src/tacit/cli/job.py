@@ -278,7 +278,7 @@ def _try_on_paper(session: Session, questions: Sequence[Asked], spend: bool) -> 
         requested = loss(*asked.price)
         if requested is not None and kind != "concentrated":
             requested.cost_in(kind)  # a delta that the budget has not, even where none is needed
-        if not asked.question(session).is_answered(*asked.price, tag=asked.tag):
+        if not asked.question(session).is_charged(*asked.price, tag=asked.tag):
             total += preview.cost
     if spend and not remaining.covers(fit(total, remaining)):
         cost = f"this release costs {total!r}"

@@ -78,13 +78,16 @@ def show(ledger: _File, json: _Json = False) -> None:
                 str(entry.sequence),
                 entry.when[:16].replace("T", " "),
                 budget_words(entry.cost),
-                "yes" if entry.answer is not None else "no",
+                entry.state,
                 question_words(entry.question),
             ]
             for entry in entries
         ]
+        still = sum(entry.state == "open" for entry in entries)
     if rows:
-        print_table(["charge", "when (UTC)", "cost", "answered", "question"], rows)
+        print_table(["charge", "when (UTC)", "cost", "state", "question"], rows)
+        if still:
+            print("An open release was charged and has no answer yet: ask the same again, free.")
     else:
         print("Nothing was released yet.")
 

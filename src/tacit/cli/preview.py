@@ -44,7 +44,8 @@ def preview(
         for asked in job.questions:
             question = asked.question(session)
             expected = question.preview(*asked.price, rows=sizes)
-            free = question.is_answered(*asked.price, tag=asked.tag)
+            answered = question.is_answered(*asked.price, tag=asked.tag)
+            free = question.is_charged(*asked.price, tag=asked.tag)
             found.append(
                 {
                     "name": asked.name,
@@ -52,7 +53,8 @@ def preview(
                     "cost": expected.cost.to_json(),
                     "remaining": expected.remaining.to_json(),
                     "affordable": free or expected.affordable,
-                    "answered": free,
+                    "answered": answered,
+                    "open": free and not answered,
                     "threshold": expected.threshold,
                     "methods": expected.methods,
                     "refusals": {k: list(v) for k, v in expected.refusals.items()},
@@ -80,6 +82,8 @@ def preview(
                 print(f"A key is shown where about {expected.threshold} people or more share it.")
             verdict = (
                 "was asked before, and is free"
+                if answered
+                else "was charged before and is open: it goes on at no further cost"
                 if free
                 else f"costs {budget_words(expected.cost)} of the "
                 f"{budget_words(expected.remaining)} that is left"

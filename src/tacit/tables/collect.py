@@ -40,7 +40,7 @@ from tacit.tables.steps import (
 )
 from tacit.tables.whole_rows import WholeCells
 
-__all__ = ["Collector", "Exact"]
+__all__ = ["Collector", "Exact", "requests_of"]
 
 _KEPT = 8
 """How many questions' bounded tables stay in the engine for the next one."""
@@ -98,8 +98,10 @@ class Collector:
     def collect(self, plan: Plan) -> Exact:
         """Run the plan in the engine, up to where noise is needed.
 
+        The first private byte is read here: charge the ledger before.
+
         Raises:
-            DataSourceError: the engine failed; nothing was spent.
+            DataSourceError: the engine failed.
         """
         return Exact(self, plan)
 
@@ -110,7 +112,6 @@ class Exact:
     def __init__(self, collector: Collector, plan: Plan) -> None:
         self._collector = collector
         self._plan = plan
-        self._derived = resolved(plan.query)
         self._people: dict[tuple[Any, ...], int] | None = None
         self._found: ExactAggregates | None = None
         if plan.keys is None:
@@ -119,13 +120,8 @@ class Exact:
             self._people = collector.query(plan.query, None).people_by_key()
 
     def _run(self, keys: Sequence[tuple[Any, ...]] | None) -> ExactAggregates:
-        requests = [
-            self._request(step, part)
-            for part, ends in zip(self._plan.parts, self._plan.chains(1), strict=True)
-            for step, _ in ends
-        ]
         query = self._collector.query(self._plan.query, keys)
-        self._found = query.run(list(dict.fromkeys(requests)))
+        self._found = query.run(requests_of(self._plan))
         return self._found
 
     def people_by_key(self) -> tuple[list[tuple[Any, ...]], list[int]]:
@@ -141,33 +137,10 @@ class Exact:
             return {step: [] for ends in chains for step, _ in ends}
         found = self._found if self._found is not None else self._run(keys)
         return {
-            step: self._units(step, found.of(self._request(step, part)))
+            step: self._units(step, found.of(_request(self._plan, step, part)))
             for part, ends in zip(self._plan.parts, chains, strict=True)
             for step, _ in ends
         }
-
-    def _request(self, step: Step, part: Any) -> Request:
-        if isinstance(step, RowsByGroup):
-            return Rows()
-        if isinstance(step, PeopleByGroup):
-            return People()
-        value = self._derived.get(part.column, col(part.column))
-        if isinstance(step, MomentsByGroup):
-            return Moments(value, part.grid, squares=step.degree > 1)
-        if isinstance(step, SumByGroup):
-            return Total(value, part.grid)
-        if isinstance(step, HistogramByGroup):
-            edges = tuple(part.grid.offset(as_fraction(edge)) for edge in step.edges)
-            return Bins(value, part.grid, edges)
-        if isinstance(step, QuantileCosts):
-            return Cells(value, part.grid)
-        if isinstance(step, PeopleInBins):
-            groups = step.groups if step.by else None
-            return WholeCells(value, part.grid, parts=step.bins, groups=groups)
-        if isinstance(step, RecordsByGroup):
-            alone = self._plan.query.unit.column is None
-            return Cells(value, part.grid) if alone else WholeCells(value, part.grid)
-        raise UsageError(f"the engine knows no request for {step.name}")
 
     def _units(self, step: Step, found: Any) -> Any:
         if isinstance(step, MomentsByGroup):
@@ -181,6 +154,44 @@ class Exact:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("exact answers are not pickled: they are not private")
+
+
+def requests_of(plan: Plan) -> list[Request]:
+    """Return what a plan asks of the engine, each once.
+
+    Raises:
+        UsageError: a step that no engine knows.
+    """
+    requests = [
+        _request(plan, step, part)
+        for part, ends in zip(plan.parts, plan.chains(1), strict=True)
+        for step, _ in ends
+    ]
+    return list(dict.fromkeys(requests))
+
+
+def _request(plan: Plan, step: Step, part: Any) -> Request:
+    if isinstance(step, RowsByGroup):
+        return Rows()
+    if isinstance(step, PeopleByGroup):
+        return People()
+    value = resolved(plan.query).get(part.column, col(part.column))
+    if isinstance(step, MomentsByGroup):
+        return Moments(value, part.grid, squares=step.degree > 1)
+    if isinstance(step, SumByGroup):
+        return Total(value, part.grid)
+    if isinstance(step, HistogramByGroup):
+        edges = tuple(part.grid.offset(as_fraction(edge)) for edge in step.edges)
+        return Bins(value, part.grid, edges)
+    if isinstance(step, QuantileCosts):
+        return Cells(value, part.grid)
+    if isinstance(step, PeopleInBins):
+        groups = step.groups if step.by else None
+        return WholeCells(value, part.grid, parts=step.bins, groups=groups)
+    if isinstance(step, RecordsByGroup):
+        alone = plan.query.unit.column is None
+        return Cells(value, part.grid) if alone else WholeCells(value, part.grid)
+    raise UsageError(f"the engine knows no request for {step.name}")
 
 
 def bernstein(moments: Any, step: MomentsByGroup) -> list[int]:

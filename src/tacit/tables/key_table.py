@@ -13,7 +13,15 @@ from tacit.tables.engine import Engine
 from tacit.tables.expression import Expression
 from tacit.tables.schema import Schema
 
-__all__ = ["check_keys", "group_kind", "keep_keys", "key_part_sql", "keys_sql", "same_key"]
+__all__ = [
+    "check_keys",
+    "group_kind",
+    "keep_keys",
+    "key_part_sql",
+    "keys_sql",
+    "same_key",
+    "sample_keys",
+]
 
 _FILLERS = {
     "text": "",
@@ -54,6 +62,16 @@ def check_keys(
     if not found:
         raise UsageError("the list of keys is empty")
     return list(found)
+
+
+def sample_keys(kinds: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
+    """Return keys that stand for any others of these kinds, where a question is only tried out.
+
+    >>> sample_keys(["text", "integer"])
+    ((None, None), ('', 0))
+    """
+    filled = tuple(None if kind == "missing" else _FILLERS[kind] for kind in kinds)
+    return tuple(dict.fromkeys([(None,) * len(kinds), filled]))
 
 
 def group_kind(name: str, expression: Expression, schema: Schema) -> str:

@@ -89,6 +89,10 @@ class PartedQuery:
         """Count people by key; see :meth:`~tacit.tables.query.Query.people_by_key`."""
         return self._added(Query.people_by_key, _add_counts, _DRAWN_BYTES)  # type: ignore[no-any-return]
 
+    def forget(self) -> None:
+        """Drop what the query keeps in the engine."""
+        self._whole.forget()
+
     def _added(self, answer: Any, add: Any, row_bytes: int, places: int = 0) -> Any:
         parts = max(self._least, self._parts(row_bytes, places))
         while True:
@@ -107,7 +111,7 @@ class PartedQuery:
         engine = self._source.engine
         if not self._divisible or engine.memory is None:
             return 1
-        rows = int(engine.rows(f"select count(*) from {self._source.relation}")[0][0])
+        rows = int(engine.rows(f"select count(*) from {self._source.relation} as tacit_rows")[0][0])
         room = max(engine.memory - _FIXED, engine.memory // 4)
         need = -(-rows * row_bytes // room)
         half = engine.memory // 2

@@ -10,6 +10,7 @@ from tacit.accounting.budget import Budget, epsilon_delta, fit
 from tacit.accounting.budget import epsilon as pure
 from tacit.accounting.budget import rho as concentrated
 from tacit.accounting.chain import key_of
+from tacit.accounting.entry import Entry
 from tacit.errors import BudgetError, UsageError
 from tacit.exact import Number
 from tacit.tables.aggregate import Aggregate
@@ -20,6 +21,7 @@ from tacit.tables.labels import labels_of
 from tacit.tables.outcome import settled
 from tacit.tables.plan import Plan, Query
 from tacit.tables.preview import Preview
+from tacit.tables.rehearsal import rehearse
 from tacit.tables.release import release_answer
 from tacit.tables.time_counter import TimeCounter
 from tacit.tables.timeline import Moment, Span, Timeline, span
@@ -151,8 +153,9 @@ class Question:
     ) -> Answer:
         """Publish the answers, with noise, and pay for them.
 
-        The budget is charged, durably, before noise is drawn.  The same question at the same price
-        is answered from the ledger, with the same numbers, at no cost.
+        The budget is charged, durably, before the first row is read.  If anything fails after that,
+        the release stays open: the same question at the same price goes on under its own charge, at
+        no further cost.  Once answered, it is answered from the ledger, with the same numbers.
 
         Args:
             epsilon: pure differential privacy, paid from any budget.
@@ -165,21 +168,21 @@ class Question:
             BudgetError: more than remains; nothing was spent.
             UsageError: no loss given, zero or below, or one that the budget cannot pay.
             DataSourceError: the table cannot be read any more; the message says what was spent.
+            LedgerError: the charge or the answer cannot be written; the message says what stands.
         """
         requested = self._request(epsilon, delta, rho)
         ledger = self._session.ledger
         public = self._public(requested, tag)
         key = key_of(public)
-        answered = ledger.find(key)
-        if answered is not None and answered.answer is not None:
-            return Answer.of(answered, ledger, replayed=True)
-        plan = Plan(self._query, self._affordable(requested))
-        collector = self._session._collector
-        exact = settled(lambda: collector.collect(plan), "nothing was spent")
-        lost = f"{plan.cost!r} was spent and the answer is lost: asking again pays again"
+        standing = ledger.find(key)
+        if standing is not None and standing.answer is not None:
+            return Answer.of(standing, ledger, replayed=True)
+        plan = self._affordable(requested, standing)
+        settled(lambda: rehearse(self._session.source, plan), "nothing was spent")
 
         def answer() -> dict[str, Any]:
-            released = settled(lambda: release_answer(plan, exact), lost)
+            # Only here, after the charge, is the first private byte read.
+            released = release_answer(plan, self._session._collector.collect(plan))
             return {**released, "remaining": ledger.remaining.to_json()}
 
         return Answer.of(ledger.release(key, plan.cost, public, answer), ledger)
@@ -245,9 +248,26 @@ class Question:
         Raises:
             UsageError: as :meth:`release`.
         """
-        public = self._public(self._request(epsilon, delta, rho), tag)
-        found = self._session.ledger.find(key_of(public))
+        found = self._standing(self._request(epsilon, delta, rho), tag)
         return found is not None and found.answer is not None
+
+    def is_charged(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> bool:
+        """Return whether :meth:`release` would cost nothing more: it is answered, or still open.
+
+        Raises:
+            UsageError: as :meth:`release`.
+        """
+        return self._standing(self._request(epsilon, delta, rho), tag) is not None
+
+    def _standing(self, requested: Budget, tag: str | None) -> Entry | None:
+        return self._session.ledger.find(key_of(self._public(requested, tag)))
 
     def _public(self, requested: Budget, tag: str | None) -> dict[str, Any]:
         """Return what tells this release from every other."""
@@ -266,19 +286,23 @@ class Question:
             raise UsageError(f"say what this release may lose: release({example})")
         return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
 
-    def _affordable(self, requested: Budget) -> Budget:
-        """Return the request, lowered by rounding at most, or refuse it before any work."""
+    def _affordable(self, requested: Budget, standing: Entry | None) -> Plan:
+        """Return the plan, its request lowered by rounding at most, or refuse it before any work.
+
+        Where an open charge stands it is the plan that was charged: fitted to what remained then.
+        """
         ledger = self._session.ledger
-        remaining = ledger.remaining
+        remaining = ledger.remaining if standing is None else ledger.remaining_before(standing)
         if remaining.kind != "concentrated" or requested.kind == remaining.kind:
             requested = fit(requested.cost_in(remaining.kind), remaining)
-        cost = Plan(self._query, requested).cost.cost_in(remaining.kind)
-        if not remaining.covers(cost):
+        plan = Plan(self._query, requested)
+        cost = plan.cost.cost_in(remaining.kind)
+        if standing is None and not remaining.covers(cost):
             raise BudgetError(
                 f"this release costs {cost!r}, and {remaining!r} is left of {ledger.total!r}; "
                 "nothing was spent. Ask for less, or begin with a larger budget"
             )
-        return requested
+        return plan
 
     def _with(self, **changes: Any) -> Question:
         return Question(self._session, replace(self._query, **changes))

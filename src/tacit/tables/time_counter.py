@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tacit.accounting import Entry, key_of
 from tacit.accounting.budget import Budget, fit
+from tacit.accounting.open_release import staying_open
 from tacit.accounting.parts import charge_once, parts_of, record_part
 from tacit.core import Measurement, Step, compose, step_from
 from tacit.errors import UsageError
 from tacit.exact import show
 from tacit.mechanisms import Gaussian, Laplace, calibrate
 from tacit.tables.noise_sums import sum_half_width
+from tacit.tables.outcome import settled
 from tacit.tables.period_answer import PeriodAnswer, law_of
 from tacit.tables.period_counts import CountsOverTime, counts_of_periods
 from tacit.tables.period_tree import best_branching
 from tacit.tables.plan import Query
+from tacit.tables.rehearsal import without_rows
 from tacit.tables.space import table_space
 from tacit.tables.steps import DerivedColumn, FilterRows
 from tacit.tables.timeline import Moment, Timeline
@@ -121,7 +125,8 @@ class TimeCounter:
             if done >= closed:
                 return PeriodAnswer.so_far(entry, ledger, parts, replayed)
             # Read only now, after what stands was read: see the proof.
-            if record_part(ledger, entry, len(parts), self._part(entry, done, closed)):
+            part = staying_open(entry.cost, partial(self._part, entry, done, closed))
+            if record_part(ledger, entry, len(parts), part):
                 replayed = False
 
     def answer(self) -> PeriodAnswer:
@@ -151,6 +156,7 @@ class TimeCounter:
         entry = self._entry()
         if entry is None:
             question = self._plan()
+            self._rehearse(question)
             entry = charge_once(ledger, self._key(), self._cost(question), question)
         if entry.answer is not None:
             return entry
@@ -165,6 +171,15 @@ class TimeCounter:
             "remaining": ledger.remaining.to_json(),
         }
         return ledger.record(entry, opening)
+
+    def _rehearse(self, question: Mapping[str, Any]) -> None:
+        """Count no rows, so that what can be known beforehand fails before the charge."""
+        source, step = without_rows(self._session.source), self._step(question)
+
+        def ask() -> None:
+            counts_of_periods(source, self._query, step, 0, self._line.periods)
+
+        settled(ask, "nothing was spent")
 
     def _question(self, branching: int | None, noise: Mapping[str, str] | None) -> dict[str, Any]:
         asked = {**self._line.to_json(), "branching": branching}
@@ -220,7 +235,7 @@ class TimeCounter:
 
     def _part(self, entry: Entry, done: int, closed: int) -> dict[str, Any]:
         """Count the blocks that closed, and add their noise: the only place where the two meet."""
-        source = self._session._reopen()
+        source = self._session._reopen()  # after the charge: it may look at the rows
         step = self._step(entry.question)
         first = step.tree.reach(done, closed)
         counts = counts_of_periods(source, self._query, step, first, closed)

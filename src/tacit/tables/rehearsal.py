@@ -1,0 +1,73 @@
+"""What public facts decide fails before the charge: a plan is carried out on no rows first.
+
+A release is charged before the first private byte is read, so whatever can be known beforehand
+must be found out beforehand.  :func:`rehearse` runs the very statements of a plan, in the engine
+that will run them, on ``select * from the table where false``: names, types, rights, a connection
+that is gone and the sizes of the plan are all tried, and no row is asked for.  What fails here is a
+function of the schema, the question and the machine, and nothing was spent.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+
+from tacit.tables.collect import Collector, requests_of
+from tacit.tables.engine import Engine
+from tacit.tables.key_table import sample_keys
+from tacit.tables.plan import Plan
+from tacit.tables.source import Source
+
+__all__ = ["rehearse", "without_rows"]
+
+_KEYS = 256
+"""So many public keys stand for all: beyond a smaller number they go another way to the engine."""
+
+
+def rehearse(source: Source, plan: Plan) -> None:
+    """Carry a plan out up to the noise, on no rows.
+
+    Raises:
+        UsageError: the question does not fit the table.
+        DataSourceError: the engine cannot be asked.
+    """
+    collector = Collector(without_rows(source))
+    keys = plan.query.keys
+    if plan.keys is not None:
+        collector.query(plan.query, None).people_by_key()
+        keys = sample_keys([plan.query.columns.column(name).kind for name in plan.query.by])
+    query = collector.query(plan.query, None if keys is None else keys[:_KEYS])
+    try:
+        query.run(requests_of(plan))
+    finally:
+        query.forget()
+
+
+def without_rows(source: Source) -> Source:
+    """Return the table without its rows, in the same engine."""
+    nothing = f"(select * from {source.relation} as tacit_all where 1 = 0)"
+    return Source(source.name, source.schema, _Rehearsed(source.engine), nothing)
+
+
+class _Rehearsed:
+    """An engine that is asked for no row: nothing that would look at how many there are is done."""
+
+    memory: int | None = None
+
+    def __init__(self, engine: Engine) -> None:
+        self.dialect = engine.dialect
+        self.rows = engine.rows
+        self.integers = engine.integers
+        self.materialise = engine.materialise
+        self.keep_text = engine.keep_text
+        self.drop = engine.drop
+
+    def hint(self, rows: int) -> str:
+        """Return no hint: an engine may count rows for one."""
+        return ""
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Return an empty block: no rows, no state of them."""
+        return nullcontext()
+
+    def close(self) -> None:
+        """Do nothing: the engine goes on."""
