@@ -200,7 +200,7 @@ def test_every_type_has_a_kind_and_what_has_none_is_refused(postgres):
         assert years.run([Rows()]).of(Rows()) == [0]
 
 
-def test_text_is_told_apart_by_its_characters_and_a_loose_person_column_is_refused(postgres):
+def test_text_is_told_apart_by_its_characters_people_too(postgres):
     try:
         postgres.run(
             "create collation loose (provider = icu, locale = 'und-u-ks-level2', "
@@ -221,8 +221,9 @@ def test_text_is_told_apart_by_its_characters_and_a_loose_person_column_is_refus
         }
         equal = Query(source, OneRowEach(), where=(col("g") == "a") | col("g").is_in(["b"]))
         assert equal.run([Rows()]).of(Rows()) == [1]
-        with pytest.raises(UsageError, match="calls texts equal that differ"):
-            Query(source, PersonUnit("g", rows=1))
+        people = Query(source, PersonUnit("g", rows=1)).run([People(), Rows()])
+        assert people.of(People()) == [2]  # of one row, and of two that weigh as one
+        assert people.of(Rows()) == [2 * PersonUnit.one]
 
 
 def test_row_security_and_hostile_schemas_and_settings_change_nothing(postgres):

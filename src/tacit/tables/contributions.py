@@ -128,21 +128,22 @@ class PersonUnit:
         return f"{self.column}, at most {self.rows} rows in {self.groups} groups"
 
     def person(self, schema: Schema, dialect: Dialect) -> str | None:
-        """Return the SQL of the person of a row, or refuse a column that holds no persons."""
+        """Return the SQL of the person of a row, or refuse a column that holds no persons.
+
+        Two rows are of one person if and only if their values are identical: texts by their
+        characters, numbers by what they are.
+        """
         column = schema.column(self.column)
-        if column.problem or column.loose:
-            problem = column.problem or (
-                f"has the type {column.declared}, which calls texts equal that differ, so that it "
-                "is not certain who is one person; name a column of plain text, such as lower(...) "
-                "in a view"
-            )
-            raise UsageError(f"the person column {self.column!r} {problem}")
+        if column.problem:
+            raise UsageError(f"the person column {self.column!r} {column.problem}")
         if column.kind not in _PERSON_KINDS:
             raise UsageError(
                 f"the person column {self.column!r} has the type {column.declared}, which tells "
                 "nobody apart; name a column of numbers, text, dates or truth values"
             )
-        name = dialect.identifier(self.column)
+        name = column.itself(dialect.identifier(self.column))
+        if column.kind == "text" and column.declared.upper() != "UUID":
+            return dialect.cast(name, "text")  # by its characters, whatever the collation
         if column.kind != "float":
             return name
         # one zero, and no NaN: the same people in a grouping and in a join
@@ -150,8 +151,10 @@ class PersonUnit:
 
     def spelled(self, schema: Schema, dialect: Dialect) -> str:
         """Return the SQL of the person ``u`` as it enters a digest, the same on every engine."""
-        is_float = schema.column(self.column).kind == "float"
-        return spelled("u", dialect) if is_float else "u"
+        column = schema.column(self.column)
+        if column.written:
+            return column.written.format(x="u")
+        return spelled("u", dialect) if column.kind == "float" else "u"
 
 
 one_row_each = OneRowEach()

@@ -33,6 +33,7 @@ class Dialect:
         integer, wide, double, text, date, boolean: names of types; ``wide`` is exact to 126 bits.
         small: the smallest type that holds 0 to 2^31.
         as_is: text ``{x}``, compared by its characters, whatever its collation says.
+        unicode: text ``{x}``, or NULL where its bytes are no text in Unicode.
         nul: whether text may hold the character NUL.
         floor_divide: quotient of 64-bit integers ``{x}`` and ``{y}``, both at least zero.
         wide_divide: the same where one of them is wide.
@@ -81,7 +82,8 @@ class Dialect:
     wide: str = "hugeint"
     double: str = "double"
     text: str = "varchar"
-    as_is: str = "{x}"
+    as_is: str = "({x} collate C)"
+    unicode: str = "{x}"
     nul: bool = True
     date: str = "date"
     boolean: str = "boolean"

@@ -177,7 +177,7 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
         if "missing" in kinds:
             return "false"
         exact = len(set(kinds)) == 1
-        left, *right = parts if exact else doubles
+        left, *right = _compared(sides, kinds[0], parts, schema, d) if exact else doubles
         if name == "is_in":
             return f"coalesce({left} in ({', '.join(right)}), false)" if right else "false"
         sign = {"==": "=", "!=": "<>"}.get(name, name)
@@ -218,7 +218,7 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
 
 def _render_column(node: Expression, schema: Schema, d: Dialect) -> str:
     column = schema.column(node.parameters[0])
-    sql = d.identifier(column.name)
+    sql = column.value(d.identifier(column.name))
     if column.kind == "float":
         return d.not_nan(d.cast(sql, "double"))
     if column.kind == "missing":
@@ -228,6 +228,22 @@ def _render_column(node: Expression, schema: Schema, d: Dialect) -> str:
     if column.kind == "undeclared":
         return d.cast(sql, "text")
     return sql
+
+
+def _compared(
+    sides: list[Expression], kind: str, parts: list[str], schema: Schema, d: Dialect
+) -> list[str]:
+    """Return values of one kind so that two of them are equal if and only if they are one value."""
+    if kind == "text":
+        return [d.as_is.format(x=part) for part in parts]
+    if kind not in ("integer", "decimal"):
+        return parts
+    return [
+        schema.column(o.parameters[0]).itself(d.identifier(o.parameters[0]))
+        if o.operation == "col"
+        else part
+        for o, part in zip(sides, parts, strict=True)
+    ]
 
 
 def _truth(node: Expression, sql: str) -> str:

@@ -161,10 +161,14 @@ def _typed(value: Any, kind: str, dialect: Dialect) -> str:
 def key_part_sql(expression: Expression, kind: str, schema: Schema, dialect: Dialect) -> str:
     """Return the SQL of a part of the key: what cannot be written as a key is missing.
 
-    A date outside the years 1 to 9999 (or infinite) and a whole number of more than 126 bits would
-    come out of the engine as another key, or as none that a query can be asked for.
+    A date outside the years 1 to 9999 (or infinite), a whole number of more than 126 bits and bytes
+    that are no Unicode would come out of the engine as another key, or as none that a query can be
+    asked for.  What remains is carried to Python as it is: two values are one key in the engine if
+    and only if they are in Python.
     """
     sql = expression.sql(schema, dialect)
+    if kind == "text":
+        return dialect.as_is.format(x=dialect.unicode.format(x=sql))
     if expression.operation in GIVES:  # a reading of a cell is within these ends by itself
         return sql
     if kind == "date":

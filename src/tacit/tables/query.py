@@ -164,7 +164,10 @@ class Query:
         if self._person is not None:
             base = few_groups(base, names, self.unit.groups, self._dialect, self._spelled)
         counted = f"select {shown}, count(*) from ({base}) as pairs group by {shown}"
-        return {row[:-1]: row[-1] for row in self.source.engine.rows(counted)}
+        people: dict[tuple[Any, ...], int] = {}
+        for *key, number in self.source.engine.rows(counted):
+            people[tuple(key)] = people.get(tuple(key), 0) + number
+        return people
 
     # ---- the parts of the plan
 

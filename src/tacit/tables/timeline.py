@@ -128,7 +128,7 @@ class Timeline:
         """
         d = dialect
         column = schema.column(self.column)
-        value = d.identifier(column.name)
+        value = column.value(d.identifier(column.name))
         if column.kind == "undeclared":
             value = reading_sql(_READINGS[self.reads], d.cast(value, "text"), d)
         if self.reads != "integers" and (column.kind != "undeclared" or self.reads == "days"):

@@ -2,8 +2,10 @@
 
 What a column can be used for follows from its type alone.  A ``numeric`` may hold NaN and
 infinities, and may be far longer than any sum needs: NaN is missing, and such a column is read
-within +-10^38 and to 38 digits behind the point, so that nothing overflows.  Text of every type is
-compared by its characters; ``char(n)`` without the blanks at its end.
+within +-10^38 and to 38 digits behind the point, so that nothing overflows; but two of its values
+are equal, and two people one, only if all their digits are.  1.0 and 1.00 are one number.  Text of
+every type is compared by its characters, whatever its collation or its type calls equal;
+``char(n)`` without the blanks at its end.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ _KINDS = {
     "bool": "boolean",
 }
 _DIGITS = 38
+_NAN = "cast('NaN' as numeric)"
 
 _TABLES = """select n.nspname, c.relname, cast(c.oid as bigint),
     has_schema_privilege(n.oid, 'USAGE') and has_any_column_privilege(c.oid, 'SELECT')
@@ -41,9 +44,9 @@ _COLUMNS = """with recursive base(place, typ, mod) as (
     from base join pg_type on pg_type.oid = typ where typtype = 'd')
 select attname, format_type(atttypid, atttypmod), typname,
     typnamespace = 'pg_catalog'::regnamespace, typtype = 'e', mod,
-    coalesce(collisdeterministic, true), has_column_privilege(attrelid, attnum, 'SELECT')
+    has_column_privilege(attrelid, attnum, 'SELECT')
 from base join pg_attribute on attrelid = {table} and attnum = place
-    join pg_type on pg_type.oid = typ left join pg_collation on pg_collation.oid = attcollation
+    join pg_type on pg_type.oid = typ
 where typtype <> 'd' order by place"""
 
 
@@ -93,7 +96,7 @@ def open_in_postgres(
             columns = _columns(found, engine)
             label = f"{engine.connection.info.dbname}.{found.name}"
         schema = Schema([column.public(found.name) for column in columns])
-        return Opened(label, schema, engine, _relation(found, columns, engine))
+        return Opened(label, schema, engine, _quoted(found, engine))
     except BaseException:
         engine.close()
         raise
@@ -133,7 +136,6 @@ class _Found(NamedTuple):
     built_in: bool
     enum: bool
     modifier: int
-    exact: bool
     readable: bool
 
     @property
@@ -164,8 +166,36 @@ class _Found(NamedTuple):
                 f"may not be read by this user; ask the owner of {table} for GRANT SELECT on it"
             )
             return Column(self.name, "other", self.declared, problem)
-        loose = not self.exact or self.base == "citext"
-        return Column(self.name, self.kind, self.declared, loose=loose)
+        if self.base == "numeric" and self.built_in:
+            itself = f"nullif({{x}}, {_NAN})"
+            return Column(
+                self.name, self.kind, self.declared, "", self._held(), itself, self._written()
+            )
+        return Column(self.name, self.kind, self.declared)
+
+    def _held(self) -> str:
+        """Return the SQL of a numeric without NaN, within the range that the plan reckons in."""
+        if self._short:
+            return f"nullif({{x}}, {_NAN})"
+        places = 0 if self.kind == "integer" else _DIGITS
+        far = f"cast('1e{_DIGITS}' as numeric)"
+        held = f"greatest(least(trunc({{x}}, {places}), {far}), -{far})"
+        return f"(case when {{x}} < {_NAN} then {held} end)"
+
+    def _written(self) -> str:
+        """Return the SQL of a numeric as text: one of any scale without the zeros at its end.
+
+        It is written in one way then, and what is drawn by that is the same for all its rows.
+        """
+        text = "cast({x} as text)"
+        if self.modifier >= 0:
+            return text
+        return f"(case when scale({{x}}) > 0 then rtrim(rtrim({text}, '0'), '.') else {text} end)"
+
+    @property
+    def _short(self) -> bool:
+        """Whether all digits of a numeric are within those that the plan reckons in."""
+        return self.modifier >= 0 and self.digits <= _DIGITS and self.scale <= _DIGITS
 
 
 def _find(table: str, engine: PostgresEngine) -> _Table:
@@ -196,26 +226,3 @@ def _columns(table: _Table, engine: PostgresEngine) -> list[_Found]:
 
 def _quoted(table: _Table, engine: PostgresEngine) -> str:
     return f"{engine.dialect.identifier(table.schema)}.{engine.dialect.identifier(table.table)}"
-
-
-def _relation(table: _Table, columns: list[_Found], engine: PostgresEngine) -> str:
-    """Return the table; with numerics in it, a query that makes them safe, which costs no scan."""
-    if not any(c.base == "numeric" and c.readable for c in columns):
-        return _quoted(table, engine)
-    shown = []
-    for column in columns:
-        name = engine.dialect.identifier(column.name)
-        if column.readable:
-            safe = column.base == "numeric" and column.built_in
-            shown.append(f"{_safe(name, column)} as {name}" if safe else name)
-    return f"(select {', '.join(shown)} from {_quoted(table, engine)})"
-
-
-def _safe(name: str, column: _Found) -> str:
-    """Return the SQL of a numeric without NaN, and within the range that the plan reckons in."""
-    nan = "cast('NaN' as numeric)"
-    if column.modifier >= 0 and column.digits <= _DIGITS and column.scale <= _DIGITS:
-        return f"nullif({name}, {nan})"
-    far = f"cast('1e{_DIGITS}' as numeric)"
-    held = f"greatest(least(trunc({name}, {_DIGITS}), {far}), -{far})"
-    return f"(case when {name} < {nan} then {held} end)"

@@ -1,5 +1,6 @@
 """Open a table for Spark: a DataFrame, or a table that a session knows.
 
+Text is compared by its bytes, whatever its collation.
 Columns keep their names and their types, but for times: a ``timestamp`` is an instant, which Spark
 would show in the zone of the session, and is read as the time in UTC, so that no setting moves it
 to another day.
@@ -152,13 +153,15 @@ def _column(name: str, declared: str) -> Column:
     >>> _column("n", "decimal(20,0)").kind, _column("t", "timestamp").declared
     ('integer', 'TIMESTAMP')
     """
-    kind = _KINDS.get(declared, "other")
+    kind, reads = _KINDS.get(declared, "other"), "{x}"
+    if declared.startswith("string collate "):
+        kind, reads = "text", "({x} collate UTF8_BINARY)"
     if re.fullmatch(r"(var)?char\(\d+\)", declared):
         kind = "text"
     places = re.fullmatch(r"decimal\(\d+,(\d+)\)", declared)
     if places:
         kind = "decimal" if int(places[1]) else "integer"
-    return Column(name, kind, {"int": "INTEGER"}.get(declared, declared.upper()))
+    return Column(name, kind, {"int": "INTEGER"}.get(declared, declared.upper()), "", reads)
 
 
 def _in_utc(relation: str, schema: Schema, engine: SparkEngine) -> str:
