@@ -142,7 +142,7 @@ class PersonUnit:
                 "nobody apart; name a column of numbers, text, dates or truth values"
             )
         name = column.itself(dialect.identifier(self.column))
-        if column.kind == "text" and column.declared.upper() != "UUID":
+        if column.kind in ("text", "undeclared") and column.declared.upper() != "UUID":
             return dialect.cast(name, "text")  # by its characters, whatever the collation
         if column.kind != "float":
             return name
