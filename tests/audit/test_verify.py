@@ -17,6 +17,7 @@ from tacit.core import (
     Category,
     DiscreteDistance,
     Frame,
+    L1Distance,
     Number,
     PureDP,
     RenyiDP,
@@ -109,7 +110,7 @@ def test_renyi_divergence_of_randomized_response_is_its_closed_form():
     tight = measurement(
         BIT, int, lambda d: closed * 1.000001 * d, measure=RenyiDP(order), distribution=coin
     )
-    assert verify(tight).tight
+    assert verify(tight, draws=0).tight
     wrong = measurement(
         BIT, int, lambda d: closed * 0.999 * d, measure=RenyiDP(order), distribution=coin
     )
@@ -131,7 +132,7 @@ def test_the_concentrated_bound_of_a_pure_pair_is_found():
             distribution=lambda bit: {bit: Fraction(share), 1 - bit: 1 - Fraction(share)},
         )
 
-    assert verify(claimed(1.0001)).holds
+    assert verify(claimed(1.0001), draws=0).holds
     assert verify(claimed(0.999)).broken
 
 
@@ -148,7 +149,7 @@ def test_delta_of_an_approximate_claim_is_exact():
             distribution=leaky,
         )
 
-    assert verify(claimed("1/100")).tight
+    assert verify(claimed("1/100"), draws=0).tight
     verdict = verify(claimed("1/101"))
     assert verdict.broken
     assert verdict.event in (("secret",), ("nothing",))
@@ -172,7 +173,7 @@ def test_gaussian_profile_of_the_verification_is_the_closed_form(gap):
     if not gap:
         assert verify(m, pairs=[(1, 1)], d_in=1)
         return
-    assert verify(claimed(Fraction(1001, 1000)), pairs=[(0, gap)], d_in=gap).holds
+    assert verify(claimed(Fraction(1001, 1000)), pairs=[(0, gap)], d_in=gap, draws=0).holds
     assert verify(claimed(Fraction(999, 1000)), pairs=[(0, gap)], d_in=gap).broken
 
 
@@ -199,6 +200,105 @@ def test_public_face_has_it():
     assert tc.verify is verify
     verdict = tc.verify(NUMBER >> Laplace(25))
     assert str(verdict).startswith("holds on all 6 pairs, and is tight")
+
+
+class TestRuns:
+    """A stated distribution is a claim too: the function is run beside it."""
+
+    def raw(self, value):
+        """A mechanism that releases the number itself, beside the distribution of Laplace noise."""
+        right = NUMBER >> Laplace(2)
+        return measurement(NUMBER, value, right.map, distribution=right._distribution)
+
+    def test_a_function_that_releases_the_raw_number_is_refuted(self):
+        verdict = verify(self.raw(lambda x: x))
+        assert verdict.broken
+        assert not verdict
+        assert not verdict.tight
+        assert str(verdict).startswith("BROKEN: the function does not follow its distribution: ")
+        with pytest.raises(VerificationError, match="does not follow"):
+            verdict.or_raise()
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            lambda x: x + noise.discrete_laplace(1),  # at half the scale
+            lambda x: x + noise.discrete_laplace(4),
+            lambda x: x + noise.discrete_laplace(2) + 1,
+            lambda x: x + abs(noise.discrete_laplace(2)),
+            lambda x: x + noise.discrete_laplace(2) / 3,  # off the grid
+            lambda x: "a text",
+            lambda x: None,
+            lambda x: math.nan,
+        ],
+    )
+    def test_wrong_noise_is_refuted(self, value):
+        assert verify(self.raw(value), draws=2000).refuted
+
+    def test_a_function_that_is_wrong_on_one_data_set_only_is_refuted_there(self):
+        def leaky(x):
+            return x + (0 if x == 3 else noise.discrete_laplace(2))
+
+        assert verify(self.raw(leaky), draws=400).refuted.startswith("on 3, ")
+
+    def test_noise_that_parts_share_is_refuted(self):
+        pairs = Space(Vector(Number("int", 0, 1), size=2), L1Distance())
+        right = pairs >> Laplace(2)
+
+        def shared(x):
+            e = int(noise.discrete_laplace(2))
+            return [int(v) + e for v in x]
+
+        wrong = measurement(pairs, shared, right.map, distribution=right._distribution)
+        assert verify(right, draws=1000)
+        assert "part 1" in verify(wrong, draws=1000).refuted
+
+    def test_an_output_that_is_not_listed_is_refuted_at_once(self):
+        m = measurement(BIT, lambda bit: 2, lambda d: d, distribution=lambda bit: {0: 1})
+        assert verify(m, draws=1).refuted == ("on 0, 2 came, which the distribution does not have")
+
+    def test_the_words_say_how_many_draws_stand_behind_them(self):
+        assert "400 draws of the function on 4 data sets agree" in str(verify(NUMBER >> Laplace(2)))
+        unseen = verify(self.raw(lambda x: x), draws=0)
+        assert unseen.tight
+        assert unseen.draws == 0
+        assert "the function was not run" in str(unseen)
+
+    def test_where_the_distribution_breaks_the_claim_that_is_said(self):
+        right = NUMBER >> Laplace(2)
+        m = measurement(NUMBER, int, lambda d: d / 3, distribution=right._distribution)
+        assert verify(m).broken
+        assert not verify(m).refuted
+
+    def test_draws_are_counted_in_whole_numbers(self):
+        with pytest.raises(UsageError, match="draws"):
+            verify(NUMBER >> Laplace(2), draws=-1)
+
+
+@pytest.mark.parametrize("output", [set, lambda x: {"a": [x]}, lambda x: [{x}, [x]]])
+def test_outputs_that_no_dict_takes_are_compared_all_the_same(output):
+    """verify(tc.parallel(...)) raised a TypeError where nothing listed its outputs."""
+
+    def release(bit):
+        kept = noise.bernoulli("9/10")
+        return output(
+            [bit if kept else 1 - bit] if output is set else int(bit if kept else 1 - bit)
+        )
+
+    assert verify(measurement(BIT, release, lambda d: d / 10), samples=2000).broken
+    assert not verify(measurement(BIT, release, lambda d: 3 * d), samples=2000).broken
+
+
+def test_parallel_and_compose_are_verified_exactly():
+    column = Space(Vector(Number("int", 0, 3)), SymmetricDistance())
+    m = column >> Count() >> Laplace(1)
+    data = [[], [0], [1], [0, 1]]
+    for whole in (tc.parallel({0: m, 1: m}, by=lambda x: x % 2), tc.compose([m, m])):
+        verdict = verify(whole, data, d_in=2)
+        assert verdict.kind == "exact"
+        assert verdict.tight
+        plain = measurement(column, whole._function, whole.map)
+        assert verify(plain, pairs=[([0], [])], samples=1000).kind == "estimate"
 
 
 class TestSamples:
@@ -308,7 +408,11 @@ class TestBadInput:
 def test_labels_under_the_discrete_distance():
     space = Space(Category(("a", "b")), DiscreteDistance())
     m = measurement(
-        space, str, lambda d: 1, distribution=lambda x: {"a": "1/2", "b": "1/2"}, name="noise alone"
+        space,
+        lambda label: "ab"[int(noise.bernoulli("1/2"))],
+        lambda d: 1,
+        distribution=lambda x: {"a": "1/2", "b": "1/2"},
+        name="noise alone",
     )
     verdict = verify(m)
     assert verdict

@@ -161,6 +161,16 @@ def test_another_function_inherits_no_proof(kind):
         LocalStatistic(statistic, column_space((0, 1), "unbounded", None))
 
 
+@pytest.mark.parametrize("statistic", [*KNOWN, Histogram([0, 2, 4])], ids=str)
+def test_a_new_name_alone_keeps_every_proof(statistic):
+    kind, mine = type(statistic), type(renamed(statistic, "mine"))
+    for proof in ("answer", "at_distance", "public_range"):
+        assert getattr(mine, proof) is getattr(kind, proof)
+    assert kind.answer is not Statistic.answer or isinstance(
+        statistic, (TrimmedMean, InterquartileRange)
+    )
+
+
 def test_its_sensitivity_is_searched_and_not_taken_over():
     over = Values([0, 1, 4], size=3)
     once, twice = (sensitivity(s, over=over, relation="bounded") for s in (Mean(), TwiceTheMean()))

@@ -37,7 +37,7 @@ def estimate(m: Measurement, u: Any, v: Any, claim: Any, samples: int) -> Attain
     if samples < 100:
         raise UsageError("an estimate needs at least 100 samples")
     half = samples // 2
-    runs = [[outcome(m(data)) for _ in range(2 * half)] for data in (u, v)]
+    runs = [[_comparable(m(data)) for _ in range(2 * half)] for data in (u, v)]
     name = _binned(runs[0][:half] + runs[1][:half])
     trained = [Counter(map(name, run[:half])) for run in runs]
     event = _best_event(trained[0], trained[1], m, claim, half)
@@ -48,6 +48,19 @@ def estimate(m: Measurement, u: Any, v: Any, claim: Any, samples: int) -> Attain
     note = f"an estimate: {2 * half} runs a side, confidence {CONFIDENCE}"
     shown = tuple(sorted(event, key=str))
     return Attained(found, math.inf, shown, note)
+
+
+def _comparable(output: Any) -> Hashable:
+    """Return an output so that equals are equal; what cannot be compared stands as its text.
+
+    That is a function of the output, which shows no more than the output does.
+    """
+    value = outcome(output)
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
 
 
 def _divergence(m: Measurement, p: float, q: float, claim: Any) -> float:
@@ -69,10 +82,12 @@ def _binned(values: Sequence[Any]) -> Any:
     numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in distinct)
     if not numeric or len(distinct) <= len(values) // 20:
         return lambda value: value
-    ordered = sorted(values)
+    ordered = sorted(v for v in values if v == v)
     edges = [ordered[i * len(ordered) // _BINS] for i in range(1, _BINS)]
 
     def name(value: Any) -> Hashable:
+        if value != value:
+            return "NaN"
         place = sum(edge <= value for edge in edges)
         return f"bin {place:02d} of {_BINS}"
 

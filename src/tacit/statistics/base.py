@@ -64,8 +64,9 @@ class Statistic(ABC):
     def __init_subclass__(cls, *, proven: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
         for proof in () if proven else _PROOFS:
-            holder = next(c for c in cls.__mro__ if proof in vars(c))
-            if holder is not cls and _replaced(cls, holder):
+            found = inspect.getattr_static(cls, proof)
+            parents = [b for b in cls.__bases__ if inspect.getattr_static(b, proof, None) is found]
+            if proof not in vars(cls) and any(_replaced(cls, parent) for parent in parents):
                 setattr(cls, proof, vars(Statistic)[proof])
 
     @property
@@ -113,11 +114,11 @@ class Statistic(ABC):
         return self.name
 
 
-def _replaced(cls: type, holder: type) -> bool:
-    """Tell whether a class has something else in place of what another one has, its name apart."""
-    kept = {n for n in dir(holder) if not n.startswith(("__", "_abc_"))} - {"name", *_PROOFS}
+def _replaced(cls: type, parent: type) -> bool:
+    """Tell whether a class has something else in place of what its parent has, the name apart."""
+    kept = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {"name", *_PROOFS}
     return any(
-        inspect.getattr_static(cls, n) is not inspect.getattr_static(holder, n) for n in kept
+        inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in kept
     )
 
 
