@@ -10,7 +10,7 @@ from typing import Any
 from tacit.core.event import mass_of
 from tacit.core.measure import ApproximateDP, Measure, PureDP, RenyiDP, ZeroConcentratedDP
 from tacit.core.measurement import Measurement
-from tacit.core.privacy_loss import PrivacyLoss, PrivacyLossDistribution
+from tacit.core.privacy_loss import BothWays, PrivacyLoss, PrivacyLossDistribution
 from tacit.core.shifted_loss import GaussianShift, ShiftedLoss, shifted
 from tacit.core.shifted_renyi import renyi_of_gaussian, renyi_of_laplace
 from tacit.errors import InfeasibleError, UsageError
@@ -69,8 +69,15 @@ def between(p: Any, q: Any, asked: Measure) -> Any:
     return _by_measure(asked, [_shift_of(p, q)])
 
 
-def privacy_loss(measurement: Measurement, u: Any, v: Any) -> PrivacyLoss:
-    """Return the distribution of the privacy loss of the output on ``u`` against that on ``v``.
+def privacy_loss(measurement: Measurement, u: Any, v: Any, *, both: bool = True) -> PrivacyLoss:
+    """Return the privacy losses of the outputs on ``u`` and ``v``: of the worse direction.
+
+    Args:
+        measurement: one whose output distribution is explicit.
+        u: a data set.
+        v: another.
+        both: whether ``.epsilon`` and ``.delta`` answer for the worse of u against v and v against
+            u, as privacy asks; False for u against v alone.
 
     Raises:
         UsageError: no explicit output distribution.
@@ -84,9 +91,12 @@ def privacy_loss(measurement: Measurement, u: Any, v: Any) -> PrivacyLoss:
     """
     p, q = measurement.distribution(u), measurement.distribution(v)
     if _tabled(p) and _tabled(q):
-        return PrivacyLossDistribution.of(_table(p), _table(q))
+        forward = PrivacyLossDistribution.of(_table(p), _table(q))
+        if not both:
+            return forward
+        return BothWays(forward, PrivacyLossDistribution.of(_table(q), _table(p)))
     if not hasattr(p, "parts"):
-        return _shift_of(p, q)
+        return _shift_of(p, q)  # symmetric noise: one direction is as the other
     first, *others = (_shift_of(a, b) for a, b in zip(p.parts, q.parts, strict=True))
     whole: PrivacyLoss = first
     for other in others:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tacit.core.explain import Link, chain_html, chain_text, distances
 from tacit.core.measure import Loss, Measure
+from tacit.core.privacy_loss import Dominating, PrivacyLoss
 from tacit.core.space import Space
 from tacit.core.step import Step
 from tacit.core.tight import LossMap, epsilon_bound
@@ -85,8 +86,11 @@ class Measurement:
 
         ``.lower`` and ``.upper`` are fractions, ``float()`` gives the upper end, rounded up.  Where
         the privacy losses of the mechanism are known (discrete Laplace and Gaussian noise on a
-        number, and compositions of these and of pure-DP releases) both ends are nearly equal;
-        elsewhere the upper end is what the privacy map implies, and the lower end is zero.
+        number, and compositions of these) and some pair of inputs is known to have them, both ends
+        are nearly equal.  Elsewhere the upper end is what the losses or the privacy map imply, and
+        the lower end, of which nothing is proven, is zero: so it is behind a transformation whose
+        map no pair is known to attain (a filter may keep nobody), and for releases of which only
+        the map is known.
         ``math.inf`` where no finite epsilon suffices.
 
         Raises:
@@ -125,7 +129,7 @@ class Measurement:
             lambda data: self._function(inner(data)),
             lambda d: privacy(stability(d)),
             distribution=None if law is None else lambda data: law(inner(data)),
-            losses=None if losses is None else lambda d: losses(stability(d)),
+            losses=None if losses is None else _behind(first, losses),
         )
         chained.links = first.links + self.links
         return chained
@@ -139,7 +143,7 @@ class Measurement:
             self.measure,
             lambda data: function(release(data)),
             self._privacy,
-            losses=self._losses,
+            losses=None if self._losses is None else _bounding(self._losses),
         )
         title = getattr(function, "__name__", type(function).__name__)
         processed.links = (*self.links, Link(title, None, self.measure, lambda loss: loss))
@@ -195,3 +199,23 @@ class Measurement:
     def __repr__(self) -> str:
         steps = " >> ".join(link.title for link in self.links)
         return f"<Measurement {steps}: ({self.input}) -> {self.measure}>"
+
+
+def _behind(first: Transformation, losses: LossMap) -> LossMap:
+    """Return the losses behind a transformation: a bound alone, where its map may be unattained."""
+    stability = first._stability
+
+    def found(d: Fraction) -> PrivacyLoss | None:
+        return losses(stability(d))
+
+    return found if first.attained else _bounding(found)
+
+
+def _bounding(losses: LossMap) -> LossMap:
+    """Return losses that are a bound alone: what is done to a release may hide all of it."""
+
+    def found(d: Fraction) -> PrivacyLoss | None:
+        known = losses(d)
+        return None if known is None else Dominating(known)
+
+    return found

@@ -7,8 +7,8 @@ that holds for adaptive releases too, when each pair is replaced by one that dom
 Dong, Wang, "Optimal accounting of differential privacy via characteristic functions", AISTATS 2022,
 theorem 10).
 
-A distribution of losses has a direction.  :class:`PrivacyLoss` answers for P against Q; a
-measurement that is not symmetric asks both ways.
+A distribution of losses has a direction.  :class:`PrivacyLossDistribution` answers for P against Q,
+:class:`BothWays` for the worse of the two directions, which is what privacy is about.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tacit.core.curve import Curve
-from tacit.core.divergence import distribution
+from tacit.core.divergence import distribution, largest
 from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction, as_integer, show
 from tacit.noise.enclosure import Enclosure, exp, log
@@ -30,7 +30,15 @@ from tacit.noise.enclosure import Enclosure, exp, log
 if TYPE_CHECKING:
     from tacit.core.lattice_loss import LatticeLoss
 
-__all__ = ["Atom", "Loss", "PrivacyLoss", "PrivacyLossDistribution", "dominating_pair"]
+__all__ = [
+    "Atom",
+    "BothWays",
+    "Dominating",
+    "Loss",
+    "PrivacyLoss",
+    "PrivacyLossDistribution",
+    "dominating_pair",
+]
 
 MOST_ATOMS = 1 << 11
 """Products of more atoms than this are rounded to a lattice."""
@@ -57,6 +65,10 @@ class PrivacyLoss(ABC):
         """Return the losses of two releases together."""
         from tacit.core.lattice_loss import LatticeLoss, join
 
+        if isinstance(other, BothWays):
+            return BothWays(self, self).compose(other)
+        if isinstance(other, Dominating):
+            return other.compose(self)
         left, right = self.explicit(), other.explicit()
         if not isinstance(left, LatticeLoss) and not isinstance(right, LatticeLoss):
             together = left.product(right)
@@ -203,9 +215,89 @@ class PrivacyLossDistribution(PrivacyLoss):
         return PrivacyLossDistribution(_merged(atoms), 1 - sure * other_sure)
 
 
+@dataclass(frozen=True)
+class BothWays(PrivacyLoss):
+    """The privacy losses of a pair in both directions: each answer is that of the worse one.
+
+    Attributes:
+        forward, backward: P against Q, and Q against P.
+
+    >>> p, q = {0: "1/10", 1: "9/10"}, {0: "3/10", 1: "7/10"}
+    >>> both = BothWays(PrivacyLossDistribution.of(p, q), PrivacyLossDistribution.of(q, p))
+    >>> round(float(both.forward.epsilon(0)), 4), round(float(both.epsilon(0)), 4)
+    (0.2513, 1.0986)
+    """
+
+    forward: PrivacyLoss
+    backward: PrivacyLoss
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Enclose the least delta at ``epsilon`` that serves both directions."""
+        worst = largest(self.forward.delta(epsilon), self.backward.delta(epsilon))
+        assert isinstance(worst, Enclosure)
+        return worst
+
+    def epsilon(self, delta: Number) -> Enclosure | float:
+        """Enclose the least epsilon at ``delta`` that serves both directions."""
+        return largest(self.forward.epsilon(delta), self.backward.epsilon(delta))
+
+    def compose(self, other: PrivacyLoss) -> BothWays:
+        """Return the losses of two releases together, direction by direction."""
+        ways = (other.forward, other.backward) if isinstance(other, BothWays) else (other, other)
+        return BothWays(self.forward.compose(ways[0]), self.backward.compose(ways[1]))
+
+    def explicit(self) -> PrivacyLossDistribution | LatticeLoss:
+        """Refuse: two directions have two lists of losses.
+
+        Raises:
+            UsageError: always; take ``.forward`` or ``.backward``.
+        """
+        raise UsageError("losses in both directions are no single list: take .forward or .backward")
+
+
+@dataclass(frozen=True)
+class Dominating(PrivacyLoss):
+    """Losses that dominate those of every pair in question, where none is known to have them.
+
+    What they say is an upper bound: the lower end of each enclosure is zero.
+
+    >>> found = Dominating(dominating_pair(Fraction(2))).epsilon(0)
+    >>> float(found.lower), float(found.upper)
+    (0.0, 2.0)
+    """
+
+    losses: PrivacyLoss
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Enclose the least delta at ``epsilon`` between zero and what dominates."""
+        return Enclosure(_ZERO, self.losses.delta(epsilon).upper)
+
+    def epsilon(self, delta: Number) -> Enclosure | float:
+        """Enclose the least epsilon between zero and what dominates; ``math.inf`` if no bound."""
+        found = self.losses.epsilon(delta)
+        return Enclosure(_ZERO, found.upper) if isinstance(found, Enclosure) else found
+
+    def compose(self, other: PrivacyLoss) -> Dominating:
+        """Return what dominates two releases together."""
+        known = other.losses if isinstance(other, Dominating) else other
+        return Dominating(self.losses.compose(known))
+
+    def explicit(self) -> PrivacyLossDistribution | LatticeLoss:
+        """Return what dominates."""
+        return self.losses.explicit()
+
+
 def _merged(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
-    found: dict[Loss, Atom] = {}
-    for atom in atoms:
+    """Join atoms of one loss; those whose losses are only enclosed stay apart.
+
+    Two losses in one enclosure may differ, and joining atoms of different losses is a function of
+    the outcome: it can hide a loss, so the bound from above would be too low.
+    """
+    found: dict[Loss | int, Atom] = {}
+    for place, atom in enumerate(atoms):
+        if atom.loss.shift.width:
+            found[place] = atom
+            continue
         known = found.get(atom.loss)
         found[atom.loss] = (
             atom if known is None else Atom(atom.loss, known.p + atom.p, known.q + atom.q)

@@ -95,9 +95,9 @@ class ShiftedLoss(PrivacyLoss):
         return found
 
     def _delta(self, epsilon: Fraction, bits: int) -> Enclosure:
+        if epsilon < -self.max_divergence():
+            return 1 - exp(epsilon, bits)  # every outcome has a larger loss: P is all, so is Q
         start = self.first(epsilon)
-        if self.shift == 0 and epsilon < 0:
-            return 1 - exp(epsilon, bits)
         if start is None or self.shift == 0:
             return Enclosure.of(0)
         found = self.tail(start, bits) - exp(epsilon, bits) * self.tail(start + self.shift, bits)
@@ -150,7 +150,10 @@ class ShiftedLoss(PrivacyLoss):
 
         A cell with masses p, q and ends a < b dominates from above as the share
         ``(e^-a p - q) / (e^-a - e^-b)`` of p at b and the rest at a, whose masses add up to p and
-        q.
+        q.  From below the mass of a cell stands at its lower end, and what is outside the window is
+        left out: mass that lies above is not counted as infinite, and mass that lies below (only
+        Gaussian losses have any) is taken from the first cell, whose lower end its losses are not
+        above.  Mass that is left out counts as a loss of minus infinity, which is never too high.
         """
         reach = self.law.support(1 - 2 * _TINY)[1]
         top, bottom = self.loss(reach), self.loss(-reach - self.shift)
@@ -158,6 +161,8 @@ class ShiftedLoss(PrivacyLoss):
         width = Fraction(2) ** power
         first, last = math.floor(bottom / width), math.floor(top / width)
         shrink = 1 - exp(-width, _BITS)
+        endless = self.max_divergence() == math.inf
+        outside = self.tail(reach + self.shift + 1).upper if endless else Fraction(0)
         above: list[tuple[int, int]] = []
         below: list[tuple[int, int]] = []
         start: tuple[Enclosure, Enclosure] = (Enclosure.of(1), Enclosure.of(1))
@@ -170,7 +175,8 @@ class ShiftedLoss(PrivacyLoss):
             share = (p.upper - exp(index * width, _BITS).lower * q.lower) / shrink.lower
             high = min(max(math.ceil(share * UNIT), 0), mass)
             above += [(index, mass - high), (index + 1, high)]
-            below.append((index, math.floor(p.lower * UNIT)))
+            sure = p.lower - outside if index == first else p.lower
+            below.append((index, max(math.floor(sure * UNIT), 0)))
         rest = math.ceil(start[0].upper * UNIT)
         return LatticeLoss(
             Loss.of(width), Loss(), Masses.gathered(above, rest), Masses.gathered(below, 0)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit.core.conversion import concentrated_epsilon, renyi_epsilon
 from tacit.core.measure import ApproximateDP, Measure, PureDP, RenyiDP, ZeroConcentratedDP
-from tacit.core.privacy_loss import PrivacyLoss, dominating_pair
+from tacit.core.privacy_loss import Dominating, PrivacyLoss, dominating_pair
 from tacit.errors import UsageError
 from tacit.exact import show
 from tacit.noise.enclosure import Enclosure
@@ -25,12 +25,13 @@ def implied_loss(measure: Measure, loss: Any) -> PrivacyLoss | None:
     """Return privacy losses that dominate those of every release with this loss, if there are any.
 
     Pure and approximate DP have such a pair (:func:`dominating_pair`); a bound on Renyi divergences
-    has none that is attained.
+    has none that is attained.  That some pair of inputs attains them is not known: what they say is
+    a bound from above.
     """
     if isinstance(measure, PureDP):
-        return dominating_pair(loss)
+        return Dominating(dominating_pair(loss))
     if isinstance(measure, ApproximateDP):
-        return dominating_pair(*loss)
+        return Dominating(dominating_pair(*loss))
     return None
 
 

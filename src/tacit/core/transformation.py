@@ -33,6 +33,9 @@ class Transformation:
         function: internal members to internal members; must be total.
         stability: the stability map; monotone, answers for every distance from zero up.
         step: the recipe it was built from, if there is one.
+        attained: whether it is proven that at every distance some pair of members attains the map.
+        onto: whether it is proven that every two members of the output are the images of two
+            members of the input as far apart as they are.
 
     Two transformations with matching spaces chain by ``>>``; their maps compose, since
     ``d(g(f(u)), g(f(v))) <= map_g(d(f(u), f(v))) <= map_g(map_f(d(u, v)))`` by monotonicity.
@@ -56,11 +59,15 @@ class Transformation:
         *,
         step: Step | None = None,
         name: str = "",
+        attained: bool = False,
+        onto: bool = False,
     ) -> None:
         self.input = input
         self.output = output
         self.function = function
         self._stability = stability
+        self.attained = attained
+        self.onto = onto
         self.links: tuple[Link, ...] = (
             Link(name or (step.name if step else "function"), step, output, stability),
         )
@@ -113,6 +120,8 @@ class Transformation:
             other.output,
             lambda data: second(first(data)),
             lambda d: stable_second(stable_first(d)),
+            attained=self.onto and other.attained,
+            onto=self.onto and other.onto,
         )
         chained.links = self.links + other.links
         return chained

@@ -23,6 +23,7 @@ from tacit.core import (
     ZeroConcentratedDP,
     convert,
 )
+from tacit.core.privacy_loss import Dominating
 from tacit.core.shifted_loss import GaussianShift
 from tacit.core.unfinished import unfinished
 from tacit.errors import InfeasibleError, MismatchError, UsageError
@@ -198,6 +199,7 @@ def _gaussian(
     if not loss:
         raise UsageError(_NO_NOISE)
     losses = None if one._losses is None else one._losses(as_fraction(d_in))
+    losses = losses.losses if isinstance(losses, Dominating) else losses
     if isinstance(losses, GaussianShift):
         grid = 1 / losses.scale  # one grid unit, seen from a scale of one
         scale = least_sigma(losses.shift, epsilon, delta) * grid

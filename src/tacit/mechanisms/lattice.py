@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core import Number, Space, Step, Vector
+from tacit.core.privacy_loss import Dominating, PrivacyLoss
 from tacit.core.shifted_loss import ShiftedLoss
 from tacit.errors import MismatchError, UsageError
 from tacit.exact import Number as NumberLike
@@ -129,15 +130,29 @@ class Lattice:
 
     def losses(
         self, kind: Callable[[Fraction, int], ShiftedLoss], scale: Fraction
-    ) -> Callable[[Fraction], ShiftedLoss] | None:
+    ) -> Callable[[Fraction], PrivacyLoss] | None:
         """Return the privacy losses of a number plus noise, by distance; None for vectors.
 
         Two inputs within d are at most ``floor((d + charge) / grid)`` whole units apart, and of all
-        shifts that far the largest loses most.
+        shifts that far the largest loses most.  Two numbers that far apart have these losses; where
+        the bounds have no room for them, or inputs are rounded, they are a bound alone.
         """
-        if isinstance(self.space.domain, Vector):
+        domain = self.space.domain
+        if isinstance(domain, Vector):
             return None
-        return lambda d: kind(scale, math.floor((d + self.charge) / self.grid) if d else 0)
+        assert isinstance(domain, Number)
+        ends = domain.bounds
+        lowest, highest = (None, None) if ends is None else (e / self.grid for e in ends)
+        room = math.inf
+        if lowest is not None and highest is not None:
+            room = math.floor(highest) - math.ceil(lowest)
+
+        def losses(d: Fraction) -> PrivacyLoss:
+            shift = math.floor((d + self.charge) / self.grid) if d else 0
+            found = kind(scale, shift)
+            return Dominating(found) if self.charge or shift > room else found
+
+        return losses
 
     def distribution(self, law: Any, value: Any) -> LatticeDistribution | Product:
         """Return the exact distribution of a value plus noise of a law in grid units."""

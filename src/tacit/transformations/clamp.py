@@ -63,4 +63,7 @@ class Clamp(Step):
             domain.element, lower=as_fraction(self.lower), upper=as_fraction(self.upper)
         )
         output = Space(Vector(inside, size=domain.size), space.metric)
-        return row_by_row(self, space, output, inside.read_many)
+        ends = (inside.lower, inside.upper)
+        # members of the new domain that are members of the old one are left as they are
+        kept = all(domain.element.contains(end) for end in ends)
+        return row_by_row(self, space, output, inside.read_many, onto=kept)

@@ -32,6 +32,8 @@ class Count(Step):
     removed moves the count by one, and ``|len(u) - len(v)| <= d(u, v)``.  ``d -> 0`` wherever the
     size is public (change-one and Hamming distance, or a domain with a size).
 
+    No records against d of them attain it.
+
     Example:
         >>> from tacit.core import ChangeOneDistance
         >>> unbounded = Space(Vector(float), SymmetricDistance()) >> Count()
@@ -55,7 +57,7 @@ class Count(Step):
         moves = isinstance(space.metric, (SymmetricDistance, InsertDeleteDistance))
         stretch = Fraction(int(moves and domain.size is None))
         output = Space(Number("int", Fraction(0), grid=Fraction(1)), AbsoluteDistance())
-        return Transformation(space, output, _size, lambda d: d * stretch, step=self)
+        return Transformation(space, output, _size, lambda d: d * stretch, step=self, attained=True)
 
 
 def _size(data: Any) -> int:

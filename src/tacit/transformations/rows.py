@@ -12,7 +12,12 @@ __all__ = ["row_by_row"]
 
 
 def row_by_row(
-    step: Step, space: Space, output: Space, function: Callable[[Any], Any]
+    step: Step,
+    space: Space,
+    output: Space,
+    function: Callable[[Any], Any],
+    *,
+    onto: bool = False,
 ) -> Transformation:
     """Build a transformation that maps each record without looking at the others.
 
@@ -29,4 +34,4 @@ def row_by_row(
             space,
             step,
         )
-    return Transformation(space, output, function, lambda d: d, step=step)
+    return Transformation(space, output, function, lambda d: d, step=step, onto=onto)

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
-from tacit.core import AbsoluteDistance, Number, Space, Step, Transformation, register
+from tacit.core import (
+    AbsoluteDistance,
+    InsertDeleteDistance,
+    Number,
+    Space,
+    Step,
+    SymmetricDistance,
+    Transformation,
+    register,
+)
 from tacit.errors import MismatchError
 from tacit.exact import Number as NumberLike
 from tacit.exact import positive
@@ -66,7 +76,23 @@ class Sum(Step):
             lambda column: exact_sum(gridded.units(column)),
             linear_map(space, gridded.reach, gridded.span),
             step=self,
+            attained=_attained(space, element, gridded),
         )
+
+
+def _attained(space: Space, element: Number, gridded: Gridded) -> bool:
+    """Tell whether no records against d at the farther bound are as far apart as the map says.
+
+    They are where records come and go, and that bound is a value that a record can have and that
+    the grid does not move.
+    """
+    free = isinstance(space.metric, (SymmetricDistance, InsertDeleteDistance))
+    if not free or space.domain.size is not None:  # type: ignore[attr-defined]
+        return False
+    assert element.bounds is not None
+    farther = max(element.bounds, key=abs)
+    there = element.kind == "int" or element.grid is not None or Fraction(float(farther)) == farther
+    return there and element.contains(farther) and gridded.reach == abs(farther)
 
 
 @register
