@@ -14,9 +14,22 @@ in whole numbers, so it is an equality of bits.
 
 So the rows are added up as they are, at the speed of the plain aggregate, and only those of heavy
 people meet another table.  An engine for which it is dearer to read the rows once more than to look
-everybody up adds up ``w x`` itself.  Either way it is one query: the engine shows one state of the
-table to it, so that nobody's rows can be added up under a weight that was found before some of them
-came.
+everybody up adds up ``w x`` itself.
+
+*One reading.*  All of this holds for rows that are the same whenever they are looked at.  A view
+that draws its rows, a file that is replaced, a function that is not deterministic show others to
+each scan, of one statement too.  So the rows are read once: the engine keeps what it read, in a
+table of its own or a named subquery that is materialised, and people are counted and weighed in
+that; or each row meets the number of its person's rows in a window, through which it passes once.
+
+*Theorem.*  Then a person weighs at most what is declared in every statement, whatever was read.
+*Proof.*  The statement is a function of one multiset of rows, and the theorems hold for each.
+
+*Several statements* of one release may read other rows each.  Let r be all that is drawn while
+they read.  For every r, reading i shows rows D_i, and of neighbouring tables rows that differ in
+one person's only, if what is shown of a person is a function of that person's own rows and of r;
+so the mechanism on reading i loses what it declares, given all that came before, and the losses
+add up as they do in adaptive composition.  Divergences of mixtures over r are no larger.
 """
 
 from __future__ import annotations
@@ -26,7 +39,7 @@ from dataclasses import dataclass
 
 from tacit.tables.dialect import Dialect
 
-__all__ = ["BoundedRows", "Term", "heavy_people", "weighted"]
+__all__ = ["BoundedRows", "Term", "heavy_people", "weighed", "weighted"]
 
 
 @dataclass(frozen=True)
@@ -78,7 +91,8 @@ class BoundedRows:
         one: the weight of a row of a person within the limit.
         weight: the column of ``base`` with the weight; empty where it is one.
         heavy: SQL of a query of :func:`heavy_people`; empty where there are none to look for.
-        hint: how the engine should join the rows with the people of ``heavy``.
+        kept: whether ``base`` reads a table that the engine keeps for this query alone, and that
+            need not be kept once more.
     """
 
     base: str
@@ -86,7 +100,13 @@ class BoundedRows:
     one: int = 1
     weight: str = ""
     heavy: str = ""
-    hint: str = ""
+    kept: bool = False
+
+    @property
+    def named(self) -> str:
+        """The SQL that names ``base``, which is read once, and ``heavy``."""
+        keep = "not materialized" if self.kept else "materialized"
+        return f"with base as {keep} ({self.base}), heavy as {self.dialect.once} ({self.heavy})"
 
     def sums(self, place: str, terms: Sequence[Term], where: str = "") -> str:
         """Return the SQL of lines ``place, scale, sums ...``, of which a place may have several.
@@ -103,23 +123,20 @@ class BoundedRows:
         group = " group by place" if place else ""
         place = place or d.literal(0)
 
-        def lines(rows: str, weight: str, scale: int, hint: str = "") -> str:
+        def lines(rows: str, weight: str, scale: int) -> str:
             parts = ", ".join(
                 f"{term.sum(weight, self.one, d)} as s{i}" for i, term in enumerate(terms)
             )
             shown = f"{place} as place, {d.literal(scale)} as scale, {parts}"
-            return f"select {hint} {shown} from {rows}{test}{group}"
+            return f"select {shown} from {rows}{test}{group}"
 
         if not self.heavy:
             return lines(f"({self.base}) as r", self.weight, 1 if self.weight else self.one)
         if not d.apart and not any(term.is_wide(self.one) for term in terms):
             return lines(f"({weighted(self)}) as r", "w", 1)
         meet = d.meets.format(x="base.u", y="heavy.v")
-        return (
-            f"with base as {d.inline} ({self.base}), heavy as {d.once} ({self.heavy}) "
-            + lines("base", "", self.one)
-            + " union all "
-            + lines(f"base join heavy on {meet}", "lost", -1, self.hint)
+        return f"{self.named} {lines('base', '', self.one)} union all " + lines(
+            f"base join heavy on {meet}", "lost", -1
         )
 
 
@@ -130,10 +147,9 @@ def heavy_people(
     dialect: Dialect,
     *,
     wide: bool,
-    rows: str = "base",
     numbers: bool = False,
 ) -> str:
-    """Return the SQL of the people ``v`` beyond the limit, with what a row of theirs has ``lost``.
+    """Return the SQL of the people ``v`` of ``base`` beyond the limit, and what rows have ``lost``.
 
     Args:
         mass: SQL of a row's mass, a whole number of at least zero or NULL for none; empty where
@@ -142,7 +158,6 @@ def heavy_people(
         one: the weight of a row of a person within the limit.
         dialect: the engine's.
         wide: whether a mass may take more than 64 bits.
-        rows: a relation with the person in the column ``u``, never NULL.
         numbers: whether people are numbers, which some engines sort faster than they hash.
 
     People are grouped by themselves, never by a hash of themselves: two people of one hash would
@@ -154,7 +169,7 @@ def heavy_people(
         total = dialect.near_sum(mass, one * limit) or whole
     share = dialect.divide(dialect.literal(one * limit), total, wide=bool(mass))
     lost = f"{dialect.literal(one)} - {dialect.cast(share, 'integer')}"
-    rows = dialect.ordered.format(rows=rows) if numbers and not mass else rows
+    rows = dialect.ordered.format(rows="base") if numbers and not mass else "base"
     found = (
         f"select u as v, {lost} as lost from {rows} group by u "
         f"having {total} > {dialect.literal(limit)}"
@@ -167,7 +182,24 @@ def weighted(rows: BoundedRows) -> str:
     d = rows.dialect
     one = d.literal(rows.one)
     return (
-        f"with base as {d.inline} ({rows.base}), heavy as {d.once} ({rows.heavy}) "
-        f"select {rows.hint} base.*, {one} - coalesce(heavy.lost, {d.literal(0)}) as w "
+        f"{rows.named} select base.*, {one} - coalesce(heavy.lost, {d.literal(0)}) as w "
         "from base left join heavy on base.u = heavy.v"
     )
+
+
+def weighed(base: str, mass: str, limit: int, one: int, dialect: Dialect) -> BoundedRows:
+    """Return the rows with their weights, from a window by person: in one pass over what was read.
+
+    Args:
+        base: SQL of a query with the person in the column ``u``, never NULL.
+        mass: as for :func:`heavy_people`.
+        limit: the most mass of a person.
+        one: the weight of a row of a person within the limit.
+        dialect: the engine's.
+    """
+    d = dialect
+    total = d.wide_total.format(x=mass) if mass else "count(*)"
+    rows = f"select *, coalesce({total} over (partition by u), 0) as own from ({base}) as b"
+    share = d.cast(d.divide(d.literal(one * limit), "own", wide=bool(mass)), "integer")
+    weight = f"case when own > {d.literal(limit)} then {share} else {d.literal(one)} end"
+    return BoundedRows(f"select *, {weight} as w from ({rows}) as b", d, one, weight="w")

@@ -188,8 +188,9 @@ def few_groups(
 
     A person's groups are put in the order of a digest of a fresh secret salt, the person and the
     group, and the first are kept: the choice reads the person's own rows alone, so the bound holds
-    for every salt, and one salt keeps the same groups on every engine.  Only people with more
-    groups than that are put in order, which is what costs.
+    for every salt, and one salt keeps the same groups on every engine.  The rows are read once.
+    Where the engine keeps the pairs, only people with more groups than that are put in order, which
+    is what costs.
 
     Args:
         base: SQL of a query with the person in the column ``u`` and the columns ``names``.
@@ -200,12 +201,16 @@ def few_groups(
     """
     shown = ", ".join(names)
     draw = salted_digest([person, *names], dialect)
+    placed = f"row_number() over (partition by u order by {draw}) as place"
+    pairs = f"select distinct u, {shown} from ({base}) as r"
+    if dialect.windows:
+        ordered = f"select u, {shown}, {placed} from ({pairs}) as pairs"
+        return f"select u, {shown} from ({ordered}) as placed where place <= {groups}"
     return (
-        f"with pairs as (select distinct u, {shown} from ({base}) as r), "
+        f"with pairs as materialized ({pairs}), "
         f"crowded as (select u as v from pairs group by u having count(*) > {groups}), "
         f"marked as (select u, {shown}, v from pairs left join crowded on u = v), "
-        f"placed as (select u, {shown}, row_number() over (partition by u order by {draw}) "
-        "as place from marked where v is not null) "
+        f"placed as (select u, {shown}, {placed} from marked where v is not null) "
         f"select u, {shown} from marked where v is null "
         f"union all select u, {shown} from placed where place <= {groups}"
     )

@@ -58,7 +58,7 @@ def _counted(cell: str, cells: int, rows: BoundedRows, z: str, engine: Engine) -
     place = f"case when {z} is not null then {both} end"
     kept = engine.materialise(f"select {place} as place, {column} from ({rows.base}) as r")
     try:
-        found = replace(rows, base=f"select place, {column} from {kept}")
+        found = replace(rows, base=f"select place, {column} from {kept}", kept=True)
         return _read(found.sums("place", [Term()], "place is not null"), cells, engine)
     finally:
         engine.drop(kept)

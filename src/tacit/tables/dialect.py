@@ -49,7 +49,6 @@ class Dialect:
         zero_or_one: the whole number of a boolean ``{x}``.
         same: whether ``{x}`` and ``{y}`` are equal or both NULL, in a form that a join can hash;
             ``{filler}`` is some value of their type.
-        inline: the hint that a named subquery is not kept in memory.
         fence: a query ``{sql}`` of rows with people, whose columns are reckoned once a row, however
             often they are used.
         ordered: the people ``u`` of ``{rows}`` in the order in which numbers are counted fastest.
@@ -70,6 +69,8 @@ class Dialect:
         whole: a pattern ``{p}`` that is to fit the whole text.
         hexadecimal: text whose UTF-8 is ``{x}``, in hexadecimal; None for text in quotes.
         keeps: whether the engine keeps rows for the next query, rather than a query for them.
+        windows: whether rows meet the number of their person's rows in a window, for an engine that
+            cannot promise to keep a named subquery.
 
     >>> print(DUCKDB.identifier('a "b" c'))
     "a ""b"" c"
@@ -98,7 +99,6 @@ class Dialect:
     fraction: str = "({x} - floor({x}))"
     zero_or_one: str = "cast({x} as bigint)"
     same: str = "{x} is not distinct from {y}"
-    inline: str = "not materialized"
     fence: str = "{sql}"
     ordered: str = "{rows}"
     few: str = "{sql}"
@@ -113,6 +113,7 @@ class Dialect:
     whole: str = "{p}"
     hexadecimal: str | None = None
     keeps: bool = False
+    windows: bool = False
 
     def identifier(self, name: str) -> str:
         """Return a quoted name, whatever characters it has."""

@@ -49,12 +49,6 @@ class Engine(Protocol):
     def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
         """Return a relation with public text in the columns ``c0``, ``c1``, ..."""
 
-    def hint(self, rows: int) -> str:
-        """Return how to join rows with the people who have more than ``rows`` of them, as a hint.
-
-        Nothing, where the engine chooses well by itself.
-        """
-
     def drop(self, relation: str) -> None:
         """Remove what :meth:`materialise` or :meth:`keep_text` kept."""
 

@@ -9,14 +9,15 @@ those of the public keys; a group without rows is zeros, and the shape of an ans
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tacit.errors import UsageError
-from tacit.tables.bounded_rows import BoundedRows, Term, heavy_people, weighted
+from tacit.tables.bounded_rows import BoundedRows, Term, heavy_people, weighed, weighted
 from tacit.tables.contributions import OneRowEach, PersonUnit, few_groups
 from tacit.tables.counted import bins, cells
 from tacit.tables.expression import Expression
@@ -213,7 +214,7 @@ class Query:
         d = self._dialect
         return d.cast(d.identifier(str(value.parameters[0])), "double")
 
-    def _select(self, columns: list[str], *, keyed: bool = True, fenced: bool = True) -> str:
+    def _select(self, columns: list[str], *, keyed: bool = True) -> str:
         """Return the SQL of the rows that count, with the person as ``u`` and the code."""
         d = self._dialect
         chosen = list(columns)
@@ -228,13 +229,17 @@ class Query:
         tests = [self._where] if self._where else []
         if self._person is not None:
             chosen.append(f"{self._person} as u")
-            tests.append(f"{self._person} is not null")
-            if self._part is not None and d.part is not None:
-                tests.append(d.part.format(*self._part, x=self._person))
         where = " where " + " and ".join(tests) if tests else ""
         rows = f"{self.source.relation} as tacit_rows{join}{where}"
         sql = f"select {', '.join(chosen)} from {rows}"
-        return d.fence.format(sql=sql) if fenced and self._person is not None else sql
+        if self._person is None:
+            return sql
+        # asked of what was read as the person, which a column that is reckoned may not say again
+        owned = ["u is not null"]
+        if self._part is not None and d.part is not None:
+            owned.append(d.part.format(*self._part, x="u"))
+        sql = d.fence.format(sql=sql)
+        return f"select * from ({sql}) as tacit_owned where {' and '.join(owned)}"
 
     def _keys_sql(self) -> tuple[str, list[str]]:
         """Return a relation of the public keys, made once, and the names of its columns."""
@@ -279,14 +284,27 @@ class Query:
         one, d = self.unit.one, self._dialect
         if self._person is None:
             return BoundedRows(base, d, one)
-        rows = "base"
-        if not (mass or d.keeps):
-            # no value is reckoned here, so there is nothing to fence; but where the engine keeps
-            # ``base``, people must be counted in what was kept, not in what the table is by then
-            rows = f"({self._select([], fenced=False)}) as r"
-        heavy = heavy_people(mass, limit, one, d, wide=wide, rows=rows, numbers=self._numbers)
-        hint = self.source.engine.hint(self.unit.rows)
-        return BoundedRows(base, d, one, heavy=heavy, hint=hint)
+        if d.windows:
+            return weighed(base, mass, limit, one, d)
+        heavy = heavy_people(mass, limit, one, d, wide=wide, numbers=self._numbers)
+        return BoundedRows(base, d, one, heavy=heavy)
+
+    @contextmanager
+    def _read_once(self, rows: BoundedRows) -> Iterator[BoundedRows]:
+        """Return rows that all scans of a statement agree on, kept by the engine if need be.
+
+        A table of them is faster than a named subquery where the engine may make one, for it knows
+        how far the numbers in it reach.
+        """
+        if not (self._dialect.keeps and rows.heavy):
+            yield rows
+            return
+        engine = self.source.engine
+        kept = engine.materialise(rows.base)
+        try:
+            yield replace(rows, base=f"select * from {kept}", kept=True)
+        finally:
+            engine.drop(kept)
 
     def _keep_rows(self, sums: Sequence[Rows | Moments], counts: Sequence[Bins | Cells]) -> None:
         """Keep the weighted rows in the engine, where several queries will read them.
@@ -309,21 +327,23 @@ class Query:
                 return
             d, names = self._dialect, _names(offsets)
             kept = [f"{d.cast(name, 'small')} as {name}" for name in ["code", "w", *names.values()]]
-            rows = weighted(self._rows_of(names))
-            sql = f"select {', '.join(kept)} from ({rows}) as r"
-            self._kept.append((names, self._keep(self.source.engine.materialise(sql))))
+            with self._read_once(self._rows_of(names)) as rows:
+                sql = f"select {', '.join(kept)} from ({weighted(rows)}) as r"
+                self._kept.append((names, self._keep(self.source.engine.materialise(sql))))
 
     def _moments(self, requests: Sequence[Rows | Moments]) -> dict[Request, Any]:
         sums = MomentSums(requests, [self._place(r) for r in requests if isinstance(r, Moments)])
         rows, names = self._bounded(sums.offsets)
         named = dict(zip(sums.offsets, names, strict=True))
-        if self.by or not rows.heavy:
-            sql = rows.sums("code" if self.by else "", sums.row_terms(named))
+        if self.by or self._person is None or not (rows.heavy or self._dialect.windows):
+            terms = sums.row_terms(named)
         else:
             assert isinstance(self.unit, PersonUnit)
             rows, named = self._by_person(sums, self.unit)
-            sql = rows.sums("", sums.people_terms(named, self.unit, self._dialect))
-        return sums.read(self.source.engine.rows(sql), self._size)
+            terms = sums.people_terms(named, self.unit, self._dialect)
+        with self._read_once(rows) as read:
+            lines = self.source.engine.rows(read.sums("code" if self.by else "", terms))
+        return sums.read(lines, self._size)
 
     def _by_person(self, sums: MomentSums, unit: PersonUnit) -> tuple[BoundedRows, dict[str, str]]:
         """Return people with their weight and sums, and the names of the offsets: no groups."""
@@ -361,7 +381,8 @@ class Query:
         if self._person is not None and not self.by:
             return self._spread(clamped_total_sql(base, own, limit, one, d))
         rows = self._bound(base, f"abs({point})", limit, wide=wide)
-        return self._spread(rows.sums("code" if self.by else "", [own]))
+        with self._read_once(rows) as read:
+            return self._spread(read.sums("code" if self.by else "", [own]))
 
     def _spread(self, sql: str) -> Any:
         """Return one number of each group, from lines ``code, scale, number``."""

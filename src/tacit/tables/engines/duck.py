@@ -113,10 +113,6 @@ class DuckEngine:
             finally:
                 self._connection.unregister(name)
 
-    def hint(self, rows: int) -> str:
-        """Return no hint."""
-        return ""
-
     def drop(self, name: str) -> None:
         """Remove a table that :meth:`materialise` or :meth:`keep_text` made."""
         self._run(f"drop table if exists {name}", "fetchall")

@@ -110,10 +110,6 @@ class PostgresEngine:
         names = ", ".join(f"c{i}" for i in range(len(columns)))
         return f"unnest({listed}) as tacit_{next(_serial)}({names})"
 
-    def hint(self, rows: int) -> str:
-        """Return no hint."""
-        return ""
-
     def drop(self, relation: str) -> None:
         """Do nothing: nothing was kept."""
 

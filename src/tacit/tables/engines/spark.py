@@ -1,14 +1,13 @@
 """Spark, in the user's own session: classic or Connect, by its public interface alone.
 
-*A person with very many rows.*  People are added up by ``group by``, which Spark does in part
-where the rows are, so that a task hands on one row a person whatever that person's rows are.  The
-rows are then joined with the people beyond the limit.  Of n rows at most n / (k + 1) people have
-more than k: where those are few they are sent to every executor, and no row moves at all; otherwise
-Spark joins by sorting, which reads a person's rows as a stream, and splits a partition that one
-person has made large (``spark.sql.adaptive.skewJoin``, which is on unless somebody turned it off).
-Rows that are kept whole and groups that are drawn go through a window by person, from which Spark
-keeps the first few of a person in each task before anything moves; where a person may have more
-than ``spark.sql.optimizer.windowGroupLimitThreshold`` (1000) of them, the window sorts them all.
+*A person with very many rows.*  Without groups people are added up by ``group by``, which Spark
+does in part where the rows are, so that a task hands on one row a person whatever that person's
+rows are.  By group the rows go through a window by person, once, from which each takes how many
+rows of its person there are; all rows of a person are in one task, in memory or spilled.  Spark
+cannot promise to keep what it has read, so nothing else would count a person in the very rows that
+are added up.  Of groups and of whole rows that are drawn Spark keeps the first few of a person in
+each task before anything moves, where a person may have at most
+``spark.sql.optimizer.windowGroupLimitThreshold`` (1000) of them.
 
 *Retries.*  Every number that Spark adds up is whole, and nothing in a query is drawn by Spark: a
 task that runs twice, or twice at once, gives the same bits.
@@ -43,9 +42,6 @@ from tacit.tables.engines.spark_progress import is_connect, shown
 __all__ = ["SparkEngine"]
 
 _T = TypeVar("_T")
-_SENT = 1 << 20
-"""Up to so many people are sent to every executor: some 50 bytes each."""
-_HINT = "/*+ broadcast(heavy) */"
 _TEXT = "tacit_text_"
 """How the views of public text begin."""
 _PAUSE = 0.2
@@ -76,8 +72,6 @@ class SparkEngine:
         self._timeout = checked_timeout(timeout)
         self._lock = threading.RLock()
         self._views: set[str] = set()
-        self._rows: int | None = None
-        self._counted = ""
         self._close = weakref.finalize(self, _drop_all, session, self._views)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -118,17 +112,6 @@ class SparkEngine:
         if name in self._views and not self.closed:
             self._views.discard(name)
             self.attempt(lambda: self.session.catalog.dropTempView(name))
-
-    def count(self, relation: str) -> None:
-        """Say which relation has all rows: their number bounds that of the people."""
-        self._counted, self._rows = relation, None
-
-    def hint(self, rows: int) -> str:
-        """Return the hint to send the people to every executor where they are surely few."""
-        with self._lock:
-            if self._rows is None:
-                self._rows = self.rows(f"select count(*) from {self._counted} as r")[0][0]
-            return _HINT if self._rows // (rows + 1) <= _SENT else ""
 
     def reading(self) -> AbstractContextManager[object]:
         """Return an empty block: each query of the plan bounds people by itself."""

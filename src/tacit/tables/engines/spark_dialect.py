@@ -32,8 +32,6 @@ SPARK = Dialect(
     ", 0))",
     same="{x} <=> {y}",
     fraction="pmod({x}, cast(1 as decimal(1,0)))",
-    inline="",
-    apart=False,
     let="element_at(transform(array({x}), tacit_v -> {body}), 1)",
     seconds="(cast(unix_date(cast({x} as date)) as bigint) * 86400"
     " + hour({x}) * 3600 + minute({x}) * 60 + second({x}))",
@@ -41,4 +39,5 @@ SPARK = Dialect(
     matches="rlike({x}, {p})",
     whole="^(?:{p})\\z",
     part=None,
+    windows=True,
 )

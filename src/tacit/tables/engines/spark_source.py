@@ -29,8 +29,6 @@ _KINDS = {
     "boolean": "boolean",
     "void": "missing",
 }
-_DRAWN = re.compile(r"\b(rand|randn|random|randstr|uniform|uuid|shuffle)\(", re.IGNORECASE)
-_NAMED = re.compile(r"`[^`]*`|'[^']*'|[\w.]+#\d+L?")
 
 
 def in_spark(source: Any) -> bool:
@@ -64,8 +62,7 @@ def open_in_spark(
         timeout: see :class:`~tacit.tables.engines.spark.SparkEngine`.
 
     Raises:
-        DataSourceError: no such table, no right to read it, a Spark that is too old, a DataFrame
-            that is drawn anew each time it is read.
+        DataSourceError: no such table, no right to read it, a Spark that is too old.
         UsageError: no table named in a session, or one named beside a DataFrame.
     """
     whole = not hasattr(source, "sparkSession")
@@ -87,8 +84,6 @@ def open_in_spark(
             relation, label = engine.view(lambda: source), "table"
         schema = _describe(relation, engine)
         relation = _in_utc(relation, schema, engine)
-        _check_steady(relation, engine)
-        engine.count(relation)
         return Opened(label, schema, engine, relation)
     except BaseException:
         engine.close()
@@ -194,14 +189,3 @@ def _utc(instant: str) -> str:
         "as decimal(16,6))",
     ]
     return f"make_timestamp_ntz({', '.join(parts)})"
-
-
-def _check_steady(relation: str, engine: SparkEngine) -> None:
-    """Refuse rows that are drawn each time they are read: people are counted and then weighed."""
-    told = engine.rows(f"explain select * from {relation} as r")
-    plan = _NAMED.sub("", "".join(str(row[0]) for row in told))
-    if _DRAWN.search(plan):
-        raise DataSourceError(
-            "the DataFrame draws its rows anew each time that it is read (rand, uuid, shuffle): "
-            "write it to a table, and open that"
-        )
