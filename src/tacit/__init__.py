@@ -95,6 +95,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "smooth_sensitivity",
         "stability_map",
     ),
+    "tacit.tables.check": ("check",),
     "tacit.tables": (
         "Session",
         "col",

@@ -30,6 +30,7 @@ from types import ModuleType
 __all__ = [
     "BudgetError",
     "DataSourceError",
+    "DataSourceWarning",
     "InfeasibleError",
     "LedgerError",
     "MismatchError",
@@ -66,6 +67,10 @@ class MismatchError(UsageError):
         self.left = left
         self.right = right
         self.joins = joins
+
+
+class DataSourceWarning(UserWarning):
+    """The names of a table's columns look like something else: a record, or names not parted."""
 
 
 class InfeasibleError(UsageError):

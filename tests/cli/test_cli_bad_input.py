@@ -19,12 +19,12 @@ ASK = "--count --epsilon 0.5"
         (f"release peple.csv {ASK}", "did you mean 'people.csv'"),
         (f"release {ASK}", "name the table"),
         (f"release empty.csv {ASK}", "is empty"),
-        (f"release broken.csv {ASK}", "cannot be read"),
+        (f"release broken.csv {ASK}", "holds no names"),
         (f"release broken.parquet {ASK}", "cannot be read"),
         (f"release people.txtx {ASK}", "people"),
         (f"release nothing {ASK}", "no .csv or .parquet"),
         ("release people.csv --mean agee:0:100 --epsilon 1", "did you mean 'age'"),
-        ("release people.csv --mean site:0:100 --epsilon 1", "'site' holds text"),
+        ("release people.csv --types site=text --mean site:0:100 --epsilon 1", "'site' holds text"),
         ("release people.csv --mean age --epsilon 1", "--mean age:0:100"),
         ("release people.csv --mean age:0: --epsilon 1", "not whole"),
         ("release people.csv --mean age:100:0 --epsilon 1", "must rise"),
@@ -53,9 +53,9 @@ ASK = "--count --epsilon 0.5"
         (f"release people.csv --types pay=float --by pay {ASK}", "--cut pay:0,10,20"),
         (f"release people.csv --cut age --by age_group {ASK}", "--cut age:0,18,65"),
         (f"release people.csv --cut age:9,1 --by age_group {ASK}", "above the one before"),
-        (f"release people.csv --cut site:1,9 --by site_group {ASK}", "site"),
-        (f"release people.csv --by age --keys a {ASK}", "whole numbers"),
-        (f"release people.csv --by day --keys a {ASK}", "dates"),
+        (f"release people.csv --types site=text --cut site:1,9 --by site_group {ASK}", "site"),
+        (f"release people.csv --types age=integer --by age --keys a {ASK}", "whole numbers"),
+        (f"release people.csv --types day=date --by day --keys a {ASK}", "dates"),
         (f"release people.csv --by site,sex --keys a {ASK}", "once for each"),
         (f"release people.csv --by site,sex --keys site=a {ASK}", "no values for sex"),
         (f"release people.csv --by site --keys a,a {ASK}", "given twice"),
@@ -88,7 +88,7 @@ ASK = "--count --epsilon 0.5"
 )
 def test_a_mistake_is_told_and_spends_nothing(tacit, folder: Path, command: str, said: str) -> None:
     (folder / "empty.csv").touch()
-    (folder / "broken.csv").write_text("a,b\n1,2,3,4\n5,6\n")
+    (folder / "broken.csv").write_text('a,"b\n1,2\n')
     (folder / "broken.parquet").write_bytes(b"PAR1 and nothing of the kind")
     (folder / "nothing").mkdir()
     (folder / "other.json").write_text("{}")

@@ -56,7 +56,11 @@ def test_a_preview_begins_no_ledger(tacit, folder):
     ("words", "code", "told"),
     [
         (ASKED, 2, "loss|lose"),
-        (ASKED.replace("day", "site") + " --epsilon 1", 2, "holds text values, not times"),
+        (
+            ASKED.replace("day", "site") + " --types site=text --epsilon 1",
+            2,
+            "holds text values, not times",
+        ),
         (ASKED.replace("1d", "often") + " --epsilon 1", 2, "every"),
         (f"{ASKED} --epsilon 1 --json --csv", 2, "not both"),
         (f"{ASKED} --epsilon 2 --ledger l --budget-epsilon 1", 1, "remains|left"),

@@ -68,7 +68,7 @@ def test_csv_without_rows_or_values_fits_every_use(tmp_path):
     path = tmp_path / "none.csv"
     path.write_text("age,sex\n")
     with open_source(path) as source:
-        assert source.columns == {"age": "missing", "sex": "missing"}
+        assert source.columns == {"age": "undeclared", "sex": "undeclared"}
         query = Query(
             source,
             PersonUnit("sex", rows=2),
@@ -85,21 +85,27 @@ def test_declared_kinds_make_misfits_missing_and_drop_no_row(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(f"age,sex\n31,f\n{SECRET},m\n1e999,f\n")
     with open_source(path) as source:
-        assert source.columns["age"] == "text"
-        with pytest.raises(UsageError, match="needs numbers"):
-            Query(source, OneRowEach()).run([AGE])
+        assert source.columns["age"] == "undeclared"
+        undeclared = Query(source, OneRowEach()).run([Rows(), AGE])
     with open_source(path, types={"age": "float"}) as source:
         found = Query(source, OneRowEach()).run([Rows(), AGE])
         assert found.of(Rows()).tolist() == [3]
-        assert found.of(AGE)[0][:2].tolist() == [2, 1]
+        assert found.of(AGE)[0][:2].tolist() == [1, 2]
+        assert found.of(AGE).tolist() == undeclared.of(AGE).tolist()
+    with (
+        open_source(path, types={"age": "text"}) as source,
+        pytest.raises(UsageError, match="needs numbers"),
+    ):
+        Query(source, OneRowEach()).run([AGE])
     with pytest.raises(UsageError, match="did you mean 'age'"):
         open_source(path, types={"agee": "float"})
 
 
 BROKEN = {
-    "ragged.csv": f"a,b\n1,2\n{SECRET},5,6,7\n3,4\n".encode(),
-    "short.csv": f"a,b,c\n1,2,3\n{SECRET}\n".encode(),
-    "latin.csv": f"a,b\n1,{SECRET}\xff\n".encode("latin-1"),
+    "latin.csv": f"a,{SECRET}\xff\n1,2\n".encode("latin-1"),
+    "twice.csv": f"{SECRET},{SECRET}\n1,2\n".encode(),
+    "open.csv": f'a,"{SECRET}\n1,2\n'.encode(),
+    "blank.csv": f"\n{SECRET}\n".encode(),
     "broken.parquet": SECRET.encode() * 10,
     "empty.csv": b"",
     "empty.parquet": b"",
@@ -177,8 +183,11 @@ def test_a_folder_that_goes_while_it_is_looked_through(tmp_path, monkeypatch):
 def test_a_sound_file_beyond_the_memory_limit_is_not_called_damaged(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("age,name\n" + f"31,{SECRET}\n" * 100_000)
-    with pytest.raises(DataSourceError, match="raise memory_limit") as caught:
-        open_source(path, memory_limit="1MB")
+    with (
+        open_source(path, memory_limit="1MB") as source,
+        pytest.raises(DataSourceError, match="raise memory_limit") as caught,
+    ):
+        Query(source, OneRowEach()).run([Rows()])
     assert SECRET not in "".join(traceback.format_exception(caught.value, chain=True))
     assert caught.value.__context__ is None
 

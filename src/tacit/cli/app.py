@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli.check import check
 from tacit.cli.choose_epsilon import choose_epsilon
 from tacit.cli.count_over_time import count_over_time
 from tacit.cli.demo import demo
@@ -51,6 +52,7 @@ def _root(
 app.command()(demo)
 app.command()(release)
 app.command()(preview)
+app.command()(check)
 app.command(name="count-over-time")(count_over_time)
 app.add_typer(ledger_app, name="ledger")
 app.command()(verify)

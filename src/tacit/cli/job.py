@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,14 +15,16 @@ from tacit.accounting import epsilon as pure
 from tacit.accounting import rho as concentrated
 from tacit.accounting.address import shown
 from tacit.accounting.opening import has_ledger
-from tacit.cli.options import SourceOptions
-from tacit.cli.output import note, working
-from tacit.cli.specs import column_types, typed_keys
-from tacit.errors import BudgetError, UsageError
+from tacit.cli.csv_flags import csv_of
+from tacit.cli.options import TableOptions
+from tacit.cli.output import note
+from tacit.cli.specs import typed_keys
+from tacit.errors import BudgetError, DataSourceWarning, UsageError
 from tacit.exact import Number
 from tacit.tables import Question, Session, open_source
 from tacit.tables.aggregate import Aggregate
 from tacit.tables.contributions import OneRowEach, PersonUnit, one_row_each, unit
+from tacit.tables.csv_format import CsvOptions
 from tacit.tables.engines.remote import public_part
 from tacit.tables.expression import Expression
 from tacit.tables.schema import Column, Schema
@@ -48,7 +51,7 @@ class Table:
     path: str
     table: str | None = None
     name: str | None = None
-    types: Mapping[str, str] | None = None
+    csv: CsvOptions = field(default_factory=lambda: CsvOptions())
     memory_limit: str | None = None
     threads: int | None = None
 
@@ -129,7 +132,7 @@ class Job:
     questions: tuple[Asked, ...]
 
 
-def table_of(source: SourceOptions, command: str) -> Table:
+def table_of(source: TableOptions, command: str) -> Table:
     """Return the table that flags name.
 
     Raises:
@@ -141,7 +144,7 @@ def table_of(source: SourceOptions, command: str) -> Table:
         source.source,
         source.table,
         source.name,
-        column_types(source.types or ()),
+        csv_of(source),
         source.memory_limit,
         source.threads,
     )
@@ -195,16 +198,20 @@ def default_ledger(table: Table) -> str:
 
 
 def open_table(table: Table) -> Source:
-    """Open the table in its engine, showing that it takes a while."""
-    with working(f"reading {public_part(table.path)}"):
-        return open_source(
+    """Open the table in its engine; what looks wrong about its names is said."""
+    with warnings.catch_warnings(record=True) as odd:
+        warnings.simplefilter("always", DataSourceWarning)
+        source = open_source(
             table.path,
             table.table,
             name=table.name,
-            types=table.types,
             memory_limit=table.memory_limit,
             threads=table.threads,
+            **table.csv,
         )
+    for warning in odd:
+        note(str(warning.message))
+    return source
 
 
 @contextmanager

@@ -10,7 +10,14 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-__all__ = ["AskOptions", "BudgetOptions", "OutputOptions", "SourceOptions", "options"]
+__all__ = [
+    "AskOptions",
+    "BudgetOptions",
+    "OutputOptions",
+    "SourceOptions",
+    "TableOptions",
+    "options",
+]
 
 _TABLE, _ASK, _GROUPS = "The table", "What is asked", "Groups and rows"
 _UNIT, _PRICE, _OUT = "Who is protected", "What it may cost", "What comes out"
@@ -28,8 +35,8 @@ Texts = list[str] | None
 
 
 @dataclass(frozen=True)
-class SourceOptions:
-    """Where the table is, and whom its rows stand for."""
+class TableOptions:
+    """Where the table is, and how it is read."""
 
     source: Annotated[
         str | None,
@@ -50,9 +57,84 @@ class SourceOptions:
         Texts,
         _flag(
             "--types",
-            help="Kinds of the columns of a CSV file: integer, float, text, boolean, date.",
+            help="Kinds of the columns of a CSV file: integer, float, text, boolean, date, "
+            "timestamp.",
             panel=_TABLE,
             metavar="COL=KIND,...",
+        ),
+    ] = None
+    header: Annotated[
+        str | None,
+        _flag(
+            "--header",
+            help="The names of the columns of a CSV file whose first line is a row; 'no' where "
+            "--types names them all.",
+            panel=_TABLE,
+            metavar="NAME,...|no",
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        _flag(
+            "--delimiter",
+            help="What parts the fields of a CSV file: a comma, and a tab in files named .tsv; "
+            "write tab for a tab.",
+            panel=_TABLE,
+            metavar="SIGN",
+        ),
+    ] = None
+    quote: Annotated[
+        str | None,
+        _flag(
+            "--quote",
+            help="What stands around fields of a CSV file, '\"'; '' for none.",
+            panel=_TABLE,
+            metavar="SIGN",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        _flag(
+            "--encoding",
+            help="How a CSV file is written: utf-8, latin-1, cp1252, ...",
+            panel=_TABLE,
+            metavar="NAME",
+        ),
+    ] = None
+    null: Annotated[
+        Texts,
+        _flag(
+            "--null",
+            help="A text that is a missing value in a CSV file. May be given several times.",
+            panel=_TABLE,
+            metavar="TEXT",
+        ),
+    ] = None
+    date_format: Annotated[
+        str | None,
+        _flag(
+            "--date-format",
+            help="How columns of the kind date are written, such as %d.%m.%Y.",
+            panel=_TABLE,
+            metavar="FORMAT",
+        ),
+    ] = None
+    time_format: Annotated[
+        str | None,
+        _flag(
+            "--time-format",
+            help="How columns of the kind timestamp are written, such as '%d.%m.%Y %H:%M'.",
+            panel=_TABLE,
+            metavar="FORMAT",
+        ),
+    ] = None
+    multiline: Annotated[
+        int | None,
+        _flag(
+            "--multiline",
+            help="How many lines a quoted field of a CSV file may run over.",
+            panel=_TABLE,
+            metavar="N",
         ),
     ] = None
     memory_limit: Annotated[
@@ -67,6 +149,12 @@ class SourceOptions:
     threads: Annotated[
         int | None, _flag("--threads", help="Threads of the engine.", panel=_TABLE, metavar="N")
     ] = None
+
+
+@dataclass(frozen=True)
+class SourceOptions(TableOptions):
+    """A table, and whom its rows stand for."""
+
     person: Annotated[
         str | None,
         _flag("--person", help="The column that tells people apart.", panel=_UNIT, metavar="COL"),

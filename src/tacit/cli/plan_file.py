@@ -8,17 +8,19 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from tacit.cli.csv_flags import csv_of_plan
 from tacit.cli.job import Asked, Job, Table, keys_reader, loss, unit_of
 from tacit.cli.specs import statistic
 from tacit.cli.where import condition
 from tacit.errors import UsageError, did_you_mean
+from tacit.tables.csv_format import CsvOptions
 from tacit.tables.expression import Expression, col
 
 __all__ = ["read_plan"]
 
 _FIELDS = {
     "the plan": ("source", "unit", "budget", "question"),
-    "[source]": ("path", "table", "name", "types", "memory_limit", "threads"),
+    "[source]": ("path", "table", "name", *CsvOptions.__annotations__, "memory_limit", "threads"),
     "[unit]": ("person", "rows", "groups"),
     "[budget]": ("epsilon", "delta", "rho", "ledger"),
     "[[question]]": (
@@ -55,7 +57,7 @@ def _job(plan: Mapping[str, Any], folder: Path) -> Job:
         _path(_text(source, "path", "[source]", required=True), folder),
         _text(source, "table", "[source]"),
         _text(source, "name", "[source]"),
-        dict(_mapping(source.get("types", {}), "types")) or None,
+        csv_of_plan(source),
         _text(source, "memory_limit", "[source]"),
         source.get("threads"),
     )

@@ -43,6 +43,7 @@ _EXAMPLES = {"percentile": "age:90:0:100", "histogram": "age:0,18,65,100"}
 _CHOOSE = ("mean", "var", "std", "median", "percentile")
 """The statistics that several methods can answer."""
 _MOST_KEYS = 100_000
+_RANGES = r"[-0-9 ,]*[0-9] *\.\.[-0-9 ,.]*"
 
 
 def aggregates(
@@ -224,7 +225,11 @@ def typed_keys(
         raise UsageError("give --keys or --keys-file, not both")
     if keys_file:
         rows = _key_rows(keys_file, by, source)
-        kinds = [schema.column(name).kind for name in by]
+        columns = zip(*rows, strict=True) if rows else [()] * len(by)
+        kinds = [
+            _key_kind(schema.column(name).kind, parts)
+            for name, parts in zip(by, columns, strict=True)
+        ]
         return list(
             dict.fromkeys(
                 tuple(
@@ -252,9 +257,17 @@ def typed_keys(
 
 
 def _listed_keys(text: str, kind: str, name: str) -> list[Any]:
-    if kind == "integer" and ".." in text:
+    if kind in ("integer", "undeclared") and re.fullmatch(_RANGES, text):
         return list(whole_range(text, f"a key of {name}"))
-    return [_typed(part, kind, name) for part in next(csv.reader([text], skipinitialspace=True))]
+    parts = next(csv.reader([text], skipinitialspace=True))
+    return [_typed(part, _key_kind(kind, parts), name) for part in parts]
+
+
+def _key_kind(kind: str, parts: Sequence[str]) -> str:
+    """Return the kind of keys: of a column that nobody declared, whole numbers or text."""
+    if kind != "undeclared":
+        return kind
+    return "integer" if all(re.fullmatch("0|-?[1-9][0-9]{0,17}", p) for p in parts) else "text"
 
 
 def _typed(text: str, kind: str, name: str) -> Any:

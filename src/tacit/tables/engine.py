@@ -58,6 +58,9 @@ class Engine(Protocol):
         An engine whose tables do not change while they are open has nothing to do there.
         """
 
+    def rehearsal(self) -> AbstractContextManager[object]:
+        """Return a block of queries that ask for no row, before which nothing is brought in."""
+
     def close(self) -> None:
         """Let go of everything, on disk too."""
 

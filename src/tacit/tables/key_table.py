@@ -28,6 +28,7 @@ _FILLERS = {
     "integer": 0,
     "boolean": False,
     "date": datetime.date(1970, 1, 1),
+    "undeclared": "",
     "missing": "",
 }
 """A value of each kind, to stand for NULL where the other side is not NULL."""

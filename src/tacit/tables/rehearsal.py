@@ -9,7 +9,12 @@ function of the schema, the question and the machine, and nothing was spent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tacit.tables.collect import Collector, requests_of
 from tacit.tables.engine import Engine
@@ -55,11 +60,32 @@ class _Rehearsed:
 
     def __init__(self, engine: Engine) -> None:
         self.dialect = engine.dialect
-        self.rows = engine.rows
-        self.integers = engine.integers
-        self.materialise = engine.materialise
-        self.keep_text = engine.keep_text
+        self._engine = engine
         self.drop = engine.drop
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run a query on no rows."""
+        with self._engine.rehearsal():
+            return self._engine.rows(sql)
+
+    def integers(self, sql: str) -> list[NDArray[np.int64]]:
+        """Run a query on no rows."""
+        with self._engine.rehearsal():
+            return self._engine.integers(sql)
+
+    def materialise(self, sql: str) -> str:
+        """Keep the result of a query on no rows."""
+        with self._engine.rehearsal():
+            return self._engine.materialise(sql)
+
+    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+        """Keep public text."""
+        with self._engine.rehearsal():
+            return self._engine.keep_text(columns)
+
+    def rehearsal(self) -> AbstractContextManager[object]:
+        """Return an empty block: this is one."""
+        return nullcontext()
 
     def hint(self, rows: int) -> str:
         """Return no hint: an engine may count rows for one."""

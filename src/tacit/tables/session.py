@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Unpack
 
 from tacit.accounting import Entry, Ledger, open_ledger
 from tacit.accounting.budget import Budget
@@ -14,6 +13,7 @@ from tacit.errors import DataSourceError, UsageError
 from tacit.tables.aggregate import Aggregate
 from tacit.tables.collect import Collector
 from tacit.tables.contributions import OneRowEach, PersonUnit, one_row_each
+from tacit.tables.csv_format import CsvOptions
 from tacit.tables.expression import Expression
 from tacit.tables.plan import Query, Unit
 from tacit.tables.question import Question
@@ -42,9 +42,10 @@ class Session:
             ends with the session and nothing stops the next one from spending again.
         table: the table of a database.
         name: the public name of the data set; a file's own name by default.
-        types: kinds of the columns of a CSV file, such as ``{"age": "integer"}``.
         memory_limit, threads: bounds on the engine, such as ``"4GB"`` and 2.
         timeout: the most seconds that one query may take, in PostgreSQL and Spark.
+        **csv: how a CSV file is written, such as ``types={"age": "integer"}`` or ``delimiter=";"``;
+            nothing of it is guessed (:func:`tacit.tables.source.open_source` tells every option).
 
     Raises:
         DataSourceError: the table cannot be read.
@@ -71,10 +72,10 @@ class Session:
         *,
         table: str | None = None,
         name: str | None = None,
-        types: Mapping[str, str] | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
         timeout: float | None = None,
+        **csv: Unpack[CsvOptions],
     ) -> None:
         if not isinstance(unit, (OneRowEach, PersonUnit)):
             raise UsageError(
@@ -88,10 +89,10 @@ class Session:
         self._options: dict[str, Any] = {
             "table": table,
             "name": name,
-            "types": types,
             "memory_limit": memory_limit,
             "threads": threads,
             "timeout": timeout,
+            **csv,
         }
         self.source = open_source(source, **self._options)
         try:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 from tacit.errors import UsageError
+from tacit.tables.csv_format import CsvOptions, refuse_csv
 from tacit.tables.engine import Engine
 from tacit.tables.schema import Schema
 
@@ -46,7 +46,7 @@ class Source:
 
         It tells a ledger of another data set from this one's.  It says nothing about the rows,
         which may grow while the ledger stays, nor about the folder, so a data set may move.  Kinds
-        are not in it: those of a CSV file are read off private values.
+        are not in it, so columns may be declared later.
         """
         text = json.dumps([self.name, *self.schema], ensure_ascii=True)
         return hashlib.sha256(b"tacit table 1\0" + text.encode()).hexdigest()
@@ -76,10 +76,10 @@ def open_source(
     table: str | None = None,
     *,
     name: str | None = None,
-    types: Mapping[str, str] | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
     timeout: float | None = None,
+    **csv: Unpack[CsvOptions],
 ) -> Source:
     r"""Open a table.
 
@@ -92,14 +92,26 @@ def open_source(
         name: the public name of the data set, for the ledger; default: the name of the file,
             folder or table, without its path, ``"database.schema.table"`` in PostgreSQL;
             ``"table"`` for data in memory.
-        types: kinds of columns of a CSV file: integer, float, text, boolean or date.
         memory_limit: the most memory of the engine, such as ``"4GB"``; in PostgreSQL that of each
             step of a query (``work_mem``).
         threads: how many threads the engine uses; in PostgreSQL, processes for one query.
         timeout: the most seconds that one query may take, in PostgreSQL and Spark.
 
+        **csv: how CSV files are written; nothing of it is guessed.  ``types``: kinds of columns:
+            integer, float, text, boolean, date or timestamp; the others are *undeclared*, and read
+            as each question needs them.  ``header``: True where the first line holds the names;
+            else their list, or False where ``types`` names all columns in order.  ``delimiter``: a
+            comma by default, a tab in files named ``.tsv``.  ``quote``: ``'"'``, or ``""`` for
+            none.  ``encoding``: UTF-8.  ``null``: texts that are missing values, besides the empty
+            one.  ``date_format``, ``time_format``: how columns declared as dates and timestamps
+            are written, such as ``"%d.%m.%Y"``.  ``multiline``: how many lines a quoted field may
+            run over, 1 by default.
+
+    No row is read before the first query.
+
     Raises:
         DataSourceError: nothing there, not readable, empty, or broken.
+        UsageError: an option that does not fit.
 
     >>> import tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
@@ -107,7 +119,7 @@ def open_source(
     >>> _ = path.write_text("age,sex\n31,f\n45,m\n")
     >>> with open_source(path) as people:
     ...     people
-    Source('people.csv', age: integer, sex: text)
+    Source('people.csv', age: undeclared, sex: undeclared)
     >>> folder.cleanup()
     """
     if isinstance(source, Source):
@@ -118,16 +130,18 @@ def open_source(
     from tacit.tables.engines.postgres_source import in_postgres, open_in_postgres
 
     if in_postgres(source):
-        opened = open_in_postgres(source, table, types, memory_limit, threads, timeout)
+        refuse_csv(csv, "a table of PostgreSQL declares its own columns")
+        opened = open_in_postgres(source, table, memory_limit, threads, timeout)
         return Source(name or opened.label, opened.schema, opened.engine, opened.relation)
     from tacit.tables.engines.spark_source import in_spark, open_in_spark
 
     if in_spark(source):
-        opened = open_in_spark(source, table, types, memory_limit, threads, timeout)
+        refuse_csv(csv, "Spark declares its own columns")
+        opened = open_in_spark(source, table, memory_limit, threads, timeout)
         return Source(name or opened.label, opened.schema, opened.engine, opened.relation)
     if timeout is not None:
         raise UsageError("timeout= is for a table in PostgreSQL or Spark")
     from tacit.tables.engines.duck_source import open_in_duckdb
 
-    opened = open_in_duckdb(source, table, types, memory_limit, threads)
+    opened = open_in_duckdb(source, table, csv, memory_limit, threads)
     return Source(name or opened.label, opened.schema, opened.engine, opened.relation)

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,7 @@ class DuckEngine:
         self._lock = threading.RLock()
         self._memory: int | None = None
         self._counted = ""
+        self._pending: list[Callable[[], None]] = []
         folder: Path | None = None
         if connection is None:
             folder = Path(tempfile.mkdtemp(prefix="tacit-"))
@@ -78,29 +79,80 @@ class DuckEngine:
             raise UsageError("set memory_limit and threads on the DuckDB connection itself")
         else:
             self._connection = connection.cursor()  # its temporary tables are its own
+        self.folder = folder
         self._close = weakref.finalize(self, _shut, self._connection, folder)
 
     @property
     def memory(self) -> int:
         """How many bytes the engine may use for what it holds."""
         if self._memory is None:
-            self._memory = _bytes(self.rows("select current_setting('memory_limit')")[0][0])
+            found = self._run("select current_setting('memory_limit')", "fetchall")
+            self._memory = _bytes(found[0][0])
         return self._memory
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a query and return its rows."""
+        self._prepare()
         return list(self._run(sql, "fetchall"))
 
     def integers(self, sql: str) -> list[NDArray[np.int64]]:
         """Run a query of 64-bit integer columns and return the columns."""
+        self._prepare()
         found = map(np.ma.getdata, self._run(sql, "fetchnumpy").values())
         return [c.astype(np.int64, casting="safe", copy=False) for c in found]
 
     def materialise(self, sql: str) -> str:
         """Keep the result of a query as a temporary table; return its quoted name."""
+        self._prepare()
         name = self.dialect.identifier(f"tacit_{os.getpid()}_{next(_serial)}")
         self._run(f"create temporary table {name} as {sql}", "fetchall")
         return name
+
+    def empty_table(self, columns: Mapping[str, str]) -> str:
+        """Make a temporary table with columns of these types; return its quoted name."""
+        name = self.dialect.identifier(f"tacit_{os.getpid()}_{next(_serial)}")
+        listed = ", ".join(f"{self.dialect.identifier(c)} {t}" for c, t in columns.items())
+        self._run(f"create temporary table {name} ({listed})", "fetchall")
+        return name
+
+    def before_reading(self, action: Callable[[], None]) -> None:
+        """Have rows brought in when the first query asks for them, and not before.
+
+        An action that fails is tried again by the next query.
+        """
+        self._pending.append(action)
+
+    @contextlib.contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """Return a block of queries that ask for no row, before which nothing is brought in."""
+        with self._lock:
+            held, self._pending = self._pending, []
+            try:
+                yield
+            finally:
+                self._pending = held
+
+    def _prepare(self) -> None:
+        with self._lock:
+            while self._pending:
+                action = self._pending.pop(0)
+                try:
+                    action()
+                except BaseException:
+                    self._pending.insert(0, action)
+                    raise
+
+    @contextlib.contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Return a block of statements that all hold, or none of them."""
+        self._run("begin transaction", "fetchall")
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(DataSourceError):
+                self._run("rollback", "fetchall")
+            raise
+        self._run("commit", "fetchall")
 
     def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
         """Keep columns of public text as a temporary table; return its quoted name."""

@@ -1,36 +1,27 @@
 """Open a table for DuckDB: files, data frames, tables of a DuckDB database.
 
-*CSV files* are read once, when they are opened, into the engine.  The first line holds the names,
-and it alone decides the delimiter.  The kind of a column is decided over all its values, unless it
-is declared with ``types``; a value that does not fit a declared kind is missing.  A line with too
-many or too few fields makes the file broken: it is refused as a whole, since leaving lines out
-would be silent.
+Opening looks at what is public of a table, and at no row: the first lines of CSV files
+(:mod:`tacit.tables.engines.duck_csv`), the footers of Parquet files, the names and types of a data
+frame.  What has to be brought into the engine is brought in by the first query.
 """
 
 from __future__ import annotations
 
 import glob
 import os
-import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean
+from tacit.tables.csv_format import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engine import EngineMemoryError, Opened
 from tacit.tables.engines.duck import DuckEngine
+from tacit.tables.engines.duck_csv import open_csv
 from tacit.tables.engines.remote import check_remote, is_remote, public_part, unreachable
 from tacit.tables.schema import Column, Schema, kind_of
 
-__all__ = ["open_in_duckdb"]
+__all__ = ["data_files", "open_in_duckdb"]
 
-_TYPES = {
-    "integer": "BIGINT",
-    "float": "DOUBLE",
-    "text": "VARCHAR",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-}
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _PARQUET = (".parquet", ".pq")
 
@@ -38,7 +29,7 @@ _PARQUET = (".parquet", ".pq")
 def open_in_duckdb(
     source: Any,
     table: str | None,
-    types: Mapping[str, str] | None,
+    csv: CsvOptions,
     memory_limit: str | None,
     threads: int | None,
 ) -> Opened:
@@ -47,7 +38,7 @@ def open_in_duckdb(
     Args:
         source: as :func:`tacit.tables.open_source` takes it.
         table: the table of a database.
-        types: kinds of columns of a CSV file.
+        csv: what is said of CSV files.
         memory_limit: the most memory of the engine.
         threads: how many threads it uses.
 
@@ -55,6 +46,9 @@ def open_in_duckdb(
         DataSourceError: nothing there, not readable, empty, or broken.
         UsageError: no table named in a database, or one named where there is none.
     """
+    csv_format(**csv)  # refuses now what does not fit
+    if not isinstance(source, (str, os.PathLike)):
+        refuse_csv(csv, "this table declares its own columns")
     connection = source if _is(source, "DuckDBPyConnection") else None
     database = isinstance(source, (str, os.PathLike)) and str(source).endswith((".duckdb", ".ddb"))
     if connection is not None and table is None:
@@ -62,6 +56,7 @@ def open_in_duckdb(
     if connection is None and table is not None and not database:
         raise UsageError("table= belongs to a database; this source is a single table")
     if database:
+        refuse_csv(csv, "a table of a database declares its own columns")
         _check_database(str(source), table)
     engine = DuckEngine(memory_limit, threads, connection)
     try:
@@ -70,7 +65,7 @@ def open_in_duckdb(
         if connection is not None:
             relation, label = _qualified(str(table), engine), str(table)
         elif isinstance(source, (str, os.PathLike)):
-            relation, label = _from_path(os.fspath(source), types, engine)
+            return _from_path(os.fspath(source), csv, engine)
         else:
             relation, label = _from_memory(source, engine), "table"
         if connection is None:  # the settings of somebody's own connection stay as they are
@@ -162,83 +157,26 @@ def _from_pandas(table: Any, engine: DuckEngine) -> str:
     return relation
 
 
-def _from_path(path: str, types: Mapping[str, str] | None, engine: DuckEngine) -> tuple[str, str]:
+def _from_path(path: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
     if is_remote(path):
         check_remote(path, engine)
-    files = [path] if is_remote(path) else _files(path)
+    files = [path] if is_remote(path) else data_files(path)
     label = Path(public_part(path).rstrip("/")).name or Path(path).expanduser().resolve().name
+    if not public_part(files[0]).casefold().endswith(_PARQUET):
+        if is_remote(path):
+            raise DataSourceError(
+                f"{public_part(path)} is a CSV file at an address, whose lines Tacit cannot check "
+                "before the engine reads them: copy it to a local folder, or turn it into Parquet"
+            )
+        relation, schema = open_csv(files, csv_format(**csv), engine)
+        engine.count(relation)
+        return Opened(label, schema, engine, relation)
+    refuse_csv(csv, "a Parquet file declares its own columns")
     listed = "[" + ", ".join(engine.dialect.literal(f) for f in files) + "]"
-    if public_part(files[0]).casefold().endswith(_PARQUET):
-        if types:
-            raise UsageError("types= is for CSV files; a Parquet file declares its own")
-        relation = f"read_parquet({listed}, union_by_name = true)"
-        _probe(path, f"select * from {relation} limit 0", engine)
-        return relation, label
-    delimiter = _delimiter(_remote_line(path, engine) if is_remote(path) else _first_line(files[0]))
-    options = f"header = true, delim = {engine.dialect.literal(delimiter)}, sample_size = -1, " + (
-        "quote = '\"', escape = '\"', union_by_name = true, auto_detect = true, strict_mode = true"
-    )
-    return _import_csv(path, listed, options, dict(types or {}), engine), label
-
-
-def _import_csv(
-    path: str, listed: str, options: str, types: dict[str, str], engine: DuckEngine
-) -> str:
-    d = engine.dialect
-    for column, kind in types.items():
-        if kind not in _TYPES:
-            raise UsageError(f"{kind!r} of {column!r} is no kind; {did_you_mean(kind, _TYPES)}")
-    raw = f"read_csv({listed}, {options}, all_varchar = true)"
-    names = [row[0] for row in _probe(path, f"describe select * from {raw}", engine)]
-    for column in types:
-        if column not in names:
-            raise UsageError(f"types= names {column!r}; {did_you_mean(column, names)}")
-    as_text = ", ".join(f"{d.literal(c)}: 'VARCHAR'" for c in types)
-    read = f"read_csv({listed}, {options}{', types = {' + as_text + '}' if types else ''})"
-    try:
-        table = engine.materialise(f"select * from {read}")
-    except EngineMemoryError:
-        raise
-    except DataSourceError:
-        table = ""
-    if not table:
-        raise _broken(path)
-    return _mark_missing(_declare(table, names, types, engine), types, engine)
-
-
-def _declare(table: str, names: Sequence[str], types: Mapping[str, str], engine: DuckEngine) -> str:
-    """Give columns their declared kinds; a value that does not fit becomes missing.
-
-    Not in the statement that reads the file: the reader would take the cast over, and raise.
-    """
-    if not types:
-        return table
-    d = engine.dialect
-    quoted = {n: d.identifier(n) for n in names}
-    picked = [
-        f"try_cast({q} as {_TYPES[types[n]]}) as {q}" if n in types else q
-        for n, q in quoted.items()
-    ]
-    declared = engine.materialise(f"select {', '.join(picked)} from {table}")
-    engine.drop(table)
-    return declared
-
-
-def _mark_missing(table: str, types: Mapping[str, str], engine: DuckEngine) -> str:
-    """Give undeclared text columns without one value the type of NULL, which fits every use."""
-    d = engine.dialect
-    found = [row[:2] for row in engine.rows(f"describe select * from {table}")]
-    texts = [n for n, t in found if t == "VARCHAR" and n not in types]
-    if not texts:
-        return table
-    counts = ", ".join(f"count({d.identifier(n)}) > 0" for n in texts)
-    filled = dict(zip(texts, engine.rows(f"select {counts} from {table}")[0], strict=True))
-    if all(filled.values()):
-        return table
-    kept = ", ".join(
-        d.identifier(n) if filled.get(n, True) else f"null as {d.identifier(n)}" for n, _ in found
-    )
-    return f"(select {kept} from {table})"
+    relation = f"read_parquet({listed}, union_by_name = true)"
+    _probe(path, f"select * from {relation} limit 0", engine)
+    engine.count(relation)
+    return Opened(label, _describe(relation, engine), engine, relation)
 
 
 def _probe(path: str, sql: str, engine: DuckEngine) -> list[tuple[Any, ...]]:
@@ -255,12 +193,12 @@ def _broken(path: str) -> DataSourceError:
     if is_remote(path):
         return unreachable(path)
     return DataSourceError(
-        f"{path} cannot be read: it is damaged, or if it is text, not UTF-8 or with a line of "
-        "more or fewer fields than the first names (details are withheld: they may quote the data)"
+        f"{path} cannot be read: it is damaged, or no Parquet file (details are withheld: they may "
+        "quote the data)"
     )
 
 
-def _files(path: str) -> list[str]:
+def data_files(path: str) -> list[str]:
     """Return the data files that a path, a folder or a glob stands for, sorted."""
     if not path:
         raise DataSourceError("the path is empty: name a file or a folder ('.' is this one)")
@@ -299,29 +237,3 @@ def _files(path: str) -> list[str]:
 
 def _is_data(path: str) -> bool:
     return path.casefold().endswith(_CSV + _PARQUET)
-
-
-def _first_line(file: str) -> str:
-    import gzip
-
-    opened = gzip.open if file.casefold().endswith(".gz") else open
-    try:
-        with opened(file, "rt", encoding="utf-8-sig", errors="replace") as lines:
-            return str(lines.readline(1 << 20))
-    except (OSError, EOFError):
-        return ""
-
-
-def _remote_line(address: str, engine: DuckEngine) -> str:
-    """Read the first line of a remote file, as one column with a delimiter that text has not."""
-    whole = "header = false, auto_detect = false, columns = {'line': 'VARCHAR'}, quote = '', "
-    rest = "escape = '', delim = '\x1f', strict_mode = false"
-    read = f"read_csv({engine.dialect.literal(address)}, {whole}{rest})"
-    found = _probe(address, f"select line from {read} limit 1", engine)
-    return str(found[0][0]) if found else ""
-
-
-def _delimiter(first: str) -> str:
-    """Decide the delimiter from the names in the first line, which are public."""
-    bare = re.sub(r'"(?:[^"]|"")*"', "", first)
-    return max(",\t;|", key=bare.count)

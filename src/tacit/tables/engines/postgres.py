@@ -16,7 +16,7 @@ import itertools
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -112,6 +112,10 @@ class PostgresEngine:
 
     def drop(self, relation: str) -> None:
         """Do nothing: nothing was kept."""
+
+    def rehearsal(self) -> AbstractContextManager[object]:
+        """Return an empty block: nothing is brought in before a query."""
+        return nullcontext()
 
     def close(self) -> None:
         """Cancel the query that runs, if any, and let go of the connection."""

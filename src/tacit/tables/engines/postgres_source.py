@@ -10,7 +10,6 @@ every type is compared by its characters, whatever its collation or its type cal
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean
@@ -64,7 +63,6 @@ def in_postgres(source: Any) -> bool:
 def open_in_postgres(
     source: Any,
     table: str | None,
-    types: Mapping[str, str] | None,
     memory_limit: str | None,
     threads: int | None,
     timeout: float | None,
@@ -74,7 +72,6 @@ def open_in_postgres(
     Args:
         source: as :func:`tacit.tables.open_source` takes it.
         table: its name, ``"schema.table"`` where it is not in the schema ``public``.
-        types: not for this engine.
         memory_limit: see :class:`~tacit.tables.engines.postgres.PostgresEngine`.
         threads: see there.
         timeout: see there.
@@ -85,8 +82,6 @@ def open_in_postgres(
     """
     if table is None:
         raise UsageError("name the table of the database, as in table='schema.visits'")
-    if types:
-        raise UsageError("types= is for CSV files; a table of PostgreSQL declares its own")
     link = _link(source)
     engine = PostgresEngine(link, timeout, memory_limit, threads)
     try:

@@ -117,6 +117,10 @@ class SparkEngine:
         """Return an empty block: each query of the plan bounds people by itself."""
         return nullcontext()
 
+    def rehearsal(self) -> AbstractContextManager[object]:
+        """Return an empty block: nothing is brought in before a query."""
+        return nullcontext()
+
     def close(self) -> None:
         """Forget the session, and remove the views in it; the session itself goes on."""
         self._close()

@@ -9,7 +9,6 @@ to another day.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean
@@ -46,7 +45,6 @@ def in_spark(source: Any) -> bool:
 def open_in_spark(
     source: Any,
     table: str | None,
-    types: Mapping[str, str] | None,
     memory_limit: str | None,
     threads: int | None,
     timeout: float | None = None,
@@ -56,7 +54,6 @@ def open_in_spark(
     Args:
         source: a DataFrame or a SparkSession.
         table: the name of a table or view that the session knows, as Spark SQL writes it.
-        types: not for Spark, which declares its own.
         memory_limit: not for Spark, whose user sets it up.
         threads: nor this.
         timeout: see :class:`~tacit.tables.engines.spark.SparkEngine`.
@@ -70,8 +67,6 @@ def open_in_spark(
         raise UsageError("name the table: tc.Session(spark, table='db.visits', ...)")
     if not whole and table is not None:
         raise UsageError("table= belongs to a database; this source is a single table")
-    if types:
-        raise UsageError("types= is for CSV files; Spark declares its own")
     if memory_limit is not None or threads is not None:
         raise UsageError("set memory and cores of Spark in its own settings, not for a table")
     session = source if whole else source.sparkSession

@@ -1,0 +1,27 @@
+"""``tacit check``: the curator's own look at a table."""
+
+from __future__ import annotations
+
+from tacit.cli.options import TableOptions, options
+
+__all__ = ["check"]
+
+
+@options
+def check(source: TableOptions) -> None:
+    """Look through your own table: what would be missing, where, and what to declare.
+
+    What it prints is exact and NOT PRIVATE: for the curator's eyes, never to be published.
+    Nothing is charged, and no other command runs it.
+
+    [bold]tacit check people.csv[/bold]
+    """
+    from tacit.cli.job import table_of
+    from tacit.cli.output import note, working
+    from tacit.tables.check import check as look
+
+    table = table_of(source, "check")
+    note("NOT PRIVATE: what follows counts cells exactly. Do not publish it.")
+    with working("looking through the table"):
+        found = look(table.path, table.table, **table.csv)
+    print(found)
