@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,8 +64,17 @@ def spark(local_spark: LocalSpark) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for a server is one of the full run, and shares it with its like."""
+    """A test that asks for a server is one of the full run, and shares it with its like.
+
+    Of a test that is marked ``few(n)`` so are all cases but every n-th.
+    """
+    seen: Counter[str] = Counter()
     for item in items:
+        if few := item.get_closest_marker("few"):
+            test = item.nodeid.partition("[")[0]
+            if seen[test] % few.args[0]:
+                item.add_marker(pytest.mark.full)
+            seen[test] += 1
         for fixture, group in SERVERS.items():
             if fixture in getattr(item, "fixturenames", ()) or engine_of(item) == group:
                 item.add_marker(pytest.mark.full)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import TypeAlias
@@ -25,6 +25,9 @@ Number: TypeAlias = int | float | str | Fraction | Decimal
 
 _LONGEST = 1000
 _LARGEST_EXPONENT = 1000
+_LARGEST_POWER = 3400
+"""Beyond two to it, or under one by it, a number is not written in decimal."""
+_SIX_DIGITS = Context(prec=6, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _EXPONENT = re.compile(r"[eE]\s*[+-]?([0-9_]+)")
 
 
@@ -135,24 +138,44 @@ def show(value: Fraction | int | float) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     number = Fraction(value)
+    small = abs(number.numerator) < 10**16
     if number.denominator == 1:
-        small = abs(number.numerator) < 10**16
         return str(number.numerator) if small else _short(number)
     rounded = _short(number)
     if "^" not in rounded and Fraction(rounded) == number:
         return rounded
-    if number.denominator <= 1000:
+    if number.denominator <= 1000 and small:
         return f"{number.numerator}/{number.denominator} ({rounded})"
     return rounded
 
 
 def _short(number: Fraction) -> str:
-    """Write six digits, also of a number that no float can hold."""
-    try:
-        near = float(number)
-    except OverflowError:
-        near = math.inf
-    if math.isfinite(near) and (near or not number):
-        return f"{near:.6g}"
-    power = number.numerator.bit_length() - number.denominator.bit_length()
-    return f"{'-' if number < 0 else ''}about 2^{power}"
+    """Write the six digits nearest to a number; of a giant or a dwarf, the nearest power of two.
+
+    The division is exact up to its one rounding, so every digit is right, also of numbers that no
+    float holds or that floats hold with fewer bits.
+
+    >>> _short(Fraction(3, 2**1075)), _short(-Fraction(10**400, 3)), _short(Fraction(2) ** 10**6)
+    ('7.41098e-324', '-3.33333e+399', 'about 2^1000000')
+    """
+    sign = "-" if number < 0 else ""
+    power = _nearest_power(abs(number)) if number else 0
+    if abs(power) > _LARGEST_POWER:
+        return f"{sign}about 2^{power}"
+    near = _SIX_DIGITS.divide(Decimal(abs(number.numerator)), Decimal(number.denominator))
+    place = near.adjusted() if near else 0
+    if -5 < place < 6:
+        return f"{sign}{near.normalize():f}"
+    digits = str(near.scaleb(-place, _SIX_DIGITS).normalize())
+    return f"{sign}{digits}e{place:+03d}"
+
+
+def _nearest_power(size: Fraction) -> int:
+    """The whole number nearest to the binary logarithm of a positive number.
+
+    It is the least p at which ``size**2 < 2**(2 * p + 1)``; lengths in bits tell p to within two.
+    """
+    power = size.numerator.bit_length() - size.denominator.bit_length() - 1
+    while size**2 >= Fraction(2) ** (2 * power + 1):
+        power += 1
+    return power

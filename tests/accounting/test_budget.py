@@ -210,6 +210,7 @@ def test_reporting_at_a_delta():
         rho(1).epsilon_at(2)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("parts", [1, 2, 3, 7, 10, 49, 100, 1000, 8191, 8192])
 def test_equal_float_parts_spend_the_whole_and_never_more(parts):
     total, spent = epsilon(1), Budget.nothing("pure")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.core.conversion import (
     _best_order,
     concentrated_epsilon,
@@ -29,7 +30,7 @@ def renyi_of_randomized_response(order: mpmath.mpf, epsilon: mpmath.mpf) -> mpma
 
 
 @given(st.floats(min_value=1e-12, max_value=200))
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 def test_pure_to_concentrated_is_tight_and_never_below(value):
     epsilon = Fraction(value)
     with mpmath.workdps(80):
@@ -83,7 +84,7 @@ def best_by_grid(rho: Fraction, delta: Fraction) -> mpmath.mpf:
     st.floats(min_value=1e-9, max_value=1e4),
     st.integers(min_value=1, max_value=40),
 )
-@settings(max_examples=40, deadline=None)
+@examples(0.4)
 def test_the_order_found_is_the_best_and_the_bound_is_rounded_up(value, digits):
     rho, delta = Fraction(value), Fraction(1, 10**digits)
     with mpmath.workdps(50):

@@ -11,9 +11,10 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.accounting.epsilon_choice import EpsilonChoice, choose_epsilon
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.ask import sensitivity
@@ -47,8 +48,9 @@ def test_reference_values(
     assert choice.worlds == 4
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("statistic", ["mean", "median", "sum", "std", "max", np.ptp])
-@settings(max_examples=20, deadline=None)
+@examples(0.2)
 @given(
     population=st.lists(st.integers(0, 12), min_size=3, max_size=6),
     size=st.integers(1, 5),
@@ -113,6 +115,7 @@ def test_the_posterior_rises_with_epsilon() -> None:
     assert found[-1] == 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("statistic", ["median", "std"])
 def test_the_picture_is_drawn(statistic: str, tmp_path: Path) -> None:
     choice = choose_epsilon(statistic, [1, 2, 3, 10, 11], 3, "1/4")

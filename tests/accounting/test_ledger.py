@@ -8,7 +8,6 @@ import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -20,6 +19,7 @@ from hypothesis.stateful import (
     rule,
 )
 
+from examples import examples
 from tacit.accounting import (
     Budget,
     create_ledger,
@@ -413,5 +413,5 @@ class Rules(RuleBasedStateMachine):
         assert self.ledger.verify_chain() == self.events
 
 
-Rules.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+Rules.TestCase.settings = examples(0.6, stateful_step_count=30)
 TestRules = Rules.TestCase

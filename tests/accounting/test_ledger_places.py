@@ -169,6 +169,7 @@ def test_a_key_may_be_of_any_length_and_in_any_script(ledger_place):
         assert ledger.verify_chain() == 2 + 2 * len(keys)
 
 
+@pytest.mark.full
 def test_a_long_history_is_read_whole(ledger_place):
     with open_ledger(ledger_place) as ledger:
         with ledger._write() as (transaction, head):

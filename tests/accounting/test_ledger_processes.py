@@ -86,6 +86,7 @@ def test_eight_racing_processes_are_granted_exactly_the_budget(path):
         assert ledger.verify_chain() == 101
 
 
+@pytest.mark.full
 def test_the_naive_way_overspends(tmp_path):
     """Contrast: the same race on a number that is read, checked and written back."""
     path = tmp_path / "naive"
@@ -99,6 +100,7 @@ def test_the_naive_way_overspends(tmp_path):
     assert granted > 100
 
 
+@pytest.mark.full
 def test_without_the_lock_the_sequence_numbers_still_hold_the_budget(file):
     """Two charges that read the same head make the same number, and only one can be kept."""
     with workers(4, "unlocked", file, 60) as crew:
@@ -108,6 +110,7 @@ def test_without_the_lock_the_sequence_numbers_still_hold_the_budget(file):
         assert len(ledger.history()) <= 100
 
 
+@pytest.mark.full
 def test_processes_that_begin_together_share_one_ledger(place):
     with workers(6, "begin", place) as crew:
         names = {worker.told() for worker in crew}
@@ -159,6 +162,7 @@ def test_killed_after_the_answer_replays_it_free(path):
         assert ledger.spent == COST
 
 
+@pytest.mark.full
 def test_writers_killed_under_load_leave_a_sound_chain(place):
     create_ledger(place, dataset="d", budget=epsilon(10**6)).close()
     for _ in range(3):

@@ -43,6 +43,7 @@ def test_every_way_is_run_and_errors_are_the_predicted_ones(means):
         assert row.refused == pytest.approx(row.predicted_refused, abs=0.05)
 
 
+@pytest.mark.full
 def test_errors_of_the_median_are_the_predicted_ones():
     found = compare("median", (0, 100), 1, "1e-6", like=AGES, bins=[30], proposed=[1], runs=400)
     assert found.methods == ("global", *EVERY[2:])
@@ -63,12 +64,14 @@ def test_a_bound_that_is_too_small_is_refused_as_predicted():
     found.plot()
 
 
+@pytest.mark.full
 def test_a_delta_that_no_test_may_have_is_told():
     found = compare("median", (0, 100), 1, "0.7", like=AGES[:200], bins=[10], runs=5)
     assert "propose-test-release" not in found.methods
     assert any("delta below 1/2" in note for note in found.notes)
 
 
+@pytest.mark.full
 def test_without_delta_the_others_remain_and_the_note_says_why():
     found = compare("var", (0, 100), 1, like=AGES[:200], bins=[10], runs=5)
     assert "propose-test-release" not in found.methods
@@ -104,6 +107,7 @@ def test_table_and_words(means):
     assert means.best("sample and aggregate").value == 100
 
 
+@pytest.mark.full
 def test_picture_has_overlaid_histograms_and_the_sweeps(means):
     fig = means.plot()
     panels = [axes for sub in fig.subfigs for axes in sub.axes]
@@ -154,6 +158,7 @@ def test_the_rho_of_an_epsilon_at_delta_is_the_largest(epsilon):
     assert concentrated_epsilon(rho * Fraction(1001, 1000), delta) > Fraction(epsilon)
 
 
+@pytest.mark.full
 def test_how_many_runs_are_needed(means):
     laplace = next(row for row in means.rows if row.method == "global")
     assert 0 < laplace.standard_error < laplace.measured / 8

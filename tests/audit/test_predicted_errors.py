@@ -43,6 +43,7 @@ def budget(distribution: str, epsilon: Fraction) -> dict[str, Any]:
     return {"epsilon": epsilon} | ({"delta": "1e-6"} if distribution == "laplace" else {})
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize(
     ("statistic", "epsilon", "grid", "clip"),
@@ -158,6 +159,7 @@ def test_sample_and_aggregate(aggregate: str) -> None:
     assert m.expected_error(records) == pytest.approx(error, rel=0.05)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("statistic", ["median", "mean", "max"])
 def test_two_hundred_stratified_runs_are_within_five_percent(
     statistic: str, monkeypatch: Any

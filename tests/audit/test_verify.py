@@ -49,6 +49,7 @@ WRONG = {
 PAIRS = {"SVT3": [([0, 0, 1], [1, 1, 0]), ([1, 1, 0], [0, 0, 1])]}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", WRONG)
 def test_mechanisms_known_to_be_wrong_are_caught(name):
     verdict = verify(WRONG[name](), pairs=PAIRS.get(name))
@@ -320,6 +321,7 @@ class TestSamples:
         assert verdict.broken
         assert verdict.event
 
+    @pytest.mark.full
     def test_samples_speak_in_other_measures(self):
         def claimed(measure, loss):
             return measurement(

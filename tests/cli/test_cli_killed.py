@@ -40,6 +40,7 @@ def test_a_killed_release_is_spent_once_and_goes_on(tacit, folder: Path) -> None
     assert tacit("ledger verify people.ledger").code == 0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("start", [["-m", "tacit"], None])
 def test_the_command_is_installed(folder: Path, start: list[str] | None) -> None:
     command = (

@@ -17,10 +17,10 @@ DELTA = "--epsilon 4 --delta 1e-6"
         "--method smooth",
         "--method smooth --distribution cauchy",
         "--method ptr --bound 10",
-        "--method ptr --bound search",
+        pytest.param("--method ptr --bound search", marks=pytest.mark.full),
         "--method sample_and_aggregate --bins 20",
-        "--method auto",
-        "--method auto --bins 20 --bound 1/2",
+        pytest.param("--method auto", marks=pytest.mark.full),
+        pytest.param("--method auto --bins 20 --bound 1/2", marks=pytest.mark.full),
     ],
 )
 def test_a_release_by_each_method(tacit, folder: Path, how: str) -> None:
@@ -49,9 +49,13 @@ def test_what_the_test_refuses_is_told_and_paid_for(tacit) -> None:
     assert told["remaining"]["epsilon"] == "0"
 
 
-def test_a_preview_names_the_choice_and_the_refusals(tacit) -> None:
+@pytest.mark.full
+def test_a_preview_names_the_choice(tacit) -> None:
     done = tacit(f"preview people.csv --std age:0:100 --method auto {DELTA}")
     assert "std_age: smooth, by the expected error at 10000 rows of 4 shapes: global" in done.out
+
+
+def test_a_preview_names_the_refusals(tacit) -> None:
     done = tacit(f"preview people.csv --std age:0:100 --method ptr --bound 1 {DELTA}")
     assert "std_age: refused with a chance of" in done.out
     told = tacit(f"preview people.csv --std age:0:100 --method ptr --bound 1 {DELTA} --json").json

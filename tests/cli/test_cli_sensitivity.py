@@ -79,6 +79,7 @@ def test_the_table_of_every_release(tacit) -> None:
     assert max(Fraction(r["local"]) for r in shown["releases"]) == Fraction(9, 2)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "ask", [ASK, f"{ASK} --distance 1..3", "sensitivity table median --records 1,2,3,9 --size 3"]
 )

@@ -5,9 +5,10 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.core import ApproximateDP, PureDP, RenyiDP, ZeroConcentratedDP, measure_from
 from tacit.core.divergence import (
     distribution,
@@ -51,7 +52,7 @@ probabilities = st.lists(st.integers(0, 9), min_size=3, max_size=3).filter(sum)
 
 
 @given(probabilities, probabilities, st.fractions(0, 3, max_denominator=8))
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 def test_the_hockey_stick_is_the_worst_event(a, b, epsilon):
     p = {i: Fraction(x, sum(a)) for i, x in enumerate(a)}
     q = {i: Fraction(x, sum(b)) for i, x in enumerate(b)}

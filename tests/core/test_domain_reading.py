@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.core import Category, Frame, Number, Space, SymmetricDistance, Vector
 from tacit.errors import MismatchError, UsageError
 from tacit.transformations import Clamp
@@ -60,7 +61,7 @@ def test_any_value_reads_as_a_member(domain, value):
 
 
 @given(st.lists(st.sampled_from(VALUES) | st.integers() | st.floats(), max_size=6))
-@settings(max_examples=300, deadline=None)
+@examples(3)
 def test_each_value_is_read_alone(values):
     for domain in DOMAINS:
         together = Vector(domain).read(values)

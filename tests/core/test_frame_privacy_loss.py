@@ -6,9 +6,10 @@ import sys
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.core import PrivacyLossDistribution, Tradeoff, hockey_stick
 from tacit.core.curve import Curve
 from tacit.core.lattice_loss import LatticeLoss, convolve, split
@@ -56,7 +57,7 @@ def test_composition_is_that_of_the_product_distributions(pair, k):
         assert found.width <= Fraction(1, 2**60)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(0.2)
 @given(pair=pairs(), k=st.integers(2, 3))
 def test_lattices_enclose_the_truth_on_both_sides(pair, k):
     p, q = pair
@@ -115,6 +116,7 @@ def test_the_curve_is_the_sum_of_positive_parts(masses):
         assert curve.delta(level).lower == direct
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("loss", "reference"),
     [
@@ -136,6 +138,7 @@ def test_repeats_are_counted():
     assert found[0] < found[1] < found[2]
 
 
+@pytest.mark.full
 def test_gaussian_at_tiny_deltas_is_never_below_the_truth():
     """Sixteen releases of one sigma are, but for the grid, one with a quarter of it."""
     many = GaussianShift(100, 5).self_compose(16)
@@ -168,6 +171,7 @@ def test_farther_shifts_lose_more(kind):
         assert found == sorted(found)
 
 
+@pytest.mark.full
 def test_a_fine_grid_is_enclosed_cell_by_cell():
     fine, coarse = GaussianShift(10**6, 10**5), GaussianShift(10, 1)
     found = fine.explicit()

@@ -8,28 +8,36 @@ A page is run from top to bottom in a folder of its own, in which lies ``health_
   with exit code 0.  Other commands (``$ make``, ``$ pip``) are for the reader and are not run.
   A command that is meant to be refused has ``exit=1`` behind the word ``console``, and what is
   printed is compared, as in a doctest, if ``compare`` stands there;
+- a block marked ``long`` takes seconds: only the full run has it;
 - a block marked ``no-run`` is left alone.  Blocks of another language are left alone too.
+
+The fast run types its commands in this process; the full one runs the program that is installed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tacit.cli import run as type_in
 from tacit.data import health_insurance
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^([ ]*)```(\w+)[ ]*([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+Run = Callable[[list[str]], tuple[int, str]]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -82,31 +90,51 @@ def commands(text: str) -> list[tuple[str, str]]:
     return [(head, shown) for head, _, shown in (part.partition("\n") for part in parts)]
 
 
-def run_console(block: Block, where: str) -> None:
+def here(words: list[str]) -> tuple[int, str]:
+    """Run a command of Tacit in this process: its exit code, and what it prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        code = type_in(words)
+    return code, printed.getvalue()
+
+
+def installed(words: list[str]) -> tuple[int, str]:
+    """Run the program that stands in the environment."""
+    program = Path(sys.executable).with_name("tacit")
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+def run_console(block: Block, where: str, run: Run) -> None:
     """Run the commands of Tacit in a console block."""
     wanted = next((int(m[5:]) for m in block.marks if m.startswith("exit=")), 0)
-    program = Path(sys.executable).with_name("tacit")
     for command, shown in commands(block.text):
         words = shlex.split(command, comments=True)
         if words[0] != "tacit":
             continue
-        done = subprocess.run([program, *words[1:]], capture_output=True, text=True, timeout=120)
-        printed = done.stdout + done.stderr
-        assert done.returncode == wanted, f"{where}: $ {command}\n{printed}"
+        code, printed = run(words[1:])
+        assert code == wanted, f"{where}: $ {command}\n{printed}"
         if "compare" in block.marks:
             same = doctest.OutputChecker().check_output(shown, printed, OPTIONS)
             assert same, f"{where}: $ {command}\nshown:\n{shown}\nprinted:\n{printed}"
 
 
-def run_page(markdown: str, page: str) -> int:
-    """Run every example of a page in the current folder; return how many there were."""
+def run_page(markdown: str, page: str, run: Run = here, leave: str = "") -> int:
+    """Run every example of a page in the current folder; return how many there were.
+
+    Args:
+        markdown: the page.
+        page: its name.
+        run: what runs a command.
+        leave: the mark of blocks to leave out.
+    """
     names: dict[str, object] = {"__name__": "__main__"}
-    examples = blocks(markdown)
+    examples = [block for block in blocks(markdown) if leave not in block.marks]
     for block in examples:
         if block.language == "python":
             run_python(block, page, names)
         else:
-            run_console(block, f"{page}:{block.line}")
+            run_console(block, f"{page}:{block.line}", run)
     return len(examples)
 
 
@@ -121,7 +149,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 @pytest.mark.usefixtures("folder")
 def test_page(page: Path) -> None:
-    run_page(page.read_text(encoding="utf-8"), str(page.relative_to(ROOT)))
+    run_page(page.read_text(encoding="utf-8"), str(page.relative_to(ROOT)), leave="long")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.usefixtures("folder")
+def test_page_with_what_is_installed(page: Path) -> None:
+    run_page(page.read_text(encoding="utf-8"), str(page.relative_to(ROOT)), installed)
 
 
 @pytest.mark.usefixtures("folder")
@@ -133,11 +168,13 @@ def test_the_runner_shares_names_and_sees_a_wrong_answer() -> None:
         run_page(good.replace("\n2\n", "\n3\n"), "bad.md")
     with pytest.raises(ZeroDivisionError):
         run_page("```python\n1 / 0\n```\n", "bad.md")
+    assert run_page("```python long\n1 / 0\n```\n", "none.md", leave="long") == 0
     assert run_page("```python no-run\n1 / 0\n```\n```console\n$ make test\n```\n", "none.md") == 1
 
 
 @pytest.mark.usefixtures("folder")
-def test_the_runner_sees_a_command_that_fails() -> None:
+@pytest.mark.parametrize("run", [here, installed])
+def test_the_runner_sees_a_command_that_fails(run: Run) -> None:
     with pytest.raises(AssertionError, match="no-such-command"):
-        run_page("```console\n$ tacit no-such-command\n```\n", "bad.md")
-    run_page("```console exit=2\n$ tacit no-such-command\n```\n", "good.md")
+        run_page("```console\n$ tacit no-such-command\n```\n", "bad.md", run)
+    run_page("```console exit=2\n$ tacit no-such-command\n```\n", "good.md", run)

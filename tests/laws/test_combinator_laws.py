@@ -11,9 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit import noise
 from tacit.audit import verify
 from tacit.core import (
@@ -60,7 +61,7 @@ def data_sets(element, most):
     ]
 
 
-@settings(max_examples=12, deadline=None)
+@examples(0.12)
 @given(source=st.data())
 def test_parallel_keeps_its_map_whatever_its_parts_are(source):
     element = source.draw(st.sampled_from(ELEMENTS))
@@ -129,7 +130,7 @@ def test_a_key_that_fails_when_compared_is_in_no_part():
     assert parallel({"a": count}, by=lambda _: Hostile())([1, 2]) == {"a": 0}
 
 
-@settings(max_examples=8, deadline=None)
+@examples(0.08)
 @given(source=st.data())
 def test_composition_keeps_its_map_and_lists_its_distribution(source):
     element = source.draw(st.sampled_from(ELEMENTS))
@@ -154,7 +155,7 @@ def weighted(weights):
 SCORES = st.sampled_from([math.nan, -math.inf, 0.0, 1.0, 2.0, math.inf, None, "no number"])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(0.4)
 @given(
     scores=st.lists(SCORES, min_size=3, max_size=3),
     weights=st.lists(st.integers(1, 9), min_size=6, max_size=6),

@@ -145,6 +145,11 @@ CASES = [
     (STREAM, ContinualCount(3), LOOSE, {}),
     (STREAM, ContinualCount(2, "tree_gaussian"), LOOSE, {}),
 ]
+LONG = [ReleaseKeys(1, 4), ReleaseKeys(3, 6), ContinualCount(2, "tree_gaussian")]
+"""The steps whose cases take many seconds, which are of the full run."""
+
+HELD = [pytest.param(*case, marks=[pytest.mark.full] * (case[1] in LONG)) for case in CASES]
+
 HELD_BELOW = {ChooseQuantile.name}
 """Held in this file too, on costs instead of data sets."""
 
@@ -166,14 +171,14 @@ def name_of(value):
     return str(value)[:70] if not isinstance(value, dict) else ""
 
 
-@pytest.mark.parametrize(("space", "step", "tight", "how"), CASES, ids=name_of)
+@pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_the_map_holds_on_all_neighbours(space, step, tight, how):
     verdict = verify(space >> step, **how).or_raise()
     assert verdict.kind == "exact"
     assert verdict.tight or not tight, str(verdict)
 
 
-@pytest.mark.parametrize(("space", "step", "tight", "how"), CASES, ids=name_of)
+@pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_a_map_cut_by_a_third_is_caught_where_it_is_tight(space, step, tight, how):
     right = space >> step
 
@@ -188,7 +193,7 @@ def test_a_map_cut_by_a_third_is_caught_where_it_is_tight(space, step, tight, ho
     assert verify(wrong, **how).broken or not tight
 
 
-@pytest.mark.parametrize(("space", "step", "tight", "how"), CASES, ids=name_of)
+@pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_maps_are_monotone_from_zero(space, step, tight, how):
     m = space >> step
     losses = [m.map(d) for d in range(5)]
@@ -196,7 +201,7 @@ def test_maps_are_monotone_from_zero(space, step, tight, how):
     assert losses == sorted(losses)
 
 
-@pytest.mark.parametrize(("space", "step", "tight", "how"), CASES, ids=name_of)
+@pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_what_is_released_is_what_the_distribution_lists(space, step, tight, how):
     m = space >> step
     data = how.get("domain") or [pair[0] for pair in how.get("pairs", [])]
@@ -206,7 +211,7 @@ def test_what_is_released_is_what_the_distribution_lists(space, step, tight, how
         assert law.probability(m(member)).upper > 0
 
 
-@pytest.mark.parametrize(("space", "step", "tight", "how"), CASES, ids=name_of)
+@pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_steps_are_built_again_from_their_description(space, step, tight, how):
     again = type(step)(**{k: v for k, v in step.describe().items() if k != "step"})
     assert (space >> again).map(2) == (space >> step).map(2)
@@ -230,6 +235,7 @@ PURE = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("space", "step", "how"), PURE[::3], ids=name_of)
 @pytest.mark.parametrize("measure", [ApproximateDP(), ZeroConcentratedDP(), RenyiDP(2)], ids=str)
 def test_pure_mechanisms_hold_in_every_other_measure(space, step, how, measure):
@@ -350,6 +356,7 @@ def histograms(counts):
     return np.array(at, dtype=np.int64), np.array([counts[i] for i in at], dtype=np.int64)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 10), Fraction(0), Fraction(1)])
 @pytest.mark.parametrize("target", [0, -3, 3])
 def test_private_quantiles_keep_their_map_on_every_neighbour(q, target):

@@ -7,12 +7,13 @@ import re
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit.mechanisms
 import tacit.tables
 import tacit.transformations
+from examples import examples
 from laws.laws import exact_output, holds_stability, neighbours_of
 from tacit.core import (
     AbsoluteDistance,
@@ -163,7 +164,7 @@ def name_of(value):
 
 
 @pytest.mark.parametrize(("domain", "metric", "step"), CASES, ids=name_of)
-@settings(max_examples=25)
+@examples(0.25)
 @given(seed=st.integers(0, 2**32))
 def test_distances_grow_no_more_than_the_map_says(domain, metric, step, seed):
     space = Space(domain, metric)
@@ -270,6 +271,7 @@ def test_the_variance_is_exact_on_every_pair(n, metric):
         assert max(w for e, w in worst.items() if e <= d) == t.map(d)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 @pytest.mark.parametrize("norm", NAMES)
 @pytest.mark.parametrize("edges", [[0, 1], [0, 1, 2], [0, 1, 2, 3]])

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.errors import DataSourceError, MismatchError, UsageError
 from tacit.local import (
     Collector,
@@ -47,6 +48,7 @@ def reports_of(oracle: FrequencyOracle, n: int) -> np.ndarray:
     return oracle.perturb_many([oracle.domain.labels[i * i % k] for i in range(n)])
 
 
+@pytest.mark.few(3)
 @all_oracles
 def test_all_ways_in_come_to_the_same_sums(oracle: FrequencyOracle, tmp_path: Path) -> None:
     reports = reports_of(oracle, 500)
@@ -65,7 +67,7 @@ def test_all_ways_in_come_to_the_same_sums(oracle: FrequencyOracle, tmp_path: Pa
 
 
 @given(cuts=st.lists(st.integers(0, 200), max_size=4), turn=st.randoms(use_true_random=False))
-@settings(max_examples=25)
+@examples(0.25)
 def test_collectors_add_up_in_any_split_and_order(cuts: list[int], turn: object) -> None:
     reports = reports_of(UNARY, 200)
     parts = np.split(reports, sorted(cuts))
@@ -253,6 +255,7 @@ def test_only_sums_of_the_same_question_add_up() -> None:
         Collector(UNARY, replay="some")  # type: ignore[arg-type]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("oracle", "people"),
     [

@@ -50,6 +50,7 @@ def test_two_collectors_that_counted_one_report_are_not_added(replay: str) -> No
     assert a.n == b.n == 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("replay", ["exact", "bitmap"])
 def test_shards_count_every_report_once(replay: str, tmp_path: Path) -> None:
     reports = sent(600)
@@ -85,6 +86,7 @@ def test_shards_that_are_none() -> None:
     assert 0 <= shard_of(b"", 5) < 5
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("replay", ["exact", "bitmap"])
 def test_processes_look_for_replays_together(replay: str, tmp_path: Path) -> None:
     paths = [tmp_path / str(i) for i in range(3)]

@@ -63,6 +63,7 @@ def test_the_likeliest_square_wave_says_that_it_has_no_errors():
         wave.estimate(wave.empty(), unbiased=True)
 
 
+@pytest.mark.full
 def test_ranges_have_errors_that_hold():
     oracle = HierarchicalRanges(64, epsilon=1)
     values = (np.arange(6000) ** 2 // 7) % 50
@@ -111,6 +112,7 @@ def test_keys_and_values_have_errors_that_hold():
     assert math.isnan(nothing.mean)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", [CountMeanSketch, HadamardCountMeanSketch])
 def test_intervals_of_sketches_hold_where_some_words_are_frequent(kind):
     """A word of half the people raises all that share its columns; the errors know of it."""
@@ -152,6 +154,7 @@ def test_plain_regression_of_rappor_has_errors_that_hold():
     coverage(held, 0.9)
 
 
+@pytest.mark.full
 def test_intervals_of_heavy_hitters_hold_although_they_were_chosen():
     """The five largest of some thousands of words: all intervals hold at once, with 90%."""
     oracle = PrefixExtending(16, epsilon=4, step=8, functions=64, buckets=256)

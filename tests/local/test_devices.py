@@ -82,6 +82,7 @@ def test_without_a_permanent_stage_the_same_report_is_sent_again() -> None:
     assert float(device.spent) == pytest.approx(float(once.epsilon))
 
 
+@pytest.mark.full
 def test_reports_of_devices_are_estimated() -> None:
     words = ["red"] * 1500 + ["blue"] * 500
     reports = np.array([Device(budget=5).report(RAPPOR, word) for word in words])
@@ -129,6 +130,7 @@ def spend(path: str) -> int:
     return told
 
 
+@pytest.mark.full
 def test_processes_that_share_a_file_cannot_overdraw_it(tmp_path: Path) -> None:
     path = tmp_path / "device.json"
     with ProcessPoolExecutor(3, mp_context=get_context("spawn")) as pool:

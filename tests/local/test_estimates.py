@@ -350,6 +350,7 @@ def test_two_coins_on_the_census():
     check_occupations(jobs, missing=1843, sales=3650)
 
 
+@pytest.mark.full
 def test_two_coins_on_generated_answers():
     counts = [3770, 4066, 1370, 4140, 3295, 3650, 4099, 1597, 994, 2002, 928, 649, 9, 149]
     jobs = [f"job {i}" for i, c in enumerate(counts) for _ in range(c)]

@@ -43,6 +43,7 @@ def impossible(oracle: Oracle) -> bytes | None:
     return None
 
 
+@pytest.mark.few(4)
 @every_mechanism
 def test_reports_come_back_by_every_way(name: str, tmp_path: Path) -> None:
     oracle, reports = ORACLES[name], reports_of(name)
@@ -138,6 +139,7 @@ def test_json_of_another_kind_is_refused(name: str) -> None:
         assert wire.read_json(json.dumps(missing)) in REASONS
 
 
+@pytest.mark.few(4)
 @every_mechanism
 def test_a_report_of_another_question_is_none_of_this_one(name: str, tmp_path: Path) -> None:
     oracle = ORACLES[name]

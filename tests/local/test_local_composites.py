@@ -51,6 +51,7 @@ def test_the_whole_distribution_keeps_epsilon(oracle, people, tight):
     holds_epsilon(oracle, people, tight=tight)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("oracle", "people", "tight"), CASES.values(), ids=CASES)
 def test_draws_have_the_listed_distribution(oracle, people, tight, chi_square):
     n = 5000
@@ -114,6 +115,7 @@ def test_keys_and_values_are_estimated():
     assert found["book"].mean == pytest.approx(4.5, abs=0.2)
 
 
+@pytest.mark.full
 def test_sets_are_estimated_within_their_errors():
     oracle = PaddedSets(UnaryEncoding(GOODS, epsilon=2), 2)
     people = [{"milk", "tea"}, {"milk"}, set(), {"bread", "milk"}] * 1000

@@ -54,6 +54,7 @@ def test_two_stages_are_as_private_and_as_precise_as_they_say(chain: TwoStage) -
     assert oracle_from(chain.describe()) == chain
 
 
+@pytest.mark.full
 def test_365_calls_do_not_reveal_more() -> None:
     """The vote over a year of reports names the permanent answer, not the true one."""
     people, days = 80, 365

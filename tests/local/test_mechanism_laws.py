@@ -67,6 +67,7 @@ def test_the_whole_distribution_keeps_epsilon_and_attains_it(oracle):
     holds_epsilon(oracle, oracle.domain.labels[:9])
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("oracle", EXACT.values(), ids=EXACT)
 def test_estimates_are_unbiased_with_exactly_the_variance_told(oracle):
     labels = oracle.domain.labels
@@ -82,6 +83,7 @@ def test_estimates_are_unbiased_with_exactly_the_variance_told(oracle):
             assert variance == told
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("oracle", [*EXACT.values(), *HASHING.values()], ids=[*EXACT, *HASHING])
 def test_draws_have_the_listed_distribution(oracle, chi_square):
     n = 20_000
@@ -215,6 +217,7 @@ def test_summation_histogram_keeps_epsilon():
     assert sum(float(p.middle) for p in u.values()) == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.full
 def test_square_waves_and_rappor_keep_epsilon():
     wave = SquareWave(0, 1, epsilon=1, bins=8)
     assert wave.reach > 0

@@ -44,6 +44,7 @@ def clone_delta(ratio: Fraction, n: int, e: Fraction) -> Fraction:
     return sum((max(Fraction(0), p - e * q) for p, q in law.values()), Fraction(0))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("ratio", [Fraction(3), Fraction(3, 2), Fraction(20)])
 @pytest.mark.parametrize("n", [1, 2, 7, 30])
 def test_delta_is_that_of_the_definition_and_never_below(ratio: Fraction, n: int) -> None:
@@ -95,6 +96,7 @@ def test_reference_value_and_the_closed_form() -> None:
     assert closed / found == pytest.approx(5.4, abs=0.05)
 
 
+@pytest.mark.full
 def test_more_people_and_less_epsilon_protect_more() -> None:
     by_people = [amplified(2, n, "1e-6") for n in (1, 10, 100, 1000, 10**5)]
     assert by_people == sorted(by_people, reverse=True)

@@ -47,6 +47,7 @@ def test_a_statistic_that_fails_on_some_bins_counts_as_the_default():
     assert m.simulate(np.array([]), 2) == pytest.approx([10] * 2, abs=0.01)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 @pytest.mark.parametrize("kind", [np.array, list])
 def test_simulated_releases_are_releases(aggregate, kind):
@@ -61,6 +62,7 @@ def test_simulated_releases_are_releases(aggregate, kind):
     assert gap < 0.14  # a chance below 2 exp(-2 * 400 * 0.14^2) = 4e-7
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 def test_expected_errors_are_those_of_releases(aggregate):
     records = np.random.default_rng(5).normal(30, 10, 400)

@@ -25,6 +25,7 @@ def slow_or_dead(content):
     return 8
 
 
+@pytest.mark.full
 def test_time_outs_and_deaths_cost_one_bin_each(capfd):
     pytest.importorskip("cloudpickle")
     m = sample_and_aggregate(
@@ -39,6 +40,7 @@ def test_time_outs_and_deaths_cost_one_bin_each(capfd):
     assert seen.out + seen.err == ""
 
 
+@pytest.mark.full
 def test_a_deadline_that_passes_with_the_answer_harms_no_other_bin(monkeypatch):
     """The process may be killed just after it answered: the next bin gets a new one."""
     pytest.importorskip("cloudpickle")
@@ -59,6 +61,7 @@ def test_a_deadline_that_passes_with_the_answer_harms_no_other_bin(monkeypatch):
         worker.close()
 
 
+@pytest.mark.full
 def test_records_that_cannot_be_sent_cost_their_bin():
     pytest.importorskip("cloudpickle")
     lock = threading.Lock()  # cannot be written as bytes
@@ -66,6 +69,7 @@ def test_records_that_cannot_be_sent_cost_their_bin():
     assert m([lock, lock, lock]) == pytest.approx(0, abs=0.01)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("parallel", [2, "threading", ("loky", 2)])
 def test_bins_answered_elsewhere_are_the_same(parallel):
     pytest.importorskip("joblib")

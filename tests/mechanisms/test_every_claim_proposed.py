@@ -38,6 +38,7 @@ OFFERED = [
 """A count never moves by more than any bound below one: it is refused."""
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("name", "relation", "known"), OFFERED)
 def test_distances_are_those_of_the_definition(name: str, relation: str, known: bool) -> None:
     """And move by one between neighbours; where the value jumps too far both are 0."""
@@ -58,6 +59,7 @@ def test_distances_are_those_of_the_definition(name: str, relation: str, known: 
                 assert here == there == 0
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("name", "relation", "known"), OFFERED)
 def test_no_pair_of_neighbours_exceeds_the_claim(name: str, relation: str, known: bool) -> None:
     case = Case(name, relation, known)
@@ -84,6 +86,7 @@ def test_no_pair_of_neighbours_exceeds_the_claim(name: str, relation: str, known
         assert math.fsum(by_hand[x] for x in by_hand if x in law.table) > 1 - 1e-9
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_a_threshold_or_a_scale_too_small_exceeds_the_claim(relation: str) -> None:
     cases = [Case(name, relation, most=4) for name in ("median", "percentile(30)", "max")]
@@ -96,6 +99,7 @@ def test_a_threshold_or_a_scale_too_small_exceeds_the_claim(relation: str) -> No
         assert max(Proposal(case, Fraction(1), narrow=0.5).worst() for case in close) > 1
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ["median", "var"])
 def test_certified_enumeration(name: str, relation: str) -> None:
@@ -107,6 +111,7 @@ def test_certified_enumeration(name: str, relation: str) -> None:
     assert verify(m, listed).or_raise().kind == "exact"
 
 
+@pytest.mark.full
 def test_releases_have_the_law_by_hand() -> None:
     case = Case("median", "unbounded")
     m = propose_test_release("median", (LOW, HIGH), "3/2", EPSILON, DELTA, split=SPLIT, grid="3/4")
@@ -181,6 +186,7 @@ def test_the_mode_by_hand(relation: str) -> None:
 SEARCHED = [one for one in OFFERED if one[0] != "std"]
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize(("name", "relation", "known"), SEARCHED)
 def test_the_search_by_hand(
     name: str, relation: str, known: bool, monkeypatch: pytest.MonkeyPatch
@@ -211,6 +217,7 @@ def test_a_search_with_a_sixth_of_its_noise_exceeds_the_claim() -> None:
     assert max(found) > 0.2
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ["median", "mean", "var", "max"])
 def test_the_bound_alone_by_hand_in_pure_dp(name: str, relation: str) -> None:

@@ -217,6 +217,7 @@ def test_no_data_can_raise(data: Any) -> None:
             assert isinstance(m(data), float)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("budget", ["1e-4", "1e-3", "1e3", "1e4", "1e6", "1e9"])
 def test_budgets_at_both_ends_work(distribution: str, budget: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.errors import InfeasibleError, UsageError
 from tacit.noise.enclosure import (
     Enclosure,
@@ -61,7 +62,7 @@ def test_encloses_and_is_narrow(ours, theirs, x, bits):
 
 
 @given(fractions, st.integers(4, 200))
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 def test_exp_both_signs(x, bits):
     for signed in (x, -x):
         found, truth = exp(signed, bits), precisely(mpmath.exp, signed, 1500)
@@ -70,7 +71,7 @@ def test_exp_both_signs(x, bits):
 
 
 @given(fractions, st.integers(4, 200))
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 def test_log_and_square_root(x, bits):
     for ours, theirs in ((log, mpmath.log), (sqrt, mpmath.sqrt)):
         found, truth = ours(x, bits), precisely(theirs, x, 1500)
@@ -79,7 +80,7 @@ def test_log_and_square_root(x, bits):
 
 
 @given(fractions, st.integers(4, 300))
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 def test_exp_minus_is_absolute(x, bits):
     low, high = exp_minus(x, bits)
     truth = precisely(mpmath.exp, -x, 1500) * 2**bits
@@ -111,7 +112,7 @@ def test_log_unit_ends():
 
 
 @given(fractions)
-@settings(max_examples=100, deadline=None)
+@examples(1)
 def test_floats_round_outward_and_close(x):
     for up, down, theirs in (
         (exp_up, exp_down, mpmath.exp),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.errors import InfeasibleError
 from tacit.noise import bits
 from tacit.noise.compare import (
@@ -99,7 +100,7 @@ def test_a_cumulative_probability_next_to_one_is_below_one():
     st.lists(st.integers(0, 1000), min_size=2, max_size=40).filter(any),
     st.sampled_from([(4, 8), (8, 8), (8, 64), (16, 64)]),
 )
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 def test_cells_say_what_the_comparison_says(weights, sizes):
     table = table_of(weights, first=sizes[0], width=sizes[1])
     cell = 1 << sizes[1] - sizes[0]

@@ -84,6 +84,7 @@ def test_table_values_agree_with_states():
     assert table.share < 0.05
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(10, 7), 25, 200])
 @pytest.mark.parametrize("path", ["few", "integers", "bulk"])
 def test_fit(stream, fits, scale, path):
@@ -110,6 +111,7 @@ def test_large_scale_fits_in_quantiles_and_low_bits(stream, fits):
         assert fits(found & 1023, lambda _: Fraction(1, 1024), 0, 1023) > 1e-3
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sign", [False, True])
 def test_ties_and_carries_of_digits(stream, fits, sign):
     """Thresholds of 4 bits and only the digits up to the scale: both odd paths are common."""
@@ -125,6 +127,7 @@ def test_ties_and_carries_of_digits(stream, fits, sign):
         assert fits(drawn, subject.probability, -40 if sign else 0, 40) > 1e-3
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scale", [5, 100])
 def test_ties_and_tails_of_tables(stream, fits, scale):
     """Words of 12 bits, blocks that stop at the scale, every acceptance decided exactly."""

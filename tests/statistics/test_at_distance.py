@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.quantile import percentile
 from tacit.statistics.question import RELATIONS
@@ -79,8 +80,9 @@ def cases(draw: st.DrawFn, most_values: int = 4) -> tuple[list[int], list[int], 
     return data, values, relation, draw(st.integers(0, 3))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", EXACT)
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 @given(case=cases())
 def test_exact_statistics_equal_the_definition(
     name: str, case: tuple[list[int], list[int], str, int]
@@ -93,7 +95,7 @@ def test_exact_statistics_equal_the_definition(
     assert [found.at(t) for t in range(farthest + 1)] == truth
 
 
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 @given(case=cases(3), q=st.fractions(0, 1, max_denominator=12))
 def test_any_percentile_equals_the_definition(
     case: tuple[list[int], list[int], str, int], q: Fraction
@@ -105,7 +107,7 @@ def test_any_percentile_equals_the_definition(
     assert [found.at(t) for t in range(farthest + 1)] == truth
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 @given(case=cases(3))
 def test_awkward_percentiles_are_never_below_the_definition(
     case: tuple[list[int], list[int], str, int],
@@ -123,7 +125,7 @@ def test_awkward_percentiles_are_never_below_the_definition(
 
 
 @pytest.mark.parametrize(("size", "top", "step"), [(2, 6, 1), (3, 8, 2), (4, 6, 3)])
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 @given(draw=st.data(), ddof=st.integers(0, 1), farthest=st.integers(0, 3))
 def test_variance_by_substitution_equals_the_definition(
     size: int, top: int, step: int, draw: st.DataObject, ddof: int, farthest: int
@@ -138,7 +140,7 @@ def test_variance_by_substitution_equals_the_definition(
     assert [found.at(t) for t in range(farthest + 1)] == truth
 
 
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 @given(case=cases(), ddof=st.integers(0, 1))
 def test_variance_and_deviation_are_never_below_the_definition(
     case: tuple[list[int], list[int], str, int], ddof: int
@@ -174,10 +176,11 @@ def test_deviation_is_exact_once_all_records_may_change() -> None:
     assert found.at(4) == pytest.approx(10 * math.sqrt(3) / 4, rel=1e-15)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "name", ["sum", "mean", "median", "max", "percentile(33)", "percentile(90)", "var", "std"]
 )
-@settings(max_examples=25, deadline=None)
+@examples(0.25)
 @given(
     data=st.lists(st.integers(0, 12), min_size=3, max_size=9),
     new=st.integers(0, 12),
@@ -204,7 +207,7 @@ def test_a_neighbour_one_step_further_is_never_below(
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ["mean", "median", "percentile(30)", "var", "std", "count"])
-@settings(max_examples=12, deadline=None)
+@examples(0.12)
 @given(draw=st.data())
 def test_tables_over_small_value_sets_equal_the_definition(
     name: str, relation: Any, draw: st.DataObject

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit.statistics as ts
+from examples import examples
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.sampling import samples_needed
 
 
-@settings(max_examples=80, deadline=None)
+@examples(0.8)
 @given(
     st.lists(st.integers(-9, 9), min_size=2, max_size=8),
     st.sampled_from(["unbounded", "add", "remove", "bounded"]),

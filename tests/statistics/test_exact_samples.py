@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.errors import UsageError
 from tacit.statistics.exact_sum import exact_float_sum
 from tacit.statistics.pool import Joined
@@ -24,7 +25,7 @@ exact = st.one_of(
     st.fractions(-99, 99, max_denominator=12),
     st.decimals("-9", "9", places=3),
 )
-SETTINGS = settings(max_examples=150, deadline=None)
+SETTINGS = examples(1.5)
 
 
 @SETTINGS

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import statistics_oracle as oracle
 import tacit.statistics as ts
+from examples import examples
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics import evaluate, search
 from tacit.statistics.around import neighbours_of, parts
@@ -59,7 +60,7 @@ def test_values_repeat_beyond_the_size() -> None:
     assert found.witness == ((2, 2, 2), (2,)) or found.witness == ((2, 2, 2), (2,) * 5)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(2)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4), st.data())
 def test_parts_and_neighbours_are_complete(held: list[int], data: Any) -> None:
     size = data.draw(st.integers(0, sum(held)))

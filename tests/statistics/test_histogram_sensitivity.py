@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import statistics_oracle as oracle
 import tacit.statistics as ts
+from examples import examples
 from tacit.errors import InfeasibleError, UsageError
 
 
@@ -39,7 +40,7 @@ edges_of = st.sets(st.integers(-1, 11), min_size=2, max_size=5).map(sorted)
 RELATIONS = st.sampled_from(["unbounded", "add", "remove", "bounded"])
 
 
-@settings(max_examples=500, deadline=None)
+@examples(5)
 @given(
     edges_of,
     st.lists(st.integers(0, 10), min_size=1, max_size=6).map(sorted),
@@ -72,7 +73,7 @@ def test_population(
     assert abs(count(x) - count(y)) == truth
 
 
-@settings(max_examples=250, deadline=None)
+@examples(2.5)
 @given(edges_of, st.sets(st.integers(0, 10), min_size=1, max_size=3), RELATIONS, st.data())
 def test_values(edges: list[int], values: set[int], relation: Any, data: Any) -> None:
     size = data.draw(st.one_of(st.none(), st.integers(1, 3)))

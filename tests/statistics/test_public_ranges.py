@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.errors import UsageError
 from tacit.mechanisms.local_statistic import LocalStatistic, column_space
 from tacit.mechanisms.smooth import smooth_noise
@@ -79,7 +80,7 @@ def neighbours(release, low, high, relation):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("statistic", KNOWN, ids=str)
-@settings(max_examples=6, deadline=None)
+@examples(0.06)
 @given(bounds=BOUNDS, name=NAMES)
 def test_public_ranges_hold_on_every_small_data_set(statistic, relation, bounds, name):
     mine = renamed(statistic, name)
@@ -96,7 +97,7 @@ def test_public_ranges_hold_on_every_small_data_set(statistic, relation, bounds,
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("statistic", KNOWN, ids=str)
-@settings(max_examples=6, deadline=None)
+@examples(0.06)
 @given(bounds=BOUNDS, name=NAMES)
 def test_a_name_chooses_no_bound(statistic, relation, bounds, name):
     """What a mechanism reads of a statistic is the same under every name."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.errors import UsageError
 from tacit.statistics.interquartile import InterquartileRange
 from tacit.statistics.smooth import at_distance, smooth_sensitivity
@@ -33,7 +34,7 @@ def by_definition(statistic: Any, data: list[int], values: list[int], steps: int
     return best
 
 
-@settings(max_examples=80, deadline=None)
+@examples(0.8)
 @given(
     data=st.lists(st.sampled_from([0, 1, 5, 12]), min_size=1, max_size=5),
     share=st.sampled_from([0, "0.2", "0.25", "0.4"]),
@@ -49,7 +50,7 @@ def test_trimmed_mean_equals_the_definition(data: list[int], share: Any, steps: 
     )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 @given(
     data=st.lists(st.sampled_from([0, 1, 5, 12]), min_size=2, max_size=5),
     steps=st.integers(0, 2),

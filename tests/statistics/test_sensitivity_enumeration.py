@@ -6,18 +6,19 @@ from collections import Counter
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import statistics_oracle as oracle
 import tacit.statistics as ts
+from examples import examples
 from tacit.errors import InfeasibleError
 from tacit.statistics.search import exhaustive
 
 RELATIONS = ["unbounded", "add", "remove", "bounded"]
 NAMES = [name for name in oracle.VALUES if name != "var"]
-MOST = settings(max_examples=900, deadline=None)
-SOME = settings(max_examples=400, deadline=None)
+MOST = examples(9)
+SOME = examples(4)
 
 numbers = st.one_of(
     st.integers(-3, 3).map(Fraction),  # many ties
@@ -143,7 +144,7 @@ def test_values_without_limit(
     check_witness(found, value, truth)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(0.8)
 @given(
     st.fractions(-5, 5, max_denominator=3),
     st.fractions(0, 9, max_denominator=3),
@@ -165,7 +166,7 @@ def test_an_interval_is_its_two_ends(
     assert found.value == truth
 
 
-@settings(max_examples=300, deadline=None)
+@examples(3)
 @given(over_records(), st.sampled_from(RELATIONS), st.booleans())
 def test_exhaustive_search_agrees_with_enumeration(
     case: tuple[list[Fraction], int | None, frozenset[int] | None, int],

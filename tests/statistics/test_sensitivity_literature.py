@@ -6,14 +6,15 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import statistics_oracle as oracle
 import tacit.statistics as ts
+from examples import examples
 
 
-@settings(max_examples=300, deadline=None)
+@examples(3)
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=30), st.integers(30, 60))
 def test_local_mean_counts_removals_and_both_bounds(x: list[int], upper: int) -> None:
     n, mu = len(x), Fraction(sum(x), len(x))
@@ -52,7 +53,7 @@ def test_exactly_k_in_one_direction_misses_mixed_neighbours() -> None:
     assert ts.sensitivity("mean", over, distance=2).is_guarantee
 
 
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 @given(st.lists(st.integers(-5, 5), min_size=3, max_size=6), st.integers(1, 5))
 def test_bounded_local_compares_with_the_data_and_not_among_neighbours(
     population: list[int], n: int

@@ -9,9 +9,10 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.question import RELATIONS
 from tacit.statistics.smooth import (
@@ -43,7 +44,7 @@ def assert_safe(found: float, truth: mpmath.mpf) -> None:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=15, deadline=None)
+@examples(0.15)
 @given(
     data=st.lists(st.integers(0, 60), min_size=2, max_size=30),
     beta=st.fractions(Fraction(1, 500), 3, max_denominator=500).filter(bool),
@@ -133,7 +134,7 @@ def test_the_scale_of_the_data_is_the_scale_of_the_answer() -> None:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=15, deadline=None)
+@examples(0.15)
 @given(
     data=st.lists(st.integers(0, 30), min_size=2, max_size=25),
     bound=st.fractions(Fraction(1, 10), 30, max_denominator=10),

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics import Interval, Records, Sample, Values, sensitivity
 from tacit.statistics.contest import Contest, Spread
@@ -79,7 +80,7 @@ def test_uncentred_float_sums_would_lose_everything_at_a_large_offset():
     assert abs(wrong - right) >= right
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 @given(
     st.lists(st.integers(-40, 40), min_size=12, max_size=40),
     st.booleans(),
@@ -274,7 +275,7 @@ def test_numpy_agrees_on_the_values():
     assert np.isnan(Variance(1).batch(rows[:, :1])).all()
 
 
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 @given(
     st.integers(2, 6),
     st.integers(0, 3),

@@ -9,9 +9,10 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, reject, settings
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.errors import InfeasibleError
 from tacit.statistics import Interval, Records, Values, sensitivity
 from tacit.statistics.base import Statistic
@@ -145,7 +146,7 @@ questions = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=700, deadline=None)
+@examples(7)
 @given(populations, questions, st.data())
 def test_global_over_records(population, question, data):
     population = sorted(Fraction(v) for v in population)
@@ -164,7 +165,7 @@ def test_global_over_records(population, question, data):
     assert any(r <= p and a <= q and p - r == q - a for p, q in moves)
 
 
-@settings(max_examples=700, deadline=None)
+@examples(7)
 @given(populations, questions, st.data())
 def test_local_over_records(population, question, data):
     population = sorted(Fraction(v) for v in population)
@@ -212,7 +213,7 @@ def over_values(values, n, relation, k, within, ddof, root, at=None):
 value_sets = st.lists(st.one_of(whole, ratio), min_size=1, max_size=3, unique=True)
 
 
-@settings(max_examples=250, deadline=None)
+@examples(2.5)
 @given(value_sets, questions, st.integers(1, 5), st.integers(1, 4))
 def test_global_over_values(values, question, n, k):
     values = sorted(Fraction(v) for v in values)
@@ -230,7 +231,7 @@ def test_global_over_values(values, question, n, k):
     assert set(x) | set(y) <= set(values)
 
 
-@settings(max_examples=250, deadline=None)
+@examples(2.5)
 @given(value_sets, questions, st.data())
 def test_local_over_values(values, question, data):
     values = sorted(Fraction(v) for v in values)
@@ -246,7 +247,7 @@ def test_local_over_values(values, question, data):
     assert set(y) <= set(values)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 @given(questions, st.integers(1, 5), st.integers(1, 4), st.integers(3, 7))
 def test_global_over_an_interval_is_attained_and_never_beaten_on_a_grid(question, n, k, steps):
     ddof, root = question["ddof"], question["root"]
@@ -265,7 +266,7 @@ def test_global_over_an_interval_is_attained_and_never_beaten_on_a_grid(question
         assert len(x) == n
 
 
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 @given(questions, st.data())
 def test_local_over_an_interval_is_attained_and_never_beaten_on_a_grid(question, data):
     ddof, root = question["ddof"], question["root"]
@@ -282,7 +283,7 @@ def test_local_over_an_interval_is_attained_and_never_beaten_on_a_grid(question,
     assert max(y) <= 1
 
 
-@settings(max_examples=120, deadline=None)
+@examples(1.2)
 @given(st.lists(whole, min_size=2, max_size=6), questions, st.integers(1, 6))
 def test_of_any_size_is_the_worst_of_all_sizes(population, question, k):
     population = sorted(population)

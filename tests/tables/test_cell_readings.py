@@ -9,10 +9,11 @@ import struct
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine_tables import ENGINES
+from examples import examples
 from tacit.errors import UsageError
 from tacit.tables.cell_grammar import GIVES, is_date, read_cell, reading_sql
 from tacit.tables.dialect import DUCKDB
@@ -82,7 +83,7 @@ def asked():
     return connection, f"select {columns} from (select cast(? as varchar) as cell)"
 
 
-@settings(max_examples=300, deadline=None)
+@examples(3)
 @given(st.one_of(st.text(), st.text("0123456789+-.eE :TZ", max_size=30), st.floats().map(repr)))
 def test_any_text_is_read_alike_and_raises_nowhere(asked, text):
     connection, sql = asked

@@ -5,10 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from engine_tables import ENGINES
+from examples import examples
 from hostile_tables import (
     BY,
     COLUMNS,
@@ -47,10 +48,8 @@ rows_strategy = st.lists(
     ),
     max_size=25,
 )
-LIGHT = settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+LIGHT = examples(
+    0.25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 
 

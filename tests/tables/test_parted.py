@@ -6,12 +6,13 @@ import tempfile
 
 import duckdb
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import tables_reference as reference
 import tacit as tc
 from engine_tables import in_duckdb
+from examples import examples
 from tacit.tables import parted
 from tacit.tables.contributions import OneRowEach, PersonUnit
 from tacit.tables.engine import EngineMemoryError
@@ -50,11 +51,7 @@ def load(request, monkeypatch):
     return in_duckdb(request)
 
 
-@settings(
-    max_examples=15,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+@examples(0.15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(rows_strategy, st.sampled_from([2, 4, 8]), st.booleans())
 def test_the_parts_add_up_to_the_same_bits(load, rows, parts, grouped):
     asked = {"by": {"place": col("place")}, "keys": ["here", "there", None]} if grouped else {}

@@ -4,9 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tables.released import enough
 from tacit import noise
 from tacit.core import Space, SymmetricDistance, step_from
@@ -54,7 +55,7 @@ quantiles = st.fractions(0, 1, max_denominator=20)
 
 
 @given(data, quantiles, st.integers(-80, 80))
-@settings(max_examples=300, deadline=None)
+@examples(3)
 def test_costs_are_those_of_the_definition(values, q, target):
     assert costs(values, q, target) == [
         defined_cost(values, c, q, target) for c in range(CELLS + 1)
@@ -63,7 +64,7 @@ def test_costs_are_those_of_the_definition(values, q, target):
 
 
 @given(data, st.integers(0, CELLS), quantiles, st.integers(-80, 80))
-@settings(max_examples=300, deadline=None)
+@examples(3)
 def test_one_row_moves_no_cost_farther_than_the_stretch(values, row, q, target):
     stretch = max(q.numerator, q.denominator - q.numerator)
     gaps = np.abs(np.subtract(costs(values, q, target), costs([*values, row], q, target)))
@@ -71,7 +72,7 @@ def test_one_row_moves_no_cost_farther_than_the_stretch(values, row, q, target):
 
 
 @given(data.filter(bool))
-@settings(max_examples=100, deadline=None)
+@examples(1)
 def test_cost_zero_is_a_median(values):
     found = [c for c, cost in enumerate(costs(values, Fraction(1, 2), 0)) if cost == 0]
     for c in found:

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.core import (
     ChangeOneDistance,
     Frame,
@@ -48,7 +49,7 @@ values = st.lists(st.floats(-20, 20) | st.sampled_from(HOSTILE), max_size=8)
 
 
 @given(values, st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 def test_a_sum_is_exact_and_has_no_order(data, source):
     chain = COLUMN >> Clamp(-8, 12) >> Sum()
     shuffled = list(data)
