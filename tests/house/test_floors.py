@@ -9,7 +9,7 @@ from pathlib import Path
 from house.project import PACKAGE, sources
 
 FLOORS = {
-    1: {"errors", "exact", "drawing", "noise", "data"},
+    1: {"errors", "exact", "outside", "drawing", "noise", "data"},
     2: {"core"},
     3: {"transformations", "statistics"},
     4: {"mechanisms", "local", "accounting"},

@@ -13,6 +13,7 @@ import pytest
 import tacit as tc
 from tacit.data import health_insurance
 from tacit.errors import UsageError
+from tacit.report.chain_words import distance_words
 from tacit.report.chart import Mark, budget_bar, chart, ticks
 from tacit.report.words import number, question_words
 
@@ -97,6 +98,19 @@ def test_the_page_tells_everything(certificate: tc.Certificate) -> None:
         if "bins" not in column:
             for value, error in zip(values, column["standard_error"], strict=True):
                 assert number(value, error) in page.text
+
+
+def test_a_distance_is_in_the_units_of_the_statistic(certificate: tc.Certificate) -> None:
+    """Five rows of a person, each of at most 20 visits, move the sum of visits by 100."""
+    text = Page(certificate.to_html()).text
+    assert "5 rows in all, and the sum of visits by 100" in text
+    assert "1 person in all" in text
+    moments = {"step": "moments", "column": "x", "lower": "-10", "upper": "30", "norm": "L1"}
+    squares = {**moments, "degree": 2, "distance": "3"}
+    told = "3 rows in all, and the sum of x by 90, that of squares above -10 by 4800"
+    assert distance_words(squares, "PureDP", False) == told
+    lone = {"step": "sum_by_group", "column": "x", "norm": "L2", "distance": "150"}
+    assert distance_words(lone, "ZeroConcentratedDP", False) == "150 in the sum of x, in all (L2)"
 
 
 def test_every_step_stands_with_its_distance(certificate: tc.Certificate) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from tacit.core import compose, space_from, step_from
 from tacit.errors import UsageError
 from tacit.report.verify import digest
 
@@ -47,12 +48,17 @@ def one_third_interval(body):
     relabel_loss(body)
 
 
+def rebuilt(chain):
+    """The chain that a certificate shows."""
+    built = space_from(chain["space"])
+    for step in chain["steps"]:
+        built = built >> step_from({k: v for k, v in step.items() if k != "distance"})
+    return built
+
+
 def relabel_loss(body):
     """Claim the loss that the chains on the page do have."""
-    from tacit.core import compose
-    from tacit.report.verify import _chain
-
-    body["composition"]["loss"] = str(compose([_chain(c) for c in body["chains"]]).map(1))
+    body["composition"]["loss"] = str(compose([rebuilt(c) for c in body["chains"]]).map(1))
 
 
 TAMPERINGS = {
@@ -60,10 +66,10 @@ TAMPERINGS = {
     "an interval": lambda b: b["answer"]["columns"][1]["low"].__setitem__(0, -5.0),
     "a key": lambda b: b["answer"]["keys"].__setitem__(0, [7]),
     "the data set": lambda b: b.update(dataset="another"),
-    "the remainder": lambda b: b["spent"]["remaining"].update(amount="9"),
+    "the remainder": lambda b: b["spent"]["remaining"].update(epsilon="1/9"),
     "the time": lambda b: b["ledger"].update(when="2020-01-01T00:00:00+00:00"),
 }
-"""Changes of what the chain does not imply: only the seal or the ledger can tell."""
+"""Changes of what the chain does not imply."""
 
 DERIVED = {
     "rows": lambda b: set_all(steps(b, "bound_contributions"), rows=1),
@@ -96,9 +102,7 @@ DERIVED = {
     "a parameter more": lambda b: set_all(steps(b, "moments"), function="x"),
 }
 """Changes that the page itself gives away, even with its seal made again ..."""
-
-CONSISTENT = "scale and its loss"
-"""... but this one, another proof throughout, that only the ledger knows not to be the release."""
+"""Changes that the page itself gives away, even with its seal made again."""
 
 
 def changed(certificate, change, reseal):
@@ -131,7 +135,7 @@ def test_a_change_breaks_the_seal(released, change):
     assert not changed(certificate, {**TAMPERINGS, **DERIVED}[change], reseal=False).verify()
 
 
-@pytest.mark.parametrize("change", [name for name in DERIVED if name != CONSISTENT])
+@pytest.mark.parametrize("change", DERIVED)
 def test_a_change_of_the_proof_is_caught_without_the_ledger(released, change):
     certificate, _ = released
     report = changed(certificate, DERIVED[change], reseal=True).verify()

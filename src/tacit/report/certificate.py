@@ -13,15 +13,11 @@ from typing import Any
 
 from tacit.accounting import Entry, Ledger
 from tacit.errors import UsageError
+from tacit.outside import read_json_file
+from tacit.report.format import ACCURACY, FIRST_FORMAT, FORMAT, protects
 from tacit.report.verify import Verification, digest, verify_body
 
-__all__ = ["Certificate", "issue"]
-
-FORMAT = "tacit certificate 1"
-
-_NEIGHBOURS = {
-    "unbounded": "data sets that differ by one unit, with all its rows, added or removed",
-}
+__all__ = ["Certificate", "issue", "versions"]
 
 
 class Certificate:
@@ -31,7 +27,7 @@ class Certificate:
         body: the certificate as plain JSON values; ``body["digest"]`` seals the rest.
 
     Example:
-        >>> certificate = Certificate({"format": FORMAT, "chains": []})
+        >>> certificate = Certificate({"format": "tacit certificate 2", "chains": []})
         >>> bool(certificate.verify())
         False
     """
@@ -56,15 +52,11 @@ class Certificate:
         """Read a certificate that was saved as JSON.
 
         Raises:
-            UsageError: no such file, or no certificate in it.
+            UsageError: no such file, or no certificate in it; JSON beyond the limits of
+                :func:`tacit.outside.read_json`.
         """
-        try:
-            body = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(f"{path} cannot be read: {error.strerror}") from None
-        except ValueError:
-            raise UsageError(f"{path} holds no JSON; a certificate is a .json file") from None
-        if not isinstance(body, dict) or not str(body.get("format", "")).startswith("tacit cert"):
+        body = read_json_file(path, str(path))
+        if not isinstance(body, dict) or body.get("format") not in (FORMAT, FIRST_FORMAT):
             raise UsageError(f"{path} is no certificate of Tacit")
         return cls(body)
 
@@ -100,7 +92,10 @@ class Certificate:
 
 
 def issue(entry: Entry, ledger: Ledger) -> Certificate:
-    """Write the certificate of an answered charge.
+    """Write the certificate of an answered charge: all of it is in the ledger, so none can differ.
+
+    An answer that an earlier version recorded lacks what certificates told later: its certificate
+    is of the first format, with today's budget and versions.
 
     Raises:
         UsageError: the charge has no answer.
@@ -108,37 +103,36 @@ def issue(entry: Entry, ledger: Ledger) -> Certificate:
     if entry.answer is None:
         raise UsageError("only an answered release has a certificate")
     answer = entry.answer
-    neighbours = str(ledger.terms.get("neighbours", "unbounded"))
+    whole = "table" in answer
+    shown = ("keys", "columns", "released") if whole else ("keys", "columns")
     body = {
-        "format": FORMAT,
+        "format": FORMAT if whole else FIRST_FORMAT,
         "dataset": ledger.dataset,
-        "protects": {
-            "unit": ledger.terms.get("unit"),
-            "neighbours": neighbours,
-            "meaning": _NEIGHBOURS.get(neighbours, neighbours),
-        },
+        "protects": protects(ledger.terms),
         "question": entry.question,
+        **({"table": answer["table"]} if whole else {}),
         "chains": answer["chains"],
         "composition": answer["composition"],
         "spent": {
             "cost": entry.cost.to_json(),
-            "budget": ledger.total.to_json(),
+            "budget": answer.get("budget") or ledger.total.to_json(),
             "remaining": answer["remaining"],
         },
-        "answer": {"keys": answer["keys"], "columns": answer["columns"]},
-        "accuracy": "errors and 95% intervals count the noise, which is known without the data",
+        "answer": {name: answer[name] for name in shown},
+        "accuracy": ACCURACY,
         "ledger": {
             "id": ledger.id,
             "sequence": entry.sequence,
             "hash": entry.hash,
             "when": entry.when,
         },
-        "versions": _versions(),
+        "versions": answer.get("versions") or versions(),
     }
     return Certificate({**body, "digest": digest(body)})
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of what a release is made with."""
     found = {"python": platform.python_version(), "openssl": ssl.OPENSSL_VERSION}
     for package in ("tacit", "numpy", "duckdb"):
         try:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from tacit.core.explain import show_distance
-from tacit.exact import show
+from tacit.exact import as_fraction, show
 from tacit.report.words import condition_words
 from tacit.tables.expression import from_json
 
@@ -39,9 +38,9 @@ def distance_words(step: Mapping[str, Any], measure: str, last: bool) -> str:
     """
     claimed = step["distance"]
     shown = (
-        show_distance(tuple(Fraction(part) for part in claimed))
+        show_distance(tuple(as_fraction(part) for part in claimed))
         if isinstance(claimed, list)
-        else show(Fraction(claimed))
+        else show(as_fraction(claimed))
     )
     if last:
         named = {"ZeroConcentratedDP": "rho", "ApproximateDP": "(epsilon, delta)"}
@@ -49,12 +48,34 @@ def distance_words(step: Mapping[str, Any], measure: str, last: bool) -> str:
     if step["step"] in ("filter", "derive"):
         return f"{shown} {'person' if shown == '1' else 'people'}"
     if step["step"] == "quantile_costs":  # a rank is counted in parts of a row
-        return f"{show(Fraction(claimed) / step['one'])} rows in rank"
+        return f"{show(as_fraction(claimed) / as_fraction(step['one']))} rows in rank"
     if step["step"] in ("bound_contributions", "records"):
         return f"{shown} {'row' if shown == '1' else 'rows'}"
     if step["step"] == "people_in_bins":
         return f"{shown} {'bin' if shown == '1' else 'bins'}"
-    return f"{shown} in all" if step.get("norm", "L1") == "L1" else f"{shown} (L2)"
+    told = _statistic(step, shown)
+    return told if step.get("norm", "L1") == "L1" else f"{told} (L2)"
+
+
+def _statistic(step: Mapping[str, Any], shown: str) -> str:
+    """Say a distance in the units of what is asked, whatever the values were rescaled to.
+
+    A row adds one to a count, and to a sum at most the bound that is farther from zero; a vector of
+    moments that moves by d (of rows whose shares make up one each) moves them by d times as much.
+    """
+    if step["step"] == "count_people":
+        return f"{shown} {'person' if shown == '1' else 'people'} in all"
+    if step["step"] == "sum_by_group":
+        return f"{shown} in the sum of {step['column']}, in all"
+    rows = f"{shown} {'row' if shown == '1' else 'rows'} in all"
+    if step["step"] != "moments":
+        return rows
+    moved = as_fraction(step["distance"])
+    low, high = as_fraction(step["lower"]), as_fraction(step["upper"])
+    told = f"{rows}, and the sum of {step['column']} by {show(moved * max(abs(low), abs(high)))}"
+    if step["degree"] == 1:
+        return told
+    return f"{told}, that of squares above {show(low)} by {show(moved * (high - low) ** 2)}"
 
 
 def recipe(step: Mapping[str, Any]) -> str:

@@ -42,19 +42,22 @@ def certificate_page(certificate: Certificate) -> str:
     """
     body = certificate.body
     try:
+        verification = certificate.verify()
         sections = [
             _head(body),
-            _seal(certificate.verify()),
+            _seal(verification),
             _released(body),
             _protected(body),
             _odds(body),
             _section("The answers", answers(body)),
             _budget(body),
             _chains(body),
-            _checks(certificate.verify()),
+            _checks(verification),
             _foot(body),
         ]
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+    except (
+        *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError),
+    ) as error:
         raise UsageError(
             "this certificate is not whole, so that no page can be made of it "
             f"({type(error).__name__}: {error}); verify() says more"

@@ -1,33 +1,24 @@
-"""Checking a certificate: the chain is built again from the page, and its maps asked again."""
+"""Checking a certificate: its question is planned again, and all that follows is compared."""
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from tacit.accounting import Budget, Ledger
+from tacit.accounting.chain import canonical
 from tacit.accounting.parts import parts_of
-from tacit.core import Measurement, compose, measure_from, space_from, step_from
-from tacit.core.explain import distances
 from tacit.errors import TacitError
-from tacit.report.covered import covered
+from tacit.report.differ import difference
+from tacit.report.format import ACCURACY, FIRST_FORMAT, FORMAT, fields_of, protects
+
+if TYPE_CHECKING:
+    from tacit.tables.replan import Replanned
 
 __all__ = ["Verification", "digest", "verify_body"]
-
-_ROOMS = (
-    "tacit.transformations",
-    "tacit.mechanisms",
-    "tacit.tables.steps",
-    "tacit.tables.quantile",
-    "tacit.tables.records",
-    "tacit.tables.sample_step",
-    "tacit.tables.period_counts",
-)
 
 _ALWAYS_OPEN = (
     "that the answers came from this data set, by this version of the code",
@@ -39,6 +30,28 @@ _GROWN = (
     "that the table was only added to while it was counted, and that each read showed what "
     "earlier reads had shown"
 )
+
+_RELEASED = (
+    "the released numbers themselves, and in them the digits beyond the ninth of what follows "
+    "from them, where machines may differ"
+)
+_CHOICES = "the expected errors that a method was chosen by: they say nothing of what was lost"
+_KEYS = "that these keys, and no others, had enough people"
+_WITHOUT_LEDGER = (
+    "the data set's name, the place, hash and time of the charge, the tag, the versions, the "
+    "budget and what remains of it: give the ledger to look them up"
+)
+_KINDS = "that the columns of the table are of the kinds that are stated"
+_FIRST_KINDS = "the kinds of the columns, which a certificate of the first format does not state"
+_FIRST_ANSWERS = (
+    "the answers, and of means, variances, quantiles and tests the errors and all intervals: a "
+    "certificate of the first format does not hold the numbers that they follow from"
+)
+_FIRST_TIMES = (
+    "the versions, and the budget as it was then: ledgers of the first format hold neither"
+)
+_UNUSED = "the delta that was asked for: nothing used it, and it was not paid"
+_PAID_MORE = "why more was paid than is lost: another version charged so"
 
 
 @dataclass
@@ -61,39 +74,46 @@ class Verification:
         lines += [f"unchecked {text}" for text in self.unchecked]
         return "\n".join(lines)
 
+    def check(self, claim: str, check: Callable[[], str | None]) -> None:
+        """Run one check: None means that the claim holds, text says how it fails."""
+        try:
+            trouble = check()
+        except _CANNOT as error:
+            trouble = f"cannot be derived ({type(error).__name__}: {_short(str(error))})"
+        if trouble is None:
+            self.checked.append(claim)
+        else:
+            self.failures.append(f"{claim}: {trouble}")
+
+
+_CANNOT = (
+    TacitError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    AssertionError,
+)
+
 
 def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
     """Check a certificate's body; see :meth:`tacit.report.Certificate.verify`."""
-    for room in _ROOMS:
-        importlib.import_module(room)  # steps make themselves known when their room is opened
     found = Verification()
-    _try(found, "the certificate is as it was sealed", lambda: _sealed(body))
-    chains: list[Measurement] = []
-    listed = body.get("chains")
-    for claimed in listed if isinstance(listed, list) else []:
-        title = str(claimed.get("title", "a chain")) if isinstance(claimed, Mapping) else "a chain"
-
-        def rebuild(claimed: Mapping[str, Any] = claimed) -> str | None:
-            chains.append(_chain(claimed))
-            return _distances_hold(claimed, chains[-1])
-
-        _try(found, f"{title}: the distance after every step follows from its map", rebuild)
-    _try(found, "every chain starts from the unit that is protected", lambda: _unit(body, chains))
-    _try(found, "every answer has its chain, on the rows and groups asked", lambda: covered(body))
-    _try(found, "the chains together lose what is claimed", lambda: _composed(body, chains))
-    _try(found, "what was paid covers what was lost", lambda: _paid(body))
+    found.check("the certificate is as it was sealed", lambda: _sealed(body))
+    found.check("it has the parts of a certificate, and no others", lambda: _whole(body))
+    about = "it protects the unit of the question, in a table of these columns"
+    found.check(about, lambda: _about(body))
+    planned: list[Replanned] = []
+    found.check("its question can be planned again", lambda: _plan(body, planned))
+    for again in planned:
+        _compare(found, body, again)
     if ledger is None:
-        found.unchecked.append(
-            "that the ledger holds this charge with these answers: give it to look them up"
-        )
+        found.unchecked.append(_WITHOUT_LEDGER)
     else:
-        _try(
-            found,
-            "the ledger holds this charge, with this question, price and answer",
-            lambda: _in_ledger(body, ledger),
-        )
-    steps = [step["step"] for chain in chains for step in chain.describe(1)["steps"]]
-    found.unchecked += [_GROWN] if "counts_over_time" in steps else []
+        found.unchecked += [_FIRST_TIMES] if body.get("format") == FIRST_FORMAT else []
+        found.check("the ledger holds all of it, to the letter", lambda: _in_ledger(body, ledger))
     found.unchecked += _ALWAYS_OPEN
     return found
 
@@ -105,97 +125,133 @@ def digest(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _try(found: Verification, claim: str, check: Callable[[], str | None]) -> None:
-    """Run one check: None means that the claim holds, text says how it fails."""
-    try:
-        trouble = check()
-    except (TacitError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as e:
-        trouble = f"cannot be derived ({type(e).__name__}: {e})"
-    if trouble is None:
-        found.checked.append(claim)
-    else:
-        found.failures.append(f"{claim}: {trouble}")
+def _short(text: str) -> str:
+    return text if len(text) <= 300 else f"{text[:300]}..."
 
 
 def _sealed(body: Mapping[str, Any]) -> str | None:
     return None if digest(body) == body["digest"] else "its digest is another: the page was changed"
 
 
-def _chain(claimed: Mapping[str, Any]) -> Measurement:
-    chain: Any = space_from(claimed["space"])
-    for recipe in claimed["steps"]:
-        chain = chain >> step_from({k: v for k, v in recipe.items() if k != "distance"})
-    if not isinstance(chain, Measurement):
-        raise ValueError("the chain ends without noise")
-    return chain
+def _whole(body: Mapping[str, Any]) -> str | None:
+    for path, names in fields_of(body["format"]).items():
+        part = body[path] if path else body
+        if set(part) != set(names):
+            return f"{path or 'it'} has the parts {', '.join(map(str, part))}"
+    charge = body["ledger"]
+    texts = [body["dataset"], *body["versions"].values(), *map(charge.get, ("id", "hash", "when"))]
+    if not all(isinstance(text, str) for text in texts):
+        return "its names, times and versions are text"
+    if type(charge["sequence"]) is not int or charge["sequence"] < 1:
+        return "the place of a charge is a whole number"
+    return None if body["accuracy"] == ACCURACY else "it says something else of its accuracy"
 
 
-def _distances_hold(claimed: Mapping[str, Any], chain: Measurement) -> str | None:
-    if claimed["d_in"] != "1":
-        return f"it starts at a distance of {claimed['d_in']} units instead of 1"
-    derived = distances(chain.links, Fraction(1))
-    for recipe, distance in zip(claimed["steps"], derived, strict=True):
-        if _read(recipe["distance"]) != distance:
-            return f"after {recipe['step']} it claims {recipe['distance']}, its map says {distance}"
+def _about(body: Mapping[str, Any]) -> str | None:
+    from tacit.tables.source import identity_of
+
+    unit = body["question"]["query"]["unit"]
+    other = difference(body["protects"], protects({"unit": unit, "neighbours": "unbounded"}))
+    if other is not None:
+        return f"the question was asked about another unit: {other}"
+    name, _, rest = body["dataset"].rpartition(" (")
+    columns = body["chains"][0]["space"]["domain"]["columns"]
+    if rest != f"{identity_of(name, columns)[:16]})":
+        return "the digest of the data set is not that of its name and these columns"
     return None
 
 
-def _read(claimed: Any) -> Any:
-    if isinstance(claimed, list):
-        return tuple(Fraction(part) for part in claimed)
-    return Fraction(claimed)
+def _plan(body: Mapping[str, Any], planned: list[Replanned]) -> str | None:
+    from tacit.tables.asked_again import first_schemas, schema_from
+    from tacit.tables.replan import replan
+
+    question, spent = body["question"], body["spent"]
+    left, cost, budget = (Budget.from_json(spent[n]) for n in ("remaining", "cost", "budget"))
+    schemas = (
+        first_schemas(question["query"], body["chains"])
+        if body["format"] == FIRST_FORMAT
+        else (schema_from(body["table"]), None)
+    )
+    methods = {c["label"]: c["method"] for c in body["answer"]["columns"] if "method" in c}
+    groups = len(body["answer"]["keys"])
+    again = replan(question, schemas, groups, budget, left, cost, methods)
+    if sum(len(chain["steps"]) for chain in body["chains"]) != again.steps:
+        return "its chains have more steps, or fewer, than those of the question"
+    planned.append(again)
+    return None
 
 
-def _unit(body: Mapping[str, Any], chains: list[Measurement]) -> str | None:
-    unit = body["protects"]["unit"]
-    if body["protects"]["neighbours"] != "unbounded" or body["question"]["query"]["unit"] != unit:
-        return "the question was asked about another unit"
-    present = {"count_people": unit["groups"] if body["question"]["query"]["by"] else 1}
-    present["people_in_bins"] = present["count_people"]
-    present["bound_contributions"] = unit["groups"]
-    for claimed, chain in zip(body["chains"], chains, strict=True):
-        if getattr(chain.input.metric, "column", None) != unit["column"]:
-            return f"{claimed['title']} counts another unit"
-        for recipe in claimed["steps"]:
-            bounds = recipe["step"] in (
-                "bound_contributions",
-                "counts_over_time",
-                "people_in_bins",
+def _compare(found: Verification, body: Mapping[str, Any], again: Replanned) -> None:
+    described: dict[str, Any] = {}
+
+    def chains() -> str | None:
+        described.update(again.describe())
+        if body["format"] == FORMAT:
+            return difference(body["chains"], described["chains"], "chains") or difference(
+                body["table"], described["table"], "table"
             )
-            if bounds and recipe["rows"] != unit["rows"]:
-                return f"{claimed['title']} bounds people otherwise"
-        ends = [recipe for recipe in claimed["steps"] if recipe["step"] in present]
-        if "release_keys" in (recipe["step"] for recipe in claimed["steps"]):
-            present_here = {**present, "count_people": unit["groups"]}
-        else:
-            present_here = present
-        if any(recipe["groups"] != present_here[recipe["step"]] for recipe in ends):
-            return f"{claimed['title']} bounds the groups of people otherwise"
+        return difference(body["chains"], described["chains"], "chains")
+
+    found.check("every chain is that of the question: bounds, grids, noise and distances", chains)
+    found.check(
+        "the chains together lose what is claimed",
+        lambda: difference(body["composition"], described["composition"], "composition"),
+    )
+    paid = "what was paid is what is lost, within the budget"
+    found.check(paid, lambda: _paid(found, body, again))
+    found.check("the answers, errors and intervals follow from it", lambda: _answers(body, again))
+    first = body["format"] == FIRST_FORMAT
+    found.unchecked += [_FIRST_KINDS, _FIRST_ANSWERS] if first else [_KINDS, _RELEASED]
+    found.unchecked += [_KEYS] if again.query.unknown_keys else []
+    found.unchecked += [_CHOICES] if again.chooses else []
+    found.unchecked += [_GROWN] if again.grows else []
+
+
+def _paid(found: Verification, body: Mapping[str, Any], again: Replanned) -> str | None:
+    spent = body["spent"]
+    left, cost, budget = (Budget.from_json(spent[n]) for n in ("remaining", "cost", "budget"))
+    told = {"cost": cost.to_json(), "budget": budget.to_json(), "remaining": left.to_json()}
+    if canonical(told) != canonical(spent):
+        return "an amount is not written as one is"
+    lost = again.cost.cost_in(budget.kind)
+    if not cost.covers(lost):
+        return f"it lost {lost!r} and paid {cost!r}"
+    if not budget.covers(cost + left):
+        return f"it paid {cost!r} out of a budget of {budget!r}, and {left!r} is said to be left"
+    if body["question"]["request"].get("delta", "0") != "0" and not lost.delta:
+        found.unchecked.append(_UNUSED)
+    if cost != lost:
+        found.unchecked.append(_PAID_MORE)
     return None
 
 
-def _composed(body: Mapping[str, Any], chains: list[Measurement]) -> str | None:
-    whole = compose(chains)
-    claimed = body["composition"]
-    if whole.measure != measure_from(claimed["measure"]):
-        return f"they lose in {whole.measure}"
-    loss = whole.map(1)
-    return None if loss == _read(claimed["loss"]) else f"the maps say {loss}"
+def _answers(body: Mapping[str, Any], again: Replanned) -> str | None:
+    claimed = body["answer"]
+    if body["format"] == FORMAT:
+        derived = again.answer(claimed["keys"], claimed["released"])
+        return difference(claimed, derived, "answer", close=True)
+    known = again.columns(claimed["keys"])
+    if len(known) != len(claimed["columns"]):
+        return "there are more answers, or fewer, than were asked for"
+    groups = len(claimed["keys"])
+    for column, derived in zip(claimed["columns"], known, strict=True):
+        told = {name: column[name] for name in column if name in derived or name not in _VALUES}
+        if derived.get("method", {}).get("used") == "ptr":
+            derived = {**derived, "refused": [value is None for value in column["value"]]}
+        other = difference(told, derived, str(derived["label"]), close=True)
+        if other is not None:
+            return other
+        if any(len(column[name]) != groups for name in _VALUES):
+            return f"{derived['label']} does not have one value a group"
+    return None
 
 
-def _paid(body: Mapping[str, Any]) -> str | None:
-    cost = Budget.from_json(body["spent"]["cost"])
-    kinds = {"PureDP": "pure", "ApproximateDP": "approximate", "ZeroConcentratedDP": "concentrated"}
-    loss = _read(body["composition"]["loss"])
-    epsilon, delta = loss if isinstance(loss, tuple) else (loss, Fraction(0))
-    lost = Budget(kinds[body["composition"]["measure"]["measure"]], epsilon, delta)  # type: ignore[arg-type]
-    if not cost.covers(lost.cost_in(cost.kind)):
-        return f"it lost {lost!r} and paid {cost!r}"
-    budget = Budget.from_json(body["spent"]["budget"])
-    return None if budget.covers(cost) else f"it paid {cost!r} out of a budget of {budget!r}"
+_VALUES = ("value", "standard_error", "low", "high")
 
 
 def _in_ledger(body: Mapping[str, Any], ledger: Ledger) -> str | None:
+    from tacit.report.certificate import issue
+
     claimed = body["ledger"]
     if ledger.id != claimed["id"]:
         return "this is another ledger"
@@ -205,21 +261,26 @@ def _in_ledger(body: Mapping[str, Any], ledger: Ledger) -> str | None:
     entry = next(e for e in ledger.history() if e.sequence == claimed["sequence"])
     if entry.answer is None:
         return "the ledger holds no answer to it"
-    answer = entry.answer
     if "noise" in entry.question:  # a count over time: what is published grows, and stays
         from tacit.tables.period_answer import published
 
-        parts = parts_of(ledger, entry)
-        answer = {**answer, **published(entry.question, parts, len(body["answer"]["keys"]))}
-    stands = {
-        "question": (entry.question, body["question"]),
-        "price": (entry.cost.to_json(), body["spent"]["cost"]),
-        "data set": (ledger.dataset, body["dataset"]),
-        "unit": (ledger.terms.get("unit"), body["protects"]["unit"]),
-        "time": (entry.when, claimed["when"]),
-        "answer": ({name: answer[name] for name in ("keys", "columns")}, body["answer"]),
-        "chain": ([answer["chains"], answer["composition"]], [body["chains"], body["composition"]]),
-        "remainder": (answer["remaining"], body["spent"]["remaining"]),
-    }
-    other = [name for name, (kept, shown) in stands.items() if kept != shown]
-    return f"the ledger holds another {', another '.join(other)}" if other else None
+        told = published(entry.question, parts_of(ledger, entry), len(body["answer"]["keys"]))
+        entry = replace(entry, answer={**entry.answer, **told})
+    issued = issue(entry, ledger).body
+    if issued["format"] == FIRST_FORMAT:
+        return difference(_first_in_ledger(body), _first_in_ledger(issued))
+    return difference(body, issued)
+
+
+def _first_in_ledger(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a ledger holds of a certificate of the first format.
+
+    Not the versions, nor the budget before it was raised; and the intervals of a count over time
+    are those of today's version, which works them out of the recorded blocks.
+    """
+    spent = {**body["spent"], "budget": None}
+    found = {**body, "spent": spent, "versions": None, "digest": None}
+    if "noise" in body["question"]:
+        columns = [{**column, "low": None, "high": None} for column in body["answer"]["columns"]]
+        found["answer"] = {**body["answer"], "columns": columns}
+    return found

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 from tacit.accounting import Budget
-from tacit.exact import show
+from tacit.exact import as_fraction, show
 from tacit.tables.expression import Expression, from_json
 from tacit.tables.spelled import bin_names
 from tacit.tables.timeline import Timeline
@@ -94,7 +93,7 @@ def aggregate_words(aggregate: Mapping[str, Any]) -> str:
     """
     kind = str(aggregate["kind"])
     edges = aggregate.get("edges")
-    q = show(Fraction(aggregate["q"])) if "q" in aggregate else ""
+    q = show(as_fraction(aggregate["q"])) if "q" in aggregate else ""
     told = _NAMES[kind].format(
         column=aggregate.get("column"),
         q=q,
@@ -104,9 +103,9 @@ def aggregate_words(aggregate: Mapping[str, Any]) -> str:
     if kind == "count_over_time":
         return f"{told}, {_periods(aggregate)}"
     if edges is not None:
-        return f"{told}: {', '.join(bin_names([Fraction(e) for e in edges]))}"
+        return f"{told}: {', '.join(bin_names([as_fraction(e) for e in edges]))}"
     if "lower" in aggregate:
-        low, high = (show(Fraction(aggregate[side])) for side in ("lower", "upper"))
+        low, high = (show(as_fraction(aggregate[side])) for side in ("lower", "upper"))
         return f"{told} (values held between {low} and {high}){_by_method(aggregate)}"
     return told
 

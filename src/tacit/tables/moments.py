@@ -37,6 +37,16 @@ class Estimate:
     lower: Array
     upper: Array
 
+    def coherent(self) -> Estimate:
+        """Return the same with every interval stretched to hold its value.
+
+        Intervals end where the truth cannot be (a count below zero), and values do not: cut off,
+        they would be too large on average, and sums of them wrong.  *Coverage* does not fall, for
+        no interval gets smaller.
+        """
+        lower, upper = np.minimum(self.lower, self.value), np.maximum(self.upper, self.value)
+        return Estimate(self.value, self.standard_error, lower, upper)
+
 
 @dataclass(frozen=True)
 class Moments:

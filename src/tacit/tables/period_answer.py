@@ -6,12 +6,12 @@ import datetime
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 from tacit import drawing
 from tacit.accounting import Entry, Ledger
 from tacit.errors import UsageError, need
+from tacit.exact import as_fraction
 from tacit.report import issue
 from tacit.tables.answer import Answer
 from tacit.tables.noise_law import NoiseLaw
@@ -19,7 +19,7 @@ from tacit.tables.noise_sums import sum_half_width
 from tacit.tables.period_tree import PeriodTree
 from tacit.tables.timeline import Timeline
 
-__all__ = ["PeriodAnswer", "law_of", "published"]
+__all__ = ["PeriodAnswer", "answer_of_blocks", "law_of", "periods_of", "published"]
 
 
 class PeriodAnswer(Answer):
@@ -81,7 +81,7 @@ def _instant(period: Any) -> Any:
 def law_of(question: Mapping[str, Any]) -> NoiseLaw:
     """Return the noise on one block."""
     noise = question["noise"]
-    return NoiseLaw(noise["step"], float(Fraction(noise["scale"])), 1.0)
+    return NoiseLaw(noise["step"], float(as_fraction(noise["scale"])), 1.0)
 
 
 def published(
@@ -89,22 +89,40 @@ def published(
 ) -> dict[str, Any]:
     """Return keys and columns, as an answer holds them, of the parts of a count over time.
 
-    A function of what was released, so it costs nothing.
-
     Args:
         question: the question of the charge.
         parts: what was recorded under it, in order.
         most: how many periods to tell; default: all that were published.
     """
-    asked = dict(question["query"]["aggregates"][0][1])
-    line = Timeline(*(asked[name] for name in ("column", "reads", "start", "every", "periods")))
-    tree = PeriodTree(line.periods, asked["branching"])
+    _, tree = periods_of(question)
     blocks: list[list[int]] = [[] for _ in tree.widths]
     for part in parts:
         listed = iter(part["blocks"])
         for level, first, end in tree.closing(*part["periods"]):
             blocks[level] += [next(listed) for _ in range(first, end)]
     closed = len(blocks[0]) if most is None else min(most, len(blocks[0]))
+    whole = zip(blocks, tree.widths, strict=True)
+    return answer_of_blocks(question, [level[: closed // width] for level, width in whole])
+
+
+def periods_of(question: Mapping[str, Any]) -> tuple[Timeline, PeriodTree]:
+    """Return the periods of a question, and their blocks."""
+    asked = question["query"]["aggregates"][0][1]
+    line = Timeline(*(asked[name] for name in ("column", "reads", "start", "every", "periods")))
+    return line, PeriodTree(line.periods, asked["branching"])
+
+
+def answer_of_blocks(
+    question: Mapping[str, Any], blocks: Sequence[Sequence[int]]
+) -> dict[str, Any]:
+    """Return the answer that the noisy counts of blocks make: their post-processing, and no more.
+
+    Args:
+        question: the question of the charge.
+        blocks: of each level, those that are over, in their order.
+    """
+    line, tree = periods_of(question)
+    closed = len(blocks[0])
     totals = [0]
     for earlier, level, place in tree.steps(closed):
         totals.append(totals[earlier] + blocks[level][place])
@@ -112,21 +130,23 @@ def published(
     return {
         "keys": [[line.label(place)] for place in range(closed)],
         "columns": [
-            _column("count", blocks[0][:closed], [1] * closed, law),
+            _column("count", list(blocks[0]), [1] * closed, law),
             _column("total", totals[1:], tree.terms[1 : closed + 1], law),
         ],
+        "released": [list(level) for level in blocks],
     }
 
 
 def _column(label: str, values: list[int], terms: Sequence[int], law: NoiseLaw) -> dict[str, Any]:
     errors = {m: math.sqrt(m * law.variance) for m in set(terms)}
-    halves = {m: sum_half_width(law, m) for m in set(terms)}
+    halves = {m: math.ceil(sum_half_width(law, m)) for m in set(terms)}
     pairs = list(zip(values, terms, strict=True))
+    # No count is below zero, but a noisy one may be: the interval holds it all the same.
     return {
         "label": label,
         "kind": f"{label}_over_time",
         "value": values,
         "standard_error": [errors[m] for m in terms],
-        "low": [max(0.0, value - halves[m]) for value, m in pairs],
-        "high": [max(0.0, value + halves[m]) for value, m in pairs],
+        "low": [min(value, max(0, value - halves[m])) for value, m in pairs],
+        "high": [max(value, 0, value + halves[m]) for value, m in pairs],
     }

@@ -53,7 +53,7 @@ from tacit.tables.steps import (
     FilterRows,
 )
 
-__all__ = ["Plan", "Query", "Unit"]
+__all__ = ["Plan", "Query", "Unit", "plain_key"]
 
 Unit: TypeAlias = OneRowEach | PersonUnit
 
@@ -103,12 +103,13 @@ class Query:
             "where": [expression.to_json() for expression in self.where],
             "derived": [[name, expression.to_json()] for name, expression in self.derived],
             "by": list(self.by),
-            "keys": None if self.keys is None else [list(map(_plain_key, k)) for k in self.keys],
+            "keys": None if self.keys is None else [list(map(plain_key, k)) for k in self.keys],
             "aggregates": [[label, a.to_json()] for label, a in self.aggregates],
         }
 
 
-def _plain_key(value: Any) -> Any:
+def plain_key(value: Any) -> Any:
+    """Return a part of a key as plain JSON: a date as text."""
     return value if value is None or isinstance(value, (str, int, bool)) else str(value)
 
 
@@ -209,7 +210,11 @@ class Plan:
         if aggregate.kind == "count":
             served = (RowsPart, MomentsPart)
             return [i for i, part in enumerate(self.parts) if isinstance(part, served)]
-        return [list(self._placed).index(place(self.used(aggregate)))]
+        return [self._places[place(self.used(aggregate))]]
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {key: number for number, key in enumerate(self._placed)}
 
     def used(self, aggregate: Aggregate) -> Aggregate:
         """Return the aggregate with the method that answers it."""
@@ -369,7 +374,11 @@ class Plan:
         return Budget(self.request.kind, loss)
 
     def describe(self, size: int) -> dict[str, Any]:
-        """Return every chain with its distances, and what they lose together, as JSON values."""
+        """Return every chain with its distances, and what they lose together, as JSON values.
+
+        Beside them stand the kinds of the columns: public facts that the plan was made from, and
+        that the question does not say.
+        """
         chains = self.measurements(size)
         titles = [part.title for part in self.parts]
         if self.keys is not None:
@@ -377,6 +386,7 @@ class Plan:
         whole = compose([m for chain in chains for m in chain])
         loss = whole.map(1)
         return {
+            "table": self.query.schema.kinds(),
             "chains": [
                 {"title": title, **m.describe(1)}
                 for title, chain in zip(titles, chains, strict=True)

@@ -51,7 +51,7 @@ class ProposalPart(LocalPart):
     def read(self, released: Sequence[Any], noise: Noise) -> Estimate:
         """Return the values with their errors; what the test refused is not a number."""
         if self.method.searches:
-            pairs = [(float(answer.value), float(answer.bound)) for answer in released]
+            pairs = [tuple(pair) for pair in released]
         else:
             bound = float(Fraction(self.method.bound or 0))
             pairs = [(math.nan if answer is None else answer, bound) for answer in released]

@@ -183,7 +183,8 @@ class Question:
         def answer() -> dict[str, Any]:
             # Only here, after the charge, is the first private byte read.
             released = release_answer(plan, self._session._collector.collect(plan))
-            return {**released, "remaining": ledger.remaining.to_json()}
+            total, left = ledger.total.to_json(), ledger.remaining.to_json()
+            return {**released, "budget": total, "remaining": left}
 
         return Answer.of(ledger.release(key, plan.cost, public, answer), ledger)
 

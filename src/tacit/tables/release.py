@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tacit.core import Step
+from tacit.mechanisms.bound_search import BoundedAnswer
+from tacit.report import versions
 from tacit.tables.aggregate import Aggregate
 from tacit.tables.collect import Exact
 from tacit.tables.moments import Estimate
 from tacit.tables.noise_law import NoiseLaw
 from tacit.tables.parts import LEVEL, MomentsPart, Part
-from tacit.tables.plan import Plan
+from tacit.tables.plan import Plan, plain_key
 from tacit.tables.space import Answers
 from tacit.tables.spelled import bin_names
 
-__all__ = ["release_answer"]
+__all__ = ["answer_of", "in_order", "release_answer"]
 
 
 def release_answer(plan: Plan, exact: Exact) -> dict[str, Any]:
@@ -30,17 +32,48 @@ def release_answer(plan: Plan, exact: Exact) -> dict[str, Any]:
     keys = _released_keys(plan, exact)
     chains = plan.chains(len(keys))
     answers = Answers(exact.vectors(chains, keys))
+    released = [
+        [_released(value) for value in plan.measurement(end, part.on_people)(answers)]
+        for part, ends in zip(plan.parts, chains, strict=True)
+        for end in ends
+    ]
+    shown = [[plain_key(value) for value in key] for key in keys]
+    described = plan.describe(len(keys))
+    return {**answer_of(plan, shown, released), **described, "versions": versions()}
+
+
+def answer_of(
+    plan: Plan, keys: Sequence[Sequence[Any]], released: Sequence[Sequence[Any]]
+) -> dict[str, Any]:
+    """Return the answer that released numbers make: their post-processing, and no more.
+
+    A certificate carries the numbers, so that whoever checks it works the answer out again.
+
+    Args:
+        plan: what was asked, with which noise.
+        keys: of the groups, as plain JSON values.
+        released: what each chain gave, in the order of the chains; a chain of keys is not among
+            them.
+    """
+    numbers = iter(released)
     estimates: list[dict[str, Estimate]] = []
-    for part, ends in zip(plan.parts, chains, strict=True):
-        released = [plan.measurement(end, part.on_people)(answers) for end in ends]
-        estimates.append(part.estimates(released, plan.noise))
+    for part, ends in zip(plan.parts, plan.chains(len(keys)), strict=True):
+        estimates.append(part.estimates([next(numbers) for _ in ends], plan.noise))
     columns = [
         {"label": label, **_column(plan, aggregate, estimates)}
         for label, aggregate in plan.query.aggregates
     ]
-    described = plan.describe(len(keys))
-    shown = [[_shown(value) for value in key] for key in keys]
-    return {"keys": shown, "columns": columns, **described}
+    listed = [list(each) for each in released]
+    return {"keys": [list(key) for key in keys], "columns": columns, "released": listed}
+
+
+def _released(value: Any) -> Any:
+    """Return what one group or coordinate gave, as plain JSON: a number, None, or a pair."""
+    if value is None:
+        return None
+    if isinstance(value, BoundedAnswer):
+        return [float(value.value), float(value.bound)]
+    return int(value) if isinstance(value, (int, np.integer)) else float(value)
 
 
 def _released_keys(plan: Plan, exact: Exact) -> list[tuple[Any, ...]]:
@@ -50,9 +83,21 @@ def _released_keys(plan: Plan, exact: Exact) -> list[tuple[Any, ...]]:
     end: tuple[Step, Step] = plan.keys.chain(plan.query.by)
     keys, people = exact.people_by_key()
     passed = plan.measurement(end, people=True)(Answers({end[0]: people}))
-    # The order in which an engine finds keys could depend on the data: sort what is released.
     released = [key for key, noisy in zip(keys, passed, strict=True) if noisy is not None]
-    return sorted(released, key=lambda key: [(v is None, str(type(v)), v) for v in key])
+    return in_order(released)
+
+
+def in_order(keys: Iterable[Sequence[Any]]) -> list[Any]:
+    """Return released keys in the order in which they are shown.
+
+    The order in which an engine finds keys could depend on the data; this one is of what is shown.
+    """
+
+    def place(key: Sequence[Any]) -> list[Any]:
+        shown = map(plain_key, key)
+        return [(value is None, str(type(value)), value) for value in shown]
+
+    return sorted(keys, key=place)
 
 
 def _column(
@@ -64,12 +109,15 @@ def _column(
     found = estimates[served[0]][kind]
     if len(served) > 1:
         found = _mean_count(plan, [(plan.parts[i], estimates[i]["count"]) for i in served])
+    found = found.coherent()
+    whole = kind in ("count", "count_people", "histogram")
     column: dict[str, Any] = {
         "kind": kind,
-        "value": _numbers(found.value, whole=kind in ("count", "count_people", "histogram")),
+        # floor(low) <= floor(v) <= floor(v + 1/2) <= ceil(v) <= ceil(high): rounding keeps order
+        "value": _numbers(found.value + 0.5 * whole, math.floor if whole else None),
         "standard_error": _numbers(found.standard_error),
-        "low": _numbers(found.lower),
-        "high": _numbers(found.upper),
+        "low": _numbers(found.lower, math.floor if whole else None),
+        "high": _numbers(found.upper, math.ceil if whole else None),
     }
     if aggregate.edges is not None:
         column["bins"] = bin_names(aggregate.edges)
@@ -99,15 +147,10 @@ def _mean_count(plan: Plan, families: Sequence[tuple[Part, Estimate]]) -> Estima
     return Estimate(value, np.full_like(value, error), low, high)
 
 
-def _numbers(values: Any, whole: bool = False) -> list[Any]:
+def _numbers(values: Any, rounded: Callable[[float], int] | None = None) -> list[Any]:
     """Return plain numbers; what is not known is None."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim > 1:
-        return [_numbers(row, whole) for row in array]
-    if whole:
-        return [math.floor(v + 0.5) for v in array.tolist()]
-    return [None if math.isnan(v) else v for v in array.tolist()]
-
-
-def _shown(value: Any) -> Any:
-    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
+        return [_numbers(row, rounded) for row in array]
+    known = rounded or float
+    return [None if math.isnan(v) else known(v) for v in array.tolist()]

@@ -105,3 +105,7 @@ class Schema(Mapping[str, Column]):
         if name not in self._columns:
             raise UsageError(f"there is no column {name!r}; {did_you_mean(name, self._columns)}")
         return self._columns[name]
+
+    def kinds(self) -> list[list[str]]:
+        """Return names and kinds as plain JSON: all that a plan reads of a table."""
+        return [[name, column.kind] for name, column in self.items()]

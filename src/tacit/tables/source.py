@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Unpack
 
@@ -16,7 +17,7 @@ from tacit.tables.csv_format import CsvOptions, refuse_csv
 from tacit.tables.engine import Engine
 from tacit.tables.schema import Schema
 
-__all__ = ["Source", "open_source"]
+__all__ = ["Source", "identity_of", "open_source"]
 
 
 class Source:
@@ -48,8 +49,7 @@ class Source:
         which may grow while the ledger stays, nor about the folder, so a data set may move.  Kinds
         are not in it, so columns may be declared later.
         """
-        text = json.dumps([self.name, *self.schema], ensure_ascii=True)
-        return hashlib.sha256(b"tacit table 1\0" + text.encode()).hexdigest()
+        return identity_of(self.name, list(self.schema))
 
     def close(self) -> None:
         """Close the engine and remove what it left on disk."""
@@ -69,6 +69,12 @@ class Source:
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}: {kind}" for name, kind in self.columns.items())
         return f"Source({self.name!r}, {shown})"
+
+
+def identity_of(name: str, columns: Sequence[str]) -> str:
+    """Return the digest of a public name and the names of columns: see :attr:`Source.identity`."""
+    text = json.dumps([name, *columns], ensure_ascii=True)
+    return hashlib.sha256(b"tacit table 1\0" + text.encode()).hexdigest()
 
 
 def open_source(

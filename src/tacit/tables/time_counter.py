@@ -12,19 +12,24 @@ from tacit.accounting import Entry, key_of
 from tacit.accounting.budget import Budget, fit
 from tacit.accounting.open_release import staying_open
 from tacit.accounting.parts import charge_once, parts_of, record_part
-from tacit.core import Measurement, Step, compose, step_from
+from tacit.core import step_from
 from tacit.errors import UsageError
 from tacit.exact import show
-from tacit.mechanisms import Gaussian, Laplace, calibrate
+from tacit.report import versions
 from tacit.tables.noise_sums import sum_half_width
 from tacit.tables.outcome import settled
-from tacit.tables.period_answer import PeriodAnswer, law_of
-from tacit.tables.period_counts import CountsOverTime, counts_of_periods
+from tacit.tables.period_answer import PeriodAnswer, answer_of_blocks, law_of, periods_of
+from tacit.tables.period_counts import counts_of_periods
+from tacit.tables.period_plan import (
+    counts_asked,
+    counts_chain,
+    counts_step,
+    described_counts,
+    noise_of_counts,
+)
 from tacit.tables.period_tree import best_branching
 from tacit.tables.plan import Query
 from tacit.tables.rehearsal import without_rows
-from tacit.tables.space import table_space
-from tacit.tables.steps import DerivedColumn, FilterRows
 from tacit.tables.timeline import Moment, Timeline
 
 if TYPE_CHECKING:
@@ -88,7 +93,7 @@ class TimeCounter:
         """Return the expected errors, before anything is spent; no row is read."""
         question = self._plan()
         cost = self._cost(question).cost_in(self._session.remaining.kind)
-        law, tree = law_of(question), self._step(question).tree
+        law, tree = law_of(question), periods_of(question)[1]
         mean = sum(tree.terms[1:]) / self._line.periods
         return CounterPreview(
             cost,
@@ -161,20 +166,17 @@ class TimeCounter:
         if entry.answer is not None:
             return entry
         # What is recorded follows from the charge alone: after a crash, or another's charge, too.
-        m = self._measurement(entry.question)
-        loss = compose([m])
-        opening = {
-            "keys": [],
-            "columns": [],
-            "chains": [{"title": "counts over time", **m.describe(1)}],
-            "composition": {"measure": loss.measure.describe(), "loss": str(loss.map(1))},
-            "remaining": ledger.remaining.to_json(),
-        }
+        total, left = ledger.total.to_json(), ledger.remaining.to_json()
+        described = described_counts(self._query, entry.question)
+        empty = answer_of_blocks(entry.question, [[] for _ in periods_of(entry.question)[1].widths])
+        made = {"versions": versions(), "budget": total, "remaining": left}
+        opening = {**empty, **described, **made}
         return ledger.record(entry, opening)
 
     def _rehearse(self, question: Mapping[str, Any]) -> None:
         """Count no rows, so that what can be known beforehand fails before the charge."""
-        source, step = without_rows(self._session.source), self._step(question)
+        source = without_rows(self._session.source)
+        step = counts_step(self._query, question)
 
         def ask() -> None:
             counts_of_periods(source, self._query, step, 0, self._line.periods)
@@ -182,10 +184,11 @@ class TimeCounter:
         settled(ask, "nothing was spent")
 
     def _question(self, branching: int | None, noise: Mapping[str, str] | None) -> dict[str, Any]:
-        asked = {**self._line.to_json(), "branching": branching}
-        aggregates = [[k, {"kind": f"{k}_over_time", **asked}] for k in ("count", "total")]
         return {
-            "query": {**self._query.describe(), "aggregates": aggregates},
+            "query": {
+                **self._query.describe(),
+                "aggregates": counts_asked(self._line, branching),
+            },
             "request": self._request.to_json(),
             "tag": self._tag,
             "noise": noise,
@@ -194,49 +197,25 @@ class TimeCounter:
     def _plan(self) -> dict[str, Any]:
         """Return the question with its tree and its noise, calibrated to the request."""
         remaining = self._session.remaining
-        requested = self._request
-        if remaining.kind != "concentrated" or requested.kind == remaining.kind:
-            requested = fit(requested.cost_in(remaining.kind), remaining)
-        gaussian = requested.kind == "concentrated"
+        granted = self._request
+        if remaining.kind != "concentrated" or granted.kind == remaining.kind:
+            granted = fit(granted.cost_in(remaining.kind), remaining)
         branching = self._branching
         if branching is None:
+            gaussian = granted.kind == "concentrated"
             branching = best_branching(self._line.periods, squared=not gaussian)
-        kind: type[Step] = Gaussian if gaussian else Laplace
-        counts: Any = self._chain(self._question(branching, {"step": kind.name}))
-        scale = calibrate(counts >> kind, 1, requested.amount).describe()["steps"][-1]["scale"]
-        return self._question(branching, {"step": kind.name, "scale": scale})
+        noise = noise_of_counts(self._query, self._line, branching, granted)
+        return self._question(branching, noise)
 
     def _cost(self, question: Mapping[str, Any]) -> Budget:
-        kind = self._request.kind
-        return Budget(kind, self._measurement(question).map(1))
-
-    # --- the chain
-
-    def _step(self, question: Mapping[str, Any]) -> CountsOverTime:
-        asked = {k: v for k, v in question["query"]["aggregates"][0][1].items() if k != "kind"}
-        norm = "L2" if question["noise"]["step"] == Gaussian.name else "L1"
-        return CountsOverTime(**asked, rows=self._query.unit.rows, norm=norm)
-
-    def _chain(self, question: Mapping[str, Any]) -> Any:
-        query = self._query
-        kinds = {name: column.kind for name, column in query.schema.items()}
-        chain: Any = table_space(kinds, query.unit.column)
-        for name, expression in query.derived:
-            chain = chain >> DerivedColumn(name, query.columns[name].kind, expression.to_json())
-        for expression in query.where:
-            chain = chain >> FilterRows(expression.to_json())
-        return chain >> self._step(question)
-
-    def _measurement(self, question: Mapping[str, Any]) -> Measurement:
-        whole: Measurement = self._chain(question) >> step_from(dict(question["noise"]))
-        return whole
+        return Budget(self._request.kind, counts_chain(self._query, question).map(1))
 
     # --- the release
 
     def _part(self, entry: Entry, done: int, closed: int) -> dict[str, Any]:
         """Count the blocks that closed, and add their noise: the only place where the two meet."""
         source = self._session._reopen()  # after the charge: it may look at the rows
-        step = self._step(entry.question)
+        step = counts_step(self._query, entry.question)
         first = step.tree.reach(done, closed)
         counts = counts_of_periods(source, self._query, step, first, closed)
         exact = step.tree.sums(done, closed, counts)

@@ -10,10 +10,11 @@ import datetime
 import re
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from tacit.errors import UsageError
-from tacit.exact import as_integer
+from tacit.exact import as_integer, show
 from tacit.tables.cell_grammar import reading_sql
 from tacit.tables.dialect import Dialect
 from tacit.tables.schema import Schema
@@ -78,15 +79,30 @@ class Timeline:
                 "or whole numbers"
             )
         count = as_integer(periods, "periods", minimum=1)
-        if count > _MOST:
-            raise UsageError(f"there are at most {_MOST} periods, not {count}: make them longer")
         first = moment(start, reads, "start")
         line = cls(column, reads, first, span(every, reads, "every", minimum=1), count)
-        if not -_FAR <= line.start < line.end(count) <= _LATEST[reads]:
+        line.check()
+        return line
+
+    def check(self) -> None:
+        """Refuse periods that are too many or reach too far.
+
+        Raises:
+            UsageError: what is wrong with them.
+        """
+        parts = (self.start, self.every, self.periods)
+        if self.reads not in _LATEST or not all(type(part) is int for part in parts):
+            raise UsageError(f"periods are whole numbers of {', '.join(_LATEST)}")
+        if not 1 <= self.periods <= _MOST:
+            raise UsageError(
+                f"there are 1 to {_MOST} periods, not {show(Fraction(self.periods))}: make them "
+                "longer"
+            )
+        far = not -_FAR <= self.start < self.end(self.periods) <= _LATEST[self.reads]
+        if far or self.every < 1:
             raise UsageError(
                 "the periods reach too far: at most to the year 9999, or 2^60 in whole numbers"
             )
-        return line
 
     def end(self, place: int) -> int:
         """Return where ``place`` periods from the start are over."""

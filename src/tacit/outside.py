@@ -1,0 +1,137 @@
+"""Text from outside, read within public limits: JSON and the numbers in it.
+
+A file that somebody else wrote may hold anything: a number of a billion digits, 200,000 brackets
+within one another, a name twice, half of a character.  Each of these has a plain answer here before
+any work is done on it, so that no file can make a reader work for hours or fall over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tacit.errors import UsageError
+
+__all__ = ["MOST_BYTES", "read_json", "read_json_file"]
+
+MOST_BYTES = 1 << 27
+"""The largest file that is read as JSON."""
+_DEEPEST = 200
+"""Far more than any expression of a question needs."""
+_LONGEST = 1000
+"""The digits of a number, as :func:`tacit.exact.as_fraction` has them."""
+
+
+def read_json_file(path: str | os.PathLike[str], what: str) -> Any:
+    """Read a file of JSON.
+
+    Args:
+        path: of the file.
+        what: its name in an error, such as ``"the plan"``.
+
+    Raises:
+        UsageError: no such file, or as :func:`read_json`.
+    """
+    try:
+        size = Path(path).stat().st_size
+        if size > MOST_BYTES:
+            raise UsageError(f"{what} has {size} bytes; at most {MOST_BYTES} are read")
+        with Path(path).open("rb") as file:  # what is no file may be longer than it says
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{what} cannot be read: {error.strerror}") from None
+    return read_json(data, what)
+
+
+def read_json(data: str | bytes, what: str = "the text") -> Any:
+    """Read JSON within limits: 2^27 bytes, 200 levels, 1000 digits, no name twice, whole Unicode.
+
+    Args:
+        data: the text, or its bytes in UTF-8.
+        what: its name in an error.
+
+    Raises:
+        UsageError: it is no JSON, or beyond a limit.
+
+    >>> read_json('{"a": [1, 0.5]}')
+    {'a': [1, 0.5]}
+    >>> read_json('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    tacit.errors.UsageError: the text holds no JSON that can be relied on: the name 'a' stands ...
+    """
+    if len(data) > MOST_BYTES:
+        raise UsageError(f"{what} has more than {MOST_BYTES} bytes, too many to read")
+    try:
+        text = data.decode("utf-8") if isinstance(data, bytes) else data
+        found = json.loads(text, object_pairs_hook=_once, parse_int=_whole)
+    except _RefusedError as error:
+        raise UsageError(f"{what} holds no JSON that can be relied on: {error}") from None
+    except RecursionError:
+        raise UsageError(_too_deep(what)) from None
+    except ValueError:
+        raise UsageError(f"{what} holds no JSON") from None
+    halves = "\\u" in text
+    for value in _walk(found, what):
+        if halves and isinstance(value, str):
+            _whole_characters(value, what)
+    return found
+
+
+class _RefusedError(ValueError):
+    """JSON that says a thing twice, or too long."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise _RefusedError(f"the name {name[:60]!r} stands twice in one place")
+            seen.add(name)
+    return found
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _LONGEST:
+        raise _RefusedError(
+            f"a number of {len(digits)} digits is too long, at most {_LONGEST} are read"
+        )
+    return int(digits)
+
+
+def _walk(root: Any, what: str) -> Iterator[Any]:
+    """Yield every name and value, level by level; refuse more levels than the limit."""
+    level, deep = [root], 0
+    while level:
+        deep += 1
+        if deep > _DEEPEST:
+            raise UsageError(_too_deep(what))
+        inner: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                yield from value
+                inner += value.values()
+            elif isinstance(value, list):
+                inner += value
+            else:
+                yield value
+        level = inner
+
+
+def _too_deep(what: str) -> str:
+    return f"{what} holds JSON of more than {_DEEPEST} levels within one another, too many to read"
+
+
+def _whole_characters(text: str, what: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        halves = True
+    else:
+        halves = False
+    if halves:
+        raise UsageError(f"{what} holds text with half of a character, which no Unicode text has")

@@ -1,0 +1,299 @@
+"""A release planned again from what its certificate says: by the code that planned it first.
+
+What a certificate claims is never run.  From its public parts (the question, the kinds of the
+columns, the request, what was left) the plan is made anew, and all that follows from it is there to
+compare: every chain, number by number, what they lose together, the price, and, from the numbers
+that were released, every value with its error and its interval.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from tacit.accounting.budget import Budget, fit
+from tacit.accounting.chain import canonical
+from tacit.errors import UsageError
+from tacit.tables.asked_again import query_from
+from tacit.tables.period_answer import answer_of_blocks, periods_of
+from tacit.tables.period_plan import counts_asked, counts_chain, described_counts, noise_of_counts
+from tacit.tables.plan import Plan, Query
+from tacit.tables.release import answer_of, in_order
+from tacit.tables.schema import Schema
+from tacit.tables.spelled import bin_names
+from tacit.tables.stated_method import as_stated, has_choice, record_of, shares_of
+
+__all__ = ["Replanned", "replan"]
+
+_CONSTANT = ("count", "count_people", "sum", "histogram")
+"""Answers whose standard error is the same for any data."""
+
+
+class Replanned(ABC):
+    """What follows from a question, its request and the numbers that were released."""
+
+    grows = False
+    """Whether it was answered period by period, of a table that grew."""
+
+    def __init__(self, question: Mapping[str, Any], query: Query) -> None:
+        self.question = question
+        self.query = query
+
+    @property
+    def chooses(self) -> bool:
+        """Whether a method, or an option of one, was chosen by expected errors."""
+        return any(has_choice(aggregate) for _, aggregate in self.query.aggregates)
+
+    @property
+    @abstractmethod
+    def cost(self) -> Budget:
+        """What the release loses."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """How many steps all chains have together."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return the chains and what they lose, as the release recorded them."""
+
+    @abstractmethod
+    def answer(self, keys: Any, released: Any) -> dict[str, Any]:
+        """Return the answer that released numbers make.
+
+        Raises:
+            UsageError: keys or numbers that do not fit the question.
+        """
+
+    @abstractmethod
+    def columns(self, keys: Any) -> list[dict[str, Any]]:
+        """Return what is known of the answer's columns without the numbers; the rest lacks."""
+
+
+class _Release(Replanned):
+    def __init__(
+        self,
+        question: Mapping[str, Any],
+        query: Query,
+        request: Budget,
+        groups: int,
+        methods: Mapping[str, Any],
+    ) -> None:
+        super().__init__(question, query)
+        self.methods = methods
+        chosen = [(label, as_stated(a, methods.get(label))) for label, a in query.aggregates]
+        self.plan = Plan(replace(query, aggregates=tuple(chosen)), request)
+        self.groups = groups
+
+    @property
+    def cost(self) -> Budget:
+        return self.plan.cost
+
+    @property
+    def steps(self) -> int:
+        rows = len(self.query.where) + len(self.query.derived)
+        keys = int(self.plan.keys is not None) * (rows + 2)
+        parts = zip(self.plan.parts, self.plan.chains(self.groups), strict=True)
+        return keys + sum(len(ends) * (rows + 3 - part.on_people) for part, ends in parts)
+
+    def describe(self) -> dict[str, Any]:
+        return self.plan.describe(self.groups)
+
+    def _keys(self, keys: Any) -> None:
+        if self.query.keys is not None or not self.query.by:
+            if keys != [list(key) for key in self.query.keys or [()]]:
+                raise UsageError("its groups are not the keys that were asked for")
+            return
+        for key in keys:
+            plain = all(part is None or isinstance(part, (str, int, bool)) for part in key)
+            if not plain or len(key) != len(self.query.by):
+                raise UsageError("a key is text, a number or nothing for each grouping column")
+        if in_order(keys) != keys or len(set(map(tuple, keys))) < len(keys):
+            raise UsageError("its keys are not in order, or one stands twice")
+
+    def answer(self, keys: Any, released: Any) -> dict[str, Any]:
+        self._keys(keys)
+        sizes = [step.size for ends in self.plan.chains(len(keys)) for step, _ in ends]  # type: ignore[attr-defined]
+        if [len(numbers) for numbers in released] != sizes:
+            raise UsageError("there are more, or fewer, released numbers than the chains give")
+        for numbers in released:
+            for number in numbers:
+                _check_number(number)
+        found = answer_of(self.plan, keys, released)
+        return {**found, "columns": self._with_methods(found["columns"])}
+
+    def columns(self, keys: Any) -> list[dict[str, Any]]:
+        self._keys(keys)
+        known = [
+            {"label": label, **self._column(aggregate, len(keys))}
+            for label, aggregate in self.plan.query.aggregates
+        ]
+        return self._with_methods(known)
+
+    def _with_methods(self, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return columns with the records of choices that were not made again."""
+        for column, (label, asked) in zip(columns, self.query.aggregates, strict=True):
+            if has_choice(asked):
+                stated = self.methods.get(label) or {}
+                used = column.get("method") or {"used": "global"}
+                column["method"] = record_of(asked, stated, used, self._shares)
+        return columns
+
+    @cached_property
+    def _shares(self) -> list[str]:
+        return shares_of(self.query, self.plan.request)
+
+    def _column(self, aggregate: Any, groups: int) -> dict[str, Any]:
+        found: dict[str, Any] = {"kind": aggregate.kind}
+        if aggregate.kind in _CONSTANT:
+            parts = [self.plan.parts[place] for place in self.plan.parts_of(aggregate)]
+            each = [part.expected_error(aggregate.kind, self.plan.noise, 1) for part in parts]
+            error: Any = math.hypot(*each) / len(each)
+            if aggregate.edges is not None:
+                error = [error] * (len(aggregate.edges) - 1)
+            found["standard_error"] = [error] * groups
+        if aggregate.edges is not None:
+            found["bins"] = bin_names(aggregate.edges)
+        method = self.plan.record(aggregate)
+        return found if method is None else {**found, "method": method}
+
+
+class _Counts(Replanned):
+    grows = True
+
+    def __init__(self, question: Mapping[str, Any], query: Query, request: Budget) -> None:
+        super().__init__(question, query)
+        line, tree = periods_of(question)
+        line.check()
+        kind = query.columns.column(line.column).kind
+        if kind not in ("missing", "undeclared", "integer" if line.reads == "integers" else "date"):
+            raise UsageError(f"its periods are {line.reads}, and the column holds {kind} values")
+        again = counts_asked(line, tree.branching)
+        noise = noise_of_counts(query, line, tree.branching, request)
+        asked = [question["query"]["aggregates"], question["noise"]]
+        if canonical({"asked": asked}) != canonical({"asked": [again, noise]}):
+            raise UsageError(
+                f"its periods or its noise are not those of the request, which takes {noise}"
+            )
+        self.line = line
+
+    @property
+    def cost(self) -> Budget:
+        kind = Budget.from_json(self.question["request"]).kind
+        return Budget(kind, counts_chain(self.query, self.question).map(1))
+
+    @property
+    def steps(self) -> int:
+        return len(self.query.where) + len(self.query.derived) + 2
+
+    def describe(self) -> dict[str, Any]:
+        return described_counts(self.query, self.question)
+
+    def answer(self, keys: Any, released: Any) -> dict[str, Any]:
+        _, tree = periods_of(self.question)
+        closed = len(released[0])
+        if [len(level) for level in released] != [closed // width for width in tree.widths]:
+            raise UsageError("there are more, or fewer, released numbers than blocks of periods")
+        if closed > self.line.periods or not all(
+            type(count) is int for level in released for count in level
+        ):
+            raise UsageError("a noisy count of a block is a whole number, one a block")
+        return answer_of_blocks(self.question, released)
+
+    def columns(self, keys: Any) -> list[dict[str, Any]]:
+        _, tree = periods_of(self.question)
+        blank = answer_of_blocks(
+            self.question, [[0] * (len(keys) // width) for width in tree.widths]
+        )
+        if blank["keys"] != keys:
+            raise UsageError("its periods are not those that were asked for, from the first on")
+        return [{k: column[k] for k in _OF_COUNTS} for column in blank["columns"]]
+
+
+_OF_COUNTS = ("label", "kind", "standard_error")
+
+
+def replan(
+    question: Mapping[str, Any],
+    schemas: tuple[Schema, Schema | None],
+    groups: int,
+    budget: Budget,
+    left: Budget,
+    cost: Budget,
+    methods: Mapping[str, Any],
+) -> Replanned:
+    """Plan a question again.
+
+    Where the request was lowered to what remained (:func:`~tacit.accounting.budget.fit`), it is
+    planned so: which of the two it was, is seen by the cost.
+
+    Args:
+        question: as a ledger or a certificate has it.
+        schemas: the columns of the table; and those with the derived ones, where a certificate
+            states their kinds (:func:`~tacit.tables.asked_again.first_schemas`).
+        groups: how many groups were answered.
+        budget: the whole budget of the ledger.
+        left: what remained after the release.
+        cost: what was paid.
+        methods: of the answers, by label, what the certificate says of their methods.
+
+    Raises:
+        UsageError: no such question can be asked of such a table at such a price.
+    """
+    found = None
+    for request in _granted(Budget.from_json(question["request"]), budget, left, cost):
+        found = _planned(question, schemas, request, groups, methods)
+        if found.cost.cost_in(budget.kind) == cost:
+            break
+    assert found is not None
+    return found
+
+
+def _planned(
+    question: Mapping[str, Any],
+    schemas: tuple[Schema, Schema | None],
+    request: Budget,
+    groups: int,
+    methods: Mapping[str, Any],
+) -> Replanned:
+    described = question["query"]
+    if "noise" not in question:
+        query = query_from(described, *schemas)
+        _only(question, {"query", "request", "tag"})
+        return _Release(question, query, request, groups, methods)
+    _only(question, {"query", "request", "tag", "noise"})
+    if described["by"] or described["keys"] is not None:
+        raise UsageError("a count over time has no groups")
+    query = query_from({**described, "aggregates": []}, *schemas)
+    return _Counts(question, query, request)
+
+
+def _only(question: Mapping[str, Any], names: set[str]) -> None:
+    if set(question) != names or not isinstance(question["tag"], str | None):
+        raise UsageError(f"a question has the parts {', '.join(sorted(names))}, and no others")
+    request = question["request"]
+    if canonical(Budget.from_json(request).to_json()) != canonical(request):
+        raise UsageError("its request is not written as one is")
+
+
+def _granted(request: Budget, budget: Budget, left: Budget, cost: Budget) -> Iterator[Budget]:
+    """Yield what the budget may have granted: the request, or what remained, nearly as much."""
+    if budget.kind == "concentrated" and request.kind != budget.kind:
+        yield request
+        return
+    converted = request.cost_in(budget.kind)
+    yield converted
+    lowered = fit(converted, left + cost)
+    if lowered != converted:
+        yield lowered
+
+
+def _check_number(value: Any) -> None:
+    pair = value if isinstance(value, list) and len(value) == 2 else [value]
+    if not all(part is None or type(part) in (int, float) for part in pair):
+        raise UsageError("what was released is a number, or nothing where a test refused")
