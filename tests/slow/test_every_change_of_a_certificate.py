@@ -1,4 +1,4 @@
-"""Every change of every kind of certificate: refused, or named as unchecked; with the ledger, none."""
+"""All changes of every kind of certificate: refused, or named as unchecked; with a ledger none."""
 
 from __future__ import annotations
 
