@@ -95,8 +95,8 @@ class Timeline:
             raise UsageError(f"periods are whole numbers of {', '.join(_LATEST)}")
         if not 1 <= self.periods <= _MOST:
             raise UsageError(
-                f"there are 1 to {_MOST} periods, not {show(Fraction(self.periods))}: make them "
-                "longer"
+                f"there are at most {_MOST} periods, and at least one, not "
+                f"{show(Fraction(self.periods))}: make them longer"
             )
         far = not -_FAR <= self.start < self.end(self.periods) <= _LATEST[self.reads]
         if far or self.every < 1:
