@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import duckdb
 import pytest
 
+import tacit as tc
 from left_out import leave_out
 from tacit.errors import UsageError
 from tacit.tables.contributions import OneRowEach, PersonUnit
@@ -234,6 +235,20 @@ def test_postgres(postgres: Any) -> None:
         postgres.run(f"create table {shape}", f"insert into t{number} values {lines}")
         with open_source(postgres.dsn(), f"t{number}") as source:
             hold(source, values)
+
+
+def test_what_the_keys_decide_fails_before_the_charge(postgres: Any) -> None:
+    postgres.run(
+        "create table data (g text, n numeric(50, 0))",
+        "insert into data select 'a', i % 3 from generate_series(1, 3000) as i",
+    )
+    keys = [*(f"key {i}" for i in range(300)), "a\0"]
+    with tc.Session(postgres.dsn(), budget=tc.epsilon_delta(2, "1e-6"), table="data") as session:
+        with pytest.raises(UsageError, match="no text in PostgreSQL holds the character NUL"):
+            session.group_by("g", keys=keys).agg(rows=tc.count()).release(epsilon=1)
+        assert session.remaining == session.budget
+        unlisted = session.group_by("n").agg(rows=tc.count())
+        assert unlisted.release(epsilon=1, delta="1e-7").keys == [(0,), (1,), (2,)]
 
 
 def test_a_person_is_in_one_bin_however_the_number_is_written(postgres: Any) -> None:

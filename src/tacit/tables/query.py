@@ -8,6 +8,7 @@ those of the public keys; a group without rows is zeros, and the shape of an ans
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -95,6 +96,8 @@ class Query:
         self.keys: list[tuple[Any, ...]] | None = [()] if not self.by else None
         if keys is not None:
             self.keys = check_keys(keys, list(self.by), self._kinds)
+            for part in itertools.chain.from_iterable(self.keys):
+                self._dialect.literal(part)  # refuses what the engine has no place for, now
         self._asked: set[str] = set()
         self._kept: list[tuple[dict[str, str], str]] = []
         self._people_kept: list[tuple[dict[str, str], set[str], str]] = []

@@ -40,6 +40,7 @@ def rehearse(source: Source, plan: Plan) -> None:
     if plan.keys is not None:
         collector.query(plan.query, None).people_by_key()
         keys = sample_keys([plan.query.columns.column(name).kind for name in plan.query.by])
+    collector.query(plan.query, keys)  # each of the keys is looked at, and none is asked for
     query = collector.query(plan.query, None if keys is None else keys[:_KEYS])
     try:
         query.run(requests_of(plan))
@@ -86,10 +87,6 @@ class _Rehearsed:
     def rehearsal(self) -> AbstractContextManager[object]:
         """Return an empty block: this is one."""
         return nullcontext()
-
-    def hint(self, rows: int) -> str:
-        """Return no hint: an engine may count rows for one."""
-        return ""
 
     def reading(self) -> AbstractContextManager[object]:
         """Return an empty block: no rows, no state of them."""
