@@ -101,10 +101,10 @@ def test_a_large_offset_loses_nothing() -> None:
 
 OVER = ts.Records([1, 2, 3, 4, 5], size=3)
 WRONG: list[tuple[type[Exception], str, object]] = [
-    (InfeasibleError, "greatest distance is 2", lambda: ask(distance=3, relation="remove")),
-    (InfeasibleError, "greatest distance is 2", lambda: ask(distance=3, relation="add")),
-    (InfeasibleError, "greatest distance is 5", lambda: ask(distance=6)),
-    (InfeasibleError, "greatest distance is 3", lambda: ask(distance=4, relation="bounded")),
+    (InfeasibleError, "greatest distance is 2", lambda: exactly(distance=3, relation="remove")),
+    (InfeasibleError, "greatest distance is 2", lambda: exactly(distance=3, relation="add")),
+    (InfeasibleError, "greatest distance is 2", lambda: exactly(distance=6)),
+    (InfeasibleError, "greatest distance is 2", lambda: exactly(distance=4, relation="bounded")),
     (InfeasibleError, "greatest distance is 2", lambda: ask(distance=3, within=False)),
     (InfeasibleError, "population of 2", lambda: ts.Records([1, 2], size=3)),
     (UsageError, "distance must be at least 1", lambda: ask(distance=0)),
@@ -146,6 +146,10 @@ WRONG: list[tuple[type[Exception], str, object]] = [
 
 def ask(**more: object) -> object:
     return ts.sensitivity("mean", OVER, **more)
+
+
+def exactly(**more: object) -> object:
+    return ask(within=False, **more)
 
 
 @pytest.mark.parametrize(("kind", "says", "wrong"), WRONG)

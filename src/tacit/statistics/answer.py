@@ -103,6 +103,12 @@ class Sensitivity:
                 "it counts neighbours at exactly the distance in one direction, which misses "
                 "nearer and mixed neighbours; ask with within=True"
             )
+        least, reached = self.statistic.least, self.question.smallest()
+        if reached < least:
+            return (
+                f"releases of {reached} record(s) were left out, where {self.statistic.name} has "
+                f"no value: it needs at least {least}"
+            )
         return None
 
     def plot(self, **options: Any) -> Any:

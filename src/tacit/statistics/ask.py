@@ -41,14 +41,15 @@ def sensitivity(
         relation: ``"unbounded"`` (added or removed), ``"add"``, ``"remove"``, or ``"bounded"``
             (substituted).
         within: every neighbour at the distance or nearer (the definition), or those exactly at it
-            in one direction.
+            in one direction.  Within is defined for every distance: where fewer records can be
+            changed, the answer says in ``.notes`` how far neighbours go.
 
     Returns:
         A :class:`~tacit.statistics.answer.Sensitivity`, or a dict of them by column.
 
     Raises:
         UsageError: an unknown name or relation, data that are no numbers or outside the domain.
-        InfeasibleError: a distance that no two releases have, a search that is too large.
+        InfeasibleError: exactly a distance that no two releases have, a search that is too large.
 
     >>> from tacit.statistics import Records
     >>> s = sensitivity("median", over=Records([1, 2, 2, 2, 5, 5, 7, 8, 9, 9], size=6))

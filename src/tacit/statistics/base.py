@@ -82,6 +82,11 @@ class Statistic(ABC):
     def exact(self, values: Sequence[Fraction]) -> Exact:
         """The value in exact numbers; ``values`` ascend and are not empty."""
 
+    @property
+    def least(self) -> int:
+        """The fewest records of which there is a value: one, unless a room says otherwise."""
+        return 1
+
     def of(self, sample: Sample) -> Exact:
         """The exact value of a sample; rooms override it where bulk arithmetic is faster."""
         return self.exact(sample.fractions())

@@ -47,6 +47,11 @@ class Dispersion(Statistic):
             raise UsageError(f"ddof must be 0 or 1, not {self.ddof!r}")
 
     @property
+    def least(self) -> int:
+        """The fewest records of which there is a value."""
+        return self.ddof + 1
+
+    @property
     def spread(self) -> Spread:
         """Which measure of spread this is."""
         raise NotImplementedError
@@ -133,7 +138,8 @@ class Dispersion(Statistic):
         )
 
     def _alone(self, question: Question, pair: tuple[Sample, Sample]) -> Sensitivity:
-        if question.relation != "bounded" and question.size is not None:
+        n = question.size
+        if n is not None and any(r != a for r, a in question.moves(n)):
             raise InfeasibleError(
                 f"every neighbour at this distance has fewer than {self.ddof + 1} record(s), "
                 f"where {self.name} is undefined; ask for a smaller distance or another relation"

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from tacit.errors import InfeasibleError, UsageError, did_you_mean
 from tacit.exact import as_integer, show
@@ -48,13 +48,14 @@ class Question:
     Attributes:
         domain: which values a release may hold.
         at: the release for the local sensitivity, or None for the global one.
-        distance: how many records may differ, at least 1.
+        distance: how many records may differ, at least 1; within more than any two releases differ
+            by is within the farthest that they do, and stands here as that.
         relation: what counts as one step.
         within: neighbours within the distance (True), or exactly at it in one direction.
 
     Raises:
         UsageError: an unknown relation, a distance below 1, data outside the domain.
-        InfeasibleError: a distance that no pair of releases has.
+        InfeasibleError: exactly a distance that no pair of releases has.
 
     >>> Question(Records([1, 2, 3, 10, 11], size=3), distance=1).size
     3
@@ -65,6 +66,8 @@ class Question:
     distance: int = 1
     relation: Relation = "unbounded"
     within: bool = True
+
+    _asked: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "distance", as_integer(self.distance, "distance", minimum=1))
@@ -185,13 +188,18 @@ class Question:
         most = self.farthest()
         if self.distance <= most:
             return
+        if self.within:
+            # All pairs are nearer: those within the farthest distance there is are those within k.
+            object.__setattr__(self, "_asked", self.distance)
+            object.__setattr__(self, "distance", max(1, int(most)))
+            return
         who = f"a release of {self.size} records" if self.size else "a release"
         if self.population is not None:
             who += f" out of a population of {self.population}"
         kept = "" if self.relation in ("add", "bounded") else " (one record must remain)"
         can = f"the greatest distance is {int(most)}" if most >= 1 else "there is no neighbour"
         word = {"add": "added", "remove": "removed", "bounded": "substituted"}.get(
-            self.relation, "removed and added" if self.within else "removed, or added,"
+            self.relation, "removed, or added,"
         )
         raise InfeasibleError(
             f"distance={self.distance} cannot be made: {self.distance} records {word} "
@@ -201,6 +209,8 @@ class Question:
     def left_out(self) -> tuple[str, ...]:
         """What the question asks for and the domain cannot make, one sentence each."""
         n, k = self.size, self.distance
+        if self._asked is not None:
+            return (self._how_far(self._asked),)
         if n is None or self.relation in ("add", "remove"):
             return ()
         room = self.most_added(n)
@@ -215,6 +225,21 @@ class Question:
         if k > room:
             found.append(f"{k} records cannot be added, as {room} are left: only removals count")
         return tuple(found)
+
+    def smallest(self) -> int:
+        """The fewest records that a release in question or a neighbour of it has."""
+        if self.size is None:
+            return 1
+        lost = self.distance if self.relation in ("unbounded", "remove") else 0
+        return max(1, self.size - lost)
+
+    def _how_far(self, asked: int) -> str:
+        most = self.farthest()
+        if self.relation == "bounded" and self.size is not None:
+            most = min(most, self.most_added(self.size))
+        if most < 1:
+            return f"no record can be changed, let alone {asked}: there is no other release"
+        return f"within {asked} was asked, and no neighbour is more than {int(most)} away"
 
     def farthest(self) -> float:
         """The greatest distance that some pair of releases has (infinity: no limit).

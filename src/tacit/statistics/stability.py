@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from tacit.errors import UsageError
+from tacit.errors import InfeasibleError, UsageError
 from tacit.exact import as_integer
 from tacit.statistics.answer import Sensitivity
 from tacit.statistics.ask import Asked, ask
@@ -50,7 +50,7 @@ class StabilityMap:
 
     def answer(self, d_in: int) -> Sensitivity:
         """The whole answer, with its witness, at a distance of at least 1."""
-        distance = min(as_integer(d_in, "d_in", minimum=1), self._farthest())
+        distance = min(as_integer(d_in, "d_in", minimum=1), max(1, self._farthest()))
         if distance not in self._known:
             answer = ask(self.statistic, self.domain, None, distance, self.relation, within=True)
             self._known[distance] = _guaranteed(answer)
@@ -76,7 +76,18 @@ def stability_map(statistic: Asked, over: Domain, relation: Relation = "unbounde
     if isinstance(over, Mapping) or over.columns is not None:
         raise UsageError("a stability map speaks of one column; give the domain of that column")
     made = StabilityMap(lookup(statistic), over, relation)
+    if made._farthest() < 1:
+        raise InfeasibleError(
+            f"there is no neighbour: no release over {over!r} can be changed, so a map of it would "
+            "say nothing"
+        )
     made.answer(1)
+    if relation in ("unbounded", "remove") and made.statistic.least > 1:
+        raise UsageError(
+            f"a stability map answers for every distance, and {made.statistic.name} has no value "
+            f"of fewer than {made.statistic.least} records: take relation='bounded' over releases "
+            "of a public size"
+        )
     return made
 
 
