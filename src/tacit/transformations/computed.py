@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,10 @@ class Releases(Domain):
     """Data sets of a :class:`~tacit.statistics.Records`, ``Values`` or ``Interval`` domain.
 
     Numbers outside it are read as the nearest member; a data set without records as one of the
-    least member alone (it is at distance infinity from all others, so no map speaks of it).
+    least member alone (it is at distance infinity from all others, so no map speaks of it).  Over
+    a known population each record is used once: the numbers, each take a record of their own value,
+    those for which none is free the nearest that is (the lower one of two), and those for which no
+    record at all is free are left out.  A part of the population is read as itself.
     """
 
     over: Any
@@ -72,7 +76,12 @@ class Releases(Domain):
         """
         if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
             raise UsageError("the data must be a sequence of numbers, such as a list or an array")
-        return sorted(map(self._nearest, floats(value).tolist())) or [self.over.lower]
+        from tacit.statistics import Records
+
+        nearest = sorted(map(self._nearest, floats(value).tolist()))
+        if isinstance(self.over, Records):
+            nearest = _each_once(nearest, self.over.sample.fractions())
+        return nearest or [self.over.lower]
 
     def _nearest(self, value: float) -> Fraction:
         from tacit.statistics import Interval
@@ -107,6 +116,31 @@ class Releases(Domain):
 
     def __str__(self) -> str:
         return f"data sets over {self.over!r}"
+
+
+def _each_once(numbers: list[Fraction], population: list[Fraction]) -> list[Fraction]:
+    """Give each number a record of a population, nearest first, none to two of them.
+
+    First every number takes a record of its own value while there is one; those left over then
+    take the nearest that is free.  So no number takes the record that stands for another one.
+
+    >>> _each_once([Fraction(7), Fraction(7)], [Fraction(1), Fraction(6), Fraction(7)])
+    [Fraction(6, 1), Fraction(7, 1)]
+    """
+    free = Counter(population)
+    taken: list[Fraction] = []
+    waiting: list[Fraction] = []
+    for number in numbers:
+        (taken if free[number] > 0 else waiting).append(number)
+        free[number] -= int(free[number] > 0)
+    for number in waiting:
+        open_ones = [record for record, times in free.items() if times > 0]
+        if not open_ones:
+            break
+        found = min(open_ones, key=lambda record: (abs(record - number), record))
+        free[found] -= 1
+        taken.append(found)
+    return sorted(taken)
 
 
 @dataclass(frozen=True)
