@@ -17,6 +17,7 @@ from tacit.tables.csv_format import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engine import EngineMemoryError, Opened
 from tacit.tables.engines.duck import DuckEngine
 from tacit.tables.engines.duck_csv import open_csv
+from tacit.tables.engines.duck_frame import open_pandas, open_polars
 from tacit.tables.engines.remote import check_remote, is_remote, public_part, unreachable
 from tacit.tables.schema import Column, Schema, kind_of
 
@@ -67,6 +68,10 @@ def open_in_duckdb(
         elif isinstance(source, (str, os.PathLike)):
             return _from_path(os.fspath(source), csv, engine)
         else:
+            frame = _from_frame(source, engine)
+            if frame is not None:
+                engine.count(frame[0])
+                return Opened("table", frame[1], engine, frame[0])
             relation, label = _from_memory(source, engine), "table"
         if connection is None:  # the settings of somebody's own connection stay as they are
             engine.count(relation)
@@ -127,13 +132,18 @@ class _Stream:
         return self._table.__arrow_c_stream__(requested_schema)
 
 
+def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
+    """Open a pandas or polars frame; None for another table."""
+    if type(table).__module__.startswith("polars.") and hasattr(table, "lazy"):
+        return open_polars(table, engine)
+    if hasattr(table, "dtypes") and hasattr(table, "iloc"):
+        return open_pandas(table, engine)
+    return None
+
+
 def _from_memory(table: Any, engine: DuckEngine) -> str:
-    if _is(table, "LazyFrame"):
-        table = table.collect()
     if _is(table, "DuckDBPyRelation"):
         return engine.materialise(f"select * from {engine.register(_Stream(table))}")
-    if hasattr(table, "dtypes") and hasattr(table, "iloc"):
-        return _from_pandas(table, engine)
     if hasattr(table, "__arrow_c_stream__"):
         if not hasattr(table, "schema") or not (
             hasattr(table, "num_rows") or _is(table, "DataFrame")
@@ -144,17 +154,6 @@ def _from_memory(table: Any, engine: DuckEngine) -> str:
         f"a {type(table).__name__} is not a table: give a path, a pandas, polars or Arrow table, "
         "or a DuckDB relation"
     )
-
-
-def _from_pandas(table: Any, engine: DuckEngine) -> str:
-    if not all(isinstance(c, str) for c in table.columns):
-        raise DataSourceError("the columns of a pandas table must be named by text")
-    # the kind of a column of Python objects is decided over all of them, not over a sample
-    engine.rows(f"set pandas_analyze_sample = {max(len(table), 1000)}")
-    relation = engine.register(table)
-    if any(str(kind) == "object" for kind in table.dtypes):
-        return engine.materialise(f"select * from {relation}")
-    return relation
 
 
 def _from_path(path: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
