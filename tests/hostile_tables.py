@@ -176,7 +176,7 @@ EXPRESSIONS = [
 def compare_expressions(rows: list[dict[str, Any]], source: Any) -> None:
     """Hold every expression in SQL against its value in Python, row by row."""
     sql = ", ".join(e.sql(source.schema, source.engine.dialect) for e in EXPRESSIONS)
-    found = source.engine.rows(f"select {sql} from {source.relation} as t")
+    found = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")
     for row, values in zip(rows, found, strict=True):
         for expression, value in zip(EXPRESSIONS, values, strict=True):
             expected = expression.evaluate(row)

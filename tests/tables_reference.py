@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from decimal import Decimal
 from fractions import Fraction
 from hashlib import md5
 from typing import Any
@@ -22,13 +21,17 @@ def offset(value: Any, grid: Any) -> int | None:
     if isinstance(value, float) and math.isinf(value):
         return grid.cells if value > 0 else 0
     number = Fraction(value) if not isinstance(value, bool) else Fraction(int(value))
-    if isinstance(value, Decimal) and grid.exponent >= 0:
-        whole = math.floor(number)
-        part = math.floor(float(number - whole) * 2.0**grid.exponent + 0.5)
-        q = whole * 2**grid.exponent + part
-    else:
-        q = math.floor(number / grid.step + Fraction(1, 2))
+    q = math.floor(number / grid.step + Fraction(1, 2))
     return min(max(q, grid.first), grid.last) - grid.first
+
+
+def binned(value: Any, grid: Any) -> int | None:
+    """The offset of a value within the bounds; a double compares with the doubles of the bounds."""
+    if isinstance(value, float):
+        inside = float(grid.lower) <= value <= float(grid.upper)
+    else:
+        inside = value is not None and grid.lower <= value <= grid.upper
+    return offset(value, grid) if inside else None
 
 
 def _person(value: Any) -> Any:
@@ -85,8 +88,8 @@ def answer(rows: list[dict[str, Any]], query: dict[str, Any], request: Any) -> A
         for (_, code, _), w in zip(chosen, by_row, strict=True):
             found[code] += w
         return found
-    value = request.inside() if isinstance(request, Bins) else request.value
-    offsets = [offset(value.evaluate(row), request.grid) for _, _, row in chosen]
+    place = binned if isinstance(request, Bins) else offset
+    offsets = [place(request.value.evaluate(row), request.grid) for _, _, row in chosen]
     if isinstance(request, Moments):
         table = [[0] * 4 for _ in range(size)]
         for (_, code, _), w, z in zip(chosen, by_row, offsets, strict=True):

@@ -66,7 +66,7 @@ def test_every_engine_reads_a_cell_as_python_does(engine, request):
     readings = [Expression(name, (col("cell"),)) for name in GIVES]
     with ENGINES[engine](request)(rows, {"place": "bigint", "cell": "varchar"}) as source:
         columns = [r.sql(source.schema, source.engine.dialect) for r in readings]
-        sql = f"select place, {', '.join(columns)} from {source.relation} as t"
+        sql = f"select place, {', '.join(columns)} from {source.relation} as tacit_rows"
         found = source.engine.rows(sql)
     assert len(found) == len(cells)
     for place, *values in found:

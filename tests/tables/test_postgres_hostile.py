@@ -42,7 +42,7 @@ def test_no_product_or_quotient_overflows_or_vanishes(postgres, operation):
     pairs = [(r["x"], r["y"]) for r in rows]
     with open_table(postgres, "x double precision, y double precision", pairs) as source:
         sql = ", ".join(e.sql(source.schema, source.engine.dialect) for e in asked)
-        found = source.engine.rows(f"select {sql} from {source.relation} as t")
+        found = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")
     for row, values in zip(rows, found, strict=True):
         assert list(values) == [e.evaluate(row) for e in asked], row
 
@@ -83,7 +83,7 @@ def test_a_numeric_of_any_length_has_a_place_on_the_grid(postgres, grid):
             assert reference.plain(exact.of(request)) == reference.plain(expected)
         for expression in ((col("n") * 2 - 1) / col("n"), col("n") > 7, col("n").is_null()):
             sql = expression.sql(source.schema, source.engine.dialect)
-            found = source.engine.rows(f"select {sql} from {source.relation} as t")
+            found = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")
             assert [v for (v,) in found] == [expression.evaluate(row) for row in rows]
 
 
@@ -114,7 +114,7 @@ def test_dates_beyond_the_calendar_are_missing_where_they_have_no_part(postgres)
     with open_table(postgres, "d date", [(d,) for d in days]) as source:
         for part, value in (("year", 2024), ("month", 2)):
             sql = getattr(col("d"), part)().sql(source.schema, source.engine.dialect)
-            found = source.engine.rows(f"select {sql} from {source.relation} as t")
+            found = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")
             assert [v for (v,) in found] == [None, None, None, None, value, None]
         keys = Query(source, OneRowEach(), by={"d": col("d")}).people_by_key()
         assert {str(key[0]): n for key, n in keys.items()} == {"2024-02-29": 1, "None": 5}

@@ -38,6 +38,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.tables.dialect import Dialect
+from tacit.tables.widths import ROWS, Whole, product, type_of
 
 __all__ = ["BoundedRows", "Term", "heavy_people", "weighed", "weighted"]
 
@@ -47,38 +48,34 @@ class Term:
     """What is added up over rows: a product of whole numbers, or the rows themselves.
 
     Attributes:
-        factors: SQL of the numbers; none of them for the number of rows.
-        most: the most that the product is, in absolute value.
+        factors: the numbers; none of them for the number of rows.
         present: without factors, a column: only rows that have it count.
+        most: what the product with the weight is proven to be at most in absolute value; None for
+            what the intervals of the factors say.
+        in_all: what all the products together are proven to be at most; None for what
+            :data:`~tacit.tables.widths.ROWS` of them could be.
     """
 
-    factors: tuple[str, ...] = ()
-    most: int = 1
+    factors: tuple[Whole, ...] = ()
     present: str = ""
+    most: int | None = None
+    in_all: int | None = None
 
-    def is_wide(self, one: int) -> bool:
-        """Whether the product, times a weight of at most ``one``, may take more than 64 bits."""
-        return self.most * one >= 1 << 63
+    def product(self, weight: Whole | None, dialect: Dialect) -> Whole:
+        """Return the product, times the weight if there is one."""
+        weights = [] if weight is None else [weight]
+        return product([*self.factors, *weights], dialect, self.most)
 
-    def sum(self, weight: str, one: int, dialect: Dialect) -> str:
-        """Return the SQL of the sum, each row times its weight, of at most ``one``, if it has one.
-
-        Args:
-            weight: the weight's column; none where it is empty.
-            one: the most that a weight is.
-            dialect: the engine's.
-        """
-        if not self.factors and not weight:
+    def sum(self, weight: Whole | None, dialect: Dialect) -> str:
+        """Return the SQL of the sum, each row times its weight if it has one."""
+        if self.factors:
+            return self.product(weight, dialect).total(dialect, self.in_all).sql
+        if weight is None:
             return f"count({self.present or '*'})"
-        if not self.factors:
-            chosen = f"case when {self.present} is not null then {weight} end"
-            chosen = chosen if self.present else weight
-            return f"coalesce({dialect.sum(chosen, wide=False, most=one)}, 0)"
-        wide = self.is_wide(one if weight else 1)
-        first, *rest = self.factors
-        long = dialect.cast(first, "wide" if wide else "integer")
-        product = " * ".join([long, *rest, *([weight] if weight else [])])
-        return f"coalesce({dialect.sum(product, wide=wide)}, 0)"
+        if self.present:
+            shown = f"case when {self.present} is not null then {weight.sql} end"
+            weight = Whole(shown, weight.low, weight.high)
+        return weight.total(dialect).sql
 
 
 @dataclass(frozen=True)
@@ -124,15 +121,15 @@ class BoundedRows:
         place = place or d.literal(0)
 
         def lines(rows: str, weight: str, scale: int) -> str:
-            parts = ", ".join(
-                f"{term.sum(weight, self.one, d)} as s{i}" for i, term in enumerate(terms)
-            )
+            weighs = Whole(weight, 0, self.one) if weight else None
+            parts = ", ".join(f"{term.sum(weighs, d)} as s{i}" for i, term in enumerate(terms))
             shown = f"{place} as place, {d.literal(scale)} as scale, {parts}"
             return f"select {shown} from {rows}{test}{group}"
 
         if not self.heavy:
             return lines(f"({self.base}) as r", self.weight, 1 if self.weight else self.one)
-        if not d.apart and not any(term.is_wide(self.one) for term in terms):
+        own = Whole("w", 0, self.one)
+        if not d.apart and all(term.product(own, d).type == "integer" for term in terms):
             return lines(f"({weighted(self)}) as r", "w", 1)
         meet = d.meets.format(x="base.u", y="heavy.v")
         return f"{self.named} {lines('base', '', self.one)} union all " + lines(
@@ -141,23 +138,20 @@ class BoundedRows:
 
 
 def heavy_people(
-    mass: str,
+    mass: Whole | None,
     limit: int,
     one: int,
     dialect: Dialect,
     *,
-    wide: bool,
     numbers: bool = False,
 ) -> str:
     """Return the SQL of the people ``v`` of ``base`` beyond the limit, and what rows have ``lost``.
 
     Args:
-        mass: SQL of a row's mass, a whole number of at least zero or NULL for none; empty where
-            every row has mass 1.
+        mass: a row's mass, at least zero or NULL for none; None where every row has mass 1.
         limit: the most mass of a person.
         one: the weight of a row of a person within the limit.
         dialect: the engine's.
-        wide: whether a mass may take more than 64 bits.
         numbers: whether people are numbers, which some engines sort faster than they hash.
 
     People are grouped by themselves, never by a hash of themselves: two people of one hash would
@@ -165,11 +159,12 @@ def heavy_people(
     """
     total = "count(*)"
     if mass:  # where it is only near, it is so far beyond the limit that the share is 0 either way
-        whole = dialect.cast(dialect.sum(mass, wide=wide), "wide")
-        total = dialect.near_sum(mass, one * limit) or whole
-    share = dialect.divide(dialect.literal(one * limit), total, wide=bool(mass))
+        near = dialect.near_sum(mass.sql, one * limit)
+        total = near or dialect.cast(mass.total(dialect).sql, "wide")
+    type_of(one * limit)
+    share = dialect.divide(dialect.literal(one * limit), total, wide=mass is not None)
     lost = f"{dialect.literal(one)} - {dialect.cast(share, 'integer')}"
-    rows = dialect.ordered.format(rows="base") if numbers and not mass else "base"
+    rows = dialect.ordered.format(rows="base") if numbers and mass is None else "base"
     found = (
         f"select u as v, {lost} as lost from {rows} group by u "
         f"having {total} > {dialect.literal(limit)}"
@@ -187,7 +182,7 @@ def weighted(rows: BoundedRows) -> str:
     )
 
 
-def weighed(base: str, mass: str, limit: int, one: int, dialect: Dialect) -> BoundedRows:
+def weighed(base: str, mass: Whole | None, limit: int, one: int, dialect: Dialect) -> BoundedRows:
     """Return the rows with their weights, from a window by person: in one pass over what was read.
 
     Args:
@@ -198,8 +193,9 @@ def weighed(base: str, mass: str, limit: int, one: int, dialect: Dialect) -> Bou
         dialect: the engine's.
     """
     d = dialect
-    total = d.wide_total.format(x=mass) if mass else "count(*)"
+    type_of(max(one * limit, ROWS * mass.most if mass else 0))
+    total = d.wide_total.format(x=mass.sql) if mass else "count(*)"
     rows = f"select *, coalesce({total} over (partition by u), 0) as own from ({base}) as b"
-    share = d.cast(d.divide(d.literal(one * limit), "own", wide=bool(mass)), "integer")
+    share = d.cast(d.divide(d.literal(one * limit), "own", wide=mass is not None), "integer")
     weight = f"case when own > {d.literal(limit)} then {share} else {d.literal(one)} end"
     return BoundedRows(f"select *, {weight} as w from ({rows}) as b", d, one, weight="w")

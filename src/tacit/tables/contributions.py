@@ -141,7 +141,7 @@ class PersonUnit:
                 f"the person column {self.column!r} has the type {column.declared}, which tells "
                 "nobody apart; name a column of numbers, text, dates or truth values"
             )
-        name = column.itself(dialect.identifier(self.column))
+        name = column.itself(dialect.column(self.column))
         if column.kind in ("text", "undeclared") and column.declared.upper() != "UUID":
             return dialect.cast(name, "text")  # by its characters, whatever the collation
         if column.kind != "float":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,7 +19,9 @@ __all__ = ["DUCKDB", "Dialect", "is_unicode"]
 
 _INT64 = 1 << 63
 _WIDE = 1 << 126
-_SMALL, _NEAR = 1 << 20, 1 << 61
+_NEAR = 1 << 61
+_EXACT, _DIGITS, _TENS = 1 << 53, 15, 22
+"""Whole numbers, digits and powers of ten up to which all are doubles."""
 _SHORT = 1500
 """Characters of SQL that are rather repeated than named."""
 
@@ -45,7 +48,6 @@ class Dialect:
         near_total: the sum of integers ``{x}`` of at most 2^41, 0 for none, as an integer of 64
             bits: exact within 2^61, else a number of its sign that is beyond 2^61.  None where
             ``total`` costs no more.
-        fraction: what a decimal ``{x}`` is above the whole number at or below it.
         zero_or_one: the whole number of a boolean ``{x}``.
         same: whether ``{x}`` and ``{y}`` are equal or both NULL, in a form that a join can hash;
             ``{filler}`` is some value of their type.
@@ -67,6 +69,8 @@ class Dialect:
             itself divides the work as its memory needs it.
         matches: whether the text ``{x}`` fits a pattern ``{p}`` of at most 100 characters.
         whole: a pattern ``{p}`` that is to fit the whole text.
+        rounds_twice: whether a number of more digits than a double has is cast to one inexactly.
+        far_times: the types of times that reach beyond those that it computes with.
         hexadecimal: text whose UTF-8 is ``{x}``, in hexadecimal; None for text in quotes.
         keeps: whether the engine keeps rows for the next query, rather than a query for them.
         windows: whether rows meet the number of their person's rows in a window, for an engine that
@@ -96,7 +100,6 @@ class Dialect:
     wide_total: str = "sum({x})"
     short_total: str | None = None
     near_total: str | None = None
-    fraction: str = "({x} - floor({x}))"
     zero_or_one: str = "cast({x} as bigint)"
     same: str = "{x} is not distinct from {y}"
     fence: str = "{sql}"
@@ -106,14 +109,20 @@ class Dialect:
     apart: bool = True
     once: str = ""
     let: str = "[{body} for tacit_v in [{x}]][1]"
-    seconds: str = "floor(epoch({x}))"
+    seconds: str = "epoch(date_trunc('second', {x}))"
     days: str = "({x} - date '1970-01-01')"
     part: str | None = "hash({x}, 1) % {1} = {0}"
     matches: str = "regexp_full_match({x}, {p})"
     whole: str = "{p}"
+    rounds_twice: bool = False
+    far_times: tuple[str, ...] = ()
     hexadecimal: str | None = None
     keeps: bool = False
     windows: bool = False
+
+    def column(self, name: str) -> str:
+        """Return a column of the table, as ``tacit_rows`` has it and nothing else in a query."""
+        return f"tacit_rows.{self.identifier(name)}"
 
     def identifier(self, name: str) -> str:
         """Return a quoted name, whatever characters it has."""
@@ -167,16 +176,17 @@ class Dialect:
         """Return the quotient, rounded down, of two integers at least zero."""
         return (self.wide_divide if wide else self.floor_divide).format(x=x, y=y)
 
-    def sum(self, x: str, *, wide: bool = True, most: int = _INT64) -> str:
-        """Return the exact sum of integers, each of them at most ``most`` in absolute value."""
-        short = self.short_total if most <= _SMALL else None
-        return (short or (self.wide_total if wide else self.total)).format(x=x)
+    def sum(self, x: str, kind: str) -> str:
+        """Return the exact sum of whole numbers: ``small`` (at most 2^20), integer or wide."""
+        short = self.short_total if kind == "small" else None
+        return (short or (self.wide_total if kind == "wide" else self.total)).format(x=x)
 
     def near_sum(self, x: str, limit: int) -> str | None:
         """Return a sum of 64 bits that is exact within ``limit``, and beyond it where the sum is.
 
-        The integers are at most ``limit`` / 2^20 in absolute value.  None where the engine has no
-        such sum, or needs none.
+        The integers are at most ``limit`` / 2^20 in absolute value, so at most 2^41: their upper
+        21 bits add up to at most 2^60 over 2^40 rows, and so do the lower.  None where the engine
+        has no such sum, or needs none.
         """
         return self.near_total.format(x=x) if self.near_total and limit <= _NEAR else None
 
@@ -192,6 +202,41 @@ class Dialect:
         if len(sql) <= _SHORT and self.matches.partition("(")[0] not in sql:
             return body(sql)
         return self.let.format(x=sql, body=body("tacit_v"))
+
+    def to_double(self, sql: str, *, wide: bool = False) -> str:
+        """Return the double nearest to a number, which may be a wide integer.
+
+        One that is not exact by itself is read from its digits, as all engines do alike.
+        """
+        if not (wide and self.rounds_twice):
+            return self.cast(sql, "double")
+        low, high = self.literal(-_EXACT), self.literal(_EXACT)
+        return self.share(sql, lambda x: self._digits(x, low, high))
+
+    def decimal_to_double(self, sql: str, declared: str) -> str:
+        """Return the double nearest to a decimal of a declared type.
+
+        A whole number of at most 2^53 divided by a power of ten of at most 10^22 is rounded once.
+        """
+        found = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", declared.upper())
+        if found is None or not self.rounds_twice or int(found[1]) <= _DIGITS:
+            return self.cast(sql, "double")
+        digits, places = int(found[1]), int(found[2])
+        far = min(_EXACT, 10**digits - 1) if places <= _TENS else 0
+        most = f"{far:0{places + 1}d}"
+        most = f"{most[: len(most) - places]}.{most[len(most) - places :]}"
+        return self._digits(sql, *(f"cast('{sign}{most}' as {declared})" for sign in ("-", "")))
+
+    def _digits(self, sql: str, low: str, high: str) -> str:
+        plain, read = self.cast(sql, "double"), self.cast(f"cast({sql} as {self.text})", "double")
+        return f"(case when {sql} between {low} and {high} then {plain} else {read} end)"
+
+    def time(self, sql: str, declared: str) -> str:
+        """Return a date or time that the engine can compute with: 290,000 years either way."""
+        if declared.upper() not in self.far_times:
+            return sql
+        last, first = (f"cast('290000-01-01{era}' as {declared})" for era in ("", " (BC)"))
+        return f"(case when {sql} is not null then greatest(least({sql}, {last}), {first}) end)"
 
     def not_nan(self, sql: str) -> str:
         """Return a float with NaN made NULL."""
@@ -211,5 +256,5 @@ def is_unicode(text: str) -> bool:
     return True
 
 
-DUCKDB = Dialect("duckdb", keeps=True)
+DUCKDB = Dialect("duckdb", keeps=True, rounds_twice=True, far_times=("TIMESTAMP_S", "TIMESTAMP_MS"))
 """The default engine."""

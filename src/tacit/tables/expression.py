@@ -8,8 +8,9 @@ Every expression is *total*: on every row it has a value or is missing, on every
   product or a quotient a number below 2^-500 in size counts as zero, so that nothing vanishes; a
   quotient by zero is missing.  Whole numbers above 2^53 are exact in comparisons with whole
   numbers and in sums, not in arithmetic.
+- A decimal is the double nearest to it, whatever its digits.
 - Text is compared for equality only (an order would depend on the engine's collation), and
-  ``lower`` changes A to Z alone.
+  ``lower`` changes A to Z alone, in the first 2^20 characters, which are all that it gives.
 - A column of dates with times is read as its dates; a date outside the years 1 to 9999 has no
   year and no month.
 
@@ -48,6 +49,8 @@ __all__ = ["Expression", "col", "from_json", "literal", "when"]
 NUMBERS = ("integer", "float", "decimal", "boolean", "missing")
 _FAR = 2.0**500
 _DEEPEST, _MOST = 50, 1000
+LONGEST = 1 << 20
+"""The most characters of a text that a computed text has, so that no engine runs out of room."""
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -183,7 +186,7 @@ class Expression:
     # ---- text and dates
 
     def lower(self) -> Expression:
-        """Text with A to Z made small; other letters stay."""
+        """Text with A to Z made small, other letters as they are: its first 2^20 characters."""
         return Expression("lower", (self,))
 
     def length(self) -> Expression:

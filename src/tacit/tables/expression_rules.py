@@ -9,12 +9,13 @@ from __future__ import annotations
 import datetime
 import operator
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import UsageError
 from tacit.tables.cell_grammar import GIVES, read_cell, reading_sql
 from tacit.tables.dialect import Dialect
-from tacit.tables.expression import _FAR, _LOWER, _UPPER, NUMBERS, Expression
+from tacit.tables.expression import _FAR, _LOWER, _UPPER, LONGEST, NUMBERS, Expression
 
 if TYPE_CHECKING:
     from tacit.tables.schema import Schema
@@ -121,7 +122,7 @@ def kind(node: Expression, schema: Schema) -> str:
                 "it in the source"
             )
             raise UsageError(f"the column {column.name!r} {problem}")
-        return column.kind
+        return "float" if column.kind == "decimal" else column.kind
     if name == "literal":
         return _literal_kind(node.parameters[0])
     sides = _sides(node, schema)
@@ -172,7 +173,10 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
     sides = _sides(node, schema)
     kinds = [kind(o, schema) for o in sides]
     parts = [render(o, schema, d) for o in sides]
-    doubles = [d.cast(p, "double") for p in parts]
+    doubles = [
+        d.to_double(p, wide=k == "integer" and _is_wide(o, schema))
+        for p, k, o in zip(parts, kinds, sides, strict=True)
+    ]
     if name in _COMPARE or name == "is_in":
         if "missing" in kinds:
             return "false"
@@ -200,7 +204,8 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
     if name in GIVES:
         return reading_sql(name, d.cast(parts[0], "text"), d)
     if name == "lower":
-        return f"translate({d.cast(parts[0], 'text')}, '{_UPPER}', '{_LOWER}')"
+        read = f"substr({d.cast(parts[0], 'text')}, 1, {LONGEST})"
+        return f"translate({read}, '{_UPPER}', '{_LOWER}')"
     if name == "length":
         return d.cast(f"length({d.cast(parts[0], 'text')})", "integer")
     if name in ("year", "month"):
@@ -218,16 +223,27 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
 
 def _render_column(node: Expression, schema: Schema, d: Dialect) -> str:
     column = schema.column(node.parameters[0])
-    sql = column.value(d.identifier(column.name))
+    sql = column.value(d.column(column.name))
     if column.kind == "float":
         return d.not_nan(d.cast(sql, "double"))
+    if column.kind == "decimal":
+        return d.decimal_to_double(sql, column.declared)
     if column.kind == "missing":
         return "null"
-    if column.kind in ("text", "date"):
-        return d.cast(sql, column.kind)
-    if column.kind == "undeclared":
-        return d.cast(sql, "text")
-    return sql
+    if column.kind == "date":
+        return d.cast(d.time(sql, column.declared), "date")
+    return d.cast(sql, "text") if column.kind in ("text", "undeclared") else sql
+
+
+def _is_wide(node: Expression, schema: Schema) -> bool:
+    """Whether a whole number may take more than 64 bits: a choice may take what is chosen."""
+    if node.operation == "col":
+        declared = schema.column(node.parameters[0]).declared.upper()
+        return "INT" not in declared.replace("HUGEINT", "")
+    if node.operation == "literal":
+        return isinstance(node.parameters[0], int) and abs(node.parameters[0]) >= 1 << 63
+    chosen = node.operands[-2:] if node.operation in ("when", "fill") else ()
+    return any(_is_wide(o, schema) for o in chosen)
 
 
 def _compared(
@@ -236,10 +252,10 @@ def _compared(
     """Return values of one kind so that two of them are equal if and only if they are one value."""
     if kind == "text":
         return [d.as_is.format(x=part) for part in parts]
-    if kind not in ("integer", "decimal"):
+    if kind != "integer":
         return parts
     return [
-        schema.column(o.parameters[0]).itself(d.identifier(o.parameters[0]))
+        schema.column(o.parameters[0]).itself(d.column(o.parameters[0]))
         if o.operation == "col"
         else part
         for o, part in zip(sides, parts, strict=True)
@@ -302,6 +318,8 @@ def _held(value: float, low: float, high: float) -> float:
 
 
 def _column(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        value = float(value)
     if isinstance(value, float) and value != value:
         return None
     return value.date() if isinstance(value, datetime.datetime) else value
@@ -383,5 +401,5 @@ def _evaluate_cut(x: float | None, edges: tuple[float, ...], labels: tuple[str, 
 
 def _evaluate_part(name: str, x: Any) -> Any:
     if name == "lower":
-        return x.translate(str.maketrans(_UPPER, _LOWER))
+        return x[:LONGEST].translate(str.maketrans(_UPPER, _LOWER))
     return len(x) if name == "length" else getattr(x, name)

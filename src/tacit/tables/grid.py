@@ -7,13 +7,19 @@ carried as the offset z = q - q_lower, an integer in 0..cells.
 0..cells.  *Proof.*  The last step of the plan clips z as an integer.  So every sensitivity that
 follows rests on integers alone; the float steps before it only decide how close q 2^-p is to x.
 
+*Widths.*  A value is held within the bounds before it is scaled, and each step is a
+:class:`~tacit.tables.widths.Whole`, whose type is chosen by its interval.  Bounds of doubles are
+within 2^500, of whole numbers within 2^124, and |q| is below 2^63, so that ``2^20 2^40 |q|``, the
+most that weighted sums over 2^40 rows are, is below 2^123 and so below 10^38.  Bounds that say
+otherwise are refused, with the largest that can be held.
+
 *Accuracy.*  For |x| 2^p at most 2^51 the product is exact, the sum with 1/2 is exact, and so
 |q 2^-p - x| <= 2^-p / 2 for every x within the bounds.
 
 *Order.*  The map is monotone, so x <= y gives z(x) <= z(y): ranks and bins survive it.
 
-Integer columns never pass through a float: they are clipped as integers, then scaled.  Decimals are
-split into a whole part, treated so, and a fraction below 1 of at most 15 digits.
+Integer columns never pass through a float: they are clipped as integers, then scaled.  A decimal is
+the double nearest to it.
 """
 
 from __future__ import annotations
@@ -24,10 +30,14 @@ from fractions import Fraction
 from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction, show
 from tacit.tables.dialect import Dialect
+from tacit.tables.widths import Whole, product, type_of
 
 __all__ = ["Grid"]
 
 _EXACT_DOUBLE = 51  # bits of q that leave room for the half in a double
+_EXACT_WHOLE = 62  # bits of a whole number that is put on a grid of fractions
+_FAR, _FAR_WHOLE = Fraction(2) ** 500, Fraction(2) ** 124
+_MOST = (1 << 63) - 1
 
 
 def _round(value: Fraction) -> int:
@@ -68,7 +78,7 @@ class Grid:
             whole: the column holds whole numbers: no step below 1 where the bounds are whole.
 
         Raises:
-            UsageError: bounds reversed or equal, or beyond what a double can carry.
+            UsageError: bounds reversed or equal, too close, or so far that sums cannot be held.
         """
         low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
         if low >= high:
@@ -78,13 +88,21 @@ class Grid:
         if not 1 <= bits <= 31:
             raise UsageError(f"a grid has 1 to 31 bits, not {bits}")
         integral = whole and low.denominator == high.denominator == 1
-        room = _log2_floor(Fraction(1 << bits) / (high - low))
-        reach = _log2_floor(Fraction(1 << _EXACT_DOUBLE) / max(abs(low), abs(high)))
-        exponent = min(room, 0) if integral else min(room, reach) if not whole else room
-        if abs(exponent) > 900:
+        far, largest = max(abs(low), abs(high)), _FAR_WHOLE if whole else _FAR
+        if far > largest:
             raise UsageError(
-                f"the bounds {show(low)} and {show(high)} are too close or too far apart: rescale"
+                f"the bounds {show(low)} and {show(high)} are too far from zero: at most "
+                f"{'2^124' if whole else '2^500'} ({show(largest)}) can be held; rescale the column"
             )
+        room = _log2_floor(Fraction(1 << bits) / (high - low))
+        if integral:
+            exponent = min(room, 0)
+        elif whole:
+            exponent = min(room, _EXACT_WHOLE - far.__ceil__().bit_length())
+        else:
+            exponent = min(room, _log2_floor(Fraction(1 << _EXACT_DOUBLE) / far))
+        if exponent > 900:
+            raise UsageError(f"the bounds {show(low)} and {show(high)} are too close: rescale")
         grid = cls(low, high, exponent)
         while grid.cells > 1 << bits:  # both ends may round outward
             grid = cls(low, high, grid.exponent - 1)
@@ -92,7 +110,19 @@ class Grid:
             raise UsageError(
                 f"the bounds {show(low)} and {show(high)} are closer than a double can tell apart"
             )
+        if grid.most > _MOST:
+            raise UsageError(
+                f"the bounds {show(low)} and {show(high)} are too far from zero for their width: "
+                f"in steps of {show(grid.step)}, at most 2^63 - 1 steps "
+                f"({show(_MOST * grid.step)}) can be held, so that a sum of any rows can: shift "
+                "the column, or give wider bounds"
+            )
         return grid
+
+    @property
+    def most(self) -> int:
+        """The most that a point is in absolute value, in steps."""
+        return max(abs(self.first), abs(self.last))
 
     @property
     def step(self) -> Fraction:
@@ -127,46 +157,44 @@ class Grid:
 
         Args:
             value: SQL text; NULL and NaN are missing.
-            kind: ``integer``, ``boolean``, ``decimal``, ``float`` or ``missing``.
+            kind: ``integer``, ``boolean``, ``float`` or ``missing``.
             dialect: the engine's.
-            clamp: whether a float beyond the bounds is at the nearer end, or else missing.
+            clamp: whether a value beyond the bounds is at the nearer end, or else missing.
+
+        Raises:
+            UsageError: the grid is too fine, or too far from zero, for values of this kind.
         """
         if kind == "boolean":
             value, kind = dialect.zero_or_one.format(x=value), "integer"
         if kind == "missing":
             return dialect.cast("null", "integer")
-        return dialect.share(value, lambda v: self._offset(v, kind, dialect, clamp))
+        offset = self._float if kind == "float" else self._whole
+        return dialect.share(value, lambda v: offset(v, dialect, clamp))
 
-    def _offset(self, value: str, kind: str, dialect: Dialect, clamp: bool) -> str:
-        if kind == "float":
-            return self._float(value, dialect, clamp)
-        point = self._whole(value, dialect) if kind == "integer" else self._decimal(value, dialect)
-        offset = self._offset_of(point, dialect)
-        # least and greatest skip a NULL: without this guard it would become a bound
-        return f"case when {value} is not null then {offset} end"
-
-    def _clip(self, sql: str, low: int, high: int, dialect: Dialect) -> str:
-        return f"greatest(least({sql}, {dialect.literal(high)}), {dialect.literal(low)})"
-
-    def _offset_of(self, point: str, dialect: Dialect) -> str:
+    def _offset_of(self, point: Whole, dialect: Dialect) -> str:
         """Clip whole units and count them from the first."""
-        inside = self._clip(point, self.first, self.last, dialect)
-        shifted = f"{inside} - {dialect.literal(self.first)}" if self.first else inside
-        return dialect.cast(shifted, "integer")
+        if not self.first <= point.low <= point.high <= self.last:
+            point = point.held(self.first, self.last, dialect)
+        if not self.first:
+            return dialect.cast(point.sql, "integer")
+        return point.plus(-self.first, dialect).sql
 
     def _float(self, value: str, dialect: Dialect, clamp: bool) -> str:
         """Return the offset of a double: its own within the bounds, an end beyond them.
 
         NaN is above every number in the engines' order, and no greater than nothing: it passes
-        none of the three tests.
+        none of the three tests.  Within the bounds the floor is at most 2^62 in size, and so fits
+        the cast; scaled down, nothing is so small that it vanishes, which some engines refuse.
         """
+        if self.most > 1 << _EXACT_WHOLE:
+            raise UsageError("the grid is finer than doubles of this size: give wider bounds")
         high, low = dialect.literal(float(self.upper)), dialect.literal(float(self.lower))
         scale, half = dialect.literal(2.0**self.exponent), dialect.literal(0.5)
         point = f"{value} * {scale} + {half}"
-        if self.exponent < 0:
-            # the same bits, but for products that vanish, which some engines refuse
+        if self.exponent < 0:  # the same bits, but for products that vanish
             point = f"({value} + {dialect.literal(0.5 / 2.0**self.exponent)}) * {scale}"
-        whole = dialect.cast(f"floor({point})", "integer" if self._narrow else "wide")
+        most = (1 << _EXACT_WHOLE) + 1
+        whole = Whole(dialect.cast(f"floor({point})", "integer"), -most, most)
         within = f"when {value} between {low} and {high} then {self._offset_of(whole, dialect)}"
         top, bottom = dialect.literal(self.cells), dialect.literal(0)
         beyond = (
@@ -175,37 +203,34 @@ class Grid:
         )
         return f"case {within} {beyond if clamp else ''} end"
 
-    @property
-    def _narrow(self) -> bool:
-        return max(abs(self.first), abs(self.last)) < 1 << 52
-
-    def _whole(self, value: str, dialect: Dialect) -> str:
-        """Clip to whole bounds just outside, then scale: exact, as all fits in ``wide``."""
+    def _whole(self, value: str, dialect: Dialect, clamp: bool) -> str:
+        """Clip to whole bounds just outside, then scale and clip as points of the grid."""
         low, high = self.lower.__floor__(), self.upper.__ceil__()
-        clipped = self._clip(value, low, high, dialect)
+        clipped = Whole(value, low, high).held(low, high, dialect)
+        offset = self._offset_of(self._scaled(clipped, dialect), dialect)
+        test = f"{value} is not null"  # least and greatest skip a NULL: it would become a bound
+        if not clamp:
+            ends = self.lower.__ceil__(), self.upper.__floor__()
+            test = "{} between {} and {}".format(value, *map(dialect.literal, ends))
+        return f"case when {test} then {offset} end"
+
+    def _scaled(self, clipped: Whole, dialect: Dialect) -> Whole:
+        """Return a whole number as points of the grid.
+
+        For ``low`` a multiple of ``2^m``: ``floor(x 2^-m + 1/2) = floor((x - low + half) / 2^m) +
+        low / 2^m``, in which nothing is below zero.
+        """
         if self.exponent == 0:
             return clipped
         if self.exponent > 0:
-            narrow = max(abs(low), abs(high)) << self.exponent < 1 << 62
-            exact = dialect.cast(clipped, "integer" if narrow else "wide")
-            return f"({exact} * {dialect.literal(1 << self.exponent)})"
-        # floor(x 2^-m + 1/2) = floor((x - low + half) / 2^m) + low / 2^m for low a multiple of 2^m
+            size = 1 << self.exponent
+            return product([clipped, Whole(dialect.literal(size), size, size)], dialect)
         size = 1 << -self.exponent
-        base = low // size * size
-        raised = f"({dialect.cast(clipped, 'wide')} - {dialect.literal(base - size // 2)})"
-        quotient = dialect.divide(raised, dialect.literal(size))
-        return f"({quotient} + {dialect.literal(base // size)})"
-
-    def _decimal(self, value: str, dialect: Dialect) -> str:
-        whole = dialect.cast(f"floor({value})", "wide")
-        if self.exponent < 0:  # the half is a whole number then, and the fraction plays no part
-            return self._whole(whole, dialect)
-        low, high = self.lower.__floor__() - 1, self.upper.__ceil__()
-        fraction = dialect.cast(dialect.fraction.format(x=value), "double")
-        scale, half = dialect.literal(2.0**self.exponent), dialect.literal(0.5)
-        part = dialect.cast(f"floor({fraction} * {scale} + {half})", "integer")
-        scaled = f"{self._clip(whole, low, high, dialect)} * {dialect.literal(1 << self.exponent)}"
-        return f"({scaled} + {part})"
+        base = clipped.low // size * size
+        raised = clipped.plus(size // 2 - base, dialect)
+        wide = raised.type == "wide" or type_of(size) == "wide"
+        quotient = dialect.divide(raised.sql, dialect.literal(size), wide=wide)
+        return Whole(quotient, 0, raised.high // size).plus(base // size, dialect)
 
 
 def _log2_floor(ratio: Fraction) -> int:

@@ -17,6 +17,7 @@ __all__ = [
     "check_keys",
     "group_kind",
     "keep_keys",
+    "key_names",
     "key_part_sql",
     "keys_sql",
     "same_key",
@@ -119,7 +120,12 @@ def keys_sql(
         parts = [_typed(v, k, dialect) for v, k in zip(key, kinds, strict=True)]
         lines.append(f"({', '.join([*parts, dialect.literal(code)])})")
     columns = ", ".join([*names, "tacit_code"])
-    return f"(values {', '.join(lines)}) as tacit_keys({columns})", names
+    return f"(values {', '.join(lines)}) as tacit_keys({columns})", key_names(kinds)
+
+
+def key_names(kinds: Sequence[str]) -> list[str]:
+    """Return what the parts of a key are called beside a table whose columns have any names."""
+    return [f"tacit_keys.tacit_key{i}" for i in range(len(kinds))]
 
 
 def keep_keys(keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], engine: Engine) -> str:

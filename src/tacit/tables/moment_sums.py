@@ -12,6 +12,7 @@ from tacit.tables.contributions import PersonUnit
 from tacit.tables.dialect import Dialect
 from tacit.tables.people_sums import people_term
 from tacit.tables.requests import Moments, Request, Rows
+from tacit.tables.widths import Whole
 
 __all__ = ["MomentSums"]
 
@@ -40,8 +41,7 @@ class MomentSums:
         def term(sql: str, kind: str) -> Term:
             if kind in "cn":
                 return Term(present=names.get(sql, ""))
-            power = 2 if kind == "q" else 1
-            return Term((names[sql],) * power, self._cells[sql] ** power)
+            return Term((Whole(names[sql], 0, self._cells[sql]),) * (2 if kind == "q" else 1))
 
         return [term(*key) for key in self._sums]
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from tacit.tables.bounded_rows import Term
 from tacit.tables.contributions import PersonUnit
 from tacit.tables.dialect import Dialect
+from tacit.tables.widths import ROWS, Whole, product
 
 __all__ = ["clamped_total_sql", "people_sql", "people_term"]
 
@@ -38,13 +39,13 @@ def people_sql(
     squared = set(squared)
     sums = ["count(*) as c"]
     for z in names:
+        offset = Whole(z, 0, _CELLS)
         long = dialect.cast(z, "integer")
         own = dialect.near_sum(long, _most(unit) * unit.one)
-        own = own or f"coalesce({dialect.sum(long, wide=False)}, 0)"
+        own = own or Whole(long, 0, _CELLS).total(dialect).sql
         sums += [f"count({z}) as {z}n", f"{own} as {z}s"]
         if z in squared:
-            square = dialect.sum(f"{long} * {z}", wide=False)
-            sums.append(f"coalesce({square}, 0) as {z}q")
+            sums.append(f"{product([offset, offset], dialect).total(dialect).sql} as {z}q")
     rows = f"({base}) as r"
     if numbers and not names:
         rows = dialect.ordered.format(rows=rows)
@@ -58,27 +59,52 @@ def people_sql(
 def people_term(column: str, unit: PersonUnit, dialect: Dialect) -> Term:
     """Return the weighted sum of one of the columns over people.
 
-    A person of c rows has a weight of at most ``one rows / c``, and so weighted offsets of at most
-    ``one rows 2^31``; one whose sum of offsets is beyond that has the weight 0, and then it does
-    not matter what the sum is.  So it is enough to have it near.
+    A person of c rows has a weight of at most ``one rows / c``, and sums of at most ``2^31 c`` and
+    ``2^62 c``: so the product of the two is at most ``one rows 2^31``, or ``one rows 2^62``, which
+    with ``one = 2^20`` and ``rows <= 2^40`` is 2^122.  All people together have at most as many
+    rows as the table, of a weight of at most ``one`` each: ``2^40 one 2^62``, which is 2^122 too.
+
+    Where the sum of offsets is kept near only, one beyond ``one rows 2^31`` belongs to a person of
+    more than ``one rows`` rows, whose weight is 0, and then it does not matter what the sum is.
     """
+    rows, all_rows = unit.one * unit.rows, unit.one * ROWS
     if column[-1] in "cn":
-        return Term((column,))
-    near = column[-1] == "s" and dialect.near_sum(column, _most(unit) * unit.one)
-    return Term((column,), _most(unit) if near else 1 << 63)
+        return Term((Whole(column, 0, ROWS),), most=rows, in_all=all_rows)
+    power = 2 if column[-1] == "q" else 1
+    cells = _CELLS**power
+    near = power == 1 and dialect.near_sum(column, _most(unit) * unit.one)
+    held = _NEAR if near else ROWS * cells
+    return Term((Whole(column, 0, held),), most=rows * cells, in_all=all_rows * cells)
+
+
+_CELLS = 1 << 31
+"""The most that an offset on a grid is."""
+_NEAR = (1 << 62) + (1 << 21)
+"""The most that a sum is that is only near."""
 
 
 def _most(unit: PersonUnit) -> int:
     """Return the most that the offsets of a person are, in units of the largest weight."""
-    return unit.rows << 31
+    return unit.rows * _CELLS
 
 
-def clamped_total_sql(base: str, own: Term, limit: int, one: int, dialect: Dialect) -> str:
-    """Return the SQL of the line ``0, one, sum`` of each person's total, held within the limit."""
-    near = dialect.near_sum(own.factors[0], limit * one)
-    total = near or dialect.cast(own.sum("", 1, dialect), "wide")
-    people = f"select {total} as own from ({base}) as rows_of group by u"
-    held = f"greatest(least(own, {dialect.literal(limit)}), {dialect.literal(-limit)})"
-    scale = dialect.literal(one)
-    everyone = f"coalesce({dialect.sum(held, wide=near is None)}, 0)"
-    return f"select 0, {scale}, {everyone} from ({people}) as totals"
+def clamped_total_sql(base: str, point: Whole, unit: PersonUnit, dialect: Dialect) -> str:
+    """Return the SQL of the line ``0, one, sum`` of each person's total, held within the limit.
+
+    A person of c rows has a total of at most ``c most``, before it is held and after: so all totals
+    together are at most ``2^40 most`` in absolute value, however large the limit is.
+
+    Args:
+        base: SQL of a query with the person in the column ``u``.
+        point: what is added up.
+        unit: of privacy: the limit is ``rows`` times the most that the point is.
+        dialect: the engine's.
+    """
+    limit = unit.rows * point.most
+    near = dialect.near_sum(point.sql, limit * unit.one)
+    own = near or dialect.cast(point.total(dialect).sql, "wide")
+    people = f"select {own} as own from ({base}) as rows_of group by u"
+    most = _NEAR if near else ROWS * point.most
+    held = product([Whole("own", -most, most).held(-limit, limit, dialect)], dialect)
+    everyone = held.total(dialect, ROWS * point.most).sql
+    return f"select 0, {dialect.literal(unit.one)}, {everyone} from ({people}) as totals"

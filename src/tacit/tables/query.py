@@ -27,6 +27,7 @@ from tacit.tables.key_table import (
     check_keys,
     group_kind,
     keep_keys,
+    key_names,
     key_part_sql,
     keys_sql,
     same_key,
@@ -45,6 +46,7 @@ from tacit.tables.requests import (
 )
 from tacit.tables.source import Source
 from tacit.tables.undeclared import as_keys, read_as
+from tacit.tables.widths import Whole
 
 __all__ = ["Query"]
 
@@ -191,31 +193,25 @@ class Query:
 
     def _place(self, request: Moments | Total | Bins | Cells) -> str:
         """Return the SQL of where a row's value is on the grid of a request."""
-        if not isinstance(request, Bins):
-            return self._offset(request.value, request.grid)
-        value = read_as(request.value, "read_number", self.source.schema)
-        if value.operation == "read_number":
-            number = value.sql(self.source.schema, self._dialect)
-            return request.grid.sql(number, "float", self._dialect, clamp=False)
-        if value.operation == "col" and value.kind(self.source.schema) == "float":
-            column = self._plain_float(value)
-            return request.grid.sql(column, "float", self._dialect, clamp=False)
-        return self._offset(request.inside(), request.grid)
+        return self._offset(request.value, request.grid, clamp=not isinstance(request, Bins))
 
-    def _offset(self, value: Expression, grid: Grid) -> str:
+    def _offset(self, value: Expression, grid: Grid, *, clamp: bool = True) -> str:
         value = read_as(value, "read_number", self.source.schema)
         kind = value.kind(self.source.schema)
         if kind not in _VALUE_KINDS:
             raise UsageError(f"{value} is of kind {kind}; this statistic needs numbers")
         d = self._dialect
-        if value.operation == "col" and kind == "float":
-            return grid.sql(self._plain_float(value), kind, d)
-        return grid.sql(value.sql(self.source.schema, d), kind, d)
+        if value.operation == "col" and self._declared(value) == "float":
+            return grid.sql(self._plain_float(value), kind, d, clamp=clamp)
+        return grid.sql(value.sql(self.source.schema, d), kind, d, clamp=clamp)
+
+    def _declared(self, column: Expression) -> str:
+        return self.source.schema.column(str(column.parameters[0])).kind
 
     def _plain_float(self, value: Expression) -> str:
         """Return the SQL of a float column as it is, for the grid itself leaves NaN out."""
         d = self._dialect
-        return d.cast(d.identifier(str(value.parameters[0])), "double")
+        return d.cast(d.column(str(value.parameters[0])), "double")
 
     def _select(self, columns: list[str], *, keyed: bool = True) -> str:
         """Return the SQL of the rows that count, with the person as ``u`` and the code."""
@@ -226,7 +222,7 @@ class Query:
             values, names = self._keys_sql()
             same = same_key(self._groups, names, self._kinds, self.keys or [], d)
             join = f" join {values} on {same}"
-            chosen.append("tacit_code as code")
+            chosen.append("tacit_keys.tacit_code as code")
         elif keyed:
             chosen.append(f"{d.literal(0)} as code")
         tests = [self._where] if self._where else []
@@ -253,8 +249,8 @@ class Query:
                     self._key_relation = keys_sql(self.keys, self._kinds, self._dialect)
                 else:
                     table = self._keep(keep_keys(self.keys, self._kinds, self.source.engine))
-                    names = [f"tacit_key{i}" for i in range(len(self._kinds))]
-                    self._key_relation = table, names
+                    named = f"(select * from {table}) as tacit_keys"
+                    self._key_relation = named, key_names(self._kinds)
             return self._key_relation
 
     @property
@@ -281,15 +277,15 @@ class Query:
 
     def _rows_of(self, names: Mapping[str, str]) -> BoundedRows:
         base = self._select([f"{sql} as {name}" for sql, name in names.items()])
-        return self._bound(base, "", self.unit.rows, wide=False)
+        return self._bound(base, None, self.unit.rows)
 
-    def _bound(self, base: str, mass: str, limit: int, *, wide: bool) -> BoundedRows:
+    def _bound(self, base: str, mass: Whole | None, limit: int) -> BoundedRows:
         one, d = self.unit.one, self._dialect
         if self._person is None:
             return BoundedRows(base, d, one)
         if d.windows:
             return weighed(base, mass, limit, one, d)
-        heavy = heavy_people(mass, limit, one, d, wide=wide, numbers=self._numbers)
+        heavy = heavy_people(mass, limit, one, d, numbers=self._numbers)
         return BoundedRows(base, d, one, heavy=heavy)
 
     @contextmanager
@@ -373,19 +369,14 @@ class Query:
         return self._spread(f"select code, 1, count(*) from ({base}) as pairs group by code")
 
     def _total(self, request: Total) -> Any:
-        d, grid = self._dialect, request.grid
-        most = max(abs(grid.first), abs(grid.last))
-        wide = most * self.unit.one >= 1 << 62
-        limit, one = self.unit.rows * most, self.unit.one
-        size = "wide" if wide else "integer"
-        point = f"({d.cast('z0', size)} + {d.literal(grid.first)})"
-        own = Term((point,), most)
+        grid = request.grid
+        point = Whole("z0", 0, grid.cells).plus(grid.first, self._dialect)
         base = self._select([f"{self._place(request)} as z0"])
-        if self._person is not None and not self.by:
-            return self._spread(clamped_total_sql(base, own, limit, one, d))
-        rows = self._bound(base, f"abs({point})", limit, wide=wide)
+        if isinstance(self.unit, PersonUnit) and not self.by:
+            return self._spread(clamped_total_sql(base, point, self.unit, self._dialect))
+        rows = self._bound(base, point.size(), self.unit.rows * point.most)
         with self._read_once(rows) as read:
-            return self._spread(read.sums("code" if self.by else "", [own]))
+            return self._spread(read.sums("code" if self.by else "", [Term((point,))]))
 
     def _spread(self, sql: str) -> Any:
         """Return one number of each group, from lines ``code, scale, number``."""

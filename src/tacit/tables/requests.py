@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
 from tacit.errors import UsageError
-from tacit.tables.expression import Expression, when
+from tacit.tables.expression import Expression
 from tacit.tables.grid import Grid
 
 if TYPE_CHECKING:
@@ -98,11 +98,6 @@ class Bins(_OfValue):
             raise UsageError("a histogram needs at least two edges that the grid can tell apart")
         if self.edges[0] != 0 or self.edges[-1] != self.grid.cells:
             raise UsageError("the outer edges of a histogram are the bounds of its grid")
-
-    def inside(self) -> Expression:
-        """Return the value, missing where it is beyond the bounds."""
-        within = self.value.between(self.grid.lower, self.grid.upper)
-        return when(within).then(self.value).otherwise(None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,9 +144,11 @@ class Timeline:
         """
         d = dialect
         column = schema.column(self.column)
-        value = column.value(d.identifier(column.name))
+        value = column.value(d.column(column.name))
         if column.kind == "undeclared":
             value = reading_sql(_READINGS[self.reads], d.cast(value, "text"), d)
+        elif self.reads != "integers":
+            value = d.time(value, column.declared)
         if self.reads != "integers" and (column.kind != "undeclared" or self.reads == "days"):
             value = d.cast(getattr(d, self.reads).format(x=value), "integer")
         first, last = d.literal(self.start), d.literal(self.end(closed))

@@ -31,7 +31,6 @@ SPARK = Dialect(
     ", 21), 0), -2199023255552), 2199023255551) * 2097152 + coalesce(sum(({x}) & 2097151) & 2097151"
     ", 0))",
     same="{x} <=> {y}",
-    fraction="pmod({x}, cast(1 as decimal(1,0)))",
     let="element_at(transform(array({x}), tacit_v -> {body}), 1)",
     seconds="(cast(unix_date(cast({x} as date)) as bigint) * 86400"
     " + hour({x}) * 3600 + minute({x}) * 60 + second({x}))",
