@@ -8,7 +8,8 @@ Every expression is *total*: on every row it has a value or is missing, on every
   product or a quotient a number below 2^-500 in size counts as zero, so that nothing vanishes; a
   quotient by zero is missing.  Whole numbers above 2^53 are exact in comparisons with whole
   numbers and in sums, not in arithmetic.
-- A decimal is the double nearest to it, whatever its digits.
+- A decimal is the double nearest to it, whatever its digits; but two columns of one type of
+  decimals are compared exactly.
 - Text is compared for equality only (an order would depend on the engine's collation), and
   ``lower`` changes A to Z alone, in the first 2^20 characters, which are all that it gives.
 - A column of dates with times is read as its dates; a date outside the years 1 to 9999 has no

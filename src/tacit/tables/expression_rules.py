@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.errors import UsageError
 from tacit.tables.cell_grammar import GIVES, read_cell, reading_sql
+from tacit.tables.column_sql import column_sql, compared_sql, is_wide
 from tacit.tables.dialect import Dialect
 from tacit.tables.expression import _FAR, _LOWER, _UPPER, LONGEST, NUMBERS, Expression
 
@@ -167,21 +168,21 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
     """Return the SQL of a node whose kinds were checked."""
     name = node.operation
     if name == "col":
-        return _render_column(node, schema, d)
+        return column_sql(node, schema, d)
     if name == "literal":
         return d.literal(node.parameters[0])
     sides = _sides(node, schema)
     kinds = [kind(o, schema) for o in sides]
     parts = [render(o, schema, d) for o in sides]
     doubles = [
-        d.to_double(p, wide=k == "integer" and _is_wide(o, schema))
+        d.to_double(p, wide=k == "integer" and is_wide(o, schema))
         for p, k, o in zip(parts, kinds, sides, strict=True)
     ]
     if name in _COMPARE or name == "is_in":
         if "missing" in kinds:
             return "false"
         exact = len(set(kinds)) == 1
-        left, *right = _compared(sides, kinds[0], parts, schema, d) if exact else doubles
+        left, *right = compared_sql(sides, kinds[0], parts, schema, d) if exact else doubles
         if name == "is_in":
             return f"coalesce({left} in ({', '.join(right)}), false)" if right else "false"
         sign = {"==": "=", "!=": "<>"}.get(name, name)
@@ -219,47 +220,6 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
         first = _truth(node.operands[0], parts[0])
         return f"(case when {first} then {chosen[0]} else {chosen[1]} end)"
     return f"coalesce({chosen[0]}, {chosen[1]})"
-
-
-def _render_column(node: Expression, schema: Schema, d: Dialect) -> str:
-    column = schema.column(node.parameters[0])
-    sql = column.value(d.column(column.name))
-    if column.kind == "float":
-        return d.not_nan(d.cast(sql, "double"))
-    if column.kind == "decimal":
-        return d.decimal_to_double(sql, column.declared)
-    if column.kind == "missing":
-        return "null"
-    if column.kind == "date":
-        return d.cast(d.time(sql, column.declared), "date")
-    return d.cast(sql, "text") if column.kind in ("text", "undeclared") else sql
-
-
-def _is_wide(node: Expression, schema: Schema) -> bool:
-    """Whether a whole number may take more than 64 bits: a choice may take what is chosen."""
-    if node.operation == "col":
-        declared = schema.column(node.parameters[0]).declared.upper()
-        return "INT" not in declared.replace("HUGEINT", "")
-    if node.operation == "literal":
-        return isinstance(node.parameters[0], int) and abs(node.parameters[0]) >= 1 << 63
-    chosen = node.operands[-2:] if node.operation in ("when", "fill") else ()
-    return any(_is_wide(o, schema) for o in chosen)
-
-
-def _compared(
-    sides: list[Expression], kind: str, parts: list[str], schema: Schema, d: Dialect
-) -> list[str]:
-    """Return values of one kind so that two of them are equal if and only if they are one value."""
-    if kind == "text":
-        return [d.as_is.format(x=part) for part in parts]
-    if kind != "integer":
-        return parts
-    return [
-        schema.column(o.parameters[0]).itself(d.column(o.parameters[0]))
-        if o.operation == "col"
-        else part
-        for o, part in zip(sides, parts, strict=True)
-    ]
 
 
 def _truth(node: Expression, sql: str) -> str:
@@ -341,6 +301,10 @@ def evaluate(node: Expression, row: Mapping[str, Any]) -> Any:
     if compared and any(isinstance(v, datetime.date) for v in values):
         values = [_date(v) if isinstance(v, str) else v for v in values]
     x, y = values[0], values[1] if len(values) > 1 else None
+    if compared and all(o.operation == "col" for o in node.operands) and None not in values:
+        raw = [row[o.parameters[0]] for o in node.operands]
+        if all(isinstance(v, Decimal) for v in raw):
+            values, x, y = raw, raw[0], raw[1]
     if name in _COMPARE:
         return x is not None and y is not None and _COMPARE[name](*_same(x, y))
     if name == "is_in":

@@ -1,0 +1,9 @@
+"""Neighbouring tables of hostile values meet the same fate: a short hunt; the slow tests go on."""
+
+from __future__ import annotations
+
+from neighbour_fuzz import try_questions
+
+
+def test_neighbours_meet_the_same_fate(request):
+    assert sum(try_questions("duckdb", request, seed, questions=4) for seed in range(6)) > 12
