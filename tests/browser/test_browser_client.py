@@ -63,6 +63,7 @@ class Site(ThreadingHTTPServer):
         self.folder = folder
         self.posted: list[bytes] = []
         self.asked: list[str] = []
+        self.replies = [204]
 
     @property
     def address(self) -> str:
@@ -74,8 +75,10 @@ class Handler(SimpleHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.server.posted.append(self.rfile.read(int(self.headers["Content-Length"])))
-        self.send_response(204)
-        self.end_headers()
+        code = self.server.replies[min(len(self.server.posted), len(self.server.replies)) - 1]
+        if code:
+            self.send_response(code)
+            self.end_headers()  # else the connection ends without a reply, as if it were lost
 
     def log_message(self, format: str, *args: Any) -> None:
         self.server.asked.append(self.requestline)
@@ -237,6 +240,48 @@ def test_a_second_visit_sends_the_same_report(site: Site, tmp_path: Path) -> Non
     again = visit(site, "survey.html", profile)
     assert text_of(again, "bytes") == first != ""
     assert text_of(again, "truth") == "was not kept"
+
+
+SEND = """<script type="module">
+    await import("./tacit-local.js");
+    await new Promise((done) => setTimeout(done, 100));
+    document.getElementById("send").click();
+    </script>"""
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("replies", "first", "shown", "after"),
+    [
+        ([204], "Sent.", "Sent.", "Sent."),
+        ([0, 400], "No reply came", "No reply came", "The collector did not take it this time"),
+        ([0, 204], "No reply came", "No reply came", "Sent."),
+        ([409], "Sent.", "Sent.", "Sent."),
+        ([500, 204], "Not sent: the collector answered 500", "", "Sent."),
+    ],
+)
+def test_who_comes_back_is_told_what_is_true(
+    replies: list[int], first: str, shown: str, after: str, site: Site, tmp_path: Path
+) -> None:
+    """A report that counts was called "Not sent" after a reload, and where its reply was lost."""
+    path = write_page(site.folder, QUESTIONS["two coins"], "Again?", send_to="/report")
+    plain, profile = path.read_text("utf-8"), tmp_path / "profile"
+    (site.folder / "first.html").write_text(plain + clicking(0, send=True), encoding="utf-8")
+    (site.folder / "again.html").write_text(plain + SEND, encoding="utf-8")
+    site.replies = replies
+    assert text_of(visit(site, "first.html", profile), "status").startswith(first)
+    assert text_of(visit(site, "survey.html", profile), "status").startswith(shown)
+    assert text_of(visit(site, "again.html", profile), "status").startswith(after)
+    assert len(set(site.posted)) == 1
+
+
+@needs_chromium
+def test_a_page_opened_from_disk_says_why_it_does_not_start(site: Site, tmp_path: Path) -> None:
+    path = write_page(tmp_path, QUESTIONS["two coins"], "On disk?", send_to="/report")
+    shown = _visited(path.as_uri(), tmp_path / "profile")
+    assert "must come from a web server" in " ".join(text_of(shown, "notice").split())
+    served = visit(site, write_page(site.folder, QUESTIONS["two coins"], "Served?").name, tmp_path)
+    assert 'id="notice"' not in served
 
 
 @needs_chromium
