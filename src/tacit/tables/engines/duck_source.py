@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,12 @@ def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
 
 def _from_memory(table: Any, engine: DuckEngine) -> str:
     if _is(table, "DuckDBPyRelation"):
-        return engine.materialise(f"select * from {engine.register(_Stream(table))}")
+        types = dict(zip(table.columns, map(str, table.types), strict=True))
+        return _streamed(table, types, engine)
+    if _is(table, "RecordBatchReader"):
+        shape = engine.register(table.schema.empty_table())
+        types = {c[0]: c[1] for c in engine.rows(f"describe select * from {shape}")}
+        return _streamed(table, types, engine)
     if hasattr(table, "__arrow_c_stream__"):
         if not hasattr(table, "schema") or not (
             hasattr(table, "num_rows") or _is(table, "DataFrame")
@@ -154,6 +160,17 @@ def _from_memory(table: Any, engine: DuckEngine) -> str:
         f"a {type(table).__name__} is not a table: give a path, a pandas, polars or Arrow table, "
         "or a DuckDB relation"
     )
+
+
+def _streamed(table: Any, types: Mapping[str, str], engine: DuckEngine) -> str:
+    """Return a table that the first query fills from a stream of Arrow."""
+    relation = engine.empty_table(types)
+
+    def fill() -> None:
+        engine.rows(f"insert into {relation} select * from {engine.register(_Stream(table))}")
+
+    engine.before_reading(fill)
+    return relation
 
 
 def _from_path(path: str, csv: CsvOptions, engine: DuckEngine) -> Opened:

@@ -1,0 +1,57 @@
+"""How a CSV file is written, said in flags and in a plan with the same words as in Python."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+PLAN = """
+[source]
+path = "odd.csv"
+delimiter = ";"
+header = ["age", "day"]
+null = ["-"]
+types = { day = "date" }
+date_format = "%d.%m.%Y"
+encoding = "latin-1"
+
+[[question]]
+answers = { n = { statistic = "count" } }
+where = "day >= '2024-01-01'"
+epsilon = 100000
+"""
+FLAGS = shlex.split(
+    "release odd.csv --delimiter ';' --header age,day --null - --types day=date --date-format "
+    "%d.%m.%Y --encoding latin-1 --count --epsilon 100000 --json --where"
+)
+WHERE = "day >= '2024-01-01'"
+
+
+@pytest.fixture
+def odd(folder):
+    text = "31;01.02.2024\n-;01.02.2024\nforty;03.02.2024\n50;31.12.2023\n\xe9;x\n"
+    (folder / "odd.csv").write_bytes(text.encode("latin-1"))
+    (folder / "plan.toml").write_text(PLAN)
+    return folder
+
+
+@pytest.mark.parametrize("words", [[*FLAGS, WHERE], ["release", "--plan", "plan.toml", "--json"]])
+def test_flags_and_a_plan_say_the_same(tacit, odd, words):
+    done = tacit(*words)
+    assert done.code == 0, done.err
+    (answer,) = done.json["releases"][0]["answers"]
+    assert round(answer["n" if "--plan" in words else "count"]["value"]) == 3
+
+
+def test_check_says_that_it_is_not_private(tacit, odd):
+    done = tacit("check people.csv")
+    assert done.code == 0
+    assert "NOT PRIVATE" in done.out
+    assert "age=integer" in done.out
+    assert "pay=integer" in done.out
+
+
+def test_a_record_in_the_place_of_the_names_is_said(tacit, odd):
+    done = tacit("preview odd.csv --count --epsilon 1")
+    assert "delimiter=';'" in done.err or "may be a record" in done.err
