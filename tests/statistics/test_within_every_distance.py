@@ -103,3 +103,15 @@ def test_where_every_neighbour_has_a_value_it_is_one():
     assert ts.sensitivity("var(ddof=1)", ts.Interval(0, 1, size=3), relation="add").is_guarantee
     d = ts.stability_map("var(ddof=1)", ts.Interval(0, 1, size=2), "bounded")
     assert d(1) == d(5) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("name", [*NAMES, max])
+@pytest.mark.parametrize("over", [ts.Records([1, 2, 5, 9]), ts.Values([0, 3, 4])])
+def test_witnesses_come_in_the_order_of_the_move(name, over):
+    """Where the size is open, what was added stood first."""
+    if callable(name) and isinstance(over, ts.Values):
+        over = ts.Values([0, 3, 4], size=3)
+    x, y = ts.sensitivity(name, over, relation="add").witness
+    assert len(x) <= len(y)
+    x, y = ts.sensitivity(name, over, relation="remove").witness
+    assert len(x) >= len(y)

@@ -74,8 +74,16 @@ class Sensitivity:
     def pair(self) -> tuple[Sample, Sample] | None:
         """The witness as two samples, made when first asked for."""
         if self._pair is None and self._make_witness is not None:
-            self._pair = self._make_witness()
+            self._pair = self._in_order(self._make_witness())
         return self._pair
+
+    def _in_order(self, pair: tuple[Sample, Sample] | None) -> tuple[Sample, Sample] | None:
+        """Put the release first and its neighbour second, where records only come or only go."""
+        relation = self.question.relation
+        if pair is None or relation not in ("add", "remove"):
+            return pair
+        smaller, larger = sorted(pair, key=len)
+        return (smaller, larger) if relation == "add" else (larger, smaller)
 
     @property
     def witness(self) -> Witness | None:
