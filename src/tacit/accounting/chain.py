@@ -129,7 +129,7 @@ class Event:
         try:
             event = cls(**json.loads(text), text=text, hash=digest)
             whole = set(event.body) == _BODIES[event.event] and isinstance(event.sequence, int)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             whole = False
         if not whole:
             raise LedgerError("an event of the ledger cannot be read: the ledger is damaged")
