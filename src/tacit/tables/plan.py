@@ -279,8 +279,7 @@ class Plan:
 
     def _grid(self, aggregate: Aggregate, bits: int) -> Grid:
         column = self.query.columns.column(aggregate.require_column())
-        if column.kind == "other":
-            col(column.name).kind(self.query.columns)  # refuses it, and says why
+        col(column.name).kind(self.query.columns)  # refuses what has no use, and says why
         if column.kind not in _NUMERIC:
             raise UsageError(
                 f"{aggregate.kind} needs numbers, and {column.name!r} holds {column.kind}; name "
