@@ -1,5 +1,6 @@
 """Ledger files that are missing, broken, moved, copied, put back, or another's."""
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -72,7 +73,7 @@ def test_another_database_is_no_ledger_and_is_left_alone(tmp_path):
 def test_an_empty_file_becomes_a_ledger_only_when_asked(tmp_path):
     path = tmp_path / "x.ledger"
     path.touch()
-    with pytest.raises(LedgerError, match="no ledger"):
+    with pytest.raises(LedgerError, match="is empty"):
         open_ledger(path)
     open_new(path).close()
     assert open_ledger(path).dataset == "d"
@@ -118,6 +119,38 @@ def test_a_full_disk_at_the_answer_leaves_the_release_open(path):
         assert ledger.release("k", COST, {}, lambda: long).answer == long
         assert ledger.spent == spent
         assert ledger.verify_chain() == 4
+
+
+@pytest.mark.parametrize(("number", "told"), [("ENOSPC", "disk is full"), ("EIO", "failing disk")])
+def test_a_full_disk_is_not_called_a_failing_one(path, number, told, monkeypatch):
+    """SQLite reports what it cannot write to the files beside a ledger as a failure."""
+
+    def full(**_):
+        raise OSError(getattr(errno, number), "no")
+
+    class Broken:
+        in_transaction = False
+
+        def execute(self, statement):
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
+            raise error
+
+    with open_ledger(path) as ledger:
+        monkeypatch.setattr("tacit.accounting.sqlite_store.tempfile.TemporaryFile", full)
+        monkeypatch.setattr(ledger._store, "_connection", Broken())
+        with pytest.raises(LedgerError, match=told):
+            ledger.charge("k", COST, {})
+        monkeypatch.undo()
+
+
+def test_an_emptied_ledger_with_a_log_is_not_begun_anew(tmp_path):
+    place = tmp_path / "clinic.ledger"
+    place.touch()
+    (tmp_path / "clinic.ledger-wal").write_bytes(b"charges")
+    with pytest.raises(LedgerError, match="was emptied, and its log"):
+        open_ledger(place, dataset="d", budget=epsilon(1))
+    assert (tmp_path / "clinic.ledger-wal").read_bytes() == b"charges"
 
 
 def test_a_lock_held_at_the_answer_leaves_the_release_open(path, monkeypatch):

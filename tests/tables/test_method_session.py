@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -57,6 +58,18 @@ def test_every_method_answers_and_its_certificate_holds(kind, how, tmp_path):
     assert told["asked"] == how["method"]
     assert told["used"] == how["method"] or how["method"] == "auto"
     assert answer.certificate.to_html().count(" x")
+
+
+@pytest.mark.parametrize("unit", [tc.one_row_each, tc.unit("site", rows=2)], ids=str)
+def test_a_rho_for_sample_and_aggregate_alone_is_charged_as_rho(unit):
+    """All of its chains lose a pure epsilon; that number was once charged as if it were a rho."""
+    with session(budget=tc.rho(1), unit=unit) as opened:
+        ask = tc.median("x", 0, 100, method="sample_and_aggregate", bins=10)
+        answer = opened.agg(x=ask).release(rho="1/1000")
+        assert 0.00099 < answer.cost.amount <= Fraction(1, 1000)
+        assert answer.certificate.verify(opened.ledger)
+        beside = opened.agg(x=ask, n=tc.count()).release(rho="1/1000")
+        assert beside.cost.amount <= Fraction(1, 1000)
 
 
 @pytest.mark.parametrize("budget", [tc.epsilon(100), tc.rho(100)], ids=str)

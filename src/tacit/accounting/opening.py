@@ -106,11 +106,15 @@ def adopt_ledger(path: str | os.PathLike[str]) -> Ledger:
 def has_ledger(path: str | os.PathLike[str]) -> bool:
     """Return whether there is a ledger at a place, of whatever content.
 
+    None is where a beginning was cut short: nothing was charged there, and it can begin anew.
+
     Raises:
         LedgerError: the server of an address cannot be reached, or cannot keep a budget.
     """
     if not is_address(path):
-        return os.path.exists(path)
+        from tacit.accounting.sqlite_store import SqliteStore
+
+        return SqliteStore.begun(Path(path))
     from tacit.accounting.postgres_store import PostgresStore
 
     return PostgresStore.exists(os.fspath(path))

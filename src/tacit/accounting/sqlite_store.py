@@ -15,9 +15,11 @@ machines that share a budget need one in PostgreSQL (:mod:`tacit.accounting.post
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
+import tempfile
 import threading
 import time
 import weakref
@@ -33,6 +35,7 @@ __all__ = ["SqliteStore"]
 
 _APPLICATION = 0x54414349  # "TACI", by which the file is known
 _PATIENCE = 60.0  # seconds to wait for another writer
+_PROBE = 1 << 16  # bytes, more than SQLite writes at once to the files beside the ledger
 
 _SCHEMA = (
     "CREATE TABLE event (sequence INTEGER PRIMARY KEY, about TEXT, body TEXT NOT NULL,"
@@ -63,7 +66,7 @@ class SqliteStore:
         self._locks: dict[int, threading.Lock] = {}
         self._refuse_what_is_no_file(create)
         self._open()
-        with _explained(self.name):
+        with _explained(self._path):
             self._prepare(create)
         self._inode = os.stat(self._path).st_ino
 
@@ -96,7 +99,7 @@ class SqliteStore:
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[_Transaction]:
         # One lock a process: after a fork, that of the parent may be held by a thread of its own.
-        with self._locks.setdefault(os.getpid(), threading.Lock()), _explained(self.name):
+        with self._locks.setdefault(os.getpid(), threading.Lock()), _explained(self._path):
             if os.getpid() != self._process:
                 _inherited.append(self._connection)
                 self._open()
@@ -111,16 +114,43 @@ class SqliteStore:
 
     def _open(self) -> None:
         self._process = os.getpid()
-        with _explained(self.name):
+        with _explained(self._path):
             self._connection = sqlite3.connect(
                 self._path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
             )
         self._finalizer = weakref.finalize(self, _close, self._connection, self._process)
-        with _explained(self.name):
+        with _explained(self._path):
             self._connection.execute("PRAGMA synchronous = EXTRA")
             self._connection.execute("PRAGMA fullfsync = ON")
 
+    @staticmethod
+    def begun(path: Path) -> bool:
+        """Return whether a file holds anything: not one whose beginning was cut short.
+
+        A process that was killed while it began a ledger leaves an empty file, or tables without
+        an event.  Nothing was charged there, and the next one begins anew.
+        """
+        try:
+            if not path.exists() or path.stat().st_size == 0:
+                return False
+            store = SqliteStore(path, create=False)
+        except (LedgerError, OSError):
+            return True  # whoever opens it is told what is wrong
+        try:
+            with store.read() as transaction:
+                return transaction.head() is not None
+        except LedgerError:
+            return True
+        finally:
+            store.close()
+
     def _refuse_what_is_no_file(self, create: bool) -> None:
+        try:
+            self._refuse_by_kind(create)
+        except OSError as error:
+            raise LedgerError(f"{self.name} cannot be opened: {error.strerror}") from None
+
+    def _refuse_by_kind(self, create: bool) -> None:
         if self._path.is_dir():
             raise LedgerError(f"{str(self._path)!r} is a folder; name a file for the ledger in it")
         if not self._path.parent.is_dir():
@@ -129,6 +159,18 @@ class SqliteStore:
             )
         if not (create or self._path.exists()):
             raise LedgerError(f"{self.name} does not exist: create it first, or check the path")
+        if self._path.exists() and self._path.stat().st_size == 0:
+            log = self._path.with_name(f"{self._path.name}-wal")
+            if log.exists() and log.stat().st_size:
+                raise LedgerError(
+                    f"{self.name} was emptied, and its log {log.name} was not: charges would be "
+                    "forgotten. Bring the latest file back"
+                )
+            if not create:
+                raise LedgerError(
+                    f"{self.name} is empty: its beginning was cut short before anything was "
+                    "charged. Give a budget to begin it anew"
+                )
         # SQLite takes a file too short for its header as an empty one, and would write over it.
         if self._path.exists() and 0 < self._path.stat().st_size < 512:
             raise LedgerError(f"{str(self._path)!r} is no ledger of Tacit: name another file")
@@ -240,12 +282,26 @@ _CAUSES = {
 
 
 @contextmanager
-def _explained(name: str) -> Iterator[None]:
+def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        cause = _CAUSES.get(_kind(error), f"cannot be used: {error}")
-        raise LedgerError(f"{name} {cause}") from error
+        kind = _kind(error)
+        if kind == "IOERR" and _is_full(path.parent):
+            kind = "FULL"
+        cause = _CAUSES.get(kind, f"cannot be used: {error}")
+        raise LedgerError(f"the ledger {str(path)!r} {cause}") from error
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether a little more cannot be written: SQLite calls some writes to a full disk failures."""
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as probe:
+            probe.write(b"\0" * _PROBE)
+            os.fsync(probe.fileno())
+    except OSError as error:
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return False
 
 
 def _kind(error: sqlite3.Error) -> str:

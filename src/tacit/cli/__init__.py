@@ -1,15 +1,18 @@
 """The command line: ``tacit release``, ``tacit ledger show`` and the others.
 
 Exit codes: 0 done, 1 refused (the budget does not cover it, a check failed), 2 used wrongly, 70 an
-error inside Tacit.
+error inside Tacit, 128 and the number of a signal that ended it (130 for Ctrl-C).
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
+from tacit.cli.ends import Ends
 from tacit.errors import RefusedError, TacitError
 
 __all__ = ["main", "run"]
@@ -37,16 +40,20 @@ def run(arguments: Sequence[str]) -> int:
     """
     from tacit.cli.app import app
 
+    ends = Ends()
     try:
-        app(args=list(arguments), prog_name="tacit")
-    except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else INTERNAL
+        with ends:
+            code = _run(app, arguments)
+            sys.stdout.flush()
+        return code
     except TacitError as error:
         _say(f"Error: {error}")
         return REFUSED if isinstance(error, RefusedError) else WRONG
     except KeyboardInterrupt as error:
         _say(f"Interrupted. {_charged(error)}")
-        return INTERRUPTED
+        return 128 + ends.signal if ends.signal else INTERRUPTED
+    except OSError as error:
+        return _unwritten(error)
     except Exception as error:
         # The message or the traceback of an error that nobody foresaw could quote the data.
         if os.environ.get("TACIT_DEBUG") == "1":
@@ -56,7 +63,40 @@ def run(arguments: Sequence[str]) -> int:
             f"could quote the data; with TACIT_DEBUG=1 they are shown. {_charged(error)}"
         )
         return INTERNAL
-    return 0
+
+
+def _run(app: Callable[..., object], arguments: Sequence[str]) -> int:
+    try:
+        app(args=list(arguments), prog_name="tacit")
+    except SystemExit as ended:
+        interrupt = _interrupt_behind(ended)
+        if interrupt is None:
+            return ended.code if isinstance(ended.code, int) else INTERNAL
+    else:
+        return 0
+    raise interrupt
+
+
+def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
+    """Return the interrupt that typer made an exit of: it carries what was charged."""
+    behind: BaseException | None = error
+    while behind is not None and not isinstance(behind, KeyboardInterrupt):
+        behind = behind.__cause__ or behind.__context__
+    return behind
+
+
+def _unwritten(error: OSError) -> int:
+    """Say that a file or the output failed; an error of the system names no value of the data."""
+    where = f" ({error.filename})" if error.filename else ""
+    if isinstance(error, BrokenPipeError) or (error.errno == errno.ENOSPC and not error.filename):
+        where = " while the output was written"
+        with suppress(OSError, ValueError):  # what is left in the buffer goes nowhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _say(
+        f"Error: {error.strerror or type(error).__name__}{where}. What was released stands in the "
+        "ledger: ask the same again, and it is shown at no further cost."
+    )
+    return WRONG
 
 
 def _charged(error: BaseException) -> str:

@@ -45,6 +45,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_DIGITS = 1000
 _RESERVED = {"and", "or", "not", "in", "is", "between", "missing", "null", "true", "false"}
 _DEEPEST = 50
 _MOST_TOKENS = 1000
@@ -161,6 +162,8 @@ class _Reader:
             raise self._wrong("a column, a number or a text")
         self.place += 1
         if kind == "number":
+            if len(token) > _DIGITS:
+                raise UsageError(f"a number in a condition has at most {_DIGITS} digits")
             return literal(int(token) if re.fullmatch(r"[-+]?\d+", token) else float(token))
         if kind == "text":
             return literal(token[1:-1].replace(token[0] * 2, token[0]))

@@ -7,7 +7,7 @@ question to a table.  Both are an :class:`Aggregate`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Unpack
@@ -345,7 +345,8 @@ def histogram(
         column, edges = None, listed(column)
     if column is not None and not isinstance(column, str):
         raise UsageError(f"a column is named by text, not by {column!r}")
-    exact = tuple(as_fraction(edge, "an edge") for edge in edges or ())
+    several = edges if isinstance(edges, Iterable) else ()  # one number is refused as too few
+    exact = tuple(as_fraction(edge, "an edge") for edge in several)
     if len(exact) < 2 or any(b <= a for a, b in itertools.pairwise(exact)):
         raise UsageError(
             'a histogram needs at least two rising edges: tc.histogram("age", [0, 20, 40])'

@@ -112,6 +112,8 @@ class PersonUnit:
         if self.most_groups is not None:
             groups = as_integer(self.most_groups, "groups", minimum=1)
             object.__setattr__(self, "most_groups", groups)
+            if groups > 1 << 40:
+                raise UsageError("groups must be at most 2^40 a person")
         if self.rows > 1 << 40:
             raise UsageError("rows must be at most 2^40 a person")
 

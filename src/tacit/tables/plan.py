@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from tacit.accounting.budget import Budget
-from tacit.core import Measurement, Step, compose
+from tacit.accounting.budget import Budget, Kind
+from tacit.core import Measurement, PureDP, Step, compose
 from tacit.errors import UsageError, did_you_mean
 from tacit.exact import as_fraction, show
 from tacit.mechanisms.keys import least_threshold
@@ -370,9 +370,9 @@ class Plan:
         loss = whole.map(1)
         if isinstance(loss, tuple):
             return Budget("approximate", *loss)
-        if self.request.kind == "approximate":
-            return Budget("approximate", loss)
-        return Budget(self.request.kind, loss)
+        # A loss is of the kind that the chains have, which need not be the kind that is asked for.
+        kind: Kind = "pure" if isinstance(whole.measure, PureDP) else "concentrated"
+        return Budget(kind, loss).cost_in(self.request.kind)
 
     def describe(self, size: int) -> dict[str, Any]:
         """Return every chain with its distances, and what they lose together, as JSON values.

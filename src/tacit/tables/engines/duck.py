@@ -5,12 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import shutil
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +17,8 @@ from tacit.errors import DataSourceError, UsageError
 from tacit.exact import as_integer
 from tacit.tables.dialect import DUCKDB
 from tacit.tables.engine import EngineMemoryError
+from tacit.tables.engines.interruptible import interruptible
+from tacit.tables.engines.spill import SpillFolder
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,7 +39,8 @@ class DuckEngine:
     Args:
         memory_limit: such as ``"4GB"``: how far the process may grow by the engine's work.  Three
             quarters of it are DuckDB's own limit, the rest is for what it holds besides.  Beyond
-            its limit DuckDB spills to a private folder that is removed on closing and at exit.
+            its limit DuckDB spills to a private folder that is removed on closing and at exit, or
+            by the next start where the process was killed.
             What it writes there is enciphered, but by its built-in cipher, which its makers do not
             call secure: the folder's privacy is what counts.
             Default: DuckDB's own (80% of the machine).
@@ -70,16 +70,16 @@ class DuckEngine:
         self._memory: int | None = None
         self._counted = ""
         self._pending: list[Callable[[], None]] = []
-        folder: Path | None = None
+        folder: SpillFolder | None = None
         if connection is None:
-            folder = Path(tempfile.mkdtemp(prefix="tacit-"))
+            folder = SpillFolder()
             self._connection = _connect(folder, memory_limit, threads)
             self._connection.execute("set enable_progress_bar = false")
         elif memory_limit is not None or threads is not None:
             raise UsageError("set memory_limit and threads on the DuckDB connection itself")
         else:
             self._connection = connection.cursor()  # its temporary tables are its own
-        self.folder = folder
+        self.folder = None if folder is None else folder.path
         self._close = weakref.finalize(self, _shut, self._connection, folder)
 
     @property
@@ -215,10 +215,16 @@ class DuckEngine:
 
         with self._lock:
             try:
-                return getattr(self._connection.execute(sql), fetch)()
+                return interruptible(
+                    self._connection, lambda: getattr(self._connection.execute(sql), fetch)()
+                )
+            except duckdb.InterruptException:
+                failure = ""  # somebody ended it by the connection's own interrupt()
             except duckdb.Error as error:
                 failure = type(error).__name__
         # raised here, not above: the engine's error must not hang on it as its context
+        if not failure:
+            raise KeyboardInterrupt
         if failure == "OutOfMemoryException":
             raise EngineMemoryError(
                 "the engine ran out of memory: raise memory_limit, or free space for spilling"
@@ -246,12 +252,12 @@ def _bytes(size: str) -> int:
 
 
 def _connect(
-    folder: Path, memory_limit: str | None, threads: int | None
+    folder: SpillFolder, memory_limit: str | None, threads: int | None
 ) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     settings: dict[str, Any] = {
-        "temp_directory": str(folder),
+        "temp_directory": str(folder.path),
         "temp_file_encryption": True,
         "autoinstall_known_extensions": False,
         "preserve_insertion_order": False,
@@ -274,15 +280,15 @@ def _connect(
             connection.execute(f"set memory_limit = '{_bytes(limit[0][0]) * 3 // 4 // 1000}KB'")
         return connection
     except duckdb.Error:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
     raise UsageError(
         f"the engine refuses memory_limit={memory_limit!r}, threads={threads!r}: "
         "give a size such as '4GB' and a whole number of threads"
     )
 
 
-def _shut(connection: duckdb.DuckDBPyConnection, folder: Path | None) -> None:
+def _shut(connection: duckdb.DuckDBPyConnection, folder: SpillFolder | None) -> None:
     with contextlib.suppress(Exception):  # at exit the connection may be gone already
         connection.close()
     if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
