@@ -132,30 +132,36 @@ def _range(asked: Asked, unknown: Ends = None) -> Ends:
 
 
 def _sum_over_count(asked: Asked) -> Iterator[Candidate]:
-    """A noisy sum over a noisy count, clipped to the bounds: the middle where the count is 0."""
+    """A noisy sum over a noisy count, clipped to the bounds: the middle where the count is 0.
+
+    Values are added up as distances from the middle of the bounds, so that a record moves the sum
+    by at most half their span: the least noise of this kind, as a table's mean has it.
+    """
     if type(asked.statistic) is not Mean:
         return
     half = asked.epsilon / 2
-    largest = max(abs(asked.lower), abs(asked.upper))
+    largest = (asked.upper - asked.lower) / 2
+    centre = (asked.lower + asked.upper) / 2
     low, middle, high = (
         float(x) for x in (asked.lower, (asked.lower + asked.upper) / 2, asked.upper)
     )
     n = len(asked.data)
     grid = _fine(largest)
-    total = round(sum(map(Fraction, asked.data.tolist()), Fraction(0)) / grid) * grid
+    moved = sum(map(Fraction, asked.data.tolist()), Fraction(0)) - n * centre
+    total = round(moved / grid) * grid
     noisy_sum = _number(grid) >> Laplace(largest / half)
     noisy_count = _number(Fraction(1)) >> Laplace(1 / half)
 
     def release() -> float:
         count = float(noisy_count(n))
-        found = float(noisy_sum(total)) / count if count >= 1 else middle
+        found = middle + float(noisy_sum(total)) / count if count >= 1 else middle
         return min(max(found, low), high)
 
     counts, chances = _noisy_counts(n, 1 / half)
     some = counts >= 1
     errors = np.full(len(counts), abs(middle - asked.truth))
     errors[some] = _clipped_error(
-        float(total) / counts[some],
+        middle + float(total) / counts[some],
         float(largest / half) / counts[some],
         asked.truth,
         low,
