@@ -23,6 +23,8 @@ ENGINES_READY := $(VENV)/.ready-engines
 BENCH_READY := $(VENV)/.ready-bench
 
 export MPLBACKEND := Agg
+# Compiled once, read by every process; without it each of the many that the tests start takes seconds.
+unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help setup setup-engines demo test test-all test-slow bench docs check clean

@@ -71,6 +71,7 @@ def plain(vector):
     return list(vector)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 @pytest.mark.parametrize("hostile", HOSTILE, ids=repr)
 def test_hostile_values_raise_nothing_and_warn_of_nothing(unit, hostile):
@@ -91,6 +92,7 @@ def test_hostile_values_raise_nothing_and_warn_of_nothing(unit, hostile):
         assert 0 <= answer.value("middle", g) <= 50
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 def test_one_hostile_row_moves_exact_sums_by_no_more_than_one_row(unit):
     base = frame()
@@ -142,6 +144,7 @@ def unit_of(step):
     return Fraction(1, getattr(step, "one", 1))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 def test_replay_audit_no_noise_call_is_fed_with_more_than_was_declared(unit, seed):

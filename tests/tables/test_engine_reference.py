@@ -78,6 +78,7 @@ def test_every_expression_is_the_same_in_sql_and_in_python(load, rows):
         compare_expressions(rows, source)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_no_rows_at_all(load, unit):
     with load([], COLUMNS) as source:

@@ -234,6 +234,7 @@ def test_nothing_stays_on_disk_and_spilled_rows_are_encrypted():
         engine.rows("select 1")
 
 
+@pytest.mark.full
 def test_beyond_the_memory_limit_rows_spill_unreadably_and_the_answer_is_exact():
     engine = DuckEngine(memory_limit="32MB", threads=1)
     rows = 1_500_000

@@ -43,6 +43,7 @@ FEW = [  # all of them in tests/slow
 ]
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(("how", "unit", "known"), FEW)
 def test_no_pair_of_tables_exceeds_what_is_charged(
     how: dict[str, Any], unit: Any, known: bool
@@ -54,6 +55,7 @@ def test_no_pair_of_tables_exceeds_what_is_charged(
     assert worst(release) <= 1e-12
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("unit", "distribution"), [(UNITS[1], CONCENTRATED[2]), (UNITS[2], CONCENTRATED[1])]
 )
@@ -80,6 +82,7 @@ def test_the_engine_counts_every_row_of_people_within_the_limit() -> None:
     assert found[GROUPS[:1]] == [((0, 4, 4),)]
 
 
+@pytest.mark.full
 def test_noise_that_is_too_small_exceeds_what_is_charged() -> None:
     for how, sharp in ((HOWS[1], 0.6), (HOWS[5], 0.4)):
         release = Release("median", tuple(how.items()), tc.one_row_each, True, tc.epsilon(4), sharp)

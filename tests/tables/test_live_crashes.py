@@ -53,6 +53,7 @@ def recorded(files):
         return parts_of(ledger, charges[0])
 
 
+@pytest.mark.few(9)
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 @pytest.mark.parametrize(
     ("way", "parts"),
@@ -85,6 +86,7 @@ def _size(part):
     return end - first
 
 
+@pytest.mark.full
 def test_many_at_once_publish_the_same_numbers(files):
     ends = [1, 2, 7, 13, 14, 30, 31, 59, 60]
     processes = [start(files, "finish", *ends[i % 2 :: 1 + i % 2]) for i in range(3)]

@@ -35,6 +35,7 @@ def moved(levels):
     return max(by_level), sum(by_level), sum(x * x for level in levels for x in level)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("tree", TREES, ids=lambda t: f"{t.branching} branches")
 @pytest.mark.parametrize(("k", "most"), [(1, 2), (2, 3), (3, 4)], ids=lambda v: str(v))
 def test_no_history_of_a_person_moves_the_blocks_by_more_than_the_map(tree, k, most):
