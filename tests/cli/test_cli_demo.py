@@ -29,9 +29,11 @@ def test_demo_writes_all_that_it_says(tacit, folder: Path) -> None:
 def test_demo_without_matplotlib(tacit, folder: Path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = tacit("demo")
-    assert done.code == 0
-    assert "No plot was drawn" in done.err
+    assert (done.code, done.err) == (0, "")
+    assert ".png" not in done.out
     assert not list((folder / "tacit-demo").glob("*.png"))
+    for page in ("by-site.html", "by-plan.html"):
+        assert "<svg" in (folder / "tacit-demo" / page).read_text(encoding="utf-8")
 
 
 def test_demo_where_nothing_can_be_written(tacit, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,10 +76,10 @@ def demo(
     print(f"Left of the budget: {budget_words(left)} of {budget_words(total)}.\n")
     print(f"Written to {folder}:")
     for name, what in (
-        ("by-site.html", "the certificate for a reviewer: open it in a browser"),
+        ("by-site.html", "the certificate with its plot, for a reviewer: open it in a browser"),
         ("by-site.json", "the same for a machine: tacit verify " + str(folder / "by-site.json")),
-        ("by-site.png", "the plot"),
-        ("by-plan.*", "the same three, by plan"),
+        ("by-site.png", "the plot by itself"),
+        ("by-plan.*", "the same, by plan"),
         ("health.ledger", "the budget: tacit ledger show " + str(folder / "health.ledger")),
     ):
         if name != "by-site.png" or (folder / name).exists():
@@ -94,7 +95,7 @@ def _question(session: Session, by: str, keys: list[int]) -> Question:
 
 
 def _show(title: str, question: Question, place: Path) -> None:
-    from tacit.cli.output import answer_tables, note, working
+    from tacit.cli.output import answer_tables, working
 
     with working(title):
         answer: Answer = question.release(epsilon=_EPSILON)
@@ -103,10 +104,8 @@ def _show(title: str, question: Question, place: Path) -> None:
     answer_tables(answer)
     answer.certificate.save(place.with_suffix(".json"))
     answer.certificate.save(place.with_suffix(".html"))
-    try:
+    with suppress(MissingExtraError):  # of matplotlib; the page has the plot all the same
         from tacit.cli.output import save_plot
 
         with working("drawing"):
             save_plot(answer.plot(), str(place.with_suffix(".png")))
-    except MissingExtraError as error:
-        note(f"No plot was drawn: {error}")
