@@ -15,9 +15,9 @@ from spark_session import LocalSpark
 from spark_session import missing as missing_of_spark
 
 # How fast a machine is decides nothing.  Examples are the same in every run, except in the slow
-# tests, where they are drawn anew; the fast tests try a quarter of them.
+# tests, where they are drawn anew; the fast tests try a tenth of them.
 STEADY: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("fast", derandomize=True, max_examples=25, **STEADY)
+settings.register_profile("fast", derandomize=True, max_examples=10, **STEADY)
 settings.register_profile("full", derandomize=True, max_examples=100, **STEADY)
 settings.register_profile("random", max_examples=100, print_blob=True, **STEADY)
 settings.load_profile("full")

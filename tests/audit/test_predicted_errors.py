@@ -142,6 +142,7 @@ def test_aggregates_of_bins(aggregate: str, epsilon: Any) -> None:
             assert centre.mean_error(units, 2.3) == pytest.approx(error, rel=close)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("aggregate", ["mean", "median", "winsorized_mean"])
 def test_sample_and_aggregate(aggregate: str) -> None:
     """Over every way to bin three records; the prediction draws bins, to a percent of five."""

@@ -276,6 +276,7 @@ class TestRuns:
             verify(NUMBER >> Laplace(2), draws=-1)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("output", [set, lambda x: {"a": [x]}, lambda x: [{x}, [x]]])
 def test_outputs_that_no_dict_takes_are_compared_all_the_same(output):
     """verify(tc.parallel(...)) raised a TypeError where nothing listed its outputs."""

@@ -13,6 +13,7 @@ from tacit.cli import run
 ASK = "--count --epsilon 0.5"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("command", "said"),
     [

@@ -57,6 +57,7 @@ def test_composition_is_that_of_the_product_distributions(pair, k):
         assert found.width <= Fraction(1, 2**60)
 
 
+@pytest.mark.full
 @examples(0.2)
 @given(pair=pairs(), k=st.integers(2, 3))
 def test_lattices_enclose_the_truth_on_both_sides(pair, k):
@@ -116,7 +117,7 @@ def test_the_curve_is_the_sum_of_positive_parts(masses):
         assert curve.delta(level).lower == direct
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("loss", "reference"),
     [
