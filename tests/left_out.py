@@ -8,7 +8,7 @@ run that left out a whole engine for a whole one.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NoReturn
@@ -38,6 +38,12 @@ def if_installed(package: str) -> Any:
         return importlib.import_module(package)
     except ImportError:
         return None
+
+
+def needs(package: str, remedy: str) -> pytest.MarkDecorator:
+    """Mark a test that needs a package, which ``remedy`` brings; it is not imported for that."""
+    absent = importlib.util.find_spec(package) is None
+    return pytest.mark.skipif(absent, reason=reason(package, remedy))
 
 
 def told(skipped: Iterable[object]) -> list[str]:

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 import tacit as tc
+from left_out import needs
 from tacit.errors import BudgetError, DataSourceError, UsageError
 from tacit.tables.contributions import OneRowEach, PersonUnit
 from tacit.tables.engines.spark import SparkEngine
@@ -26,6 +27,9 @@ from tacit.tables.grid import Grid
 from tacit.tables.query import Query
 from tacit.tables.requests import Cells, Moments, Rows, Total
 from tacit.tables.source import open_source
+
+needs_pyspark = needs("pyspark", "make setup-engines")
+"""Of tests that put something else in the place of a session, and need no Java."""
 
 SECRET = "Zaphod"
 GRID = Grid.for_bounds(0, 100)
@@ -155,6 +159,7 @@ def test_settings_of_other_engines_are_refused(spark, given):
         open_source(spark.range(1), **given)
 
 
+@needs_pyspark
 def test_a_spark_that_is_too_old_is_refused():
     session = SimpleNamespace(version="3.5.1", addTag=print, removeTag=print)
     old = type("SparkSession", (), {"__module__": "pyspark.sql.session", **vars(session)})()
@@ -239,6 +244,7 @@ def test_the_tasks_of_a_giant_hold_few_of_their_rows_each(spark):
     assert not any(word in text for word in ("rand(", "uuid(", "monotonically"))
 
 
+@needs_pyspark
 def test_an_interrupt_cancels_the_jobs_of_the_question_and_no_others():
     done = []
     session = SimpleNamespace(
