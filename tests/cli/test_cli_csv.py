@@ -52,6 +52,17 @@ def test_check_says_that_it_is_not_private(tacit, odd):
     assert "pay=integer" in done.out
 
 
+def test_check_prints_json_that_says_that_it_is_not_private(tacit, odd):
+    done = tacit("check odd.csv --delimiter ; --header age,day --encoding latin-1 --json")
+    assert done.code == 0, done.err
+    assert "NOT PRIVATE" in done.err
+    found = done.json
+    assert (found["private"], found["rows"], found["types"]["day"]) == (False, 5, "text")
+    assert found["columns"]["age"]["missing_as"]["integer"] == 3
+    done = tacit("check people.csv --memory-limit much --json")
+    assert (done.code, done.out) == (2, "")
+
+
 def test_a_record_in_the_place_of_the_names_is_said(tacit, odd):
     done = tacit("preview odd.csv --count --epsilon 1")
     assert "delimiter=';'" in done.err or "may be a record" in done.err

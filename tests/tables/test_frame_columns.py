@@ -7,9 +7,11 @@ import math
 import uuid
 from decimal import Decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from tacit.errors import DataSourceError, UsageError
@@ -143,3 +145,86 @@ def test_a_frame_whose_columns_cannot_be_told_apart_is_refused():
     for names in (["a", "a"], ["a", "A"]):
         with pytest.raises(DataSourceError, match="capital letters"):
             open_source(pd.DataFrame([[1, 2]], columns=names))
+
+
+ZONED = pa.timestamp("us", "Asia/Tokyo")
+AT = datetime.datetime(2024, 1, 1, 0, 30)
+ARROW = {
+    "names": pa.array(["Zaphod", None]).dictionary_encode(),
+    "codes": pa.array([3, None]).dictionary_encode(),
+    "view": pa.array(["Zaphod", None], pa.string_view()),
+    "large": pa.array(["Zaphod", None], pa.large_string()),
+    "money": pa.array([Decimal("1.5"), None], pa.decimal128(38, 2)),
+    "wide": pa.array([Decimal("1.5"), None], pa.decimal256(50, 2)),
+    "half": pa.array([0.5, None], pa.float16()),
+    "list": pa.array([["Zaphod"], None]),
+    "nested": pa.array([{"a": 1}, None]),
+    "none": pa.nulls(2),
+    "zoned": pa.array([AT, None], ZONED),
+    "far": pa.array([2**63 - 1, None], ZONED),
+    "seconds": pa.array([AT, None], pa.timestamp("s")),
+    "span": pa.array([1, None], pa.duration("s")),
+    "own": pa.ExtensionArray.from_storage(pa.opaque(pa.int64(), "a", "b"), pa.array([1, None])),
+}
+KINDS = {
+    **dict.fromkeys(("names", "view", "large"), "text"),
+    "codes": "integer",
+    "own": "integer",
+    "money": "decimal",
+    "none": "missing",
+    **dict.fromkeys(("wide", "half", "list", "nested", "span"), "other"),
+    **dict.fromkeys(("zoned", "far", "seconds"), "date"),
+}
+
+
+def arrow_sources():
+    table = pa.table(ARROW)
+    yield table
+    yield table.to_reader()
+    yield table.to_batches()[0]
+    yield pd.DataFrame({n: pd.array(c, dtype=pd.ArrowDtype(c.type)) for n, c in ARROW.items()})
+
+
+@pytest.mark.parametrize("table", list(arrow_sources()), ids=lambda t: type(t).__name__)
+def test_arrow_columns_are_read_by_their_types_or_refused_where_named(table):
+    with open_source(table) as source:
+        assert source.columns == {name: KINDS[name] for name in ARROW}
+        for name, value in (("view", "Zaphod"), ("names", "Zaphod"), ("codes", 3), ("money", 1.5)):
+            found = Query(source, OneRowEach(), where=col(name) == value).run([Rows()])
+            assert found.of(Rows()).tolist() == [1], name
+        for name in ("zoned", "seconds"):
+            found = Query(source, OneRowEach(), where=col(name) == "2024-01-01").run([Rows()])
+            assert found.of(Rows()).tolist() == [1], name  # in UTC
+        for name, kind in KINDS.items():
+            if kind == "other":
+                with pytest.raises(UsageError) as caught:
+                    Query(source, OneRowEach(), where=col(name).is_null())
+                assert "Zaphod" not in str(caught.value)
+        assert not any("Zaphod" in column.declared for column in source.schema.values())
+
+
+def test_the_values_of_an_enumeration_stand_in_no_type_and_steer_nothing():
+    connection = duckdb.connect()
+    connection.execute("create table t as select 'Zaphod'::enum('Zaphod', 'b') as e, 1 as n")
+    connection.execute("alter table t add column l enum('Zaphod')[]")
+    connection.execute("alter table t add column \"at\" timestamptz default timestamptz 'infinity'")
+    frames = (
+        connection.sql("from t"),
+        pl.DataFrame({"e": ["Zaphod"], "n": [1]}, schema_overrides={"e": pl.Categorical}),
+        pl.DataFrame({"e": ["Zaphod"], "n": [1]}, schema_overrides={"e": pl.Enum(["Zaphod"])}),
+        pd.DataFrame({"e": pd.Categorical(["Zaphod"]), "n": [1]}),
+    )
+    for frame in frames:
+        with open_source(frame) as source:
+            for key, count in (("Zaphod", 1), ("nobody", 0)):
+                query = Query(source, OneRowEach(), by={"e": col("e")}, keys=[key])
+                assert query.run([Rows()]).of(Rows()).tolist() == [count]
+            assert "Zaphod" not in repr([*source.schema.values()])
+    with open_source(connection, "t") as source:
+        assert source.columns == {"e": "text", "n": "integer", "l": "other", "at": "date"}
+        for where, count in ((col("at").is_null(), 1), (col("at") > "2024-01-01", 0)):
+            found = Query(source, OneRowEach(), where=where).run([Rows()])
+            assert found.of(Rows()).tolist() == [count]
+        with pytest.raises(UsageError) as caught:
+            Query(source, OneRowEach(), where=col("l").is_null())
+        assert "Zaphod" not in str(caught.value)

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tacit.tables.csv_format import CsvOptions, csv_format
 from tacit.tables.engine import Engine
 from tacit.tables.schema import Schema
 from tacit.tables.source import Source, open_source
+
+if TYPE_CHECKING:
+    from tacit.tables.engines.duck import DuckEngine
 
 __all__ = ["ColumnCheck", "TableCheck", "check"]
 
@@ -69,6 +72,10 @@ class TableCheck:
         """What to declare: ``types=`` for a session."""
         return {n: c.suggestion for n, c in self.columns.items() if c.suggestion is not None}
 
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON values: **exact, and not private**."""
+        return {"private": False, **asdict(self), "types": self.types}
+
     def __str__(self) -> str:
         lines = [
             "NOT PRIVATE: exact counts, for the curator's eyes only. Do not publish them.",
@@ -91,7 +98,14 @@ class TableCheck:
     __repr__ = __str__
 
 
-def check(source: Any, table: str | None = None, **csv: Unpack[CsvOptions]) -> TableCheck:
+def check(
+    source: Any,
+    table: str | None = None,
+    *,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    **csv: Unpack[CsvOptions],
+) -> TableCheck:
     r"""Look through a table that is yours: how its cells and lines would be read.
 
     **What it returns is exact, and not private.**
@@ -99,6 +113,8 @@ def check(source: Any, table: str | None = None, **csv: Unpack[CsvOptions]) -> T
     Args:
         source: the table, as :class:`tacit.Session` takes it.
         table: the table of a database.
+        memory_limit: the most memory of the engine, such as ``"4GB"``.
+        threads: how many threads it uses.
         **csv: how a CSV file is written, as for a session.
 
     Raises:
@@ -115,13 +131,16 @@ def check(source: Any, table: str | None = None, **csv: Unpack[CsvOptions]) -> T
         (1, 1, (('people.csv', 4),))
         >>> folder.cleanup()
     """
+    from tacit.tables.engines.duck import DuckEngine
+
     form = csv_format(**csv)
     wrong: dict[str, int] = dict.fromkeys(WRONG, 0)
     where: dict[str, list[tuple[str, int]]] = {name: [] for name in WRONG}
     if _is_csv(source, table):
-        opened = _open_csv(os.fspath(source), csv, wrong, where)
+        engine = DuckEngine(memory_limit, threads)
+        opened = _open_csv(os.fspath(source), csv, wrong, where, engine)
     else:
-        opened = open_source(source, table, **csv)
+        opened = open_source(source, table, memory_limit=memory_limit, threads=threads, **csv)
     with opened:
         with opened.engine.reading():
             total = int(opened.engine.rows(f"select count(*) from {opened.relation} as t")[0][0])
@@ -140,10 +159,13 @@ def _is_csv(source: Any, table: str | None) -> bool:
 
 
 def _open_csv(
-    path: str, csv: CsvOptions, wrong: dict[str, int], where: dict[str, list[tuple[str, int]]]
+    path: str,
+    csv: CsvOptions,
+    wrong: dict[str, int],
+    where: dict[str, list[tuple[str, int]]],
+    engine: DuckEngine,
 ) -> Source:
     """Open files as text, so that a declared column can be held against its kind."""
-    from tacit.tables.engines.duck import DuckEngine
     from tacit.tables.engines.duck_csv import CsvFile, open_csv
     from tacit.tables.engines.duck_source import data_files
 
@@ -157,7 +179,6 @@ def _open_csv(
 
         return note
 
-    engine = DuckEngine()
     try:
         relation, schema = open_csv(data_files(path), csv_format(**csv), engine, notice)
     except BaseException:

@@ -1,21 +1,27 @@
 """Open a pandas or polars frame for DuckDB: by the names and types of its columns alone.
 
-What has one type for all its cells is read in place.  A column of Python objects or of categories
-is undeclared: at the first query each of its cells becomes text by the rule of its own type
-(:mod:`tacit.tables.engines.frame_cells`).  A column of a type that has no reading (periods,
-intervals, complex numbers) is refused where a question names it, and hinders no other.
+What has one type for all its cells is read in place, or by the type that Arrow declares.  A column
+of Python objects or of categories is undeclared: at the first query each of its cells becomes text
+by the rule of its own type (:mod:`tacit.tables.engines.frame_cells`).  A column of a type that has
+no reading (periods, intervals, complex numbers) is refused where a question names it, and hinders
+no other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from tacit.errors import DataSourceError
 from tacit.tables.engines.duck import DuckEngine
+from tacit.tables.engines.duck_arrow import arrow_types
+from tacit.tables.engines.duck_columns import column_of, types_of
 from tacit.tables.engines.frame_cells import texts
-from tacit.tables.schema import Column, Schema, kind_of
+from tacit.tables.schema import Column, Schema
 
 __all__ = ["open_pandas", "open_polars"]
 
@@ -38,6 +44,7 @@ def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     how = {name: _reading(table.dtypes.iloc[place]) for place, name in enumerate(names)}
     plain = [name for name in names if how[name] == "plain"]
     declared = {name: _sql_type(table.dtypes[name]) for name in plain}
+    declared |= _arrow_columns(table, how, engine)
     columns = [_column(name, how[name], declared) for name in names]
     numpy = all(type(dtype).__module__.startswith("numpy") for dtype in table.dtypes)
     if names and numpy and len(plain) == len(names):
@@ -45,9 +52,30 @@ def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
 
     def made() -> Any:
         usable = [name for name in names if how[name] != "other"]
-        return {name: _cells(table[name], how[name]) for name in usable}
+        cells = {name: _cells(table[name], how[name]) for name in usable}
+        return _as_arrow(cells) if "arrow" in how.values() else cells
 
-    return _later(made, columns, engine), Schema(columns)
+    return _later(made, columns, engine, declared), Schema(columns)
+
+
+def _arrow_columns(table: Any, how: dict[str, str], engine: DuckEngine) -> dict[str, str]:
+    """Return the types of columns that are held in Arrow; those without a reading become others."""
+    names = [name for name, reading in how.items() if reading == "arrow"]
+    if not names:
+        return {}
+    import pyarrow as pa
+
+    shape = pa.schema([(name, table.dtypes[name].pyarrow_dtype) for name in names])
+    found = arrow_types(shape, engine)
+    how.update({name: "other" for name in names if found[name] is None})
+    return {name: declared for name, declared in found.items() if declared is not None}
+
+
+def _as_arrow(cells: dict[str, Any]) -> Any:
+    import pyarrow as pa
+
+    text = {n: pa.string() for n, c in cells.items() if isinstance(c, np.ndarray)}
+    return pa.table({name: pa.array(column, text.get(name)) for name, column in cells.items()})
 
 
 def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
@@ -71,7 +99,7 @@ def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
         told = [pl.Series(n, list(texts(found[n].to_list())), dtype=pl.String) for n in objects]
         return found.drop(objects).with_columns(told).select(list(schema))
 
-    return _later(made, columns, engine), Schema(columns)
+    return _later(made, columns, engine, declared), Schema(columns)
 
 
 def _check_names(names: list[str]) -> None:
@@ -82,6 +110,8 @@ def _check_names(names: list[str]) -> None:
 def _reading(dtype: Any) -> str:
     """Return how a column is read, by its type alone."""
     name, family = str(dtype), type(dtype).__name__
+    if family == "ArrowDtype":
+        return "arrow"
     if family == "CategoricalDtype" or name == "object":
         return "undeclared"
     if family == "StringDtype":
@@ -105,8 +135,8 @@ def _column(name: str, how: str, declared: dict[str, str]) -> Column:
         )
         return Column(name, "other", "VARCHAR", problem)
     fixed = {"undeclared": "VARCHAR", "text": "VARCHAR", "zoned": "TIMESTAMP", "half": "FLOAT"}
-    kind = fixed.get(how) or declared[name]
-    return Column(name, "undeclared" if how == "undeclared" else kind_of(kind), kind)
+    column = column_of(name, fixed.get(how) or declared[name])
+    return replace(column, kind="undeclared") if how == "undeclared" else column
 
 
 def _sql_type(dtype: Any) -> str:
@@ -128,8 +158,7 @@ def _sql_type(dtype: Any) -> str:
 
 
 def _types_of(empty: Any, engine: DuckEngine) -> dict[str, str]:
-    relation = engine.register(empty)
-    return {row[0]: row[1] for row in engine.rows(f"describe select * from {relation}")}
+    return types_of(engine.register(empty), engine)
 
 
 def _cells(column: Any, how: str) -> Any:
@@ -141,9 +170,11 @@ def _cells(column: Any, how: str) -> Any:
     return column.astype("float32") if how == "half" else column.copy()
 
 
-def _later(made: Callable[[], Any], columns: list[Column], engine: DuckEngine) -> str:
-    """Return a table that the first query fills."""
-    table = engine.empty_table({column.name: column.declared for column in columns})
+def _later(
+    made: Callable[[], Any], columns: list[Column], engine: DuckEngine, declared: dict[str, str]
+) -> str:
+    """Return a table that the first query fills; ``declared`` are types that the engine told."""
+    table = engine.empty_table({c.name: declared.get(c.name, c.declared) for c in columns})
     engine.before_reading(partial(_fill, made, columns, table, engine))
     return table
 

@@ -15,12 +15,15 @@ from typing import Any
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.tables.csv_format import CsvOptions, csv_format, refuse_csv
-from tacit.tables.engine import EngineMemoryError, Opened
+from tacit.tables.engine import Opened
 from tacit.tables.engines.duck import DuckEngine
+from tacit.tables.engines.duck_arrow import Stream, open_arrow
+from tacit.tables.engines.duck_columns import described
 from tacit.tables.engines.duck_csv import open_csv
 from tacit.tables.engines.duck_frame import open_pandas, open_polars
-from tacit.tables.engines.remote import check_remote, is_remote, public_part, unreachable
-from tacit.tables.schema import Column, Schema, kind_of
+from tacit.tables.engines.duck_parquet import open_parquet
+from tacit.tables.engines.remote import check_remote, is_remote, public_part
+from tacit.tables.schema import Schema
 
 __all__ = ["data_files", "open_in_duckdb"]
 
@@ -76,7 +79,7 @@ def open_in_duckdb(
             relation, label = _from_memory(source, engine), "table"
         if connection is None:  # the settings of somebody's own connection stay as they are
             engine.count(relation)
-        return Opened(label, _describe(relation, engine), engine, relation)
+        return Opened(label, described(relation, engine), engine, relation)
     except BaseException:
         engine.close()
         raise
@@ -84,15 +87,6 @@ def open_in_duckdb(
 
 def _is(value: object, class_name: str) -> bool:
     return type(value).__name__ == class_name
-
-
-def _describe(relation: str, engine: DuckEngine) -> Schema:
-    found = engine.rows(f"describe select * from {relation}")
-    names = [row[0] for row in found]
-    folded = {n.casefold() for n in names}
-    if len(folded) != len(names):
-        raise DataSourceError("two columns differ only in capital letters; rename one of them")
-    return Schema([Column(row[0], kind_of(row[1]), row[1]) for row in found])
 
 
 def _qualified(table: str, engine: DuckEngine) -> str:
@@ -117,28 +111,20 @@ def _from_database(path: str, table: str, engine: DuckEngine) -> Opened:
     engine.rows(f"attach {engine.dialect.literal(path)} as data (read_only)")
     engine.rows("use data")
     relation = _qualified(table, engine)
-    schema = _describe(relation, engine)
+    schema = described(relation, engine)
     engine.rows("use memory")
     engine.count(f'"data".{relation}')
     return Opened(f"{Path(path).name}:{table}", schema, engine, f'"data".{relation}')
 
 
-class _Stream:
-    """A table that hands its Arrow stream on to another connection."""
-
-    def __init__(self, table: Any) -> None:
-        self._table = table
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        return self._table.__arrow_c_stream__(requested_schema)
-
-
 def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
-    """Open a pandas or polars frame; None for another table."""
+    """Open a pandas or polars frame, or a table of pyarrow; None for another table."""
     if type(table).__module__.startswith("polars.") and hasattr(table, "lazy"):
         return open_polars(table, engine)
     if hasattr(table, "dtypes") and hasattr(table, "iloc"):
         return open_pandas(table, engine)
+    if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "__arrow_c_stream__"):
+        return open_arrow(table, engine)
     return None
 
 
@@ -146,15 +132,11 @@ def _from_memory(table: Any, engine: DuckEngine) -> str:
     if _is(table, "DuckDBPyRelation"):
         types = dict(zip(table.columns, map(str, table.types), strict=True))
         return _streamed(table, types, engine)
-    if _is(table, "RecordBatchReader"):
-        shape = engine.register(table.schema.empty_table())
-        types = {c[0]: c[1] for c in engine.rows(f"describe select * from {shape}")}
-        return _streamed(table, types, engine)
     if hasattr(table, "__arrow_c_stream__"):
         if not hasattr(table, "schema") or not (
             hasattr(table, "num_rows") or _is(table, "DataFrame")
         ):
-            return engine.materialise(f"select * from {engine.register(_Stream(table))}")
+            return engine.materialise(f"select * from {engine.register(Stream(table))}")
         return engine.register(table)
     raise DataSourceError(
         f"a {type(table).__name__} is not a table: give a path, a pandas, polars or Arrow table, "
@@ -167,7 +149,7 @@ def _streamed(table: Any, types: Mapping[str, str], engine: DuckEngine) -> str:
     relation = engine.empty_table(types)
 
     def fill() -> None:
-        engine.rows(f"insert into {relation} select * from {engine.register(_Stream(table))}")
+        engine.rows(f"insert into {relation} select * from {engine.register(Stream(table))}")
 
     engine.before_reading(fill)
     return relation
@@ -188,30 +170,9 @@ def _from_path(path: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
         engine.count(relation)
         return Opened(label, schema, engine, relation)
     refuse_csv(csv, "a Parquet file declares its own columns")
-    listed = "[" + ", ".join(engine.dialect.literal(f) for f in files) + "]"
-    relation = f"read_parquet({listed}, union_by_name = true)"
-    _probe(path, f"select * from {relation} limit 0", engine)
+    relation, schema = open_parquet(path, files, engine)
     engine.count(relation)
-    return Opened(label, _describe(relation, engine), engine, relation)
-
-
-def _probe(path: str, sql: str, engine: DuckEngine) -> list[tuple[Any, ...]]:
-    try:
-        return engine.rows(sql)
-    except EngineMemoryError:
-        raise
-    except DataSourceError:
-        pass
-    raise _broken(path)
-
-
-def _broken(path: str) -> DataSourceError:
-    if is_remote(path):
-        return unreachable(path)
-    return DataSourceError(
-        f"{path} cannot be read: it is damaged, or no Parquet file (details are withheld: they may "
-        "quote the data)"
-    )
+    return Opened(label, schema, engine, relation)
 
 
 def data_files(path: str) -> list[str]:

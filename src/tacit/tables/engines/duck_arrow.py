@@ -1,0 +1,93 @@
+"""Arrow tables and streams for DuckDB: by the types that their schema declares.
+
+A column of a type that the engine has no reading for (halves, decimals of 256 bits) is left out
+before the engine sees it: it is refused where a question names it, and hinders no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tacit.errors import DataSourceError
+from tacit.tables.engines.duck import DuckEngine
+from tacit.tables.engines.duck_columns import schema_of, types_of
+from tacit.tables.schema import Column, Schema
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Stream", "arrow_types", "open_arrow", "unread"]
+
+
+class Stream:
+    """A table that hands its Arrow stream on to another connection."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def open_arrow(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
+    """Return the relation of a table, a batch or a reader of pyarrow, and its columns.
+
+    Raises:
+        DataSourceError: two columns that have one name, capitals or not.
+    """
+    names = table.schema.names
+    if len({name.casefold() for name in names}) < len(names):
+        raise DataSourceError("two columns have one name, capitals or not; rename one of them")
+    known = arrow_types(table.schema, engine)
+    usable = {name: declared for name, declared in known.items() if declared is not None}
+    if not usable:
+        raise DataSourceError("no column of this table has a type that can be read")
+    told = schema_of(usable)
+    columns = [told[n] if n in told else unread(n, table.schema.field(n).type) for n in names]
+    if hasattr(table, "num_rows"):
+        kept = table if len(usable) == len(names) else table.select(list(usable))
+        return engine.register(kept), Schema(columns)
+    relation = engine.empty_table(usable)
+
+    def fill() -> None:
+        rows = Stream(_narrowed(table, list(usable)))
+        engine.rows(f"insert into {relation} select * from {engine.register(rows)}")
+
+    engine.before_reading(fill)
+    return relation, Schema(columns)
+
+
+def arrow_types(schema: pyarrow.Schema, engine: DuckEngine) -> Mapping[str, str | None]:
+    """Return the engine's types of columns; None for one that it has no reading for."""
+    import duckdb
+    import pyarrow as pa
+
+    found: dict[str, str | None] = {}
+    for field in schema:
+        try:
+            shape = engine.register(pa.schema([field.remove_metadata()]).empty_table())
+            (found[field.name],) = types_of(shape, engine).values()
+        except (duckdb.Error, DataSourceError):
+            found[field.name] = None
+    return found
+
+
+def unread(name: str, kind: Any) -> Column:
+    """Return a column that nothing can be asked of; ``kind`` is its type in Arrow."""
+    problem = f"has the Arrow type {kind}, which the engine does not read; cast it in the source"
+    return Column(name, "other", "VARCHAR", problem)
+
+
+def _narrowed(reader: Any, names: list[str]) -> Any:
+    import pyarrow as pa
+
+    if names == reader.schema.names:
+        return reader
+    schema = pa.schema([reader.schema.field(name) for name in names])
+
+    def batches() -> Iterator[Any]:
+        for batch in reader:
+            yield batch.select(names)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
