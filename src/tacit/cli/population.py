@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,10 @@ _PANEL = "Which values a release may hold"
 
 def _flag(name: str, help: str, metavar: str | None = None) -> Any:
     return typer.Option(name, help=help, metavar=metavar, rich_help_panel=_PANEL)
+
+
+_NUMBERS = ("integer", "float", "decimal")
+_TEXT = "text"
 
 
 @dataclass(frozen=True)
@@ -78,28 +83,47 @@ def domain_of(given: Population) -> Any:
 
 
 def _columns(path: str, names: Sequence[str]) -> dict[str, list[Any]]:
-    """Read columns of a public file; with none named, all that hold numbers."""
+    """Read columns of a public file; with none named, all that hold numbers.
+
+    The population is public, so its cells may say what a column of a CSV file holds.
+    """
     from tacit.tables import open_source
 
     with open_source(path) as source:
-        numeric = [
-            n for n, kind in source.columns.items() if kind in ("integer", "float", "decimal")
-        ]
         for name in names:
-            column = source.schema.column(name)
-            if name not in numeric:
-                raise UsageError(
-                    f"{name!r} holds {column.kind}, not numbers; {did_you_mean(name, numeric)}"
-                )
-        wanted = list(names) or numeric
-        if not wanted:
-            raise UsageError(f"{path} has no column of numbers")
-        quoted = ", ".join(source.engine.dialect.identifier(name) for name in wanted)
-        rows = source.engine.rows(f"select {quoted} from {source.relation}")
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(wanted)}
-    for name, values in columns.items():
+            source.schema.column(name)
+        readable = [n for n, c in source.schema.items() if c.kind in (*_NUMBERS, "undeclared")]
+        quoted = ", ".join(source.engine.dialect.identifier(name) for name in readable)
+        rows = source.engine.rows(f"select {quoted} from {source.relation}") if readable else []
+        kinds = source.columns
+    told = {
+        name: [_number(row[place]) if kinds[name] == "undeclared" else row[place] for row in rows]
+        for place, name in enumerate(readable)
+    }
+    numeric = [name for name, cells in told.items() if _TEXT not in cells]
+    for name in names:
+        if name not in numeric:
+            kind = "text" if name in told else kinds[name]
+            raise UsageError(f"{name!r} holds {kind}, not numbers; {did_you_mean(name, numeric)}")
+    if not numeric:
+        raise UsageError(f"{path} has no column of numbers")
+    found = {name: told[name] for name in names or numeric}
+    for name, values in found.items():
         if None in values:
             raise UsageError(
                 f"{name!r} has missing values, and a population has none; leave those rows out"
             )
-    return columns
+    return found
+
+
+def _number(cell: str | None) -> Any:
+    """Return the number that a cell says, exactly; text where it says none.
+
+    >>> _number("6.5"), _number("a"), _number(None)
+    (Fraction(13, 2), 'text', None)
+    """
+    from tacit.tables.cell_grammar import read_cell
+
+    if cell is None:
+        return None
+    return _TEXT if read_cell("read_number", cell) is None else Fraction(cell.strip(" "))

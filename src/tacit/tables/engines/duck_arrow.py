@@ -6,18 +6,18 @@ before the engine sees it: it is refused where a question names it, and hinders 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import DataSourceError
 from tacit.tables.engines.duck import DuckEngine
-from tacit.tables.engines.duck_columns import schema_of, types_of
+from tacit.tables.engines.duck_columns import column_of, schema_of, types_of
 from tacit.tables.schema import Column, Schema
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Stream", "arrow_types", "open_arrow", "unread"]
+__all__ = ["Stream", "arrow_types", "carried", "open_arrow", "streamed", "unread"]
 
 
 class Stream:
@@ -46,16 +46,31 @@ def open_arrow(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     told = schema_of(usable)
     columns = [told[n] if n in told else unread(n, table.schema.field(n).type) for n in names]
     if hasattr(table, "num_rows"):
-        kept = table if len(usable) == len(names) else table.select(list(usable))
-        return engine.register(kept), Schema(columns)
-    relation = engine.empty_table(usable)
+        part = table if len(usable) == len(names) else table.select(list(usable))
+        return engine.register(part), Schema(columns)
+    kept = carried(usable)
+    return streamed(lambda: _narrowed(table, list(kept)), kept, engine), Schema(columns)
+
+
+def carried(types: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns that are brought into the engine: those that a question can name.
+
+    What is in the others may fail on the way, by their values: a list over an enumeration fails
+    where all lists are empty.
+    """
+    return {n: t for n, t in types.items() if column_of(n, t).kind != "other"} or dict(types)
+
+
+def streamed(rows: Callable[[], Any], types: Mapping[str, str], engine: DuckEngine) -> str:
+    """Return a table that the first query fills with ``rows()``, which hands on a stream."""
+    relation = engine.empty_table(types)
 
     def fill() -> None:
-        rows = Stream(_narrowed(table, list(usable)))
-        engine.rows(f"insert into {relation} select * from {engine.register(rows)}")
+        stream = engine.register(Stream(rows()))
+        engine.rows(f"insert into {relation} select * from {stream}")
 
     engine.before_reading(fill)
-    return relation, Schema(columns)
+    return relation
 
 
 def arrow_types(schema: pyarrow.Schema, engine: DuckEngine) -> Mapping[str, str | None]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.tables.csv_format import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engine import Opened
 from tacit.tables.engines.duck import DuckEngine
-from tacit.tables.engines.duck_arrow import Stream, open_arrow
-from tacit.tables.engines.duck_columns import described
+from tacit.tables.engines.duck_arrow import Stream, carried, open_arrow, streamed
+from tacit.tables.engines.duck_columns import described, schema_of
 from tacit.tables.engines.duck_csv import open_csv
 from tacit.tables.engines.duck_frame import open_pandas, open_polars
 from tacit.tables.engines.duck_parquet import open_parquet
@@ -118,20 +117,22 @@ def _from_database(path: str, table: str, engine: DuckEngine) -> Opened:
 
 
 def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
-    """Open a pandas or polars frame, or a table of pyarrow; None for another table."""
+    """Open a frame, a table of pyarrow or a relation of DuckDB; None for another table."""
     if type(table).__module__.startswith("polars.") and hasattr(table, "lazy"):
         return open_polars(table, engine)
     if hasattr(table, "dtypes") and hasattr(table, "iloc"):
         return open_pandas(table, engine)
     if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "__arrow_c_stream__"):
         return open_arrow(table, engine)
+    if _is(table, "DuckDBPyRelation"):
+        types = dict(zip(table.columns, map(str, table.types), strict=True))
+        kept = carried(types)
+        part = table.project(", ".join(map(engine.dialect.identifier, kept)))
+        return streamed(lambda: part, kept, engine), schema_of(types)
     return None
 
 
 def _from_memory(table: Any, engine: DuckEngine) -> str:
-    if _is(table, "DuckDBPyRelation"):
-        types = dict(zip(table.columns, map(str, table.types), strict=True))
-        return _streamed(table, types, engine)
     if hasattr(table, "__arrow_c_stream__"):
         if not hasattr(table, "schema") or not (
             hasattr(table, "num_rows") or _is(table, "DataFrame")
@@ -142,17 +143,6 @@ def _from_memory(table: Any, engine: DuckEngine) -> str:
         f"a {type(table).__name__} is not a table: give a path, a pandas, polars or Arrow table, "
         "or a DuckDB relation"
     )
-
-
-def _streamed(table: Any, types: Mapping[str, str], engine: DuckEngine) -> str:
-    """Return a table that the first query fills from a stream of Arrow."""
-    relation = engine.empty_table(types)
-
-    def fill() -> None:
-        engine.rows(f"insert into {relation} select * from {engine.register(Stream(table))}")
-
-    engine.before_reading(fill)
-    return relation
 
 
 def _from_path(path: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
