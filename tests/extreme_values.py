@@ -10,11 +10,12 @@ import math
 import random
 import struct
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 import duckdb
+import pyarrow
 import pytest
 
 from tacit.tables.dialect import DUCKDB
@@ -53,6 +54,36 @@ def doubles(*, narrow: bool = False) -> list[Pair]:
 
 TEXT = ["", "a", "A'b", 'c"d', "ÉÀ", "日本", "\\n${user.home}", "ABC" * 1000]
 DATES = [date.min, date.max, date(1969, 12, 31), date(1970, 1, 1), date(2000, 2, 29)]
+TIMES = [
+    *(datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999), datetime(1970, 1, 1)),
+    *(datetime(1969, 12, 31, 23, 59, 59, 500000), datetime(2000, 2, 29, 12, 34, 56, 789012)),
+]
+
+
+def times(*, micros: int = 1, first: int = 1, last: int = 9999) -> list[Pair]:
+    """Times with a clock part, in steps of so many microseconds."""
+    found = [t.replace(microsecond=t.microsecond // micros * micros) for t in TIMES]
+    return [(t.isoformat(" "), t) for t in found if first <= t.year <= last]
+
+
+ENDS = [(1 << 63) - 1, (1 << 63) - 2, 1 << 62, -(1 << 63) + 1, 2 - (1 << 63), 10**14]
+"""Times as numbers of their unit, at the ends of 64 bits."""
+FAR: dict[str, dict[str, list[str]]] = {
+    "duckdb": {
+        "date": ["infinity", "-infinity", "5877642-06-24", "290309-01-01 (BC)"],
+        "timestamp": ["infinity", "-infinity", "294247-01-10 04:00:54.775806"],
+        **{f"timestamp_{u}": [f"@{u}:{n}" for n in ENDS] for u in ("s", "ms", "ns")},
+    },
+    "postgresql": {
+        "date": ["infinity", "-infinity", "4713-01-01 BC", "5874897-12-31"],
+        "timestamp": ["infinity", "-infinity", "4713-01-01 BC", "294276-12-31 23:59:59.999999"],
+    },
+    "spark": {
+        "date": ["+5881580-07-11", "-5877641-06-23"],
+        "timestamp": ["+294247-01-10T04:00:54.775807", "-290308-12-21T19:59:05.224192"],
+    },
+}
+"""Times beyond the calendar that Python has, which are missing as keys."""
 COMMON: dict[str, list[Pair]] = {
     "smallint": whole(16),
     "integer": whole(32),
@@ -62,6 +93,7 @@ COMMON: dict[str, list[Pair]] = {
     "boolean": [("true", True), ("false", False)],
     "text": [(t, t) for t in TEXT],
     "date": [(d.isoformat(), d) for d in DATES],
+    "timestamp": times(),
 }
 FIXED = [(38, 38), (38, 2), (38, 30), (25, 24), (18, 3), (17, 0), (16, 16), (15, 2), (1, 1), (1, 0)]
 UNBOUNDED = ["NaN", "Infinity", "-Infinity", "1e131071", "-1e131071", "1e-16383", "7.5", "9" * 200]
@@ -88,6 +120,8 @@ def extremes(engine: str) -> dict[str, list[Pair]]:
         found[f"{numeric}({digits},{places})"] = pairs
     if engine == "duckdb":
         found |= {"tinyint": whole(8), "hugeint": whole(128)}
+        found |= {"timestamp_s": times(micros=10**6), "timestamp_ms": times(micros=1000)}
+        found["timestamp_ns"] = times(first=1678, last=2261)
         sizes = {"utinyint": 8, "usmallint": 16, "uinteger": 32, "ubigint": 64}
         found |= {name: whole(bits, signed=False) for name, bits in sizes.items()}
     else:
@@ -97,6 +131,14 @@ def extremes(engine: str) -> dict[str, list[Pair]]:
         found["numeric"] = [(text, unbounded(text)) for text in UNBOUNDED]
         found["numeric(1000,500)"] = [("9" * 500, 1e38), ("-" + "9" * 500, -1e38), ("0.5", 0.5)]
     return {name: [(None, None), *pairs] for name, pairs in found.items()}
+
+
+def with_far_times(engine: str) -> dict[str, list[Pair]]:
+    """The types of an engine, each with its extremes, times that Python does not have too."""
+    far = FAR[engine]
+    return {
+        t: [*pairs, *((x, None) for x in far.get(t, []))] for t, pairs in extremes(engine).items()
+    }
 
 
 def rows_of(types: Mapping[str, Sequence[Pair]], count: int, seed: int) -> list[list[Pair]]:
@@ -112,7 +154,7 @@ def rows_of(types: Mapping[str, Sequence[Pair]], count: int, seed: int) -> list[
 
 NAMES = {
     "postgresql": {"double": "double precision", "float": "real"},
-    "spark": {"text": "string", "integer": "int"},
+    "spark": {"text": "string", "integer": "int", "timestamp": "timestamp_ntz"},
     "duckdb": {"text": "varchar"},
 }
 
@@ -128,6 +170,9 @@ def open_rows(
     kinds = [NAMES[engine].get(t, t) for t in types]
 
     def cell(pair: Pair, kind: str) -> str:
+        if (pair[0] or "").startswith("@"):
+            unit, number = str(pair[0])[1:].split(":")
+            return f"(select t from far_{unit} where n = {number})"
         return f"cast({'null' if pair[0] is None else d.literal(pair[0])} as {kind})"
 
     def line(row: Sequence[Pair]) -> str:
@@ -147,5 +192,8 @@ def open_rows(
             database.run(f"insert into data {line}")
         return open_source(database.dsn(), "data")
     connection = duckdb.connect()
+    for unit in ("s", "ms", "ns"):
+        far = {"n": ENDS, "t": pyarrow.array(ENDS, pyarrow.timestamp(unit))}
+        connection.register(f"far_{unit}", pyarrow.table(far))
     connection.execute(f"create table data as {made}")
     return open_source(connection, "data")

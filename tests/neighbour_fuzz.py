@@ -7,20 +7,25 @@ words; and the exact answers are no further apart than the unit of privacy allow
 
 from __future__ import annotations
 
+import datetime
 import random
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from extreme_values import Pair, extremes, open_rows
+from extreme_values import Pair, open_rows, with_far_times
 from number_operations import of_date, of_one, of_text, of_two
 from tacit.errors import UsageError
 from tacit.tables.contributions import OneRowEach, PersonUnit
 from tacit.tables.expression import Expression, col
 from tacit.tables.grid import Grid
+from tacit.tables.period_counts import CountsOverTime, counts_of_periods
+from tacit.tables.plan import Query as Asked
 from tacit.tables.query import Query
 from tacit.tables.requests import Bins, Cells, Moments, People, Rows, Total
 from tacit.tables.source import Source
+from tacit.tables.timeline import Timeline
 
 NUMBERS = ["0", "1", "-1", "0.5", "7", "1e-10", "100", "1e-300", "1e18", "1e37", "9.2e18", "-1e20"]
 NUMBERS += [str((1 << 63) - 1), str(-(1 << 62)), str(1 << 124), "1e150", "2e-100", "-1e149", "3.25"]
@@ -38,7 +43,7 @@ def try_questions(engine: str, request: pytest.FixtureRequest, seed: int, questi
 
 def _questions(engine: str, request: pytest.FixtureRequest, seed: int, questions: int) -> int:
     draw = random.Random(seed)
-    types = extremes(engine)
+    types = with_far_times(engine)
     names = draw.sample(list(types), 4)
     people = [draw.choice([None, 0, 0, 1, 2, 3]) for _ in range(14)]
     rows: list[list[Pair]] = [
@@ -76,6 +81,7 @@ def fate(source: Source, unit: Any, rows: list[list[Pair]], seed: int) -> Any:
     draw = random.Random(seed)
     try:
         query, requests = question(source, unit, rows, draw)
+        counted = periods(source, unit, draw)
         for request in requests:
             query.check(request)
             if not isinstance(request, (Rows, People)):
@@ -84,7 +90,7 @@ def fate(source: Source, unit: Any, rows: list[list[Pair]], seed: int) -> Any:
         return str(refused)
     found = query.run(requests)  # from here on nothing may fail
     limit = unit.rows * unit.one
-    answers = []
+    answers = [(list(counted()), unit.rows)] if counted else []
     for request in requests:
         exact = found.of(request)
         if isinstance(request, Moments):
@@ -101,6 +107,25 @@ def fate(source: Source, unit: Any, rows: list[list[Pair]], seed: int) -> Any:
             most = min(unit.groups, len(query.keys or ())) if isinstance(request, People) else limit
             answers.append((exact.ravel().tolist(), most))
     return answers
+
+
+def periods(source: Source, unit: Any, draw: random.Random) -> Callable[[], Sequence[int]] | None:
+    """Return how to count a random column by random periods, if one has times or whole numbers."""
+    schema = source.schema
+    named = [n for n in list(schema)[1:] if schema[n].kind in ("integer", "date")]
+    if not named:
+        return None
+    name, last = draw.choice(named), draw.randrange(1, 9)
+    if schema[name].kind == "date":
+        start: Any = draw.choice(["0001-01-01", "1969-12-31", "1970-01-01", "9999-12-20"])
+        every: Any = draw.choice(["1d", "52w", "99999d"])
+    else:
+        start = draw.choice([0, -5, -(1 << 60), 1 << 53, (1 << 60) - 99])
+        every = draw.choice([1, 7, 1 << 40, 1 << 57])
+    line = Timeline.of(schema, name, start, every, last)
+    step = CountsOverTime(**line.to_json(), branching=2, rows=unit.rows, norm="L1")
+    first = draw.randrange(last)
+    return lambda: counts_of_periods(source, Asked(schema, unit), step, first, last)
 
 
 def question(
@@ -128,7 +153,7 @@ def question(
         place = draw.randrange(len(columns))
         name = list(columns)[place]
         by = {name: col(name)}
-        keys = list(dict.fromkeys(row[place + 1][1] for row in rows))[:4]
+        keys = list(dict.fromkeys(key_of(row[place + 1][1]) for row in rows))[:4]
     requests: list[Any] = [Rows(), People()]
     for value in draw.sample(values, min(3, len(values))):
         kind = value.kind(schema)
@@ -139,6 +164,10 @@ def question(
         requests += [Moments(value, grid, squares=draw.random() < 0.5), Total(value, grid)]
         requests += [Cells(value, grid), Bins(value, grid, tuple(middle))]
     return Query(source, unit, where=where, by=by, keys=keys), requests
+
+
+def key_of(value: Any) -> Any:
+    return value.date() if isinstance(value, datetime.datetime) else value
 
 
 def arithmetic(x: Expression, draw: random.Random) -> list[Expression]:

@@ -22,6 +22,7 @@ from tacit.tables.grid import Grid
 from tacit.tables.query import Query
 from tacit.tables.requests import Bins, Moments, Rows, Total
 from tacit.tables.source import open_source
+from tacit.tables.whole_rows import WholeCells
 
 THIRD = -(-(1 << 127) // 3)
 
@@ -140,6 +141,54 @@ def test_a_text_of_hundreds_of_megabytes_is_lowered(request):
         (whole,) = exactly(source, Rows(), where=col("t").length() == 270_000_000)
         (begun,) = exactly(source, Rows(), where=col("t").starts_with("AAA"))
     assert (small, long, whole, begun) == (1, 1, 1, 1)
+
+
+LONGEST = "é" * (1 << 15)
+"""A name of 65,536 bytes."""
+
+
+def test_a_text_names_people_and_groups_up_to_a_public_length(load):
+    names = ["a", LONGEST, LONGEST + "x", "y" * (1 << 20), None]
+    rows = [{"u": name, "g": name} for name in names for _ in range(2)]
+    with load(rows, {"u": "varchar", "g": "varchar"}) as source:
+        people = PersonUnit("u", rows=3, most_groups=1)
+        assert exactly(source, Rows(), unit=people) == [4 * people.one]
+        found = Query(source, OneRowEach(), by={"g": col("g")}).people_by_key()
+        assert found == {("a",): 2, (LONGEST,): 2, (None,): 6}
+        assert Query(source, people, by={"g": col("g")}).people_by_key() == {
+            ("a",): 1,
+            (LONGEST,): 1,
+        }
+        keyed = {"by": {"g": col("g").fill("none")}, "keys": [LONGEST, "none", None]}
+        assert exactly(source, Rows(), **keyed) == [2, 2, 4]
+        with pytest.raises(UsageError, match="65536 bytes"):
+            Query(source, OneRowEach(), by={"g": col("g")}, keys=["a", LONGEST + "x"])
+
+
+def test_a_name_of_hundreds_of_megabytes_is_missing(request):
+    """PostgreSQL could not send it as a key, nor put a salt before it."""
+    with in_postgres(request)([{"u": c, "g": c} for c in "AB"], {"u": "text", "g": "text"}) as s:
+        request.getfixturevalue("postgres").run(
+            "update data set u = repeat('A', 270000000), g = u where u = 'B'",
+            "update data set g = u where g = 'B'",
+        )
+        unit = PersonUnit("u", rows=3, most_groups=1)
+        assert Query(s, OneRowEach(), by={"g": col("g")}).people_by_key() == {
+            ("A",): 1,
+            (None,): 1,
+        }
+        assert Query(s, unit, by={"g": col("g")}).people_by_key() == {("A",): 1}
+        assert exactly(s, Rows(), unit=unit) == [unit.one]
+
+
+def test_more_places_than_numbers_are_refused_when_the_question_is_made(load):
+    with load([{"x": 0.5, "p": 1}], {"x": "double", "p": "bigint"}) as source:
+        grid, unit = Grid.for_bounds(0, 1), PersonUnit("p", rows=1)
+        for keys, bins in (([1, 2], 1 << 31), (None, 1 << 13), (range(300), 1 << 24)):
+            query = Query(source, unit, by={"p": col("p")}, keys=keys)
+            with pytest.raises(UsageError, match="more than can be told apart"):
+                query.check(WholeCells(col("x"), grid, parts=bins, groups=1))
+            query.check(WholeCells(col("x"), grid, parts=1 << 11, groups=1))
 
 
 def test_a_histogram_of_a_boolean_column(load):

@@ -8,6 +8,7 @@ extremes of each stand, and each sum's place on grids of all widths.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import itertools
 import math
 
@@ -20,6 +21,7 @@ from number_operations import of_date, of_one, of_text, of_two
 from tacit.errors import UsageError
 from tacit.tables.expression import Expression, col
 from tacit.tables.grid import Grid
+from tacit.tables.timeline import Timeline
 
 ROWS = 18
 """As many as the type with the most extremes has."""
@@ -95,6 +97,43 @@ def on_grids(source, rows, names):
                 assert value == place(row[i][1], grid), (names[i], row[i], grid)
 
 
+def lines(schema, name):
+    """Periods at both ends of what can be, and around what is common."""
+    starts: list = [0, -(1 << 60), (1 << 60) - 9, -128]
+    lengths: list = [1, 7, 1 << 50]
+    if schema[name].kind == "date":
+        starts, lengths = ["0001-01-01", "1969-12-31", "9999-12-28"], ["1d", "52w"]
+    for start, every in itertools.product(starts, lengths):
+        with contextlib.suppress(UsageError):
+            yield Timeline.of(schema, name, start, every, 4)
+
+
+def period_of(value, line):
+    """The period of a value by the definition; None for none."""
+    if isinstance(value, datetime.datetime):
+        value = (value - datetime.datetime(1970, 1, 1)) // datetime.timedelta(seconds=1)
+    elif isinstance(value, datetime.date):
+        value = value.toordinal() - datetime.date(1970, 1, 1).toordinal()
+    place = None if value is None else (value - line.start) // line.every
+    return place if place is not None and 0 <= place < line.periods else None
+
+
+def on_periods(source, rows, names):
+    """Ask for the period of every time and whole number."""
+    schema, d = source.schema, source.engine.dialect
+    kinds = [(i, name) for i, name in enumerate(names) if schema[name].kind in ("integer", "date")]
+    asked = [(i, line) for i, name in kinds for line in lines(schema, name)]
+    assert len(asked) > 20
+    sql = ", ".join(part for _, line in asked for part in line.sql(schema, d, line.periods))
+    found = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")
+    for row, values in zip(rows, found, strict=True):
+        for place, (i, line) in enumerate(asked):
+            shown, inside = values[2 * place : 2 * place + 2]
+            expected = period_of(row[i][1], line)
+            assert inside is (expected is not None), (names[i], row[i], line)
+            assert expected is None or shown == expected, (names[i], row[i], line)
+
+
 @pytest.mark.parametrize(("engine", "ansi"), [*((e, True) for e in ENGINES), ("spark", False)])
 def test_every_operation_holds_on_the_extremes_of_every_type(engine, ansi, request):
     types = extremes(engine)
@@ -114,6 +153,7 @@ def test_every_operation_holds_on_the_extremes_of_every_type(engine, ansi, reque
             asked += [e for n, k in kinds.items() if k == "date" for e in of_date(col(n))]
             held(source, asked, rows, names)
             on_grids(source, rows, names)
+            on_periods(source, rows, names)
     finally:
         if engine == "spark":
             request.getfixturevalue("spark").conf.unset("spark.sql.ansi.enabled")

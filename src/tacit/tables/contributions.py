@@ -133,7 +133,7 @@ class PersonUnit:
         """Return the SQL of the person of a row, or refuse a column that holds no persons.
 
         Two rows are of one person if and only if their values are identical: texts by their
-        characters, numbers by what they are.
+        characters, numbers by what they are.  A text of more than 65,536 bytes names nobody.
         """
         column = schema.column(self.column)
         if column.problem:
@@ -145,7 +145,8 @@ class PersonUnit:
             )
         name = column.itself(dialect.column(self.column))
         if column.kind in ("text", "undeclared") and column.declared.upper() != "UUID":
-            return dialect.cast(name, "text")  # by its characters, whatever the collation
+            text = dialect.cast(name, "text")  # by its characters, whatever the collation
+            return dialect.name_of(text)
         if column.kind != "float":
             return name
         # one zero, and no NaN: the same people in a grouping and in a join

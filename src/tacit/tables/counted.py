@@ -9,17 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from tacit.errors import UsageError
 from tacit.tables.bin_choice import bins_sql
 from tacit.tables.bounded_rows import BoundedRows, Term
+from tacit.tables.dialect import Dialect
 from tacit.tables.engine import Engine
+from tacit.tables.widths import Whole, product
 
-__all__ = ["bins", "cells"]
+__all__ = ["bins", "cells", "check_places"]
 
 
 def bins(rows: BoundedRows, z: str, edges: Sequence[int], groups: int, engine: Engine) -> Any:
     """Return the weights between the edges: integers of shape (groups, bins)."""
     size = len(edges) - 1
-    codes, found, weights = _counted(bins_sql(z, edges, engine.dialect), size, rows, z, engine)
+    codes, found, weights = _counted(
+        bins_sql(z, edges, engine.dialect), size, groups, rows, z, engine
+    )
     counts = np.zeros((groups, size), dtype=np.int64)
     counts[codes, found] = weights
     return counts
@@ -39,19 +44,43 @@ def cells(
         engine: where the rows are.
     """
     cell = engine.dialect.shift(z, shift)
-    codes, found, weights = _counted(cell, (size >> shift) + 1, rows, z, engine)
+    codes, found, weights = _counted(cell, (size >> shift) + 1, lists, rows, z, engine)
     ends = np.searchsorted(codes, np.arange(lists + 1))
     return [(found[a:b].copy(), weights[a:b].copy()) for a, b in itertools.pairwise(ends)]
 
 
-def _counted(cell: str, cells: int, rows: BoundedRows, z: str, engine: Engine) -> list[Any]:
+def check_places(lists: int, cells: int) -> None:
+    """Refuse more places than numbers of 64 bits tell apart.
+
+    Raises:
+        UsageError: there are ``lists`` times ``cells`` of them, or more.
+    """
+    if lists * cells > 1 << 63:
+        raise UsageError(
+            f"{lists} groups or bins of {cells} cells each are more than can be told apart: list "
+            "fewer keys, or ask for fewer bins"
+        )
+
+
+def _first(lists: int, cells: int, d: Dialect) -> Whole:
+    """Return the number of the first cell of a row's list.
+
+    It and every cell of the list are below ``lists * cells``, so within 64 bits.
+    """
+    check_places(lists, cells)
+    return product([Whole("code", 0, lists - 1), Whole(d.literal(cells), cells, cells)], d)
+
+
+def _counted(
+    cell: str, cells: int, lists: int, rows: BoundedRows, z: str, engine: Engine
+) -> list[Any]:
     """Return the codes, cells and weights that occur, in order.
 
     Group and cell are one whole number in the engine, which groups by that far faster; and faster
     still where it keeps that number of each row first, for then it knows how far the numbers reach.
     """
     d = engine.dialect
-    both = f"{d.cast('code', 'integer')} * {d.literal(cells)} + {d.cast(cell, 'integer')}"
+    both = f"{_first(lists, cells, d).sql} + {d.cast(cell, 'integer')}"
     column = "u" if rows.heavy else rows.weight
     if not (d.keeps and column):
         return _read(rows.sums(both, [Term()], f"{z} is not null"), cells, engine)

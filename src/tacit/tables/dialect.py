@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tacit.errors import UsageError
 
-__all__ = ["DUCKDB", "Dialect", "is_unicode"]
+__all__ = ["DUCKDB", "LONGEST_NAME", "Dialect", "is_unicode"]
 
 _INT64 = 1 << 63
 _WIDE = 1 << 126
@@ -24,6 +24,8 @@ _EXACT, _DIGITS, _TENS = 1 << 53, 15, 22
 """Whole numbers, digits and powers of ten up to which all are doubles."""
 _SHORT = 1500
 """Characters of SQL that are rather repeated than named."""
+LONGEST_NAME = 1 << 16
+"""The most bytes of a text that tells people or groups apart: a longer one is missing."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Dialect:
         small: the smallest type that holds 0 to 2^31.
         as_is: text ``{x}``, compared by its characters, whatever its collation says.
         unicode: text ``{x}``, or NULL where its bytes are no text in Unicode.
+        bytes: how many bytes a text ``{x}`` takes, asked without looking at them.
         nul: whether text may hold the character NUL.
         floor_divide: quotient of 64-bit integers ``{x}`` and ``{y}``, both at least zero.
         wide_divide: the same where one of them is wide.
@@ -89,6 +92,7 @@ class Dialect:
     text: str = "varchar"
     as_is: str = "({x} collate C)"
     unicode: str = "{x}"
+    bytes: str = "strlen({x})"
     nul: bool = True
     date: str = "date"
     boolean: str = "boolean"
@@ -202,6 +206,18 @@ class Dialect:
         if len(sql) <= _SHORT and self.matches.partition("(")[0] not in sql:
             return body(sql)
         return self.let.format(x=sql, body=body("tacit_v"))
+
+    def name_of(self, text: str) -> str:
+        """Return a text that tells people or groups apart: missing beyond :data:`LONGEST_NAME`.
+
+        So what is put together for a digest, kept in a row or sent to the client is far below what
+        an engine holds (1 GB in PostgreSQL, 2 GB in Spark), in as many columns as a table can have.
+        """
+
+        def short(x: str) -> str:
+            return f"(case when {self.bytes.format(x=x)} <= {LONGEST_NAME} then {x} end)"
+
+        return self.as_is.format(x=self.share(text, short))
 
     def to_double(self, sql: str, *, wide: bool = False) -> str:
         """Return the double nearest to a number, which may be a wide integer.

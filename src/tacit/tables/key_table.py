@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.errors import UsageError
 from tacit.tables.cell_grammar import GIVES
-from tacit.tables.dialect import Dialect
+from tacit.tables.dialect import LONGEST_NAME, Dialect
 from tacit.tables.engine import Engine
 from tacit.tables.expression import Expression
 from tacit.tables.schema import Schema
@@ -100,6 +100,11 @@ def _part(value: Any, name: str, kind: str) -> Any:
         value = value.date()
     if kind != "missing" and type(value) is not _TYPES[kind]:
         raise UsageError(f"the key {value!r} of {name!r} is not of kind {kind}")
+    if isinstance(value, str) and len(value.encode(errors="surrogatepass")) > LONGEST_NAME:
+        raise UsageError(
+            f"a key of {name!r} is too long: a text of more than {LONGEST_NAME} bytes counts as "
+            "missing"
+        )
     return value
 
 
@@ -168,14 +173,14 @@ def _typed(value: Any, kind: str, dialect: Dialect) -> str:
 def key_part_sql(expression: Expression, kind: str, schema: Schema, dialect: Dialect) -> str:
     """Return the SQL of a part of the key: what cannot be written as a key is missing.
 
-    A date outside the years 1 to 9999 (or infinite), a whole number of more than 126 bits and bytes
-    that are no Unicode would come out of the engine as another key, or as none that a query can be
-    asked for.  What remains is carried to Python as it is: two values are one key in the engine if
-    and only if they are in Python.
+    A date outside the years 1 to 9999 (or infinite), a whole number of more than 126 bits, bytes
+    that are no Unicode and a text of more than 65,536 bytes would come out of the engine as another
+    key, or as none that a query can be asked for.  What remains is carried to Python as it is: two
+    values are one key in the engine if and only if they are in Python.
     """
     sql = expression.sql(schema, dialect)
     if kind == "text":
-        return dialect.as_is.format(x=dialect.unicode.format(x=sql))
+        return dialect.name_of(dialect.unicode.format(x=sql))
     if expression.operation in GIVES:  # a reading of a cell is within these ends by itself
         return sql
     if kind == "date":

@@ -85,6 +85,10 @@ class PartedQuery:
         found = self._added(answer, _add_answers, row_bytes, places)
         return ExactAggregates(found, groups)
 
+    def check(self, request: Request) -> None:
+        """Refuse what cannot be asked; see :meth:`~tacit.tables.query.Query.check`."""
+        self._whole.check(request)
+
     def people_by_key(self) -> dict[tuple[Any, ...], int]:
         """Count people by key; see :meth:`~tacit.tables.query.Query.people_by_key`."""
         return self._added(Query.people_by_key, _add_counts, _DRAWN_BYTES)  # type: ignore[no-any-return]

@@ -20,7 +20,7 @@ import numpy as np
 from tacit.errors import UsageError
 from tacit.tables.bounded_rows import BoundedRows, Term, heavy_people, weighed, weighted
 from tacit.tables.contributions import OneRowEach, PersonUnit, few_groups
-from tacit.tables.counted import bins, cells
+from tacit.tables.counted import bins, cells, check_places
 from tacit.tables.expression import Expression
 from tacit.tables.grid import Grid
 from tacit.tables.key_table import (
@@ -117,9 +117,15 @@ class Query:
                 self.source.engine.drop(self.tables.pop())
 
     def check(self, request: Request) -> None:
-        """Refuse a request whose column is not a number or does not exist."""
+        """Refuse a request whose column is not a number or does not exist, or with too many places.
+
+        Of keys that are not known there may be 2^20.
+        """
         if not isinstance(request, (Rows, People)):
             self._place(request)
+        if isinstance(request, Cells):
+            lists = (1 << 20 if self.keys is None else self._size) * request.bins
+            check_places(lists, (request.grid.cells >> request.shift) + 1)
 
     def run(self, requests: Sequence[Request]) -> ExactAggregates:
         """Answer requests exactly.  What comes back is not private: add noise to it.

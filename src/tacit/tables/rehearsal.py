@@ -37,13 +37,16 @@ def rehearse(source: Source, plan: Plan) -> None:
     """
     collector = Collector(without_rows(source))
     keys = plan.query.keys
+    asked = requests_of(plan)
+    whole = collector.query(plan.query, keys)  # each of the keys is looked at, and none asked for
+    for request in asked:
+        whole.check(request)
     if plan.keys is not None:
-        collector.query(plan.query, None).people_by_key()
+        whole.people_by_key()
         keys = sample_keys([plan.query.columns.column(name).kind for name in plan.query.by])
-    collector.query(plan.query, keys)  # each of the keys is looked at, and none is asked for
     query = collector.query(plan.query, None if keys is None else keys[:_KEYS])
     try:
-        query.run(requests_of(plan))
+        query.run(asked)
     finally:
         query.forget()
 

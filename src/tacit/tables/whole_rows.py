@@ -106,5 +106,5 @@ def in_bins(kept: str, bins: int, dialect: Dialect, person: str = "u") -> str:
     size = dialect.literal(bins)
     quotient = dialect.divide("place", size, wide=False)
     rest = f"place - {quotient} * {size}"
-    code = f"{dialect.cast('code', 'integer')} * {size} + {rest}"
+    code = f"{dialect.cast('code', 'integer')} * {size} + {rest}"  # below groups times bins
     return f"select {code} as code, z0 from ({numbered}) as n"

@@ -13,6 +13,11 @@ types, the unit of privacy, and the ceiling of :data:`ROWS` rows.  So whether a 
 never depends on a value, and no sum, product or cast of a query that was made can raise, wrap
 around or become NULL.
 
+*Assumption.*  A table, and what a question reads of it, has at most :data:`ROWS` = 2^40 rows, about
+10^12.  That is not checked: to count the rows would be a reading of private data, whose answer
+decides what is seen.  A table of more rows is outside the proof: an engine may then raise in a sum.
+Of a person's rows nothing is assumed beside.
+
 A sum of n numbers within ``-m..m`` is within ``-n m..n m``, and so is every partial sum, in
 whatever order and however divided between threads or tasks the engine adds them up.
 """

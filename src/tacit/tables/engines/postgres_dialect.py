@@ -11,6 +11,7 @@ POSTGRES = Dialect(
     double="double precision",
     text="text",
     as_is='({x} collate "C")',
+    bytes="octet_length({x})",
     nul=False,
     floor_divide="({x} / {y})",
     wide_divide="div({x}, {y})",

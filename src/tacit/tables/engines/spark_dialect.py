@@ -17,6 +17,7 @@ SPARK = Dialect(
     text="string",
     as_is="{x}",  # what is read has that collation already
     unicode="try_validate_utf8({x})",
+    bytes="octet_length({x})",
     hexadecimal="cast(X'{x}' as string)",
     floor_divide="({x} div {y})",
     wide_divide="({x} div {y})",
