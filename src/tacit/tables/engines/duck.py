@@ -192,9 +192,12 @@ class DuckEngine:
                 self._counted = ""
         return contextlib.nullcontext()
 
-    def register(self, table: object) -> str:
-        """Make an Arrow, pandas or polars table visible; return its quoted name."""
-        name = f"tacit_{os.getpid()}_{next(_serial)}"
+    def register(self, table: object, name: str | None = None) -> str:
+        """Make an Arrow, pandas or polars table visible; return its quoted name.
+
+        With the ``name`` of one that is visible already, it takes that one's place.
+        """
+        name = f"tacit_{os.getpid()}_{next(_serial)}" if name is None else name.strip('"')
         with self._lock:
             self._connection.register(name, table)
         return self.dialect.identifier(name)
