@@ -37,9 +37,15 @@ def postgres_server() -> Iterator[PostgresServer]:
     server.remove()
 
 
+def of_the_full_run(request: pytest.FixtureRequest) -> None:
+    """Refuse a test that asks for a server only while it runs, and is not marked for that."""
+    assert request.node.get_closest_marker("full"), "mark this test with pytest.mark.full"
+
+
 @pytest.fixture
-def postgres(postgres_server: PostgresServer) -> Iterator[Database]:
+def postgres(request: pytest.FixtureRequest, postgres_server: PostgresServer) -> Iterator[Database]:
     """A fresh database in a server that runs, whatever an earlier test did to it."""
+    of_the_full_run(request)
     postgres_server.start()
     with postgres_server.database() as database:
         yield database
@@ -57,8 +63,9 @@ def local_spark() -> Iterator[LocalSpark]:
 
 
 @pytest.fixture
-def spark(local_spark: LocalSpark) -> Any:
+def spark(request: pytest.FixtureRequest, local_spark: LocalSpark) -> Any:
     """A session of Spark that runs, whatever an earlier test did to it."""
+    of_the_full_run(request)
     return local_spark.session()
 
 

@@ -4,10 +4,11 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit as tc
+from examples import examples
 from tacit.core import PrivacyLossDistribution, Space, SymmetricDistance, Vector, shifted_loss
 from tacit.core.divergence import Profile, distribution
 from tacit.core.privacy_loss import BothWays, Dominating
@@ -56,7 +57,7 @@ def test_one_number_has_no_disjoint_enclosures():
     assert max(found.lower, other.lower) <= min(found.upper, other.upper)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(0.25)
 @given(
     scale=st.fractions(Fraction(1, 4), 2, max_denominator=4),
     shift=st.integers(0, 6),
@@ -99,7 +100,7 @@ def test_a_lattice_puts_no_mass_too_high_from_below(monkeypatch, loss):
 MASSES = st.lists(st.integers(1, 9), min_size=2, max_size=3)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 @given(p=MASSES, q=MASSES, width=st.sampled_from([0, 10**-3, 10**-6]))
 def test_losses_in_enclosures_stay_an_enclosure_when_composed(p, q, width):
     """Atoms whose losses are only enclosed are never joined, even where the enclosures agree."""
@@ -135,7 +136,7 @@ def test_atoms_in_equal_enclosures_are_not_joined():
     assert found.delta(0).upper == Fraction(1, 2)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 @given(p=MASSES, q=MASSES, delta=st.sampled_from([0, "1/20", "1/3"]))
 def test_privacy_loss_answers_for_the_worse_direction(p, q, delta):
     size = min(len(p), len(q))

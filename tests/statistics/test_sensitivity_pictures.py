@@ -31,6 +31,7 @@ def save(figure: Any, folder: Path) -> None:
         assert path.read_bytes().startswith(start)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", ["median", "mean", "count", "sum", "max", "var", "std"])
 def test_an_answer_draws_its_neighbours(name: str, tmp_path: Path) -> None:
     figure = ts.sensitivity(name, CLASSIC).plot()
@@ -47,6 +48,7 @@ def test_many_records_are_drawn_as_a_rug(tmp_path: Path) -> None:
     save(ts.sensitivity("mean", over, distance=40, relation="bounded").plot(), tmp_path)
 
 
+@pytest.mark.full
 def test_a_histogram_shows_its_edges_and_both_counts(tmp_path: Path) -> None:
     answer = ts.sensitivity(ts.Histogram([0, 5, 20]), CLASSIC, relation="bounded")
     figure = answer.plot()
@@ -69,6 +71,7 @@ def test_no_gap_is_drawn_on_a_readable_scale(tmp_path: Path) -> None:
     save(figure, tmp_path)
 
 
+@pytest.mark.full
 def test_a_profile_has_a_panel_for_every_column_scope_and_relation(tmp_path: Path) -> None:
     head = {name: column[:6] for name, column in TABLE.items()}
     profile = ts.sensitivity_profile(
@@ -101,6 +104,7 @@ def test_a_profile_leaves_gaps_where_a_distance_cannot_be_made() -> None:
         ts.sensitivity_profile([], CLASSIC)
 
 
+@pytest.mark.full
 def test_the_classic_table(tmp_path: Path) -> None:
     table = ts.sensitivity_table("median", CLASSIC)
     assert table.value == Fraction(9, 2)

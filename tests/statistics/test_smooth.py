@@ -56,6 +56,7 @@ def test_the_maximum_over_every_distance(
     assert_safe(smooth_sensitivity(name, data, (0, 60), beta, relation), maximum(found, beta))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("relation", ["bounded", "unbounded"])
 @pytest.mark.parametrize("kind", ["lognormal", "ties", "two values", "far away", "tiny"])
 @pytest.mark.parametrize("q", [50, 90, 37])

@@ -4,10 +4,11 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit.statistics as ts
+from examples import examples
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.base import distance_between
 from tacit.statistics.registry import lookup
@@ -30,7 +31,7 @@ def distance(u, v, relation):
     return gone + come
 
 
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 @given(
     population=st.lists(st.integers(-3, 5), min_size=1, max_size=5),
     size=st.integers(1, 5),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from examples import examples
 from hostile_lines import hostile
 from tacit.errors import UsageError
 from tacit.tables import csv_lines
@@ -39,7 +40,7 @@ def read_back(text: bytes, form: CsvFormat, width: int) -> list[list[str | None]
     return [[None if c in form.null else c for c in cells] for _, _, cells in found]
 
 
-@settings(max_examples=400)
+@examples(4)
 @given(hostile, forms, st.integers(1, 4), st.integers(1, 9))
 @example(b"", PLAIN, 2, 1)
 @example(b'"a\n"b,c\n', PLAIN, 2, 4)
@@ -51,7 +52,7 @@ def test_the_fast_reader_agrees_with_the_definition(data, form, width, block):
     assert read_back(text, form, width) == parse(data, form, width)
 
 
-@settings(max_examples=200)
+@examples(2)
 @given(hostile, hostile, hostile, st.integers(1, 3))
 def test_a_line_changes_no_other_row(before, line, after, width):
     """No row steers another: the rows of a file are those of its parts, one after the other."""

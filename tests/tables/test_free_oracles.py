@@ -130,6 +130,7 @@ def test_the_last_moment_of_a_far_second_is_within_it(load):
     )
 
 
+@pytest.mark.full
 def test_a_text_of_hundreds_of_megabytes_is_lowered(request):
     """PostgreSQL takes four times the room of a text, and raises beyond 1 GB."""
     with in_postgres(request)([{"t": "A"}, {"t": "B"}], {"t": "text"}) as source:
@@ -165,6 +166,7 @@ def test_a_text_names_people_and_groups_up_to_a_public_length(load):
             Query(source, OneRowEach(), by={"g": col("g")}, keys=["a", LONGEST + "x"])
 
 
+@pytest.mark.full
 def test_a_name_of_hundreds_of_megabytes_is_missing(request):
     """PostgreSQL could not send it as a key, nor put a salt before it."""
     with in_postgres(request)([{"u": c, "g": c} for c in "AB"], {"u": "text", "g": "text"}) as s:
@@ -225,6 +227,7 @@ NAMES += [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("unit", [OneRowEach(), PersonUnit("u", rows=2)])
 def test_no_name_of_a_column_meets_one_of_the_plan(load, unit):
     rows = [{name: i + j for j, name in enumerate(NAMES)} for i in range(4)]

@@ -73,6 +73,7 @@ EXACT = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("label", EXACT)
 @pytest.mark.parametrize("grouped", [False, True])
 def test_with_much_budget_each_aggregate_is_what_numpy_says(label, grouped, unit):
@@ -143,6 +144,7 @@ def test_no_key_passes_in_a_small_table():
         assert answer.certificate.verify(s.ledger)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("budget", "paid"),
     [
@@ -172,6 +174,7 @@ def test_every_budget_pays_for_all_aggregates_at_once(budget, paid, unit):
         assert report, str(report)
 
 
+@pytest.mark.few(2)
 def test_the_cost_is_the_request_in_pure_dp_whatever_is_asked(unit):
     for label, make in ASKED.items():
         with session(tc.epsilon(1), unit=unit) as s:

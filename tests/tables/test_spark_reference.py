@@ -46,6 +46,9 @@ STRICT = {
 }
 
 
+pytestmark = [pytest.mark.full, pytest.mark.xdist_group("spark")]
+
+
 @pytest.fixture
 def load(request, monkeypatch):
     monkeypatch.setattr("tacit.tables.contributions.new_salt", lambda: SALT)

@@ -2,9 +2,10 @@
 
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tacit.audit import verify
 from tacit.statistics import Records
 from tacit.transformations.computed import Releases, transformation
@@ -12,7 +13,7 @@ from tacit.transformations.computed import Releases, transformation
 NUMBERS = st.lists(st.integers(-3, 9), min_size=1, max_size=5)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(0.8)
 @given(population=NUMBERS, raw=st.lists(st.floats(-5, 12) | st.just(float("nan")), max_size=7))
 def test_what_is_read_is_a_member(population, raw):
     domain = Releases(Records(population))
@@ -22,7 +23,7 @@ def test_what_is_read_is_a_member(population, raw):
     assert len(found) == min(max(len(raw), 1), len(population))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(0.4)
 @given(population=NUMBERS, order=st.randoms(use_true_random=False))
 def test_members_are_read_as_they_are_in_any_order(population, order):
     part = population[: max(1, len(population) // 2)]

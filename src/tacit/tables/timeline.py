@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -18,7 +18,6 @@ from tacit.exact import as_integer, show
 from tacit.tables.cell_grammar import reading_sql
 from tacit.tables.dialect import Dialect
 from tacit.tables.schema import Schema
-from tacit.tables.widths import Whole
 
 __all__ = ["Moment", "Span", "Timeline"]
 
@@ -29,8 +28,6 @@ Span: TypeAlias = int | str | datetime.timedelta
 
 _MOST = 1 << 20
 _FAR = 1 << 60
-_LONG = 1 << 128
-"""Beyond every whole number that an engine has, and a :class:`Whole` before it is held."""
 _DAY = 24 * 60 * 60
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": _DAY, "w": 7 * _DAY}
 _SPAN = re.compile(r"([0-9]{1,12}) ?(s|min|h|d|w)")
@@ -143,8 +140,7 @@ class Timeline:
         """Return the SQL of the period of a row, and of whether it is one of the first ``closed``.
 
         The value is held within the periods before it is reckoned with, so that none can overflow,
-        in whatever order an engine looks at the two: their ends are within 2^60, so that what has
-        gone by since the start is below 2^61 and has 64 bits.
+        in whatever order an engine looks at the two.
         """
         d = dialect
         column = schema.column(self.column)
@@ -156,9 +152,8 @@ class Timeline:
         if self.reads != "integers" and (column.kind != "undeclared" or self.reads == "days"):
             value = d.cast(getattr(d, self.reads).format(x=value), "integer")
         first, last = d.literal(self.start), d.literal(self.end(closed))
-        held = Whole(value, -_LONG, _LONG).held(self.start, self.end(closed), d)
-        since = replace(held, sql=d.cast(held.sql, "integer")).plus(-self.start, d)
-        place = d.divide(since.sql, d.literal(self.every), wide=since.type == "wide")
+        held = d.cast(f"greatest(least({value}, {last}), {first})", "integer")
+        place = d.divide(f"({held} - {first})", d.literal(self.every))
         return place, f"coalesce({value} >= {first} and {value} < {last}, false)"
 
     def to_json(self) -> dict[str, Any]:

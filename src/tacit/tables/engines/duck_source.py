@@ -172,8 +172,7 @@ def data_files(path: str) -> list[str]:
     place = Path(path).expanduser()
     try:
         if place.is_dir():
-            inside = (f for f in sorted(place.rglob("*")) if _is_data(str(f)))
-            found = [str(f) for f in inside if not f.is_dir()]
+            found = [str(f) for f in sorted(place.rglob("*")) if _is_data(str(f))]
             hint = "it holds no .csv or .parquet file"
         elif place.exists():
             found, hint = [str(place)], ""
