@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import tacit.statistics as ts
 from examples import examples
 from tacit.errors import InfeasibleError, UsageError
+from tacit.statistics.neighbours import differing_pair
 from tacit.statistics.sampling import samples_needed
 
 
@@ -44,7 +45,10 @@ def test_a_lower_bound_is_attained_and_not_above_the_truth(
         assert not found.exact
         assert not found.is_guarantee
         assert "lower bound" in str(found.why_no_guarantee)
-        assert found.witness is not None
+        if found.witness is None:
+            assert found.value == truth.value == 0
+            assert differing_pair(found.question) is None
+            continue
         statistic = ts.lookup(name)
         x, y = (statistic.of(side) for side in found.pair or ())
         assert abs(x - y) == found.value  # type: ignore[operator]

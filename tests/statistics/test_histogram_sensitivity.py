@@ -14,6 +14,7 @@ import statistics_oracle as oracle
 import tacit.statistics as ts
 from examples import examples
 from tacit.errors import InfeasibleError, UsageError
+from tacit.statistics.neighbours import differing_pair
 
 
 class Counts(tuple[int, ...]):
@@ -68,7 +69,10 @@ def test_population(
     exact = [Fraction(v) for v in population]
     truth = oracle.over_records(count, exact, size, k, relation, within, at)
     assert found.value == truth
-    assert found.witness is not None
+    if found.witness is None:
+        assert truth == 0
+        assert differing_pair(found.question) is None
+        return
     x, y = (tuple(map(Fraction, side)) for side in found.witness)
     assert abs(count(x) - count(y)) == truth
 

@@ -126,7 +126,7 @@ def test_nothing_of_the_rows_stays_in_the_folder_and_no_thread_waits(tmp_path):
     with open_source(written(tmp_path, f"name\n{SECRET}\n")) as source:
         assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [1]
         left = [f for f in Path(source.engine.folder).rglob("*") if f.is_file()]
-        assert [f.name for f in left] == ["owner"]  # which says whose folder it is
+        assert [f.name for f in left] == ["owner"]  # which process the folder belongs to
         assert SECRET not in left[0].read_text()
         assert not list(Path(source.engine.folder).glob("rows*"))
     assert threading.active_count() == before
@@ -143,7 +143,6 @@ ONE_ODD_ROW = {
 }
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("odd", ONE_ODD_ROW)
 @pytest.mark.parametrize("place", [0, 998], ids=["first", "last"])
 def test_one_row_moves_a_count_by_one_and_no_column(tmp_path, odd, place):
@@ -238,3 +237,36 @@ def test_options_of_csv_files_are_refused_elsewhere(tmp_path):
         open_source(written(tmp_path, "a\n"), delimeter=";")
     with pytest.raises(UsageError, match="did you mean 'age'"):
         open_source(written(tmp_path, "age\n"), types={"agee": "text"})
+
+
+PACKED = gzip.compress(b"age,name\n31,Zaphod\n")
+
+
+@pytest.mark.parametrize(
+    "data", [PACKED + b"Zaphod", PACKED[:-6], PACKED[:-8] + bytes(8), b"Za,b\n", PACKED[:12]]
+)
+def test_a_damaged_packed_file_is_refused_without_quoting_it(tmp_path, data):
+    (tmp_path / "a.csv.gz").write_bytes(data)
+    with pytest.raises(DataSourceError, match="damaged, or not packed") as caught:
+        open_source(tmp_path / "a.csv.gz")
+    assert caught.value.__context__ is None
+    assert "Za" not in str(caught.value)
+
+
+def test_missing_texts_may_hold_whatever_parts_and_quotes_fields(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('age,name\n"N,A",x\n"N""A",y\nNA,z\n31,\n')
+    with open_source(path, null=["N,A", 'N"A', "NA", '"'], types={"name": "text"}) as source:
+        for column, missing in (("age", 3), ("name", 1)):
+            query = Query(source, OneRowEach(), where=col(column).is_null())
+            assert query.run([Rows()]).of(Rows()).tolist() == [missing]
+    for said in ({"null": ["\ud800"]}, {"header": ["a", "\ud800"]}):
+        with pytest.raises(UsageError, match="Unicode"):
+            open_source(path, **said)
+
+
+def test_a_folder_within_a_folder_may_be_called_like_a_file(tmp_path):
+    (tmp_path / "all" / "people.csv").mkdir(parents=True)
+    (tmp_path / "all" / "people.csv" / "part-0.csv").write_text("age\n31\n")
+    with open_source(tmp_path / "all") as source:
+        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [1]

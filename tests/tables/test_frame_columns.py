@@ -229,3 +229,31 @@ def test_the_values_of_an_enumeration_stand_in_no_type_and_steer_nothing():
         with pytest.raises(UsageError) as caught:
             Query(source, OneRowEach(), where=col("l").is_null())
         assert "Zaphod" not in str(caught.value)
+
+
+def test_text_of_arrow_that_is_no_unicode_is_missing_and_fails_nothing():
+    cells = pa.array([b"ok", b"\xff\xfe", b"\xff", None], pa.binary())
+    text = pa.Array.from_buffers(pa.string(), 4, cells.buffers())
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None], pa.int8()), text)
+    for column in (text, codes, text.cast(pa.large_string(), safe=False)):
+        table = pa.table({"s": column, "n": [1, 2, 3, 4]})
+        frame = pd.DataFrame({"s": pd.array(column, dtype=pd.ArrowDtype(column.type))})
+        for source in (table, table.to_reader(), table.to_batches()[0], frame):
+            with open_source(source) as opened:
+                found = [
+                    Query(opened, OneRowEach(), where=where).run([Rows()]).of(Rows()).tolist()
+                    for where in (col("s").lower() == "ok", col("s").is_null())
+                ]
+                assert found == [[1], [3]], (column.type, type(source))
+
+
+def test_a_reader_that_failed_is_not_taken_for_an_empty_table():
+    def batches():
+        yield pa.record_batch({"age": [31]})
+        raise OSError
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("age", pa.int64())]), batches())
+    with open_source(reader) as source:
+        for said in ("could not read", "open the table anew", "open the table anew"):
+            with pytest.raises(DataSourceError, match=said):
+                Query(source, OneRowEach()).run([Rows()])

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tacit.exact import float_up, show
+from tacit.statistics.neighbours import differing_pair
 from tacit.statistics.sample import Plain, Sample
 
 if TYPE_CHECKING:
@@ -74,8 +75,14 @@ class Sensitivity:
     def pair(self) -> tuple[Sample, Sample] | None:
         """The witness as two samples, made when first asked for."""
         if self._pair is None and self._make_witness is not None:
-            self._pair = self._in_order(self._make_witness())
+            self._pair = self._in_order(self._differing(self._make_witness()))
         return self._pair
+
+    def _differing(self, pair: tuple[Sample, Sample] | None) -> tuple[Sample, Sample] | None:
+        """Take two that differ for one release given twice: where it is 0, all attain it."""
+        if pair is None or pair[0] != pair[1]:
+            return pair
+        return differing_pair(self.question, self.statistic.least)
 
     def _in_order(self, pair: tuple[Sample, Sample] | None) -> tuple[Sample, Sample] | None:
         """Put the release first and its neighbour second, where records only come or only go."""
@@ -87,7 +94,12 @@ class Sensitivity:
 
     @property
     def witness(self) -> Witness | None:
-        """Two neighbouring releases, each ascending, that attain the value; None for bounds."""
+        """Two neighbouring releases, each ascending, that attain the value.
+
+        The first is ``at`` where that was given, and comes before the records that are added or
+        removed.  The two differ, also where the value is 0: None where no release can be changed
+        into another, and for bounds.
+        """
         return None if self.pair is None else (self.pair[0].values(), self.pair[1].values())
 
     @property

@@ -31,7 +31,9 @@ _MOST_BINS_TOLD = 12
 def draw_pair(answer: Sensitivity) -> Any:
     """Draw the two neighbours of an answer; see :meth:`Sensitivity.plot`."""
     if answer.pair is None:
-        raise UsageError(f"there is no pair of neighbours to draw: {answer.method} only")
+        bound = answer.method == "upper bound"
+        why = f"{answer.method} only" if bound else "no release can be changed into another"
+        raise UsageError(f"there is no pair of neighbours to draw: {why}")
     x, y = (sample.floats for sample in answer.pair)
     found = [answer.statistic.of(sample) for sample in answer.pair]
     on_line = isinstance(answer.statistic, Monotone)

@@ -19,6 +19,7 @@ from tacit.statistics.answer import Sensitivity
 from tacit.statistics.ask import Asked
 from tacit.statistics.base import Statistic, distance_between
 from tacit.statistics.domain import Domain, Interval, Records
+from tacit.statistics.neighbours import differing_pair
 from tacit.statistics.question import Question, Relation
 from tacit.statistics.registry import lookup
 from tacit.statistics.sample import Sample, merge
@@ -70,6 +71,8 @@ def lower_bound(
     climbs = [_Climb(asked, question, move, budget // len(moves)) for move in moves]
     best = max((climb.run() for climb in climbs), key=lambda c: c.gap, default=None)
     pair = best.pair() if best is not None else (_any_release(question),) * 2
+    if pair[0] == pair[1]:
+        pair = differing_pair(question, asked.least) or pair
     return Sensitivity(
         distance_between(asked.of(pair[0]), asked.of(pair[1])),
         "lower bound",

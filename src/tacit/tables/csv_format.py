@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack
 
 from tacit.errors import UsageError, did_you_mean
 from tacit.exact import as_integer
+from tacit.tables.dialect import is_unicode
 
 __all__ = ["LINE_LIMIT", "MULTILINE_LIMIT", "CsvFormat", "CsvOptions", "csv_format", "refuse_csv"]
 
@@ -150,8 +151,8 @@ def _header(header: Any) -> bool | tuple[str, ...]:
 def _texts(given: Any, name: str) -> tuple[str, ...]:
     if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
         raise UsageError(f"{name}= is a list of texts, not {given!r}")
-    if not all(isinstance(text, str) and "\0" not in text for text in given):
-        raise UsageError(f"{name}= is a list of texts without the character NUL")
+    if not all(isinstance(t, str) and "\0" not in t and is_unicode(t) for t in given):
+        raise UsageError(f"{name}= is a list of texts of Unicode, without the character NUL")
     return tuple(given)
 
 

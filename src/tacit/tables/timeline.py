@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ from tacit.exact import as_integer, show
 from tacit.tables.cell_grammar import reading_sql
 from tacit.tables.dialect import Dialect
 from tacit.tables.schema import Schema
+from tacit.tables.widths import Whole
 
 __all__ = ["Moment", "Span", "Timeline"]
 
@@ -28,6 +29,8 @@ Span: TypeAlias = int | str | datetime.timedelta
 
 _MOST = 1 << 20
 _FAR = 1 << 60
+_LONG = 1 << 128
+"""Beyond every whole number that an engine has, and a :class:`Whole` before it is held."""
 _DAY = 24 * 60 * 60
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": _DAY, "w": 7 * _DAY}
 _SPAN = re.compile(r"([0-9]{1,12}) ?(s|min|h|d|w)")
@@ -140,7 +143,8 @@ class Timeline:
         """Return the SQL of the period of a row, and of whether it is one of the first ``closed``.
 
         The value is held within the periods before it is reckoned with, so that none can overflow,
-        in whatever order an engine looks at the two.
+        in whatever order an engine looks at the two: their ends are within 2^60, so that what has
+        gone by since the start is below 2^61 and has 64 bits.
         """
         d = dialect
         column = schema.column(self.column)
@@ -152,8 +156,9 @@ class Timeline:
         if self.reads != "integers" and (column.kind != "undeclared" or self.reads == "days"):
             value = d.cast(getattr(d, self.reads).format(x=value), "integer")
         first, last = d.literal(self.start), d.literal(self.end(closed))
-        held = d.cast(f"greatest(least({value}, {last}), {first})", "integer")
-        place = d.divide(f"({held} - {first})", d.literal(self.every))
+        held = Whole(value, -_LONG, _LONG).held(self.start, self.end(closed), d)
+        since = replace(held, sql=d.cast(held.sql, "integer")).plus(-self.start, d)
+        place = d.divide(since.sql, d.literal(self.every), wide=since.type == "wide")
         return place, f"coalesce({value} >= {first} and {value} < {last}, false)"
 
     def to_json(self) -> dict[str, Any]:

@@ -70,6 +70,7 @@ class DuckEngine:
         self._memory: int | None = None
         self._counted = ""
         self._pending: list[Callable[[], None]] = []
+        self._mending: list[Callable[[], None]] = []
         folder: SpillFolder | None = None
         if connection is None:
             folder = SpillFolder()
@@ -114,6 +115,16 @@ class DuckEngine:
         listed = ", ".join(f"{self.dialect.identifier(c)} {t}" for c, t in columns.items())
         self._run(f"create temporary table {name} ({listed})", "fetchall")
         return name
+
+    def view(self, sql: str, name: str = "") -> str:
+        """Make a temporary view, or another one of a name that is there; return its quoted name."""
+        name = name or self.dialect.identifier(f"tacit_{os.getpid()}_{next(_serial)}")
+        self._run(f"create or replace temporary view {name} as {sql}", "fetchall")
+        return name
+
+    def mend(self, action: Callable[[], None]) -> None:
+        """Have something done, once, when a query finds what it cannot read; it is tried again."""
+        self._mending.append(action)
 
     def before_reading(self, action: Callable[[], None]) -> None:
         """Have rows brought in when the first query asks for them, and not before.
@@ -192,9 +203,12 @@ class DuckEngine:
                 self._counted = ""
         return contextlib.nullcontext()
 
-    def register(self, table: object) -> str:
-        """Make an Arrow, pandas or polars table visible; return its quoted name."""
-        name = f"tacit_{os.getpid()}_{next(_serial)}"
+    def register(self, table: object, name: str | None = None) -> str:
+        """Make an Arrow, pandas or polars table visible; return its quoted name.
+
+        With the ``name`` of one that is visible already, it takes that one's place.
+        """
+        name = f"tacit_{os.getpid()}_{next(_serial)}" if name is None else name.strip('"')
         with self._lock:
             self._connection.register(name, table)
         return self.dialect.identifier(name)
@@ -222,6 +236,11 @@ class DuckEngine:
                 failure = ""  # somebody ended it by the connection's own interrupt()
             except duckdb.Error as error:
                 failure = type(error).__name__
+            if failure == "InvalidInputException" and self._mending:
+                actions, self._mending = self._mending, []
+                for action in actions:
+                    action()
+                return self._run(sql, fetch)
         # raised here, not above: the engine's error must not hang on it as its context
         if not failure:
             raise KeyboardInterrupt

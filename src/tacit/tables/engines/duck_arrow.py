@@ -17,7 +17,7 @@ from tacit.tables.schema import Column, Schema
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Stream", "arrow_types", "carried", "open_arrow", "streamed", "unread"]
+__all__ = ["Stream", "arrow_types", "carried", "in_unicode", "open_arrow", "streamed", "unread"]
 
 
 class Stream:
@@ -47,7 +47,16 @@ def open_arrow(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     columns = [told[n] if n in told else unread(n, table.schema.field(n).type) for n in names]
     if hasattr(table, "num_rows"):
         part = table if len(usable) == len(names) else table.select(list(usable))
-        return engine.register(part), Schema(columns)
+        relation = engine.register(part)
+        if _texts(part.schema):
+
+            def check() -> None:
+                cleaned = in_unicode(part)
+                if cleaned is not part:
+                    engine.register(cleaned, relation)
+
+            engine.before_reading(check)
+        return relation, Schema(columns)
     kept = carried(usable)
     return streamed(lambda: _narrowed(table, list(kept)), kept, engine), Schema(columns)
 
@@ -64,13 +73,68 @@ def carried(types: Mapping[str, str]) -> dict[str, str]:
 def streamed(rows: Callable[[], Any], types: Mapping[str, str], engine: DuckEngine) -> str:
     """Return a table that the first query fills with ``rows()``, which hands on a stream."""
     relation = engine.empty_table(types)
+    begun: list[Any] = []
 
     def fill() -> None:
-        stream = engine.register(Stream(rows()))
+        if begun and hasattr(begun[0], "read_next_batch"):  # what was read of it is gone
+            raise DataSourceError(
+                "the reader failed before, and cannot be read from its beginning again: open the "
+                "table anew; what was charged stays open, and asking it again goes on with it"
+            )
+        begun.append(rows())
+        stream = engine.register(Stream(begun[-1]))
         engine.rows(f"insert into {relation} select * from {stream}")
 
     engine.before_reading(fill)
     return relation
+
+
+def _texts(schema: pyarrow.Schema) -> list[int]:
+    """Return the places of the columns of text."""
+    import pyarrow as pa
+
+    plain = (pa.string(), pa.large_string(), pa.string_view())
+    kinds = [getattr(field.type, "value_type", field.type) for field in schema]
+    return [place for place, kind in enumerate(kinds) if kind in plain]
+
+
+def in_unicode(table: Any) -> Any:
+    """Return a table or batch in which text that is no UTF-8 is missing: no reader of Arrow checks.
+
+    One that holds none is returned as it is.
+    """
+    import pyarrow as pa
+
+    for place in _texts(table.schema):
+        column, field = table.column(place), table.schema.field(place)
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        cleaned = [_cleaned(chunk) for chunk in chunks]
+        if all(new is old for new, old in zip(cleaned, chunks, strict=True)):
+            continue
+        whole = pa.chunked_array(cleaned, field.type) if column is not chunks[0] else cleaned[0]
+        table = table.set_column(place, field, whole)
+    return table
+
+
+def _cleaned(chunk: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        chunk.validate(full=True)
+        return chunk
+    except pa.ArrowInvalid:
+        pass
+    kind = chunk.type
+    plain = chunk.dictionary_decode() if pa.types.is_dictionary(kind) else chunk
+    cells = [_decoded(cell) for cell in plain.cast(pa.large_binary()).to_pylist()]
+    return pa.array(cells, plain.type).cast(kind)
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    try:
+        return None if cell is None else cell.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def arrow_types(schema: pyarrow.Schema, engine: DuckEngine) -> Mapping[str, str | None]:
@@ -97,12 +161,10 @@ def unread(name: str, kind: Any) -> Column:
 def _narrowed(reader: Any, names: list[str]) -> Any:
     import pyarrow as pa
 
-    if names == reader.schema.names:
-        return reader
     schema = pa.schema([reader.schema.field(name) for name in names])
 
     def batches() -> Iterator[Any]:
         for batch in reader:
-            yield batch.select(names)
+            yield in_unicode(batch.select(names))
 
     return pa.RecordBatchReader.from_batches(schema, batches())

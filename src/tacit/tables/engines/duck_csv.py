@@ -27,6 +27,7 @@ from tacit.tables.cell_grammar import is_date, read_cell
 from tacit.tables.csv_clean import Notice, cleaned
 from tacit.tables.csv_format import TYPES, CsvFormat
 from tacit.tables.csv_lines import file_lines, split
+from tacit.tables.dialect import Dialect
 from tacit.tables.engines.csv_columns import declared_sql
 from tacit.tables.engines.duck import DuckEngine
 from tacit.tables.schema import Column, Schema, kind_of
@@ -95,14 +96,15 @@ def csv_files(files: Sequence[str], form: CsvFormat) -> list[CsvFile]:
 
 def _first_names(path: str, form: CsvFormat) -> tuple[str, ...]:
     """Return the names in the first line; one without a name has its place as a name."""
-    with _opened(path) as file:
-        line = next(file_lines(file, form.encoding, _FIRST), b"").split(b"\n")[0]
+    line, short = _first_line(path, form), Path(path).name
+    if line is None:
+        raise DataSourceError(f"{short} cannot be read: it is damaged, or not packed as .gz says")
     fields = split(line, form)
-    short = Path(path).name
     if not line or isinstance(fields, str):
         raise DataSourceError(
-            f"the first line of {short} holds no names: it is empty, not text in the encoding "
-            f"{form.encoding} (see encoding=), or has a quote that is not closed"
+            f"the first line of {short} holds no names: it is empty or longer than 1 MiB, holds a "
+            f"NUL, is not text in the encoding {form.encoding} (see encoding=), or has a quote "
+            "that is not closed"
         )
     names = tuple(name or f"column{place}" for place, name in enumerate(fields, 1))
     if len({name.casefold() for name in names}) < len(names):
@@ -112,6 +114,15 @@ def _first_names(path: str, form: CsvFormat) -> tuple[str, ...]:
             "header=['id', 'age', ...]"
         )
     return names
+
+
+def _first_line(path: str, form: CsvFormat) -> bytes | None:
+    """Return the first line; None where the file cannot be unpacked, whose error may quote it."""
+    with _opened(path) as file:
+        try:
+            return next(file_lines(file, form.encoding, _FIRST), b"").split(b"\n")[0]
+        except (OSError, EOFError, zlib.error):
+            return None
 
 
 def _warn_of_names(file: CsvFile) -> None:
@@ -170,16 +181,15 @@ def _import_alike(
     failed: list[str] = []
     places = [f"c{place}" for place in range(len(names))]
     listed = ", ".join(f"{d.literal(place)}: 'VARCHAR'" for place in places)
-    null = ", ".join(d.literal(text) for text in ("", *form.null))
     fixed = (
         f"auto_detect = false, header = true, columns = {{{listed}}}, compression = 'none', "
         f"delim = {d.literal(own.delimiter)}, quote = {d.literal(own.quote)}, escape = "
-        f"{d.literal(own.quote)}, nullstr = [{null}], allow_quoted_nulls = true, new_line = '\\n', "
+        f"{d.literal(own.quote)}, nullstr = [''], allow_quoted_nulls = true, new_line = '\\n', "
         f"max_line_size = {1 << 22}, buffer_size = {1 << 23}, strict_mode = true"
         + (", parallel = false" if own.multiline > 1 else "")
     )
     picked = ", ".join(
-        declared_sql(place, form.types.get(name), form, d)
+        declared_sql(_filled(place, form, d), form.types.get(name), form, d)
         for place, name in zip(places, names, strict=True)
     )
     targets = ", ".join(map(d.identifier, names))
@@ -192,6 +202,12 @@ def _import_alike(
             f"{Path(failed[0]).name} could not be read to its end: it was moved, is damaged, or "
             "its disk fails; the question stays open, and asking it again goes on with it"
         )
+
+
+def _filled(cell: str, form: CsvFormat, d: Dialect) -> str:
+    """Return a cell with the texts of ``null=`` missing, which may hold what parts the fields."""
+    null = ", ".join(map(d.literal, form.null))
+    return f"(case when {cell} not in ({null}) then {cell} end)" if null else cell
 
 
 def _rows(

@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit.errors import DataSourceError
 from tacit.tables.engines.duck import DuckEngine
-from tacit.tables.engines.duck_arrow import arrow_types
+from tacit.tables.engines.duck_arrow import arrow_types, in_unicode
 from tacit.tables.engines.duck_columns import column_of, types_of
 from tacit.tables.engines.frame_cells import texts
 from tacit.tables.schema import Column, Schema
@@ -75,7 +75,8 @@ def _as_arrow(cells: dict[str, Any]) -> Any:
     import pyarrow as pa
 
     text = {n: pa.string() for n, c in cells.items() if isinstance(c, np.ndarray)}
-    return pa.table({name: pa.array(column, text.get(name)) for name, column in cells.items()})
+    whole = {name: pa.array(column, text.get(name)) for name, column in cells.items()}
+    return in_unicode(pa.table(whole))
 
 
 def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:

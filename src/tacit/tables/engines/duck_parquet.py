@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from tacit.errors import DataSourceError
 from tacit.tables.engine import EngineMemoryError
 from tacit.tables.engines.duck import DuckEngine
 from tacit.tables.engines.duck_columns import described, schema_of, types_of
+from tacit.tables.engines.duck_text import text_view
 from tacit.tables.engines.remote import is_remote, unreachable
 from tacit.tables.schema import Column, Schema
 
@@ -61,14 +62,15 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
         DataSourceError: a file that is damaged, or footers that do not fit into memory.
     """
     if is_remote(path):
-        relation = _read(files, engine, "hive_types_autocast = false")
-        _probe(path, f"select * from {relation} limit 0", engine)
+        read = _read(files, engine, "hive_types_autocast = false")
+        _probe(path, f"select * from {read('')} limit 0", engine)
+        relation = text_view(read, engine)
         return relation, described(relation, engine)
     _check_footers(files, engine)
     parts = _folder_columns(path, files)
     option = f"hive_partitioning = {str(bool(parts)).lower()}, hive_types_autocast = false"
     alike = _alike(path, files, engine)
-    reads = [_read(group, engine, option) for group in alike]
+    reads = [text_view(_read(group, engine, option), engine) for group in alike]
     told = [types_of(read, engine) for read in reads]
     relation, schema = _united(reads, told, engine)
     columns = [
@@ -78,9 +80,9 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     return relation, Schema(columns)
 
 
-def _read(files: Iterable[str], engine: DuckEngine, option: str) -> str:
+def _read(files: Iterable[str], engine: DuckEngine, option: str) -> Callable[[str], str]:
     listed = ", ".join(engine.dialect.literal(f) for f in files)
-    return f"read_parquet([{listed}], union_by_name = true, {option})"
+    return lambda more: f"read_parquet([{listed}], union_by_name = true, {option}{more})"
 
 
 def _check_footers(files: Sequence[str], engine: DuckEngine) -> None:

@@ -172,7 +172,8 @@ def data_files(path: str) -> list[str]:
     place = Path(path).expanduser()
     try:
         if place.is_dir():
-            found = [str(f) for f in sorted(place.rglob("*")) if _is_data(str(f))]
+            inside = (f for f in sorted(place.rglob("*")) if _is_data(str(f)))
+            found = [str(f) for f in inside if not f.is_dir()]
             hint = "it holds no .csv or .parquet file"
         elif place.exists():
             found, hint = [str(place)], ""

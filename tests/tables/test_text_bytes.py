@@ -1,0 +1,110 @@
+"""A cell of text whose bytes are no UTF-8 is missing, and moves no other one, in Arrow and Parquet.
+
+One bad row among a thousand: every kind of question meets the fate that it meets without the row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tacit as tc
+from tacit.tables.contributions import OneRowEach, PersonUnit
+from tacit.tables.expression import col
+from tacit.tables.grid import Grid
+from tacit.tables.query import Query
+from tacit.tables.requests import Moments, People, Rows
+from tacit.tables.source import open_source
+from tacit.tables.whole_rows import WholeCells
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+BAD = [b"\xff", b"\xfe", b"a\xc3", b"\xed\xa0\x80", b"a\xe2\x82"]
+GOOD = [b"a", b"?", b"", "caf\u00e9".encode(), b"\\xFF", b"a?"]
+GRID = Grid.for_bounds(0, 100, bits=8)
+WAYS = ["table", "reader", "parquet", "several files"]
+
+
+def texts(cells: list[bytes | None]) -> Any:
+    raw = pa.array(cells, pa.binary())
+    return pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
+
+
+def opened(way: str, cells: list[bytes | None], folder: Path) -> Any:
+    """The cells as ``g``, as the person ``p`` and as the number ``n`` of one table."""
+    table = pa.table({"g": texts(cells), "p": texts(cells), "n": list(range(len(cells)))})
+    if way in ("parquet", "several files"):
+        parts = 1 if way == "parquet" else 2
+        for i in range(parts):
+            part = table.slice(i * len(cells) // parts, len(cells) // parts)
+            pq.write_table(part, folder / f"{i}.parquet", row_group_size=100, use_dictionary=i == 0)
+        return folder
+    return {"table": table, "reader": table.to_reader()}[way]
+
+
+def text(cell: bytes | None) -> str | None:
+    try:
+        return None if cell is None else cell.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_bytes_that_are_no_text_are_missing(way: str, tmp_path: Path) -> None:
+    cells = [*BAD, *GOOD, None, *GOOD, b"\xff", b"x", b"y", b"z"] * 5
+    with open_source(opened(way, cells, tmp_path)) as source:
+        by = {"g": col("g")}
+        counts = Counter((text(cell),) for cell in cells)
+        assert Query(source, OneRowEach(), by=by).people_by_key() == counts
+        keys = list(counts)
+        listed = Query(source, OneRowEach(), by=by, keys=keys).run([Rows()]).of(Rows())
+        assert listed.tolist() == [counts[key] for key in keys]
+        for where in (col("g") == "a?", col("g").lower() == "a?", col("g").is_in(["a?", "\x01"])):
+            assert Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows()) == [10]
+        people = {text(cell) for cell in cells} - {None}
+        assert Query(source, PersonUnit("p", rows=1)).run([People()]).of(People()) == [len(people)]
+
+
+ASKED = {
+    "keys": {"by": {"g": col("g")}, "keys": ["a", None]},
+    "filter": {"where": col("g") == "a"},
+    "lower": {"where": col("g").lower() != "a"},
+    "is_in": {"by": {"g": col("g").is_in(["a"])}, "keys": [True, False]},
+    "all": {},
+}
+REQUESTS: list[Any] = [Rows(), People(), Moments(col("n"), GRID, squares=True)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_one_bad_row_changes_no_fate(way: str, tmp_path: Path) -> None:
+    cells: list[bytes | None] = [b"a", b"b"] * 500
+    found = []
+    for name, last in (("good", b"b"), ("bad", b"\xff")):
+        (tmp_path / name).mkdir()
+        with open_source(opened(way, [*cells[:-1], last], tmp_path / name)) as source:
+            asked = [
+                Query(source, unit, **asking).run(REQUESTS).of(request).sum()
+                for asking in ASKED.values()
+                for unit in (OneRowEach(), PersonUnit("p", rows=600))
+                for request in REQUESTS[: 2 if unit.column else 1]
+            ]
+            number = WholeCells(col("n"), GRID, parts=3, groups=2)
+            Query(source, PersonUnit("p", rows=5), by={"g": col("g")}, keys=["a"]).run([number])
+            asked += [Query(source, OneRowEach(), by={"g": col("g")}).people_by_key()[("a",)]]
+            found.append(asked)
+    one = PersonUnit.one
+    assert all(abs(a - b) in (0, 1, one) for a, b in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("way", ["table", "parquet"])
+def test_a_session_answers_beside_a_bad_row(way: str, tmp_path: Path) -> None:
+    cells: list[bytes | None] = [b"\xff", *[b"a", b"b"] * 500, b"a"]
+    source = opened(way, cells, tmp_path)
+    with tc.Session(source, budget=tc.epsilon_delta(9, "1e-6")) as session:
+        grouped = session.group_by("g").agg(rows=tc.count(), n=tc.mean("n", 0, 1000))
+        assert grouped.release(epsilon=2, delta="1e-7").keys == [("a",), ("b",)]
+        listed = session.group_by("g", keys=["a", "\\xFF"]).agg(rows=tc.count())
+        assert len(listed.release(epsilon=1).keys) == 2
