@@ -25,7 +25,17 @@ pq = pytest.importorskip("pyarrow.parquet")
 BAD = [b"\xff", b"\xfe", b"a\xc3", b"\xed\xa0\x80", b"a\xe2\x82"]
 GOOD = [b"a", b"?", b"", "caf\u00e9".encode(), b"\\xFF", b"a?"]
 GRID = Grid.for_bounds(0, 100, bits=8)
-WAYS = ["table", "reader", "parquet", "several files"]
+WAYS = ["table", "reader", "stream", "relation", "parquet", "several files"]
+
+
+class Streams:
+    """What shows an Arrow stream and nothing else; as other libraries' tables do."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        return self._table.__arrow_c_stream__(requested_schema)
 
 
 def texts(cells: list[bytes | None]) -> Any:
@@ -42,7 +52,11 @@ def opened(way: str, cells: list[bytes | None], folder: Path) -> Any:
             part = table.slice(i * len(cells) // parts, len(cells) // parts)
             pq.write_table(part, folder / f"{i}.parquet", row_group_size=100, use_dictionary=i == 0)
         return folder
-    return {"table": table, "reader": table.to_reader()}[way]
+    if way == "relation":
+        import duckdb
+
+        return duckdb.connect().from_arrow(table)
+    return {"table": table, "reader": table.to_reader(), "stream": Streams(table)}[way]
 
 
 def text(cell: bytes | None) -> str | None:
@@ -108,3 +122,17 @@ def test_a_session_answers_beside_a_bad_row(way: str, tmp_path: Path) -> None:
         assert grouped.release(epsilon=2, delta="1e-7").keys == [("a",), ("b",)]
         listed = session.group_by("g", keys=["a", "\\xFF"]).agg(rows=tc.count())
         assert len(listed.release(epsilon=1).keys) == 2
+
+
+def test_a_stream_is_not_read_when_it_is_opened() -> None:
+    read: list[int] = []
+
+    def batches() -> Any:
+        read.append(1)
+        yield from pa.table({"n": [1, 2, 3]}).to_batches()
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("n", pa.int64())]), batches())
+    with open_source(Streams(reader)) as source:
+        assert read == []
+        found = Query(source, OneRowEach()).run([Rows()])
+        assert (read, list(found.of(Rows()))) == ([1], [3])

@@ -82,11 +82,26 @@ def streamed(rows: Callable[[], Any], types: Mapping[str, str], engine: DuckEngi
                 "table anew; what was charged stays open, and asking it again goes on with it"
             )
         begun.append(rows())
-        stream = engine.register(Stream(begun[-1]))
+        stream = engine.register(Stream(_readable(begun[-1])))
         engine.rows(f"insert into {relation} select * from {stream}")
 
     engine.before_reading(fill)
     return relation
+
+
+def _readable(rows: Any) -> Any:
+    """Return a stream whose text is UTF-8, batch by batch (:func:`in_unicode`).
+
+    Text that is not can only come from Arrow; where pyarrow is missing the stream stays as it is.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return rows
+    reader = pa.RecordBatchReader.from_stream(rows)
+    if not _texts(reader.schema):
+        return reader
+    return pa.RecordBatchReader.from_batches(reader.schema, map(in_unicode, reader))
 
 
 def _texts(schema: pyarrow.Schema) -> list[int]:
@@ -165,6 +180,6 @@ def _narrowed(reader: Any, names: list[str]) -> Any:
 
     def batches() -> Iterator[Any]:
         for batch in reader:
-            yield in_unicode(batch.select(names))
+            yield batch.select(names)
 
     return pa.RecordBatchReader.from_batches(schema, batches())

@@ -12,11 +12,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import DataSourceError, UsageError, did_you_mean
+from tacit.errors import DataSourceError, UsageError, did_you_mean, need
 from tacit.tables.csv_format import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engine import Opened
 from tacit.tables.engines.duck import DuckEngine
-from tacit.tables.engines.duck_arrow import Stream, carried, open_arrow, streamed
+from tacit.tables.engines.duck_arrow import carried, open_arrow, streamed
 from tacit.tables.engines.duck_columns import described, schema_of
 from tacit.tables.engines.duck_csv import open_csv
 from tacit.tables.engines.duck_frame import open_pandas, open_polars
@@ -66,19 +66,14 @@ def open_in_duckdb(
     try:
         if database:
             return _from_database(str(source), str(table), engine)
-        if connection is not None:
-            relation, label = _qualified(str(table), engine), str(table)
-        elif isinstance(source, (str, os.PathLike)):
+        if connection is not None:  # the settings of somebody's own connection stay as they are
+            relation = _qualified(str(table), engine)
+            return Opened(str(table), described(relation, engine), engine, relation)
+        if isinstance(source, (str, os.PathLike)):
             return _from_path(os.fspath(source), csv, engine)
-        else:
-            frame = _from_frame(source, engine)
-            if frame is not None:
-                engine.count(frame[0])
-                return Opened("table", frame[1], engine, frame[0])
-            relation, label = _from_memory(source, engine), "table"
-        if connection is None:  # the settings of somebody's own connection stay as they are
-            engine.count(relation)
-        return Opened(label, described(relation, engine), engine, relation)
+        relation, schema = _from_frame(source, engine) or _from_memory(source, engine)
+        engine.count(relation)
+        return Opened("table", schema, engine, relation)
     except BaseException:
         engine.close()
         raise
@@ -132,13 +127,11 @@ def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
     return None
 
 
-def _from_memory(table: Any, engine: DuckEngine) -> str:
+def _from_memory(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
+    """Open whatever hands on an Arrow stream: its schema now, its rows at the first query."""
     if hasattr(table, "__arrow_c_stream__"):
-        if not hasattr(table, "schema") or not (
-            hasattr(table, "num_rows") or _is(table, "DataFrame")
-        ):
-            return engine.materialise(f"select * from {engine.register(Stream(table))}")
-        return engine.register(table)
+        arrow = need("pyarrow", "arrow")
+        return open_arrow(arrow.RecordBatchReader.from_stream(table), engine)
     raise DataSourceError(
         f"a {type(table).__name__} is not a table: give a path, a pandas, polars or Arrow table, "
         "or a DuckDB relation"
