@@ -155,6 +155,7 @@ def weighted(weights):
 SCORES = st.sampled_from([math.nan, -math.inf, 0.0, 1.0, 2.0, math.inf, None, "no number"])
 
 
+@pytest.mark.full
 @examples(0.4)
 @given(
     scores=st.lists(SCORES, min_size=3, max_size=3),

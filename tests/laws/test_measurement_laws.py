@@ -171,6 +171,7 @@ def name_of(value):
     return str(value)[:70] if not isinstance(value, dict) else ""
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_the_map_holds_on_all_neighbours(space, step, tight, how):
     verdict = verify(space >> step, **how).or_raise()
@@ -178,6 +179,7 @@ def test_the_map_holds_on_all_neighbours(space, step, tight, how):
     assert verdict.tight or not tight, str(verdict)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_a_map_cut_by_a_third_is_caught_where_it_is_tight(space, step, tight, how):
     right = space >> step
@@ -268,6 +270,7 @@ def test_sampling_shrinks_delta(rate):
     assert verify(m, [[], [1], [1, 2]], draws=0).tight
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("stop", ["1/10", "1/2"])
 def test_private_selection_keeps_three_times_the_loss(stop):
     base = LABEL >> RandomizedResponse(("a", "b", "c"), epsilon="1/2")

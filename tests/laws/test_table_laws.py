@@ -101,7 +101,7 @@ def _cost_at(costs, histogram, q, place):
     raise AssertionError("runs cover every cell")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("unit", "request_"),
     [

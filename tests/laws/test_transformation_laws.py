@@ -163,6 +163,7 @@ def name_of(value):
     return re.sub(r" at 0x[0-9a-f]+", "", f"{value}")[:60]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("domain", "metric", "step"), CASES, ids=name_of)
 @examples(0.25)
 @given(seed=st.integers(0, 2**32))

@@ -38,7 +38,7 @@ OFFERED = [
 """A count never moves by more than any bound below one: it is refused."""
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(9)
 @pytest.mark.parametrize(("name", "relation", "known"), OFFERED)
 def test_distances_are_those_of_the_definition(name: str, relation: str, known: bool) -> None:
     """And move by one between neighbours; where the value jumps too far both are 0."""
@@ -59,7 +59,7 @@ def test_distances_are_those_of_the_definition(name: str, relation: str, known: 
                 assert here == there == 0
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(9)
 @pytest.mark.parametrize(("name", "relation", "known"), OFFERED)
 def test_no_pair_of_neighbours_exceeds_the_claim(name: str, relation: str, known: bool) -> None:
     case = Case(name, relation, known)
@@ -99,7 +99,7 @@ def test_a_threshold_or_a_scale_too_small_exceeds_the_claim(relation: str) -> No
         assert max(Proposal(case, Fraction(1), narrow=0.5).worst() for case in close) > 1
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ["median", "var"])
 def test_certified_enumeration(name: str, relation: str) -> None:
