@@ -71,7 +71,7 @@ def test_value_and_smooth_sensitivity_are_those_of_the_definition(
                 assert ours <= truth * (1 + SLACK) + 1e-100
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(40)
 @pytest.mark.parametrize("noise", DISTRIBUTIONS)
 @pytest.mark.parametrize(("relation", "known"), DOMAINS)
 def test_no_pair_of_neighbours_exceeds_the_claim_at_any_grid(
@@ -158,7 +158,7 @@ def test_releases_have_the_law_by_hand(noise: str) -> None:
     assert too_far(drawn, case.cells(data, case.smooth(data))) > NEVER_FAR
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(40)
 @pytest.mark.parametrize(("name", "relation", "known"), OFFERED)
 def test_certified_enumeration_of_laplace_noise(name: str, relation: str, known: bool) -> None:
     budget: dict[str, Any] = {"epsilon": "1/2", "delta": "1/20"}
