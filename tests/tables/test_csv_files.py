@@ -110,6 +110,16 @@ def test_a_release_of_a_file_that_went_away_costs_once(tmp_path):
         assert session.remaining == tc.epsilon("1/2")
 
 
+def test_a_file_that_has_other_names_by_then_is_not_read_by_place(tmp_path):
+    path = written(tmp_path, "age,pay\n31,7\n")
+    with open_source(path) as source:
+        path.write_text("pay,age\n7,31\n")
+        with pytest.raises(DataSourceError, match="other names of columns"):
+            Query(source, OneRowEach()).run([Rows()])
+        path.write_text("age,pay\n31,7\n32,8\n")
+        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [2]
+
+
 def test_a_packed_file_that_ends_early_leaves_no_row_behind(tmp_path):
     packed = gzip.compress(b"age\n" + os.urandom(1 << 16).hex().encode() + b"\n" + b"31\n" * 9)
     path = written(tmp_path, packed, "people.csv.gz")

@@ -106,7 +106,7 @@ def _first_names(path: str, form: CsvFormat) -> tuple[str, ...]:
             f"NUL, is not text in the encoding {form.encoding} (see encoding=), or has a quote "
             "that is not closed"
         )
-    names = tuple(name or f"column{place}" for place, name in enumerate(fields, 1))
+    names = _named(fields)
     if len({name.casefold() for name in names}) < len(names):
         raise DataSourceError(
             f"two columns in the first line of {short} have one name, capitals or not: rename one "
@@ -114,6 +114,10 @@ def _first_names(path: str, form: CsvFormat) -> tuple[str, ...]:
             "header=['id', 'age', ...]"
         )
     return names
+
+
+def _named(fields: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name or f"column{place}" for place, name in enumerate(fields, 1))
 
 
 def _first_line(path: str, form: CsvFormat) -> bytes | None:
@@ -199,8 +203,9 @@ def _import_alike(
         engine.rows(f"insert into {table} ({targets}) select {picked} from {read}")
     if failed:
         raise DataSourceError(
-            f"{Path(failed[0]).name} could not be read to its end: it was moved, is damaged, or "
-            "its disk fails; the question stays open, and asking it again goes on with it"
+            f"{Path(failed[0]).name} could not be read to its end: it was moved, is damaged, has "
+            "other names of columns than when it was opened, or its disk fails; the question stays "
+            "open, and asking it again goes on with it"
         )
 
 
@@ -228,11 +233,17 @@ def _rows(
 
 
 def _body(lines: BinaryIO, file: CsvFile) -> Iterator[bytes]:
-    """Yield the lines behind the names."""
+    """Yield the lines behind the names.
+
+    Raises:
+        DataSourceError: the names are others than those that the file was opened with.
+    """
     blocks = file_lines(lines, file.form.encoding)
     if file.form.names is None:
-        first = next(blocks, b"\n")
-        rest = first[first.index(b"\n") + 1 :]
+        line, _, rest = next(blocks, b"\n").partition(b"\n")
+        fields = split(line, file.form)
+        if isinstance(fields, str) or _named(fields) != file.names:
+            raise DataSourceError("the file has other names of columns than when it was opened")
         if rest:
             yield rest
     yield from blocks
