@@ -249,11 +249,13 @@ def test_options_of_csv_files_are_refused_elsewhere(tmp_path):
         open_source(written(tmp_path, "age\n"), types={"agee": "text"})
 
 
-PACKED = gzip.compress(b"age,name\n31,Zaphod\n")
+PACKED = gzip.compress(b"age,name\n31,Zaphod\n", mtime=0)
 
 
 @pytest.mark.parametrize(
-    "data", [PACKED + b"Zaphod", PACKED[:-6], PACKED[:-8] + bytes(8), b"Za,b\n", PACKED[:12]]
+    "data",
+    [PACKED + b"Zaphod", PACKED[:-6], PACKED[:-8] + bytes(8), b"Za,b\n", PACKED[:12]],
+    ids=["more behind it", "cut in its end", "another sum", "not packed", "cut in its rows"],
 )
 def test_a_damaged_packed_file_is_refused_without_quoting_it(tmp_path, data):
     (tmp_path / "a.csv.gz").write_bytes(data)
