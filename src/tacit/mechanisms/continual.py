@@ -41,7 +41,6 @@ from tacit.exact import Number as NumberLike
 from tacit.exact import as_integer, positive
 from tacit.mechanisms.distribution import Product
 from tacit.mechanisms.lattice import LatticeDistribution
-from tacit.noise.enclosure import Enclosure
 
 __all__ = ["ContinualCount", "Counter"]
 
@@ -155,11 +154,13 @@ class RunningTotals(Product):
     determine each other, so they tell two inputs apart equally well.
     """
 
-    def probability(self, value: Any) -> Enclosure:
-        """Return the probability of exactly these totals."""
-        totals = [0, *value]
-        blocks = [totals[t] - totals[t - (t & -t)] for t in range(1, len(totals))]
-        return super().probability(blocks)
+    def outputs(self, value: Any) -> tuple[Any, ...] | None:
+        """List the noisy blocks that these totals were shown from; None for anything else."""
+        shown = super().outputs(value)
+        if shown is None or not all(isinstance(x, (int, float, Fraction)) for x in shown):
+            return None
+        totals = [Fraction(0), *shown]
+        return tuple(totals[t] - totals[t - (t & -t)] for t in range(1, len(totals)))
 
 
 def roots(horizon: int) -> list[int]:

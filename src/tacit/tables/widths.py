@@ -67,7 +67,7 @@ class Whole:
         low, high: the interval that it is proven to lie in, where it is not NULL.
 
     >>> Whole("z", 0, 9).most, Whole("z", -12, 9).type
-    (12, 'integer')
+    (9, 'integer')
     """
 
     sql: str
