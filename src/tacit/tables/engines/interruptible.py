@@ -33,14 +33,20 @@ def interruptible(connection: Any, ask: Callable[[], _T]) -> _T:
         finally:
             done.set()
 
-    threading.Thread(target=run, daemon=True).start()
+    thread = threading.Thread(target=run, daemon=True)
     try:
-        done.wait()
+        thread.start()
+        done.wait()  # not join: a signal makes Python 3.11 take the thread for ended
     except BaseException:
         connection.interrupt()
-        while not done.wait(_PAUSE):  # a query that begins only now forgets the first word
-            connection.interrupt()
+        while not done.wait(_PAUSE) and thread.ident is not None:
+            connection.interrupt()  # a query that begins only now forgets the first word
         raise
+    finally:
+        # What the thread lets go of last belongs to DuckDB, which aborts the process if Python
+        # ends meanwhile.
+        if thread.ident is not None:
+            thread.join()
     if failed:
         raise failed.pop()
     return found.pop()
