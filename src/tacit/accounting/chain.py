@@ -32,6 +32,7 @@ from typing import Any
 
 from tacit.accounting.budget import Budget
 from tacit.errors import LedgerError, UsageError, VerificationError
+from tacit.outside import read_json
 
 __all__ = ["FORMAT", "GENESIS", "Event", "Head", "canonical", "key_of", "verify"]
 
@@ -127,7 +128,7 @@ class Event:
             LedgerError: the text is no event.
         """
         try:
-            event = cls(**json.loads(text), text=text, hash=digest)
+            event = cls(**read_json(text), text=text, hash=digest)
             whole = set(event.body) == _BODIES[event.event] and isinstance(event.sequence, int)
         except (KeyError, TypeError, ValueError, RecursionError):
             whole = False

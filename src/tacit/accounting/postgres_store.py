@@ -114,7 +114,7 @@ class PostgresStore:
 
     @staticmethod
     def exists(address: str) -> bool:
-        """Return whether there is such a ledger.
+        """Return whether there is such a ledger: not one whose beginning was cut short.
 
         Raises:
             LedgerError: the server cannot be reached.
@@ -122,7 +122,7 @@ class PostgresStore:
         place = Address.parse(address)
         name = f"the ledger {place.shown!r}"
         with connect(place, name) as connection, explained(name, connection, lambda: _CLOSED):
-            return Tables(place.ledger, name).look(connection).table is not None
+            return Tables(place.ledger, name).begun(connection)
 
     @property
     def name(self) -> str:

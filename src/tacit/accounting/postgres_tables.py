@@ -118,6 +118,20 @@ class Tables:
         connection.execute("ROLLBACK")
         return Facts(system[0] if system else None, *row)
 
+    def begun(self, connection: Connection) -> bool:
+        """Return whether there are tables with an event, or some that this role may not read.
+
+        A process that was killed while it began a ledger leaves tables without an event: nothing
+        was charged there, and it can begin anew.
+        """
+        found = self.look(connection)
+        if found.table is None or not found.reads:
+            return found.table is not None
+        run(connection, f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {SETTINGS}")
+        row = connection.execute(f"SELECT EXISTS (SELECT FROM {self.event})").fetchone()
+        connection.execute("ROLLBACK")
+        return row is None or bool(row[0])
+
     def make(self, connection: Connection) -> None:
         """Make the tables, unless others do so in this moment."""
         run(connection, f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {SETTINGS}")

@@ -7,7 +7,6 @@ alone and altogether, or not at all, and is durable when ``write()`` is left.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 from tacit.accounting.budget import Budget
 from tacit.accounting.chain import Event, Head
 from tacit.errors import LedgerError
+from tacit.outside import read_json
 
 __all__ = [
     "LostError",
@@ -185,7 +185,7 @@ def read_head(row: Sequence[Any] | None) -> Head | None:
         return None
     sequence, digest, total, spent = row
     try:
-        budgets = Budget.from_json(json.loads(total)), Budget.from_json(json.loads(spent))
+        budgets = Budget.from_json(read_json(total)), Budget.from_json(read_json(spent))
     except (TypeError, ValueError):
         raise LedgerError("the totals cannot be read: the ledger is damaged") from None
     return Head(sequence, digest, *budgets)

@@ -17,6 +17,7 @@ from tacit.errors import RefusedError, TacitError
 
 __all__ = ["main", "run"]
 
+_RELEASING = ("release", "count-over-time")
 REFUSED, WRONG, INTERNAL, INTERRUPTED = 1, 2, 70, 130
 
 
@@ -53,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
         _say(f"Interrupted. {_charged(error)}")
         return 128 + ends.signal if ends.signal else INTERRUPTED
     except OSError as error:
-        return _unwritten(error)
+        return _unwritten(error, arguments)
     except Exception as error:
         # The message or the traceback of an error that nobody foresaw could quote the data.
         if os.environ.get("TACIT_DEBUG") == "1":
@@ -85,17 +86,19 @@ def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
     return behind
 
 
-def _unwritten(error: OSError) -> int:
+def _unwritten(error: OSError, arguments: Sequence[str]) -> int:
     """Say that a file or the output failed; an error of the system names no value of the data."""
     where = f" ({error.filename})" if error.filename else ""
     if isinstance(error, BrokenPipeError) or (error.errno == errno.ENOSPC and not error.filename):
         where = " while the output was written"
         with suppress(OSError, ValueError):  # what is left in the buffer goes nowhere
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    _say(
-        f"Error: {error.strerror or type(error).__name__}{where}. What was released stands in the "
-        "ledger: ask the same again, and it is shown at no further cost."
+    kept = (
+        " What was released stands in the ledger: ask the same again, and it is shown at no "
+        "further cost."
     )
+    told = kept if arguments[:1] and arguments[0] in _RELEASING else ""
+    _say(f"Error: {error.strerror or type(error).__name__}{where}.{told}")
     return WRONG
 
 

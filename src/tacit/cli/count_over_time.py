@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from tacit.cli.options import BudgetOptions, SourceOptions, options
 from tacit.errors import UsageError
+from tacit.exact import as_fraction
 
 if TYPE_CHECKING:
     from tacit.cli.job import Job
@@ -163,7 +165,7 @@ def _moment(text: str | None) -> int | str | None:
 
 
 def _whole(text: str) -> int | str:
-    return int(text) if text.strip().lstrip("-").isdecimal() else text
+    return int(as_fraction(text, "a time")) if re.fullmatch(r"\s*-?[0-9]+\s*", text) else text
 
 
 def _show_preview(expected: CounterPreview, *, as_json: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean
+from tacit.outside import read_json_file
 
 if TYPE_CHECKING:
     from tacit.local import Items, Oracle
@@ -194,8 +194,6 @@ def _described(path: str) -> Oracle:
             header = read_header(file)
         if isinstance(header, Header):
             return header.oracle()
-        return oracle_from(json.loads(Path(path).read_text(encoding="utf-8")))
+        return oracle_from(read_json_file(path, path))
     except OSError as error:
         raise DataSourceError(f"{path} cannot be read: {error.strerror}") from None
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        raise UsageError(f"{path} describes no question and holds no reports") from None

@@ -13,6 +13,7 @@ from tacit.cli.job import Asked, Job, Table, keys_reader, loss, unit_of
 from tacit.cli.specs import statistic
 from tacit.cli.where import condition
 from tacit.errors import UsageError, did_you_mean
+from tacit.tables.aggregate import Aggregate
 from tacit.tables.csv_format import CsvOptions
 from tacit.tables.expression import Expression, col
 
@@ -44,6 +45,10 @@ def read_plan(path: str) -> Job:
         raise UsageError(f"the plan {path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"the plan {path} is no TOML: {error}") from None
+    except (ValueError, RecursionError):
+        raise UsageError(
+            f"the plan {path} holds a number of thousands of digits, or lists nested as deep"
+        ) from None
     try:
         return _job(plan, Path(path).parent)
     except UsageError as error:
@@ -83,7 +88,7 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
     name = _text(question, "name", "[[question]]")
     plot = _text(question, "plot", "[[question]]")
     asked = Asked(
-        aggregates={label: statistic(said, label) for label, said in answers.items()},
+        aggregates={label: _answer(said, label) for label, said in answers.items()},
         where=() if where is None else (condition(where),),
         cuts=_cuts(question),
         by=by,
@@ -100,6 +105,15 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
     return asked
 
 
+def _answer(said: Any, label: str) -> Aggregate:
+    fields = _mapping(said, f"the answer {label!r}")
+    for name in ("statistic", "column", "method", "distribution"):
+        _text(fields, name, f"the answer {label!r}")
+    if not isinstance(fields.get("edges", []), list):
+        raise UsageError(f"edges in the answer {label!r} must be a list such as [0, 18, 65]")
+    return statistic(fields, label)
+
+
 def _cuts(question: Mapping[str, Any]) -> dict[str, Expression]:
     found = {}
     for name, said in _mapping(question.get("cut", {}), "cut").items():
@@ -108,7 +122,8 @@ def _cuts(question: Mapping[str, Any]) -> dict[str, Expression]:
             raise UsageError(
                 f'the cut {name!r} must be like {{ column = "age", edges = [0, 18, 65] }}'
             )
-        found[name] = col(part["column"]).cut(part["edges"])
+        column = _text(part, "column", f"the cut {name!r}", required=True)
+        found[name] = col(str(column)).cut(part["edges"])
     return found
 
 

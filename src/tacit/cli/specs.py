@@ -169,7 +169,7 @@ def whole_range(text: str, name: str) -> list[int]:
         match = re.fullmatch(r"\s*(-?\d+)(?:\s*\.\.\s*(-?\d+))?\s*", part)
         if match is None:
             raise UsageError(f"{name} is whole numbers such as 1, 1..4 or 1,2,5, not {text!r}")
-        first, last = int(match[1]), int(match[2] or match[1])
+        first, last = (int(as_fraction(end, name)) for end in (match[1], match[2] or match[1]))
         if last < first or last - first >= _MOST_KEYS:
             raise UsageError(f"{name} {part.strip()!r} is reversed or too long")
         found += range(first, last + 1)

@@ -19,6 +19,7 @@ from tacit.errors import DataSourceError, MismatchError, UsageError
 from tacit.local.oracle import Oracle, oracle_from
 from tacit.local.report_format import ID_BYTES, Reason, Wire, mechanism_code
 from tacit.noise import random_bytes
+from tacit.outside import read_json
 
 __all__ = [
     "Chunk",
@@ -95,7 +96,7 @@ class Header:
             UsageError: the description is not one, or its fingerprint is another.
         """
         try:
-            made = oracle_from(json.loads(self.description))
+            made = oracle_from(read_json(self.description))
         except (ValueError, RecursionError) as error:
             raise UsageError(f"the file describes no mechanism: {error}") from None
         if bytes.fromhex(made.fingerprint) != self.fingerprint:

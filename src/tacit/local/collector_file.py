@@ -23,6 +23,7 @@ from tacit.exact import as_integer
 from tacit.local.oracle import Oracle, oracle_from
 from tacit.local.replay import Seen, Shards, seen_from
 from tacit.local.report_format import REASONS, Reason
+from tacit.outside import read_json
 
 __all__ = ["Kept", "read_kept", "write_kept", "write_whole"]
 
@@ -89,7 +90,7 @@ def read_kept(path: Path) -> Kept:
 
 def _resumed(body: bytes) -> Kept:
     length = int.from_bytes(body[:8], "little")
-    header, rest = json.loads(body[8 : 8 + length]), body[8 + length :]
+    header, rest = read_json(body[8 : 8 + length], "its head"), body[8 + length :]
     oracle = oracle_from(header["oracle"])
     if oracle.fingerprint != header["fingerprint"]:
         raise UsageError("its mechanism is built differently by this version of Tacit")

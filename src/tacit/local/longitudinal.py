@@ -35,7 +35,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from tacit.errors import BudgetError, LedgerError, UsageError
-from tacit.exact import Number, positive, show
+from tacit.exact import Number, as_fraction, positive, show
 from tacit.local.batch_file import locked
 from tacit.local.collector_file import write_whole
 from tacit.local.oracle import Oracle
@@ -45,6 +45,7 @@ from tacit.local.staged import Staged
 from tacit.noise import random_bytes
 from tacit.noise.bits import _injected
 from tacit.noise.enclosure import Enclosure
+from tacit.outside import read_json
 
 __all__ = ["Device"]
 
@@ -262,12 +263,12 @@ class Device:
 
     def _resume(self, path: Path) -> None:
         try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
+            fields = read_json(path.read_bytes())
             if fields["tacit_device"] != _VERSION:
                 raise LedgerError(f"{path.name} was written by another version of Tacit")
-            kept_budget = Fraction(fields["budget"])
+            kept_budget = as_fraction(fields["budget"])
             self._secret = bytes.fromhex(fields["secret"])
-            self._charges = {tag: Fraction(cost) for tag, cost in fields["charges"].items()}
+            self._charges = {tag: as_fraction(cost) for tag, cost in fields["charges"].items()}
             self._held, self._fresh = dict(fields["held"]), int(fields["fresh"])
         except OSError as error:
             raise LedgerError(f"{path.name} cannot be read: {error.strerror}") from None

@@ -109,6 +109,7 @@ def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
     found.check("its question can be planned again", lambda: _plan(body, planned))
     for again in planned:
         _compare(found, body, again)
+    _tell_version(found, body)
     if ledger is None:
         found.unchecked.append(_WITHOUT_LEDGER)
     else:
@@ -116,6 +117,23 @@ def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
         found.check("the ledger holds all of it, to the letter", lambda: _in_ledger(body, ledger))
     found.unchecked += _ALWAYS_OPEN
     return found
+
+
+def _tell_version(found: Verification, body: Mapping[str, Any]) -> None:
+    """Say of what fails that another version of Tacit made it, where that may be why."""
+    from tacit.report.certificate import versions
+
+    made, here = (v.get("tacit") for v in (_mapping(body.get("versions")), versions()))
+    if isinstance(made, str) and made != here:
+        found.failures[:] = [
+            f"{text} (made by Tacit {_short(made)}, and this is {here}: where they plan this "
+            "question otherwise, check it with that version)"
+            for text in found.failures
+        ]
+
+
+def _mapping(part: object) -> Mapping[str, Any]:
+    return part if isinstance(part, Mapping) else {}
 
 
 def digest(body: Mapping[str, Any]) -> str:

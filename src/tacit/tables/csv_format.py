@@ -134,7 +134,7 @@ def _types(types: Any) -> dict[str, str]:
     if not isinstance(types, Mapping):
         raise UsageError("types= names the kind of columns, as in types={'age': 'integer'}")
     for column, kind in types.items():
-        if kind not in TYPES:
+        if not isinstance(kind, str) or kind not in TYPES:
             raise UsageError(f"{kind!r} of {column!r} is no kind; {did_you_mean(str(kind), TYPES)}")
     return dict(types)
 
@@ -172,7 +172,7 @@ def _sign(sign: Any, name: str) -> str | None:
 def _encoding(encoding: Any) -> str:
     try:
         name = codecs.lookup(encoding).name
-    except (LookupError, TypeError):
+    except (LookupError, TypeError, ValueError):
         name = ""
     name = "utf-8" if name == "utf-8-sig" else name
     if not _ONE_BYTE.fullmatch(name):

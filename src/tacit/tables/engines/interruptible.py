@@ -10,6 +10,7 @@ __all__ = ["interruptible"]
 
 _T = TypeVar("_T")
 _PAUSE = 0.05
+_PAUSES = 100
 
 
 def interruptible(connection: Any, ask: Callable[[], _T]) -> _T:
@@ -39,8 +40,10 @@ def interruptible(connection: Any, ask: Callable[[], _T]) -> _T:
         done.wait()  # not join: a signal makes Python 3.11 take the thread for ended
     except BaseException:
         connection.interrupt()
-        while not done.wait(_PAUSE) and thread.ident is not None:
+        pauses = 0
+        while not done.wait(_PAUSE) and pauses < _PAUSES:
             connection.interrupt()  # a query that begins only now forgets the first word
+            pauses += thread.ident is None  # it may be about to begin, or never have been made
         raise
     finally:
         # What the thread lets go of last belongs to DuckDB, which aborts the process if Python
