@@ -15,6 +15,7 @@ from accounting.ledger_edit import edit
 from tacit.accounting import adopt_ledger, create_ledger, epsilon, open_ledger
 from tacit.accounting.address import Address, is_address, shown
 from tacit.accounting.opening import has_ledger
+from tacit.accounting.postgres_store import PostgresStore
 from tacit.accounting.postgres_tables import Tables
 from tacit.errors import LedgerError, MissingExtraError
 
@@ -458,3 +459,14 @@ def test_options_of_tls_are_handed_on(postgres, certificate, tmp_path):
     ):
         with pytest.raises(LedgerError, match=r"cannot be reached.*certificate"):
             open_ledger(wrong, dataset="d")
+
+
+def test_tables_without_an_event_are_a_beginning_that_was_cut_short(postgres):
+    address = f"{postgres.dsn()}?ledger=begun"
+    PostgresStore(address, create=True).close()  # killed here, before the first event
+    assert not has_ledger(address)
+    with pytest.raises(LedgerError, match="is empty"):
+        open_ledger(address, create=False)
+    with open_ledger(address, dataset="clinic", budget=epsilon(1)) as ledger:
+        assert ledger.verify_chain() == 1
+    assert has_ledger(address)

@@ -113,6 +113,18 @@ def test_an_output_that_cannot_be_written_is_told_and_paid_once(tacit, folder: P
     assert tacit(f"{command} --json").json["releases"][0]["replayed"]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is of Linux")
+def test_an_output_that_nothing_was_paid_for_names_no_ledger(folder: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tacit", "sensitivity", "mean", "--records", "1,2,3"],
+            cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert "while the output was written" in done.stderr
+    assert "ledger" not in done.stderr
+
+
 @pytest.mark.parametrize("headless", [False, True])
 def test_a_ledger_whose_beginning_was_cut_short_begins_anew(
     tacit, folder: Path, headless: bool
