@@ -43,7 +43,7 @@ def budget(distribution: str, epsilon: Fraction) -> dict[str, Any]:
     return {"epsilon": epsilon} | ({"delta": "1e-6"} if distribution == "laplace" else {})
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(18)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize(
     ("statistic", "epsilon", "grid", "clip"),

@@ -61,6 +61,7 @@ def test_mechanisms_known_to_be_wrong_are_caught(name):
         verdict.or_raise()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", ["float Laplace", "clamped noise", "SVT5"])
 def test_events_that_one_input_cannot_give_are_an_infinite_loss(name):
     verdict = verify(WRONG[name]())

@@ -98,6 +98,7 @@ def test_a_query_that_is_ended_says_what_was_charged_and_leaves_no_row(
     assert again.json["remaining"]["epsilon"] == "1/2"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is of Linux")
 def test_an_output_that_cannot_be_written_is_told_and_paid_once(tacit, folder: Path) -> None:
     command = "release people.csv --count --epsilon 0.5 --budget-epsilon 1"

@@ -47,6 +47,7 @@ def test_means_of_numbers(mechanism: str, tacit, folder: Path) -> None:
     assert tacit("local estimate s --plot m.png").code == 2
 
 
+@pytest.mark.full
 def test_a_spread_of_numbers(tacit, folder: Path) -> None:
     asked = "--mechanism square-wave --bounds 0:80 --epsilon 4"
     assert tacit(f"{AGES} {asked} --out r").code == 0

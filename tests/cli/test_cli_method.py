@@ -84,6 +84,7 @@ def test_bad_methods_are_refused_before_a_ledger_is_begun(
     assert not (folder / "people.ledger").exists()
 
 
+@pytest.mark.full
 def test_a_plan_has_methods_too(tacit, folder: Path) -> None:
     plan = """
 [source]

@@ -171,7 +171,7 @@ def name_of(value):
     return str(value)[:70] if not isinstance(value, dict) else ""
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_the_map_holds_on_all_neighbours(space, step, tight, how):
     verdict = verify(space >> step, **how).or_raise()
@@ -237,7 +237,7 @@ PURE = [
 ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("space", "step", "how"), PURE[::3], ids=name_of)
 @pytest.mark.parametrize("measure", [ApproximateDP(), ZeroConcentratedDP(), RenyiDP(2)], ids=str)
 def test_pure_mechanisms_hold_in_every_other_measure(space, step, how, measure):

@@ -181,6 +181,7 @@ def test_staircase_law(epsilon, width, step):
     assert float(law.variance()) == pytest.approx(second)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("epsilon", "width"), [(1, 7), (3, 12), ("1/2", 5)])
 def test_the_default_stair_has_the_least_error(epsilon, width):
     def size(step):
