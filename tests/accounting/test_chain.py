@@ -204,3 +204,11 @@ def test_an_error_about_json_does_not_carry_the_value():
     with pytest.raises(UsageError) as caught:
         canonical({"pay": {41_977}}, "answer")
     assert "41" not in str(caught.value)
+
+
+def test_half_a_character_is_refused_before_it_is_written():
+    with open_ledger(None, dataset="clinic", budget=epsilon(1)) as ledger:
+        with pytest.raises(UsageError, match="whole characters"):
+            ledger.charge("a", epsilon("1/4"), {"tag": "\ud83d"})
+        assert ledger.remaining == epsilon(1)
+        assert ledger.charge("a", epsilon("1/4"), {"tag": "\U0001f600"}).question["tag"] == "😀"

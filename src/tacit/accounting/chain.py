@@ -65,10 +65,14 @@ def canonical(value: object, name: str = "value", *, sort: bool = True) -> str:
     '{"a":[1,null],"b":0.1}'
     """
     try:
-        return json.dumps(value, sort_keys=sort, separators=(",", ":"))
+        text = json.dumps(value, sort_keys=sort, separators=(",", ":"))
+        if "\\ud" in text:  # halves of characters come in pairs, or no reader takes them
+            json.dumps(value, ensure_ascii=False).encode()
+        return text
     except (TypeError, ValueError, RecursionError):
         raise UsageError(
-            f"the {name} must be plain JSON: dict with text keys, list, text, number, bool, None"
+            f"the {name} must be plain JSON: dict with text keys, list, text of whole characters, "
+            "number, bool, None"
         ) from None
 
 
