@@ -167,7 +167,7 @@ def test_smooth_medians_are_five_times_better_than_global_ones(
     epsilon: str, monkeypatch: Any
 ) -> None:
     asked, found = ways("median", epsilon)
-    (by_global,) = [one for one in found if one.method == "global"]
+    (by_global,) = [one for one in found if one.method == "global sensitivity of the value"]
     worst, *_ = measured(by_global, asked.truth, 200, monkeypatch)
     independent = np.mean([abs(a - asked.truth) for a in by_global.simulate(200)])  # type: ignore[operator]
     smooth = [one for one in found if one.method == "smooth"]

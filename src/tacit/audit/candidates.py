@@ -1,27 +1,25 @@
 """The ways to release one statistic that are compared, each with its settings and predicted error.
 
 The predicted errors are mean absolute errors on one *public* data set, by formula (those of
-sample-and-aggregate are means over drawn bins, to one percent); those that are measured come from
-running the mechanisms.  A Laplace variable of scale ``s`` exceeds y by ``s exp(-y / s) / 2`` on
-average, for ``y >= 0``; all errors of clipped Laplace noise follow from that.
+sample-and-aggregate are means over drawn bins, to one percent, and those of noisy moments are to
+the first order of the noise); those that are measured come from running the mechanisms.  A Laplace
+variable of scale ``s`` exceeds y by ``s exp(-y / s) / 2`` on average, for ``y >= 0``; all errors of
+clipped Laplace noise follow from that.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.core import (
-    AbsoluteDistance,
-    Number,
-    Space,
-)
+from tacit.audit.candidate import OF_THE_VALUE, Asked, Candidate
+from tacit.audit.table_candidates import exponential_mechanism, noisy_moments
+from tacit.core import AbsoluteDistance, Number, Space
 from tacit.core.conversion import concentrated_epsilon
 from tacit.errors import TacitError, UsageError
 from tacit.mechanisms import Laplace
@@ -31,64 +29,16 @@ from tacit.mechanisms.sample_and_aggregate import sample_and_aggregate
 from tacit.mechanisms.smooth import DISTRIBUTIONS, smooth_noise
 from tacit.statistics import Interval, sensitivity
 from tacit.statistics.at_distance import first
-from tacit.statistics.base import Statistic
 from tacit.statistics.mean import Mean
 from tacit.statistics.smooth import at_distance
 
-__all__ = ["Asked", "Candidate", "candidates"]
+__all__ = ["candidates"]
 
 _PROPOSALS = 6
 _PURE = ("cauchy", "student_t")
 _COUNTS = 1 << 16
 
 Ends: TypeAlias = tuple[Fraction, Fraction] | None
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is to be released, and the public data that it is tried on."""
-
-    statistic: Statistic
-    data: NDArray[np.float64]
-    lower: Fraction
-    upper: Fraction
-    epsilon: Fraction
-    delta: Fraction | None
-    relation: str
-    bins: Sequence[int]
-    proposed: Sequence[Fraction] | None
-
-    @property
-    def bounds(self) -> tuple[Fraction, Fraction]:
-        """The public bounds of a record."""
-        return self.lower, self.upper
-
-    @property
-    def truth(self) -> float:
-        """The statistic of the public data."""
-        return float(self.statistic(self.data))
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One way to release, at one setting.
-
-    Attributes:
-        method: its name.
-        setting: what was set: ``"k = 100"``, or nothing.
-        simulate: so many answers on the public data, each None where it was refused.
-        predicted: the mean absolute error where it answers, by formula.
-        refused: the share of refusals, by formula.
-        mechanism: the measurement, where it is a single one.
-    """
-
-    method: str
-    setting: str
-    value: float | None
-    simulate: Callable[[int], Sequence[float | None]]
-    predicted: float
-    refused: float = 0.0
-    mechanism: Any = None
 
 
 def candidates(asked: Asked) -> tuple[list[Candidate], list[str]]:
@@ -119,7 +69,7 @@ def _global(asked: Asked) -> Iterator[Candidate]:
 
     centre = np.array([asked.truth])
     predicted = _clipped_error(centre, float(scale), asked.truth, low, high)
-    yield Candidate("global", "", None, simulate, float(predicted[0]))
+    yield Candidate(OF_THE_VALUE, "", None, simulate, float(predicted[0]))
 
 
 def _range(asked: Asked, unknown: Ends = None) -> Ends:
@@ -351,8 +301,10 @@ def _excess(y: Any, scale: Any) -> NDArray[np.float64]:
 
 
 _METHODS: dict[str, Callable[[Asked], Iterator[Candidate]]] = {
-    "global": _global,
+    OF_THE_VALUE: _global,
     "sum over count": _sum_over_count,
+    "noisy moments": noisy_moments,
+    "exponential mechanism": exponential_mechanism,
     "propose-test-release": _propose_test_release,
     "smooth": _smooth,
     "sample and aggregate": _sample_and_aggregate,

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import noise
-from tacit.audit.candidates import Asked, Candidate, candidates
+from tacit.audit.candidate import GLOBAL, Asked, Candidate
+from tacit.audit.candidates import candidates
 from tacit.errors import UsageError, did_you_mean, need
 from tacit.exact import Number, as_fraction, as_integer, positive, show
 from tacit.statistics.registry import lookup
@@ -27,13 +28,15 @@ class ComparisonRow:
     """One method at one setting.
 
     Attributes:
-        method: ``"global"``, ``"sum over count"``, ``"propose-test-release"``, ``"smooth"`` or
+        method: ``"global sensitivity of the value"``, ``"sum over count"``, ``"noisy moments"``,
+            ``"exponential mechanism"``, ``"propose-test-release"``, ``"smooth"`` or
             ``"sample and aggregate"``.
         setting: what was set, in words; empty where nothing is to be set.
         value: the setting as a number, where it is one: bins, or a proposed bound.
         predicted: the mean absolute error where it answers, by formula: of sample-and-aggregate to
-            about one percent, of all else to rounding.  0 where it is below the grid of the release
-            (of smooth noise, about 2^-40 of the range): such runs all but never err.
+            about one percent, of noisy moments to the first order of the noise, of all else to
+            rounding.  0 where it is below the grid of the release (of smooth noise, about 2^-40 of
+            the range): such runs all but never err.
         errors: the absolute error of every run that answered.
         refused, predicted_refused: the share of runs without an answer, measured and by formula.
     """
@@ -45,6 +48,11 @@ class ComparisonRow:
     errors: NDArray[np.float64]
     refused: float
     predicted_refused: float
+
+    @property
+    def kind(self) -> str:
+        """``"global"`` where the noise is set by the bounds alone, else ``"local"``."""
+        return "global" if self.method in GLOBAL else "local"
 
     @property
     def measured(self) -> float:
@@ -104,16 +112,16 @@ class Comparison:
         """Return the row with the least predicted error among those that mostly answer.
 
         Args:
-            method: among the settings of this method alone.
+            method: among the settings of this method alone, or of one kind: ``"global"`` (noise set
+                by the bounds) or ``"local"`` (noise that follows the data).
 
         Raises:
             UsageError: no such method here.
         """
-        among = [row for row in self.rows if method in (None, row.method)]
+        among = [row for row in self.rows if method in (None, row.method, row.kind)]
         if not among:
-            raise UsageError(
-                f"no method {method!r} here; {did_you_mean(str(method), self.methods)}"
-            )
+            names = ("global", "local", *self.methods)
+            raise UsageError(f"no method {method!r} here; {did_you_mean(str(method), names)}")
         return min(among, key=lambda row: (row.predicted_refused > 0.5, row.predicted))
 
     def percent(self, row: ComparisonRow) -> NDArray[np.float64]:
@@ -161,7 +169,18 @@ class Comparison:
             ).rstrip()
             for line in lines
         ]
-        return "\n".join([self.question, *text, *self.notes])
+        return "\n".join([self.question, *text, *self._summary(), *self.notes])
+
+    def _summary(self) -> list[str]:
+        """The best of each kind, side by side."""
+        best = [self.best(kind) for kind in ("global", "local") if self._has(kind)]
+        return [
+            "least predicted error: "
+            + "; ".join(f"{row.kind}, {_named(row)}, {row.predicted:.4g}" for row in best)
+        ]
+
+    def _has(self, kind: str) -> bool:
+        return any(row.kind == kind for row in self.rows)
 
     def _line(self, row: ComparisonRow) -> tuple[str, ...]:
         percent = 100 * row.measured / self.size
@@ -170,9 +189,11 @@ class Comparison:
         return (row.method, row.setting, *shown, f"{row.refused:.0%}")
 
     def __repr__(self) -> str:
-        best = self.best()
-        where = f" ({best.setting})" if best.setting else ""
-        return f"<Comparison of {len(self.methods)} ways: least error by {best.method}{where}>"
+        return f"<Comparison of {len(self.methods)} ways: least error by {_named(self.best())}>"
+
+
+def _named(row: ComparisonRow) -> str:
+    return f"{row.method} ({row.setting})" if row.setting else row.method
 
 
 def compare(
@@ -190,11 +211,16 @@ def compare(
 ) -> Comparison:
     """Run every way to release a statistic on public data, and show their errors.
 
-    Noise at global sensitivity, a noisy sum over a noisy count, propose-test-release, noise at
-    smooth sensitivity (each of its noises; those in zCDP at the largest rho that is within epsilon
-    and delta), and sample-and-aggregate, each at the settings that are swept.  **What is
-    handed in as** ``like`` **is thereby declared public**: the result shows errors on it, so it
-    must be made up, or published, never the private data.
+    Of the global ones, whose noise is set by the bounds: noise at the global sensitivity of the
+    value, a noisy sum over a noisy count, and what a :class:`~tacit.Session` does by default, which
+    is the exponential mechanism for quantiles (alone, and with half of epsilon where the other
+    half buys its interval) and noisy moments for a mean, a variance and a deviation.  Of the local
+    ones: propose-test-release, noise at smooth sensitivity (each of its noises; those in zCDP at
+    the largest rho that is within epsilon and delta), and sample-and-aggregate.  Each at the
+    settings that are swept.
+
+    **What is handed in as** ``like`` **is thereby declared public**: the result shows errors on it,
+    so it must be made up, or published, never the private data.
 
     Args:
         statistic: a name such as ``"mean"``, or any statistic.
@@ -216,8 +242,10 @@ def compare(
     Example:
         >>> ages = list(range(20, 80)) * 50
         >>> c = compare("mean", bounds=(0, 100), epsilon=1, like=ages, bins=[100], runs=20)
-        >>> c.methods[:2], c.best().method
-        (('global', 'sum over count'), 'smooth')
+        >>> c.methods[:3]
+        ('global sensitivity of the value', 'sum over count', 'noisy moments')
+        >>> c.best().method, c.best("global").method
+        ('smooth', 'noisy moments')
     """
     asked = _asked(statistic, bounds, epsilon, delta, n, like, relation, bins, proposed)
     times = as_integer(runs, "runs", minimum=1)
