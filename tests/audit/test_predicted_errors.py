@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from exact_errors import ErrorLaw, error_law, sum_over_count_error, tail_of
+from exact_errors import (
+    ErrorLaw,
+    choice_error,
+    error_law,
+    moments_error,
+    sum_over_count_error,
+    tail_of,
+)
 from stratified_runs import spread_laplace, spread_smooth
 from tacit.audit.candidates import _range, candidates
 from tacit.audit.compare import _asked
@@ -161,7 +168,7 @@ def test_sample_and_aggregate(aggregate: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("statistic", ["median", "mean", "max"])
+@pytest.mark.parametrize("statistic", ["median", "mean", "std", "max"])
 def test_two_hundred_stratified_runs_are_within_five_percent(
     statistic: str, monkeypatch: Any
 ) -> None:
@@ -169,6 +176,12 @@ def test_two_hundred_stratified_runs_are_within_five_percent(
     ages = np.random.default_rng(7).gamma(8, 5, 900).clip(0, 100)
     asked = _asked(statistic, (0, 100), 1, "1e-6", None, ages, "unbounded", [30], None)
     for one in candidates(asked)[0]:
+        if one.method == "exponential mechanism":  # a choice: no noise whose uniforms can be spread
+            error, deviation = choice_error(one, asked)
+            assert one.predicted == pytest.approx(error, rel=1e-6)
+            mean = np.abs(np.array(one.simulate(200)) - asked.truth).mean()
+            assert mean == pytest.approx(error, abs=5 * deviation / math.sqrt(200)), one.setting
+            continue
         name = one.setting.split(",")[0].lower().replace(" ", "_")
         if one.method == "smooth":
             with spread_smooth(monkeypatch, name, 200, 1) as weights:
@@ -186,3 +199,6 @@ def test_two_hundred_stratified_runs_are_within_five_percent(
             assert one.predicted == pytest.approx(law.moment(1), rel=1e-5), one.setting
         elif one.method == "sum over count":
             assert one.predicted == pytest.approx(sum_over_count_error(asked), rel=0.005)
+        elif one.method == "noisy moments":
+            error, unsure = moments_error(asked)
+            assert one.predicted == pytest.approx(error, rel=0.002, abs=5 * unsure)

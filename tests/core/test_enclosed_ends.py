@@ -13,6 +13,7 @@ from tacit.core import PrivacyLossDistribution, Space, SymmetricDistance, Vector
 from tacit.core.divergence import Profile, distribution
 from tacit.core.privacy_loss import BothWays, Dominating
 from tacit.core.shifted_loss import GaussianShift, LaplaceShift
+from tacit.errors import UsageError
 from tacit.noise.enclosure import Enclosure, exp
 
 PEOPLE = Space(Vector(int, bounds=(0, 9)), SymmetricDistance())
@@ -155,6 +156,21 @@ def test_privacy_loss_answers_for_the_worse_direction(p, q, delta):
     for way in ways:
         assert float(twice.epsilon(delta)) >= float(way.self_compose(2).epsilon(delta))
     assert isinstance(both.self_compose(3), BothWays)
+
+
+def test_one_direction_is_not_taken_for_both():
+    """Losses of Q against P are not those of P against Q: a composition of the two would be low."""
+    p, q = {0: "1/10", 1: "9/10"}, {0: "3/10", 1: "7/10"}
+    ways = PrivacyLossDistribution.of(p, q), PrivacyLossDistribution.of(q, p)
+    both = BothWays(*ways)
+    for one in (ways[0], ways[0].self_compose(2), PrivacyLossDistribution.compose(*ways)):
+        for compose in (lambda one=one: both.compose(one), lambda one=one: one.compose(both)):
+            with pytest.raises(UsageError, match="of one direction"):
+                compose()
+    noise = LaplaceShift(Fraction(2), 1)  # symmetric: either direction is as the other
+    for known in (noise, Dominating(ways[0])):
+        for whole in (both.compose(known), known.compose(both)):
+            assert whole.epsilon(0).upper >= both.epsilon(0).upper + known.epsilon(0).upper - 1e-9
 
 
 def test_a_bound_stays_a_bound_when_composed():

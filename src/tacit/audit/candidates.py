@@ -1,10 +1,10 @@
 """The ways to release one statistic that are compared, each with its settings and predicted error.
 
 The predicted errors are mean absolute errors on one *public* data set, by formula (those of
-sample-and-aggregate are means over drawn bins, to one percent, and those of noisy moments are to
-the first order of the noise); those that are measured come from running the mechanisms.  A Laplace
-variable of scale ``s`` exceeds y by ``s exp(-y / s) / 2`` on average, for ``y >= 0``; all errors of
-clipped Laplace noise follow from that.
+sample-and-aggregate are means over drawn bins, to one percent, and those of noisy moments means
+over noise that is spread evenly, to half a percent); those that are measured come from running the
+mechanisms.  A Laplace variable of scale ``s`` exceeds y by ``s exp(-y / s) / 2`` on average, for
+``y >= 0``; all errors of clipped Laplace noise follow from that.
 """
 
 from __future__ import annotations

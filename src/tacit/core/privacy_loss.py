@@ -61,12 +61,24 @@ class PrivacyLoss(ABC):
     def explicit(self) -> PrivacyLossDistribution | LatticeLoss:
         """Return the same losses as atoms, or enclosed on a lattice where they are too many."""
 
+    def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
+        """Return the losses of P against Q and of Q against P, where both are known.
+
+        Raises:
+            UsageError: a list of losses, which is of one direction.
+        """
+        raise UsageError(
+            "these losses are a list, which is of one direction, and the others are in both: ask "
+            "tc.privacy_loss for both and compose one release at a time, or compose one direction "
+            "only, with .forward or .backward"
+        )
+
     def compose(self, other: PrivacyLoss) -> PrivacyLoss:
         """Return the losses of two releases together."""
         from tacit.core.lattice_loss import LatticeLoss, join
 
         if isinstance(other, BothWays):
-            return BothWays(self, self).compose(other)
+            return BothWays(*self.directions()).compose(other)
         if isinstance(other, Dominating):
             return other.compose(self)
         left, right = self.explicit(), other.explicit()
@@ -241,9 +253,17 @@ class BothWays(PrivacyLoss):
         """Enclose the least epsilon at ``delta`` that serves both directions."""
         return largest(self.forward.epsilon(delta), self.backward.epsilon(delta))
 
+    def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
+        """Return the two."""
+        return self.forward, self.backward
+
     def compose(self, other: PrivacyLoss) -> BothWays:
-        """Return the losses of two releases together, direction by direction."""
-        ways = (other.forward, other.backward) if isinstance(other, BothWays) else (other, other)
+        """Return the losses of two releases together, direction by direction.
+
+        Raises:
+            UsageError: the other losses are a list, which is of one direction.
+        """
+        ways = other.directions()
         return BothWays(self.forward.compose(ways[0]), self.backward.compose(ways[1]))
 
     def explicit(self) -> PrivacyLossDistribution | LatticeLoss:
@@ -280,7 +300,13 @@ class Dominating(PrivacyLoss):
     def compose(self, other: PrivacyLoss) -> Dominating:
         """Return what dominates two releases together."""
         known = other.losses if isinstance(other, Dominating) else other
+        if isinstance(known, BothWays):
+            return Dominating(BothWays(self.losses, self.losses).compose(known))
         return Dominating(self.losses.compose(known))
+
+    def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
+        """Return itself twice: it dominates either."""
+        return self, self
 
     def explicit(self) -> PrivacyLossDistribution | LatticeLoss:
         """Return what dominates."""

@@ -58,6 +58,10 @@ class ShiftedLoss(PrivacyLoss):
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
         object.__setattr__(self, "shift", as_integer(self.shift, "shift", minimum=0))
 
+    def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
+        """Return itself twice: the law is symmetric, so one direction is as the other."""
+        return self, self
+
     @property
     @abstractmethod
     def law(self) -> Any:
