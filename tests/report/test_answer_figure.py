@@ -70,6 +70,7 @@ def test_a_histogram_without_groups(session: Any) -> None:
     assert [t.get_text() for t in panel.get_yticklabels()] == ["[0, 18)", "[18, 65]"]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("form", ["png", "svg", "pdf"])
 def test_it_can_be_saved(session: Any, form: str) -> None:
     figure = session.agg(n=tc.count(), total=tc.sum("spending", 0, 5000)).release(epsilon=1).plot()

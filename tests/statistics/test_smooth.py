@@ -56,7 +56,7 @@ def test_the_maximum_over_every_distance(
     assert_safe(smooth_sensitivity(name, data, (0, 60), beta, relation), maximum(found, beta))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(15)
 @pytest.mark.parametrize("relation", ["bounded", "unbounded"])
 @pytest.mark.parametrize("kind", ["lognormal", "ties", "two values", "far away", "tiny"])
 @pytest.mark.parametrize("q", [50, 90, 37])
@@ -85,6 +85,7 @@ def test_means_are_safe(relation: Any) -> None:
             assert_safe(found.smooth(beta), maximum(found, beta))
 
 
+@pytest.mark.full
 def test_a_maximum_cut_at_200_is_too_small() -> None:
     data = np.linspace(0, 1, 10_001)
     beta = Fraction(1, 1000)

@@ -35,7 +35,7 @@ def moved(levels):
     return max(by_level), sum(by_level), sum(x * x for level in levels for x in level)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("tree", TREES, ids=lambda t: f"{t.branching} branches")
 @pytest.mark.parametrize(("k", "most"), [(1, 2), (2, 3), (3, 4)], ids=lambda v: str(v))
 def test_no_history_of_a_person_moves_the_blocks_by_more_than_the_map(tree, k, most):
@@ -172,6 +172,7 @@ class Grown:
         self.done = closed
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_real_tables_that_grow_with_and_without_a_person_keep_the_map(k):
     """Rows come in any order, some late, some early, some of nobody, some that a filter leaves."""

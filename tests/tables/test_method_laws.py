@@ -71,7 +71,7 @@ ON_RECORDS = [
 TESTED = ProposeTestRelease("median", 1, 1, "1/10", grid=1)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("inner", ON_RECORDS, ids=str)
 @pytest.mark.parametrize(("groups", "most"), [(1, 3), (2, 2)])
 def test_each_group_keeps_the_map_of_one(inner, groups, most):
@@ -86,7 +86,7 @@ def test_each_group_keeps_the_map_of_a_tested_bound():
     assert verify(records_of(1) >> EachGroup(TESTED), data).or_raise().kind == "exact"
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("statistic", ["median", "mean", "std"])
 @pytest.mark.parametrize(("groups", "bins"), [(1, 2), (2, 1)])
 def test_the_mean_of_people_keeps_its_map_and_attains_it(statistic, groups, bins):
@@ -198,6 +198,7 @@ def vectors(table, unit):
     ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "unit",
     [

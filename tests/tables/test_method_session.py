@@ -42,6 +42,7 @@ def saved(answer, tmp_path):
     return tc.Certificate.load(tmp_path / "c.json")
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("how", METHODS, ids=lambda how: "-".join(map(str, how.values())))
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_method_answers_and_its_certificate_holds(kind, how, tmp_path):
@@ -72,6 +73,7 @@ def test_a_rho_for_sample_and_aggregate_alone_is_charged_as_rho(unit):
         assert beside.cost.amount <= Fraction(1, 1000)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("budget", [tc.epsilon(100), tc.rho(100)], ids=str)
 @pytest.mark.parametrize("name", ["smooth", "sample_and_aggregate", "auto"])
 def test_pure_and_concentrated_budgets(budget, name, tmp_path):
@@ -234,6 +236,7 @@ def test_what_a_budget_cannot_pay_is_refused_before_anything_is_spent(
     assert not s.history()
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("values", [[], [math.nan] * 4, [math.inf, -math.inf, 1e300], [7.0] * 9])
 @pytest.mark.parametrize("how", METHODS, ids=lambda how: "-".join(map(str, how.values())))
 def test_no_data_can_make_it_fail(values, how):
