@@ -43,6 +43,9 @@ def test_a_killed_release_is_spent_once_and_goes_on(tacit, folder: Path) -> None
 
 SLOW = """
 import os, pathlib, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore them
+for number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 import tacit.tables.engines.duck as duck
 from tacit.cli import run
 from tacit.tables.collect import Collector

@@ -194,6 +194,9 @@ def _described(path: str) -> Oracle:
             header = read_header(file)
         if isinstance(header, Header):
             return header.oracle()
-        return oracle_from(read_json_file(path, path))
+        described = read_json_file(path, path)
     except OSError as error:
         raise DataSourceError(f"{path} cannot be read: {error.strerror}") from None
+    except UsageError as error:
+        raise UsageError(f"{path} describes no question and holds no reports ({error})") from None
+    return oracle_from(described)
