@@ -69,10 +69,11 @@ def canonical(value: object, name: str = "value", *, sort: bool = True) -> str:
         if "\\ud" in text:  # halves of characters come in pairs, or no reader takes them
             json.dumps(value, ensure_ascii=False).encode()
         return text
+    except UnicodeEncodeError:
+        raise UsageError(f"the {name} cannot be written: it holds half of a character") from None
     except (TypeError, ValueError, RecursionError):
         raise UsageError(
-            f"the {name} must be plain JSON: dict with text keys, list, text of whole characters, "
-            "number, bool, None"
+            f"the {name} must be plain JSON: dict with text keys, list, text, number, bool, None"
         ) from None
 
 
