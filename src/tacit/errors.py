@@ -1,4 +1,4 @@
-"""Every exception that Tacit raises on purpose.
+"""Every exception that Tacit raises on purpose, and every warning of its own.
 
 The tree::
 
@@ -12,6 +12,8 @@ The tree::
     |   +-- BudgetError                   the budget does not cover the release
     |   +-- VerificationError             a claim that was checked and does not hold
     +-- MissingExtraError (also ImportError)   an optional dependency is not installed
+    UserWarning
+    +-- DataSourceWarning                 read as asked, and the columns' names look wrong
 
 A message says what was wrong, where, and what to do.  No message carries a value of the
 private data: only names, bounds and numbers that the caller gave or that are public.
