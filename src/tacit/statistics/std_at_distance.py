@@ -19,8 +19,10 @@ sqrt((n-1)/(n (n - ddof)))``, and at ``t = 0`` with ``max(U - x_1, x_n - L)`` fo
 
 from __future__ import annotations
 
+import bisect
 from fractions import Fraction
 from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +35,8 @@ from tacit.statistics.sample import Array
 from tacit.statistics.variance_at_distance import variance_at_distance
 
 __all__ = ["DeviationAtDistance"]
+
+Runs = tuple[npt.NDArray[np.int64], Array, Array, Array]
 
 
 class DeviationAtDistance(AtDistance):
@@ -49,6 +53,7 @@ class DeviationAtDistance(AtDistance):
         self.data, self.ddof = data, ddof
         self.relation = relation
         self.n = len(data)
+        self._known: list[tuple[int, Fraction]] = []  # steps and the least variance, in order
         self._variance = variance_at_distance(data, relation, ddof)
         self.last = max(self._variance.last, self.n + 1)
         if relation == "remove":
@@ -71,7 +76,23 @@ class DeviationAtDistance(AtDistance):
         if self.relation == "bounded" and not self._by_length(t) > bound:
             return False
         room = self._variance.rational(t) - bound**2
-        return room > 0 and room**2 > 4 * bound**2 * self._least_variance(t + 1)
+        if room <= 0 or bound == 0:
+            return room > 0
+        return self._least_variance_is_below(t + 1, (room / (2 * bound)) ** 2)
+
+    def _least_variance_is_below(self, steps: int, limit: Fraction) -> bool:
+        """Whether :meth:`_least_variance` is below a limit, from what is known where that says it.
+
+        It falls as the steps grow: fewer records are kept, and more are divided by.
+        """
+        at = bisect.bisect_left(self._known, steps, key=itemgetter(0))
+        if at and self._known[at - 1][1] < limit:
+            return True
+        if at < len(self._known) and self._known[at][1] >= limit:
+            return False
+        least = self._least_variance(steps)
+        self._known.insert(at, (steps, least))
+        return least < limit
 
     def _by_length(self, t: int) -> Root:
         low, high = self.data.records[0], self.data.records[-1]
@@ -92,22 +113,32 @@ class DeviationAtDistance(AtDistance):
             return Fraction(0)
         edges = self._runs[0]
         first = np.concatenate((edges, edges - kept, [0, steps]))
-        first = np.unique(first[(first >= 0) & (first <= steps)])
-        (low, low_squares), (high, high_squares) = self._up_to(first), self._up_to(first + kept)
+        first = self._likely(first[(first >= 0) & (first <= steps)], kept)
+        runs = self._runs
+        (low, low_squares), (high, high_squares) = _up_to(runs, first), _up_to(runs, first + kept)
         p, q = high - low, high_squares - low_squares
         most_records = self.n if self.relation in ("bounded", "remove") else self.n + steps
         least = int((kept * q - p * p).min())
         return Fraction(least, kept * (most_records - self.ddof)) * self.data.grain**2
 
-    def _up_to(self, count: npt.NDArray[np.int64]) -> tuple[Array, Array]:
-        """The sums and the sums of squares of so many of the smallest records."""
-        edges, values, sums, squares = self._runs
-        run = edges.searchsorted(count, "right") - 1
-        more = (count - edges[run]).astype(values.dtype) * values[run]
-        return sums[run] + more, squares[run] + more * values[run]
+    def _likely(self, first: npt.NDArray[np.int64], kept: int) -> npt.NDArray[np.int64]:
+        """Those of the windows whose ``kept q - p**2`` can be the least, judged in floats.
+
+        With S and Q the sum and the sum of squares of all records and u = 2**-53, the floats give p
+        within 8 u S and q within 8 u Q, so that ``kept q - p**2`` is within 32 u n Q, as
+        ``S**2 <= n Q`` by Cauchy and Schwarz.  The least is among those that come within twice
+        that of the least float.
+        """
+        (low, low_squares), (high, high_squares) = (
+            _up_to(self._floats, count) for count in (first, first + kept)
+        )
+        rough = kept * (high_squares - low_squares) - (high - low) ** 2
+        near = 2.0**-47 * self.n * self._floats[3][-1]
+        likely: npt.NDArray[np.int64] = first[rough <= rough.min() + near]
+        return likely
 
     @cached_property
-    def _runs(self) -> tuple[npt.NDArray[np.int64], Array, Array, Array]:
+    def _runs(self) -> Runs:
         """Where runs of equal records begin, their values, and sums and squares before them.
 
         In integers above the lower bound; and the end of all records, as a run of zeros.
@@ -124,3 +155,17 @@ class DeviationAtDistance(AtDistance):
         np.cumsum(above[:-1] * counts, out=sums[1:])
         np.cumsum(above[:-1] ** 2 * counts, out=squares[1:])
         return edges, above, sums, squares
+
+    @cached_property
+    def _floats(self) -> Runs:
+        edges, *exact = self._runs
+        values, sums, squares = (each.astype(np.float64) for each in exact)
+        return edges, values, sums, squares
+
+
+def _up_to(runs: Runs, count: npt.NDArray[np.int64]) -> tuple[Array, Array]:
+    """The sums and the sums of squares of so many of the smallest records."""
+    edges, values, sums, squares = runs
+    run = edges.searchsorted(count, "right") - 1
+    more = (count - edges[run]).astype(values.dtype) * values[run]
+    return sums[run] + more, squares[run] + more * values[run]
