@@ -36,6 +36,9 @@ from tacit.data import health_insurance
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# Pages of many seconds run once, as a user would run them: in test_page_with_what_is_installed.
+LONG = {"command-line.md", "local-sensitivity.md", "local.md", "sensitivity.md"}
+QUICK = [page for page in PAGES if page.name not in LONG]
 FENCE = re.compile(r"^([ ]*)```(\w+)[ ]*([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 Run = Callable[[list[str]], tuple[int, str]]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -146,7 +149,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", QUICK, ids=lambda page: str(page.relative_to(ROOT)))
 @pytest.mark.usefixtures("folder")
 def test_page(page: Path) -> None:
     run_page(page.read_text(encoding="utf-8"), str(page.relative_to(ROOT)), leave="long")

@@ -191,6 +191,7 @@ def test_a_constant_error_is_refused_in_the_first_format_too(kind: str) -> None:
     assert not changed(body, path, smaller).verify()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_true_verifies_with_the_ledger_and_without(
     kind: str, made: Callable[[str], Made]
@@ -214,6 +215,7 @@ def test_every_kind_has_a_certificate_of_the_first_format() -> None:
     assert {path.stem for path in FIRST_FORMAT} == set(KINDS)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_changes_are_refused_or_named(kind: str, made: Callable[[str], Made]) -> None:
     """A few of all changes, the same in every run; ``slow`` makes all of them."""

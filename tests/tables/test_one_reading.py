@@ -105,6 +105,7 @@ CHOICES = {
 VALUE = "select 1 as person, 'a' as place, random() * 100 as age"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("chosen", [*CHOICES, "a sample", "a table function", "a base table"])
 def test_duckdb(chosen: str) -> None:
     connection = duckdb.connect()
