@@ -27,6 +27,7 @@ from tacit.core import (
     ZeroConcentratedDP,
     convert,
 )
+from tacit.core.measurement import TwoParts
 from tacit.errors import UsageError, VerificationError
 from tacit.mechanisms import Gaussian, Laplace, measurement, user_transformation
 from tacit.transformations import Clamp, Count, Sum
@@ -265,6 +266,33 @@ class TestRuns:
         assert unseen.tight
         assert unseen.draws == 0
         assert "the function was not run" in str(unseen)
+
+    def test_each_law_and_each_preparation_is_worked_out_once(self):
+        right, read, listed = NUMBER >> Laplace(2), [], []
+
+        def prepare(x):
+            read.append(x)
+            return lambda: right(x)
+
+        def law(x):
+            listed.append(x)
+            return right.distribution(x)
+
+        m = measurement(NUMBER, TwoParts(prepare), right.map, distribution=law)
+        assert verify(m, draws=400).draws == 400
+        assert sorted(read) == sorted(listed) == [0, 1, 2, 3]
+        assert isinstance(m(1), int)
+
+    def test_noise_that_is_drawn_while_preparing_is_refuted(self):
+        """It would be shared by all draws; a release of its own would show nothing wrong."""
+        right = NUMBER >> Laplace(2)
+
+        def prepare(x):
+            once = right(x)
+            return lambda: once
+
+        m = measurement(NUMBER, TwoParts(prepare), right.map, distribution=right._distribution)
+        assert verify(m, draws=2000).refuted
 
     def test_where_the_distribution_breaks_the_claim_that_is_said(self):
         right = NUMBER >> Laplace(2)

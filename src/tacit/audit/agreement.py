@@ -101,21 +101,24 @@ def _relative_entropy(a: float, p: float) -> float:
 
 
 def agreement(
-    draw: Callable[[Any], Any], law: Callable[[Any], Any], data_sets: Sequence[Any], draws: int
+    prepare: Callable[[Any], Callable[[], Any]],
+    law: Callable[[Any], Any],
+    data_sets: Sequence[Any],
+    draws: int,
 ) -> Agreement:
     """Draw on each data set, and hold what comes out to the distribution there.
 
     Args:
-        draw: data to a released output.
+        prepare: data to what releases, drawing anew each time.
         law: data to the explicit distribution that it is said to have.
         data_sets: where to run it.
         draws: in all, divided among the data sets, at least 4 on each; 0 for none.
 
     >>> from tacit import noise
     >>> fair = lambda data: FiniteDistribution.of({0: "1/2", 1: "1/2"})
-    >>> print(agreement(lambda data: int(noise.bernoulli("1/2")), fair, ["any"], 500))
+    >>> print(agreement(lambda data: lambda: int(noise.bernoulli("1/2")), fair, ["any"], 500))
     500 draws of the function on one data set agree with its distribution
-    >>> agreement(lambda data: 1, fair, ["any"], 500).refuted
+    >>> agreement(lambda data: lambda: 1, fair, ["any"], 500).refuted
     "on 'any', the output 0 came 0 of 500 times, and the distribution gives it 0.5"
     """
     if not draws or not data_sets:
@@ -126,7 +129,8 @@ def agreement(
     for data in data_sets:
         stated = law(data)
         stated = FiniteDistribution.of(stated) if hasattr(stated, "items") else stated
-        read = [(_read(stated, x), x) for x in (draw(data) for _ in range(each))]
+        draw = prepare(data)
+        read = [(_read(stated, x), x) for x in (draw() for _ in range(each))]
         for found, output in read:
             if found is _NEVER:
                 told = f"on {data!r}, {output!r} came, which the distribution does not have"

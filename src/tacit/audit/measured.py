@@ -210,13 +210,10 @@ def _concentrated(parts: Sequence[Table], claim: Any) -> Attained:
         return Attained(math.inf, math.inf, _impossible(parts))
     ratios = moments / (above * (1 + above))
     low = float(ratios.max())
-    chords = [
-        _chord(a, b, fa, fb)
-        for a, b, fa, fb in zip(above[:-1], above[1:], moments[:-1], moments[1:], strict=True)
-    ]
+    chords = float(_chords(above, moments).max())
     first = float(moments[0] / above[0])  # D at the first order, over a >= 1
     tail = 0.0 if top is None else top / highest
-    high = max(low, first, tail, *chords)
+    high = max(low, first, tail, chords)
     slack = _ROUNDING * (1 + high)
     notes = [_left_out(parts)]
     if top is None:
@@ -235,20 +232,22 @@ def _order_range(parts: Sequence[Table], claim: Any) -> tuple[float | None, floa
     return top, min(max(4.0, enough), 1e6)
 
 
-def _chord(a: float, b: float, fa: float, fb: float) -> float:
-    """Return the largest ``(fa + m (x - a)) / (x (x + 1))`` for x in [a, b], m the slope.
+def _chords(x: NDArray[np.float64], f: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest ``(fa + m (x - a)) / (x (x + 1))`` on each [a, b], m the slope to fb.
 
     With L(x) = c + m x the derivative vanishes where ``m x^2 + 2 c x + c = 0``.
     """
-    slope = (fb - fa) / (b - a)
-    c = fa - slope * a
-    best = max(fa / (a * (a + 1)), fb / (b * (b + 1)))
-    discriminant = c * c - slope * c
-    if slope and discriminant >= 0:
+    a, b, ends = x[:-1], x[1:], f / (x * (x + 1))
+    best = np.maximum(ends[:-1], ends[1:])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        slope = np.diff(f) / np.diff(x)
+        c = f[:-1] - slope * a
         for sign in (-1, 1):
-            x = (-c + sign * math.sqrt(discriminant)) / slope
-            if a < x < b:
-                best = max(best, (c + slope * x) / (x * (x + 1)))
+            found = (
+                -c + sign * np.sqrt(c * c - slope * c)
+            ) / slope  # no number where there is none
+            inner = (c + slope * found) / (found * (found + 1))
+            best = np.where((a < found) & (found < b), np.maximum(best, inner), best)
     return best
 
 

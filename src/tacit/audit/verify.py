@@ -179,8 +179,9 @@ def verify(
     chosen = _chosen_pairs(subject, domain, reach, pairs)
     if isinstance(subject, Transformation):
         return _verify_transformation(subject, chosen)
-    verdict = _verify_measurement(subject, chosen, samples)
-    return verdict if verdict.kind == "estimate" else _run(verdict, subject, chosen, draws)
+    laws = _Laws(subject)
+    verdict = _verify_measurement(subject, chosen, samples, laws)
+    return verdict if verdict.kind == "estimate" else _run(verdict, subject, chosen, draws, laws)
 
 
 def _chosen_pairs(
@@ -210,15 +211,35 @@ def _chosen_pairs(
     return found
 
 
+class _Laws:
+    """The stated distributions, each worked out once: by the object, for data may not be hashed.
+
+    Valid while the data sets live, which the pairs see to.
+    """
+
+    def __init__(self, m: Measurement) -> None:
+        self._measurement = m
+        self._known: dict[int, Any] = {}
+
+    def __call__(self, data: Any) -> Any:
+        if id(data) not in self._known:
+            self._known[id(data)] = self._measurement.distribution(data)
+        return self._known[id(data)]
+
+
 def _run(
-    verdict: Verdict, m: Measurement, pairs: Sequence[tuple[Any, Any, Fraction]], draws: int
+    verdict: Verdict,
+    m: Measurement,
+    pairs: Sequence[tuple[Any, Any, Fraction]],
+    draws: int,
+    laws: _Laws,
 ) -> Verdict:
     """Run the function beside the distribution, where that breaks no claim by itself."""
     if verdict.broken:
         return verdict
     apart = {id(data): data for u, v, _ in pairs for data in (u, v)}
     times = as_integer(draws, "draws", minimum=0)
-    found: Agreement = agreement(m, m.distribution, list(apart.values()), times)
+    found: Agreement = agreement(m._draws, laws, list(apart.values()), times)
     if found.refuted:
         return replace(
             verdict, holds=False, tight=False, broken=True, draws=found.draws, refuted=found.refuted
@@ -227,16 +248,9 @@ def _run(
 
 
 def _verify_measurement(
-    m: Measurement, pairs: Sequence[tuple[Any, Any, Fraction]], samples: int
+    m: Measurement, pairs: Sequence[tuple[Any, Any, Fraction]], samples: int, law: _Laws
 ) -> Verdict:
     exact = m._distribution is not None
-    laws: dict[int, Any] = {}
-
-    def law(data: Any) -> Any:
-        if id(data) not in laws:
-            laws[id(data)] = m.distribution(data)
-        return laws[id(data)]
-
     best: tuple[Fraction, Verdict] | None = None
     doubtful: Verdict | None = None
     notes: dict[str, None] = {}

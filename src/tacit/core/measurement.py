@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +19,28 @@ from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction
 from tacit.noise.enclosure import Enclosure
 
-__all__ = ["Measurement"]
+__all__ = ["Measurement", "TwoParts"]
+
+
+@dataclass(frozen=True)
+class TwoParts:
+    """A random function in two parts, so that much can be drawn on data that are read but once.
+
+    Attributes:
+        prepare: an internal member to what draws a released value, with fresh noise each time.  It
+            draws nothing itself: all that is random comes after it.
+
+    >>> from tacit import noise
+    >>> twice = TwoParts(lambda x: lambda: 2 * x + int(noise.bernoulli(1)))
+    >>> twice(3)
+    7
+    """
+
+    prepare: Callable[[Any], Callable[[], Any]]
+
+    def __call__(self, member: Any) -> Any:
+        """Release: prepare, and draw once."""
+        return self.prepare(member)()
 
 
 class Measurement:
@@ -27,7 +49,8 @@ class Measurement:
     Args:
         input: the space of its data.
         measure: how distances between output distributions are counted.
-        function: an internal member to a released value; draws its own secure noise.
+        function: an internal member to a released value; draws its own secure noise.  One of
+            :class:`TwoParts` where what comes before the noise takes long.
         privacy: the privacy map, from an input distance to a loss of ``measure``.
         distribution: an internal member to the exact output distribution, where it is discrete.
         losses: an input distance to privacy losses that dominate those of all pairs that near,
@@ -109,6 +132,13 @@ class Measurement:
         """Release: evaluate on data, with fresh noise."""
         return self._function(self.input.domain.read(data))
 
+    def _draws(self, data: Any) -> Callable[[], Any]:
+        """Return what releases, again and again, of data that are read once."""
+        member, function = self.input.domain.read(data), self._function
+        if isinstance(function, TwoParts):
+            return function.prepare(member)
+        return lambda: function(member)
+
     def distribution(self, data: Any) -> Any:
         """Return the exact distribution of the output on ``data``.  Not private: for teaching.
 
@@ -122,11 +152,11 @@ class Measurement:
     def after(self, first: Transformation) -> Measurement:
         """Return this measurement behind a transformation (``first >> self``)."""
         inner, privacy, law = first.function, self._privacy, self._distribution
-        stability, losses = first._stability, self._losses
+        stability, losses, release = first._stability, self._losses, self._function
         chained = Measurement(
             first.input,
             self.measure,
-            lambda data: self._function(inner(data)),
+            _after(inner, release),
             lambda d: privacy(stability(d)),
             distribution=None if law is None else lambda data: law(inner(data)),
             losses=None if losses is None else _behind(first, losses),
@@ -199,6 +229,14 @@ class Measurement:
     def __repr__(self) -> str:
         steps = " >> ".join(link.title for link in self.links)
         return f"<Measurement {steps}: ({self.input}) -> {self.measure}>"
+
+
+def _after(inner: Callable[[Any], Any], release: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a release behind a function that is not random; in two parts if it is in two."""
+    if isinstance(release, TwoParts):
+        prepare = release.prepare
+        return TwoParts(lambda data: prepare(inner(data)))
+    return lambda data: release(inner(data))
 
 
 def _behind(first: Transformation, losses: LossMap) -> LossMap:

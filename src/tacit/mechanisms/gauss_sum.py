@@ -23,6 +23,7 @@ __all__ = ["mean_of_decay"]
 
 _BITS = 192
 _REACH = 14
+_FAR = 300
 _HELD = Fraction(1, 1 << 400)
 
 
@@ -43,9 +44,9 @@ def mean_of_decay(z: Fraction, sigma: Fraction) -> Enclosure:
     for k in range(-math.ceil(_REACH / step), math.ceil(_REACH / step) + 1):
         y = k * step
         exponent = (-z * grown - y * y / 2).rounded(_BITS)
-        total = total + exp(exponent.maximum(-(1 << 15)), _BITS)
+        total = (total + exp(exponent.maximum(-_FAR), _BITS)).rounded(_BITS)
         grown = (grown * ratio).rounded(_BITS)
-    # Exponents were held at -2^15, which adds less than 2^-400 to all nodes together.
+    # Exponents were held at -300: 29 / sqrt(2 pi) e^-300 < 2^-400 was added to all nodes together.
     found = total * step / sqrt(2 * pi(_BITS), _BITS) - Enclosure(Fraction(0), _HELD)
     outer = 2 * exp(Fraction(-(_REACH**2), 2)).upper / _REACH
     ends = (found.lower - missing, found.upper + missing + outer)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 from tacit import noise
 from tacit.core import ApproximateDP, Measurement, Space, Step, register
+from tacit.core.measurement import TwoParts
 from tacit.errors import UsageError
 from tacit.exact import Number, as_fraction, as_integer, positive, show
 from tacit.mechanisms.bound_search import BoundedAnswer, BoundSearch, SearchRelease
@@ -199,32 +201,37 @@ class TestedRelease(Measurement):
         super().__init__(
             space,
             ApproximateDP(),
-            self._release,
+            TwoParts(self._prepared),
             step.loss,
             distribution=self._law_on,
             step=step,
             name=step.name,
         )
 
-    def _release(self, records: Any) -> Any:
-        return self._answers(records, 1)[0]
+    def _prepared(self, records: Any) -> Callable[[], Any]:
+        placed = self._placed(records)
+        return lambda: self._answers(*placed, 1)[0]
 
-    def _answers(self, records: Any, times: int) -> list[Any]:
-        """Draw both noises whether or not both are used, so that the time does not tell."""
+    def _placed(self, records: Any) -> tuple[int | None, Any]:
+        """Return the distance to instability, and the answer without noise: in units of a grid."""
         sample = self._local.read(records)
-        distance = self._distance(sample)
-        answers = self._noisy(sample, times)
+        value = self._local.value(sample)
+        return self._distance(sample), value if self.grid is None else nearest_unit(
+            value, self.grid
+        )
+
+    def _answers(self, distance: int | None, centre: Any, times: int) -> list[Any]:
+        """Draw both noises whether or not both are used, so that the time does not tell."""
+        answers = self._noisy(centre, times)
         tested = [self._test.draw()] if times == 1 else self._test.draw_many(times).tolist()
         passed = [distance is None or distance + test >= self.threshold for test in tested]
         return [a if safe else None for a, safe in zip(answers, passed, strict=True)]
 
-    def _noisy(self, sample: Any, times: int) -> list[Any]:
-        value = self._local.value(sample)
-        if isinstance(self._local, LocalMode) or self.grid is None:
-            return [value] * times
-        unit = nearest_unit(value, self.grid)
+    def _noisy(self, centre: Any, times: int) -> list[Any]:
+        if self.grid is None:
+            return [centre] * times
         drawn = [self._noise.draw()] if times == 1 else self._noise.draw_many(times).tolist()
-        return [float((unit + one) * self.grid) for one in drawn]
+        return [float((centre + one) * self.grid) for one in drawn]
 
     def simulate(self, like: Iterable[Any], times: int) -> list[Any]:
         """Return what so many releases say of records that are public or synthetic.
@@ -236,7 +243,7 @@ class TestedRelease(Measurement):
             times: how many.
         """
         count = as_integer(times, "times", minimum=0)
-        return self._answers(self.input.domain.read(listed(like)), count)
+        return self._answers(*self._placed(self.input.domain.read(listed(like))), count)
 
     def _distance(self, sample: Any) -> int | None:
         found: int | None
@@ -253,22 +260,26 @@ class TestedRelease(Measurement):
         return (1 - self._test.cdf(self.threshold - distance - 1, 192)).rounded(128)
 
     def _law_on(self, records: Any) -> FiniteDistribution:
-        sample = self._local.read(records)
-        passes = self._passes(self._distance(sample))
+        distance, centre = self._placed(records)
+        passes = self._passes(distance)
         table: dict[Any, Enclosure] = {None: (1 - passes).maximum(0)}
-        if isinstance(self._local, LocalMode) or self.grid is None:
-            table[self._local.value(sample)] = passes
+        if self.grid is None:
+            table[centre] = passes
             return FiniteDistribution(table)
+        for k, chance in self._chances:
+            table[(centre + k) * self.grid] = passes * chance
+        return FiniteDistribution(table, rest=_REST)
+
+    @cached_property
+    def _chances(self) -> list[tuple[int, Enclosure]]:
+        """The noise of the answer, listed: the same on all data."""
         low, high = self._noise.support(1 - _REST)
         if high - low > _MOST_CELLS:
             raise UsageError(
                 f"{high - low + 1} outputs are too many to list: give a coarser grid to list them: "
                 "the proof is the same"
             )
-        unit = nearest_unit(self._local.value(sample), self.grid)
-        for k in range(low, high + 1):
-            table[(unit + k) * self.grid] = passes * self._noise.probability(k, 96)
-        return FiniteDistribution(table, rest=_REST)
+        return [(k, self._noise.probability(k, 96)) for k in range(low, high + 1)]
 
     def answer_probability(self, like: Iterable[Any], n: int | None = None) -> float:
         """Return the chance of an answer on data such as ``like``, public or synthetic.

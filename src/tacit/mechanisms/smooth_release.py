@@ -6,9 +6,11 @@ import itertools
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tacit.core import Measurement, Space
+from tacit.core.measurement import TwoParts
 from tacit.errors import UsageError
 from tacit.exact import as_integer
 from tacit.mechanisms.distribution import FiniteDistribution
@@ -58,15 +60,15 @@ class SmoothRelease(Measurement):
         super().__init__(
             space,
             measure,
-            self._release,
+            TwoParts(self._prepared),
             privacy,
             distribution=None if self._units is None else self._law_on,
             step=step,
             name=step.name,
         )
 
-    def _release(self, records: Any) -> float:
-        return self._drawn(*self._placed(self._local.read(records)))
+    def _prepared(self, records: Any) -> Callable[[], float]:
+        return partial(self._drawn, *self._placed(self._local.read(records)))
 
     def _placed(self, reading: Reading) -> tuple[Callable[[int], Enclosure], Fraction]:
         """Return where the noise is centred and how wide it is, in units of the grid."""
@@ -91,8 +93,8 @@ class SmoothRelease(Measurement):
         3
         """
         count = as_integer(times, "times", minimum=0)
-        placed = self._placed(self._local.read(self.input.domain.read(listed(like))))
-        return [self._drawn(*placed) for _ in range(count)]
+        draw = self._draws(listed(like))
+        return [draw() for _ in range(count)]
 
     def _clipped(self, unit: int) -> int:
         return unit if self._units is None else min(max(unit, self._units[0]), self._units[1])
@@ -114,7 +116,8 @@ class SmoothRelease(Measurement):
         return FiniteDistribution({(low + i) * self.grid: p for i, p in enumerate(cells)})
 
     def _cdf(self, z: Enclosure) -> Enclosure:
-        return Enclosure(self._unit.cdf(z.lower).lower, self._unit.cdf(z.upper).upper)
+        low = self._unit.cdf(z.lower)
+        return low if z.lower == z.upper else Enclosure(low.lower, self._unit.cdf(z.upper).upper)
 
     def expected_error(self, like: Iterable[Any], n: int | None = None) -> float:
         """Predict the mean absolute error on data such as ``like``, in the statistic's units.

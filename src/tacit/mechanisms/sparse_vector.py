@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 from tacit import noise
@@ -170,17 +171,13 @@ class _Test:
 
         Given the threshold the queries are independent.
         """
-        low, high = self.threshold_noise.support(1 - Fraction(1, 1 << 120))
-        rest = Fraction(1, 1 << 120)
         outputs = [tuple(o) for o in _outputs(len(queries), self.answers)]
         totals = [(0, 0)] * len(outputs)
         passes: dict[int, tuple[tuple[int, int], tuple[int, int]]] = {}
-        for shift in range(low, high + 1):
-            weight = _fixed(self.threshold_noise.probability(shift, 192))
+        for shift, weight in self._levels:
             gaps = [self.threshold + shift - q for q in queries]
             for gap in set(gaps) - passes.keys():
-                below = self.query_noise.cdf(gap - 1, 192)
-                passes[gap] = _fixed(below), _fixed(self.query_noise.cdf(-gap, 192))
+                passes[gap] = self._passes(gap)
             for k, output in enumerate(outputs):
                 ends = weight
                 for yes, gap in zip(output, gaps, strict=False):
@@ -188,13 +185,30 @@ class _Test:
                     ends = ends[0] * factor[0] >> _PLACES, (ends[1] * factor[1] >> _PLACES) + 1
                 totals[k] = totals[k][0] + ends[0], totals[k][1] + ends[1]
         table = {
-            output: Enclosure.scaled(a, b, _PLACES) + Enclosure(Fraction(0), rest)
+            output: Enclosure.scaled(a, b, _PLACES) + Enclosure(Fraction(0), _REST)
             for output, (a, b) in zip(outputs, totals, strict=True)
         }
         return FiniteDistribution(table)  # type: ignore[arg-type]
 
+    @cached_property
+    def _levels(self) -> list[tuple[int, tuple[int, int]]]:
+        """The noise of the threshold, all but 2^-120 of it: the same on all data."""
+        low, high = self.threshold_noise.support(1 - _REST)
+        law = self.threshold_noise.probability
+        return [(shift, _fixed(law(shift, 192))) for shift in range(low, high + 1)]
+
+    def _passes(self, gap: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return the chances that noise stays below a gap, and that it reaches it: 1 in all.
+
+        The law is symmetric, so that the lesser is ``P(X <= -k)`` and the greater is what is left.
+        """
+        lesser = self.query_noise.cdf(-gap if gap > 0 else gap - 1, 192)
+        both = _fixed(1 - lesser), _fixed(lesser)
+        return both if gap > 0 else both[::-1]
+
 
 _PLACES = 256
+_REST = Fraction(1, 1 << 120)
 
 
 def _fixed(p: Enclosure) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,12 @@ from tacit.noise.law import Law
 from tacit.noise.shape import Size
 
 __all__ = ["DiscreteLaplace", "Geometric", "discrete_laplace", "geometric"]
+
+
+@lru_cache(maxsize=256)
+def _ratio_of(scale: Fraction, bits: int) -> Enclosure:
+    """Enclose q, which depends on what is public alone."""
+    return exp(-1 / scale, bits + 4)
 
 
 @dataclass(frozen=True, init=False)
@@ -47,9 +54,12 @@ class _Exponential(Law):
     def _power(self, k: int, bits: int) -> Enclosure:
         return exp(-k / self.scale, bits + 4)
 
+    def _ratio(self, bits: int) -> Enclosure:
+        return _ratio_of(self.scale, bits)
+
     def _one_minus_ratio(self, bits: int) -> Enclosure:
         """Enclose 1 - q with relative precision: 1 - q is above min(1/s, 1)/2."""
-        return 1 - self._power(1, bits + max(0, int(self.scale).bit_length()) + 2)
+        return 1 - self._ratio(bits + max(0, int(self.scale).bit_length()) + 2)
 
     def _reach(self, outside: Fraction) -> int:
         """q**(m+1) <= outside when m + 1 >= -s log(outside)."""
@@ -71,15 +81,14 @@ class DiscreteLaplace(_Exponential):
 
     def probability(self, k: int, bits: int = 64) -> Enclosure:
         """Enclose (1 - q) / (1 + q) times q to the size of k."""
-        ratio = self._power(1, bits)
-        return self._one_minus_ratio(bits) * self._power(abs(k), bits) / (1 + ratio)
+        return self._one_minus_ratio(bits) * self._power(abs(k), bits) / (1 + self._ratio(bits))
 
     def cdf(self, k: int, bits: int = 64) -> Enclosure:
         """Enclose P(X <= k): q**(-k) / (1 + q) below zero, 1 - q**(k+1) / (1 + q) above."""
-        ratio = self._power(1, bits)
+        sides = 1 + self._ratio(bits)
         if k < 0:
-            return self._power(-k, bits) / (1 + ratio)
-        return 1 - self._power(k + 1, bits) / (1 + ratio)
+            return self._power(-k, bits) / sides
+        return 1 - self._power(k + 1, bits) / sides
 
     def variance(self, bits: int = 64) -> Enclosure:
         """Enclose 2 q / (1 - q)**2."""
