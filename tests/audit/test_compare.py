@@ -251,6 +251,7 @@ def test_no_such_method():
         found.best("globl")
 
 
+@pytest.mark.full
 def test_ages_of_the_census():
     path = shared_file("adult.csv")
     if path is None:

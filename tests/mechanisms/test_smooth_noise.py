@@ -30,6 +30,15 @@ BUDGETS: dict[str, dict[str, Any]] = {
 STATISTICS = ["median", "percentile(30)", "min", "max", "mean", "var", "std", "sum", "iqr"]
 
 
+WHOLE = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.full)])
+"""On data sets of a few records, and in the full run on those of one or two more."""
+
+
+def largest(relation: str, whole: bool) -> int:
+    """How many records there are at most: of few records, three that are exchanged or two."""
+    return 4 if whole else 3 if relation == "bounded" else 2
+
+
 def data_sets(values: list[int], relation: str, most: int) -> list[list[int]]:
     """Every multiset of the values: of each size up to ``most``, or of that size alone."""
     sizes = range(most + 1) if relation == "unbounded" else [most]
@@ -40,19 +49,25 @@ def data_sets(values: list[int], relation: str, most: int) -> list[list[int]]:
 
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_every_noise_keeps_its_claim_on_all_neighbours(distribution: str, relation: str) -> None:
+@WHOLE
+def test_every_noise_keeps_its_claim_on_all_neighbours(
+    distribution: str, relation: str, whole: bool
+) -> None:
     budget = BUDGETS[distribution]
     m = smooth_noise(
         "median", (0, 10), distribution=distribution, relation=relation, grid=2, **budget
     )
-    verdict = verify(m, data_sets([0, 4, 10], relation, 3))
+    verdict = verify(m, data_sets([0, 4, 10], relation, 3 if whole else 2))
     assert verdict, str(verdict)
     assert verdict.kind == "exact"
 
 
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("statistic", [*STATISTICS, "trimmed_mean(1/4)", "count"])
-def test_every_statistic_keeps_the_claim_on_all_neighbours(statistic: str, relation: str) -> None:
+@WHOLE
+def test_every_statistic_keeps_the_claim_on_all_neighbours(
+    statistic: str, relation: str, whole: bool
+) -> None:
     if statistic.startswith("trimmed") and relation == "unbounded":
         with pytest.raises(UsageError, match="relation='bounded'"):
             smooth_noise(statistic, (0, 10), epsilon=1, distribution="cauchy")
@@ -67,19 +82,20 @@ def test_every_statistic_keeps_the_claim_on_all_neighbours(statistic: str, relat
         grid=1,
         clip=(-3, 14),
     )
-    verdict = verify(m, data_sets([0, 3, 10], relation, 4))
+    verdict = verify(m, data_sets([0, 3, 10], relation, largest(relation, whole)))
     assert verdict, str(verdict)
 
 
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
-def test_any_function_of_a_few_values(relation: str) -> None:
+@WHOLE
+def test_any_function_of_a_few_values(relation: str, whole: bool) -> None:
     def second(records: Any) -> float:
         return float(np.sort(records)[1])  # raises on a single record
 
     m = smooth_noise(
         second, (0, 9), 1, distribution="cauchy", relation=relation, values=[0, 4, 9], grid=1
     )
-    verdict = verify(m, data_sets([0, 4, 9], relation, 4))
+    verdict = verify(m, data_sets([0, 4, 9], relation, largest(relation, whole)))
     assert verdict, str(verdict)
     assert m([]) in range(10)
     assert m([4, 4, "what", math.nan]) in range(10)
@@ -93,6 +109,24 @@ def test_a_scale_that_is_too_small_is_caught() -> None:
     m.shift *= 2
     verdict = verify(m, data_sets([0, 4, 10], "bounded", 3))
     assert verdict.broken
+
+
+SEEN = {"cauchy": 2, "laplace_log_normal": 10, "arsinh_normal": 8}
+"""Times the proven shift that two records show; four of the others, which are not as tight."""
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("relation", ["unbounded", "bounded"])
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_a_scale_that_is_too_small_is_caught_on_few_records(
+    distribution: str, relation: str
+) -> None:
+    budget = BUDGETS[distribution]
+    m = smooth_noise(
+        "median", (0, 10), distribution=distribution, relation=relation, grid=2, **budget
+    )
+    m.shift *= SEEN.get(distribution, 4)
+    assert verify(m, data_sets([0, 4, 10], relation, 2)).broken
 
 
 def test_local_sensitivity_alone_is_caught() -> None:
