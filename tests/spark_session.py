@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,3 +75,34 @@ class LocalSpark:
         if self._session is not None:
             self._session.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class Task(NamedTuple):
+    """What a task of Spark did, in rows."""
+
+    stage: int
+    read: int
+    """Of the table."""
+    received: int
+    """Of what other tasks made."""
+    handed_on: int
+
+
+def tasks_of(session: SparkSession, after: int = -1) -> list[Task]:
+    """The tasks that have ended, of all stages with a number beyond ``after``."""
+    context, gateway = session.sparkContext._jsc.sc(), session.sparkContext._gateway
+    context.listenerBus().waitUntilEmpty()  # the store is told of tasks by and by
+    store = context.statusStore()
+    none = gateway.new_array(gateway.jvm.double, 0), gateway.jvm.java.util.ArrayList()
+    stages, found = store.stageList(None, False, False, *none), []
+    for stage in map(stages.apply, range(stages.size())):
+        if stage.stageId() <= after:
+            continue
+        tasks = store.taskList(stage.stageId(), stage.attemptId(), 1 << 16)
+        for done in (tasks.apply(number).taskMetrics() for number in range(tasks.size())):
+            if done.isDefined():
+                did = done.get()
+                moved = did.shuffleReadMetrics(), did.shuffleWriteMetrics()
+                rows = moved[0].recordsRead(), moved[1].recordsWritten()
+                found.append(Task(stage.stageId(), did.inputMetrics().recordsRead(), *rows))
+    return found

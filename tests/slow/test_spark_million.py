@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 import tables_reference as reference
+from spark_session import tasks_of
 from tacit.tables import contributions
 from tacit.tables.contributions import OneRowEach, PersonUnit
 from tacit.tables.expression import col
@@ -54,27 +55,11 @@ def on_spark(spark):
         spark.conf.unset(name) if value is None else spark.conf.set(name, value)
 
 
-def records_read(spark):
-    """Of each stage, the most records that one of its tasks read of what others handed on."""
-    context, gateway = spark.sparkContext._jsc.sc(), spark.sparkContext._gateway
-    context.listenerBus().waitUntilEmpty()  # the store is told of tasks by and by
-    store = context.statusStore()
-    none = gateway.new_array(gateway.jvm.double, 0), gateway.jvm.java.util.ArrayList()
-    stages, found = store.stageList(None, False, False, *none), {}
-    for stage in map(stages.apply, range(stages.size())):
-        key = stage.stageId(), stage.attemptId()
-        tasks = store.taskList(*key, 1000)
-        metrics = [tasks.apply(number).taskMetrics() for number in range(tasks.size())]
-        read = [m.get().shuffleReadMetrics().recordsRead() for m in metrics if m.isDefined()]
-        found[key] = max(read, default=0)
-    return found
-
-
 def most_read(spark, ask):
     """The most records that one task of ``ask`` read of what others handed on; what it returns."""
-    before = records_read(spark)
+    last = max((task.stage for task in tasks_of(spark)), default=-1)
     answer = ask()
-    return max(most for key, most in records_read(spark).items() if key not in before), answer
+    return max(task.received for task in tasks_of(spark, last)), answer
 
 
 def exact(source, unit, query):
@@ -105,3 +90,24 @@ def test_a_giant_among_a_million_changes_no_bit_and_gathers_in_no_task(
     giants = GIANT if rows is None else 5 if grouped else 1
     assert sum(found[-1]) == PEOPLE + giants
     assert 0 < most < GIANT // 4
+
+
+@pytest.mark.slow
+def test_sums_so_large_that_their_person_has_no_weight_need_not_be_right(spark):
+    """Of 2^23 rows, half of them in each group, whose sums reach 2^64, and of 2^20 to 2^61."""
+    giant, large = 1 << 23, 1 << 20
+    rows = spark.range(giant + large).selectExpr(
+        f"id < {giant} as p", "id % 2 = 0 as even", f"{1 << 41} - id % 3 as x", f"{1 << 20} as y"
+    )
+    points = Grid.for_bounds(1 << 40, 1 << 41, whole=True)
+    moments, total = Moments(col("y"), Grid.for_bounds(0, 1 << 20)), Total(col("x"), points)
+    with open_source(rows) as source:
+        asked = {"by": {"even": col("even")}, "keys": [True, False]}
+        found = Query(source, PersonUnit("p", rows=1), **asked).run([Rows(), moments, total])
+    half, cells = large // 2, moments.grid.cells
+    assert found.of(Rows()).tolist() == [half, half]
+    assert found.of(moments).tolist() == [[half, 0, half * cells, half * cells**2]] * 2
+    kept = [points.first + points.offset((1 << 41) - i % 3) for i in range(giant, giant + large)]
+    weight = (1 << 20) * (points.first + points.cells) // sum(kept)
+    assert weight == 1
+    assert found.of(total).tolist() == [sum(kept[0::2]), sum(kept[1::2])]

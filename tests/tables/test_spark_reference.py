@@ -38,6 +38,8 @@ HOSTILE = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.legacy.sizeOfNull": "true",
+    "spark.sql.groupByAliases": "false",
+    "spark.sql.optimizer.windowGroupLimitThreshold": "-1",
 }
 STRICT = {
     "spark.sql.ansi.enabled": "true",
@@ -90,6 +92,8 @@ def test_a_bound_beyond_64_bits_is_exact_too(load):
     with load(crowd, COLUMNS) as source:
         query = {"unit": unit, "where": None, "by": {}, "keys": [()]}
         compare(crowd, source, query, [alone, totals])
+        query |= {"by": {"flag": col("flag")}, "keys": [(True,), (None,)]}
+        compare(crowd, source, query, [[*alone, *totals]])
 
 
 @pytest.mark.parametrize("ansi", ["false", "true"])

@@ -16,6 +16,7 @@ import pytest
 
 import tacit as tc
 from left_out import needs
+from spark_session import tasks_of
 from tacit.errors import BudgetError, DataSourceError, UsageError
 from tacit.tables.contributions import OneRowEach, PersonUnit
 from tacit.tables.engines.spark import SparkEngine
@@ -25,8 +26,9 @@ from tacit.tables.engines.spark_source import in_spark
 from tacit.tables.expression import col
 from tacit.tables.grid import Grid
 from tacit.tables.query import Query
-from tacit.tables.requests import Cells, Moments, Rows, Total
+from tacit.tables.requests import Bins, Cells, Moments, People, Rows, Total
 from tacit.tables.source import open_source
+from tacit.tables.whole_rows import WholeCells
 
 needs_pyspark = needs("pyspark", "make setup-engines")
 """Of tests that put something else in the place of a session, and need no Java."""
@@ -222,26 +224,48 @@ def test_sums_beyond_64_bits_are_exact(spark):
             assert found.of(total)[0] == 9 * (grid.first + grid.cells) * one
 
 
-def test_the_tasks_of_a_giant_hold_few_of_their_rows_each(spark):
-    """Nobody's rows gather: what a task reads of others' output stays far below one person's."""
-    giant = 200_000
-    rows = spark.range(0, 2 * giant, 1, 8).selectExpr(
-        f"case when id < {giant} then -1 else id end as p", "cast(id % 1000 as double) as age"
+ROUND = Grid.for_bounds(0, 100, bits=6)
+ASKED = {
+    "rows": [Rows()],
+    "moments": [Rows(), Moments(col("age"), GRID)],
+    "sums": [Total(col("age"), GRID)],
+    "cells": [Cells(col("age"), ROUND)],
+    "bins": [Bins(col("age"), ROUND, (0, 32, ROUND.cells))],
+    "people": [People()],
+    "whole rows": [WholeCells(col("age"), ROUND)],
+    "bins of people": [WholeCells(col("age"), ROUND, parts=3, groups=1)],
+}
+
+
+@pytest.mark.parametrize("grouped", [True, False], ids=["by group", "without groups"])
+def test_the_tasks_of_a_giant_hold_few_of_their_rows_each(spark, grouped):
+    """Nobody's rows gather: whatever is asked, what a task gets of others is far below them.
+
+    One person has 80,000 rows in 8 parts of the table, 100 others have one each.  A task hands on
+    a line for each place that it has rows of a person in: at most 2 x 65 cells; the tasks that
+    follow get those of 8.  And no row of the table is read twice.
+    """
+    giant, others, parts, places = 80_000, 100, 8, 2 * (ROUND.cells + 1)
+    rows = spark.range(0, giant + others, 1, parts).selectExpr(
+        f"case when id < {giant} then -1 else id end as p",
+        "id % 2 = 0 as even",
+        "cast(id % 1000 as double) / 10 as age",
     )
+    grouping = {"by": {"a": col("even")}, "keys": [True, False]} if grouped else {}
+    asked = [(name, 3) for name in ASKED] if grouped else [("moments", 3), ("cells", 3)]
+    asked += [("whole rows", 2000), ("bins of people", 2000)]  # more than Spark sorts out by itself
     with open_source(rows) as source:
-        query = Query(source, PersonUnit("p", rows=3), by={"a": col("p") > 0}, keys=[True, False])
-        run, asked = source.engine.rows, []
-        source.engine.rows = lambda sql: asked.append(sql) or run(sql)
-        cells = Cells(col("age"), Grid.for_bounds(0, 1000, bits=10))
-        found = query.run([Rows(), cells])
-        one = query.unit.one
-        assert found.of(Rows()).tolist() == [giant * one, giant * (3 * one // giant)]
-        plan = [str(row[0]) for sql in asked for row in run(f"explain {sql}")]
-    text = "".join(plan)
-    assert "BroadcastHashJoin" in text
-    assert "Window" not in text
-    assert "collect_list" not in text
-    assert not any(word in text for word in ("rand(", "uuid(", "monotonically"))
+        for name, most in asked:
+            query = Query(source, PersonUnit("p", rows=most, most_groups=2), **grouping)
+            last = max((task.stage for task in tasks_of(spark)), default=-1)
+            found = query.run(ASKED[name])
+            if name == "rows":
+                share = query.unit.one * most // giant
+                assert sum(found.of(Rows())) == giant * share + others * query.unit.one
+            done = tasks_of(spark, last)
+            assert sum(task.read for task in done) == giant + others, name
+            assert max(task.handed_on for task in done) <= places + others, name
+            assert max(task.received for task in done) <= parts * places + others, name
 
 
 @needs_pyspark

@@ -20,7 +20,8 @@ everybody up adds up ``w x`` itself.
 that draws its rows, a file that is replaced, a function that is not deterministic show others to
 each scan, of one statement too.  So the rows are read once: the engine keeps what it read, in a
 table of its own or a named subquery that is materialised, and people are counted and weighed in
-that; or each row meets the number of its person's rows in a window, through which it passes once.
+that; or people are added up in one pass, and what is weighed are their sums
+(:mod:`tacit.tables.people_first`).
 
 *Theorem.*  Then a person weighs at most what is declared in every statement, whatever was read.
 *Proof.*  The statement is a function of one multiset of rows, and the theorems hold for each.
@@ -38,9 +39,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.tables.dialect import Dialect
-from tacit.tables.widths import ROWS, Whole, product, type_of
+from tacit.tables.widths import Whole, product, type_of
 
-__all__ = ["BoundedRows", "Term", "heavy_people", "weighed", "weighted"]
+__all__ = ["BoundedRows", "Term", "heavy_people", "weighted"]
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class BoundedRows:
         """
         d = self.dialect
         test = f" where {where}" if where else ""
-        group = " group by place" if place else ""
+        group = f" group by {place}" if place else ""
         place = place or d.literal(0)
 
         def lines(rows: str, weight: str, scale: int) -> str:
@@ -180,22 +181,3 @@ def weighted(rows: BoundedRows) -> str:
         f"{rows.named} select base.*, {one} - coalesce(heavy.lost, {d.literal(0)}) as w "
         "from base left join heavy on base.u = heavy.v"
     )
-
-
-def weighed(base: str, mass: Whole | None, limit: int, one: int, dialect: Dialect) -> BoundedRows:
-    """Return the rows with their weights, from a window by person: in one pass over what was read.
-
-    Args:
-        base: SQL of a query with the person in the column ``u``, never NULL.
-        mass: as for :func:`heavy_people`.
-        limit: the most mass of a person.
-        one: the weight of a row of a person within the limit.
-        dialect: the engine's.
-    """
-    d = dialect
-    type_of(max(one * limit, ROWS * mass.most if mass else 0))
-    total = d.wide_total.format(x=mass.sql) if mass else "count(*)"
-    rows = f"select *, coalesce({total} over (partition by u), 0) as own from ({base}) as b"
-    share = d.cast(d.divide(d.literal(one * limit), "own", wide=mass is not None), "integer")
-    weight = f"case when own > {d.literal(limit)} then {share} else {d.literal(one)} end"
-    return BoundedRows(f"select *, {weight} as w from ({rows}) as b", d, one, weight="w")

@@ -206,7 +206,7 @@ def few_groups(
     draw = salted_digest([person, *names], dialect)
     placed = f"row_number() over (partition by u order by {draw}) as place"
     pairs = f"select distinct u, {shown} from ({base}) as r"
-    if dialect.windows:
+    if dialect.one_scan:
         ordered = f"select u, {shown}, {placed} from ({pairs}) as pairs"
         return f"select u, {shown} from ({ordered}) as placed where place <= {groups}"
     return (

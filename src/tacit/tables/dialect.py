@@ -76,8 +76,8 @@ class Dialect:
         far_times: the types of times that reach beyond those that it computes with.
         hexadecimal: text whose UTF-8 is ``{x}``, in hexadecimal; None for text in quotes.
         keeps: whether the engine keeps rows for the next query, rather than a query for them.
-        windows: whether rows meet the number of their person's rows in a window, for an engine that
-            cannot promise to keep a named subquery.
+        one_scan: whether rows stand once in a statement, for an engine that cannot promise to keep
+            a named subquery.
 
     >>> print(DUCKDB.identifier('a "b" c'))
     "a ""b"" c"
@@ -122,7 +122,7 @@ class Dialect:
     far_times: tuple[str, ...] = ()
     hexadecimal: str | None = None
     keeps: bool = False
-    windows: bool = False
+    one_scan: bool = False
 
     def column(self, name: str) -> str:
         """Return a column of the table, as ``tacit_rows`` has it and nothing else in a query."""

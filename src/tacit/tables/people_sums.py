@@ -41,8 +41,7 @@ def people_sql(
     for z in names:
         offset = Whole(z, 0, _CELLS)
         long = dialect.cast(z, "integer")
-        own = dialect.near_sum(long, _most(unit) * unit.one)
-        own = own or Whole(long, 0, _CELLS).total(dialect).sql
+        own = Whole(long, 0, _CELLS).near_total(_most(unit) * unit.one, dialect).sql
         sums += [f"count({z}) as {z}n", f"{own} as {z}s"]
         if z in squared:
             sums.append(f"{product([offset, offset], dialect).total(dialect).sql} as {z}q")
@@ -72,15 +71,13 @@ def people_term(column: str, unit: PersonUnit, dialect: Dialect) -> Term:
         return Term((Whole(column, 0, ROWS),), most=rows, in_all=all_rows)
     power = 2 if column[-1] == "q" else 1
     cells = _CELLS**power
-    near = power == 1 and dialect.near_sum(column, _most(unit) * unit.one)
-    held = _NEAR if near else ROWS * cells
-    return Term((Whole(column, 0, held),), most=rows * cells, in_all=all_rows * cells)
+    own = Whole(column, 0, cells)
+    held = own.near_total(_most(unit) * unit.one, dialect) if power == 1 else own.total(dialect)
+    return Term((Whole(column, 0, held.most),), most=rows * cells, in_all=all_rows * cells)
 
 
 _CELLS = 1 << 31
 """The most that an offset on a grid is."""
-_NEAR = (1 << 62) + (1 << 21)
-"""The most that a sum is that is only near."""
 
 
 def _most(unit: PersonUnit) -> int:
@@ -101,10 +98,8 @@ def clamped_total_sql(base: str, point: Whole, unit: PersonUnit, dialect: Dialec
         dialect: the engine's.
     """
     limit = unit.rows * point.most
-    near = dialect.near_sum(point.sql, limit * unit.one)
-    own = near or dialect.cast(point.total(dialect).sql, "wide")
-    people = f"select {own} as own from ({base}) as rows_of group by u"
-    most = _NEAR if near else ROWS * point.most
-    held = product([Whole("own", -most, most).held(-limit, limit, dialect)], dialect)
+    own = point.near_total(limit * unit.one, dialect)
+    people = f"select {dialect.cast(own.sql, own.type)} as own from ({base}) as rows_of group by u"
+    held = product([Whole("own", -own.most, own.most).held(-limit, limit, dialect)], dialect)
     everyone = held.total(dialect, ROWS * point.most).sql
     return f"select 0, {dialect.literal(unit.one)}, {everyone} from ({people}) as totals"

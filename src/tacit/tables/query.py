@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tacit.errors import UsageError
-from tacit.tables.bounded_rows import BoundedRows, Term, heavy_people, weighed, weighted
+from tacit.tables.bounded_rows import BoundedRows, Term, heavy_people, weighted
 from tacit.tables.contributions import OneRowEach, PersonUnit, few_groups
 from tacit.tables.counted import bins, cells, check_places
 from tacit.tables.expression import Expression
@@ -33,6 +33,7 @@ from tacit.tables.key_table import (
     same_key,
 )
 from tacit.tables.moment_sums import MomentSums
+from tacit.tables.people_first import PeopleFirst
 from tacit.tables.people_sums import clamped_total_sql, people_sql
 from tacit.tables.requests import (
     Bins,
@@ -289,8 +290,8 @@ class Query:
         one, d = self.unit.one, self._dialect
         if self._person is None:
             return BoundedRows(base, d, one)
-        if d.windows:
-            return weighed(base, mass, limit, one, d)
+        if d.one_scan:
+            return PeopleFirst(base, d, one, limit=limit, mass=mass)
         heavy = heavy_people(mass, limit, one, d, numbers=self._numbers)
         return BoundedRows(base, d, one, heavy=heavy)
 
@@ -340,7 +341,7 @@ class Query:
         sums = MomentSums(requests, [self._place(r) for r in requests if isinstance(r, Moments)])
         rows, names = self._bounded(sums.offsets)
         named = dict(zip(sums.offsets, names, strict=True))
-        if self.by or self._person is None or not (rows.heavy or self._dialect.windows):
+        if self.by or not rows.heavy:
             terms = sums.row_terms(named)
         else:
             assert isinstance(self.unit, PersonUnit)

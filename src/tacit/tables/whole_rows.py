@@ -7,8 +7,8 @@ reads records, so many rows of a person are kept as a person may have, and each 
 most ``groups`` groups and, where people are put in bins, in one bin of each; and nobody else's rows
 or bins change.  *Proof.*  What is kept, and the bin, are functions of the salt and the person's own
 rows: they are put in the order of a digest, the first are kept, and the bin is a digest of the
-person.  Rows that tie in the digest are equal in all that is read of them.  No property of the
-digest is used beside its being a function; how evenly it spreads people only makes answers better.
+person.  Rows that tie are equal in all that is read of them.  No property of the digest is used
+beside its being a function; how evenly it spreads people only makes answers better.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tacit.tables.bounded_rows import BoundedRows
-from tacit.tables.contributions import few_groups, salted_digest
+from tacit.tables.contributions import salted_digest
 from tacit.tables.dialect import Dialect
 from tacit.tables.requests import Cells
 
 if TYPE_CHECKING:
     from tacit.tables.query import Query
 
-__all__ = ["WholeCells", "in_bins", "in_few_groups", "whole_rows"]
+__all__ = ["WholeCells", "in_bins", "whole_rows"]
 
 _DIGITS = 7
 """Digits of the digest that make a number: 28 bits."""
@@ -50,49 +50,63 @@ class WholeCells(Cells):
         return self.parts
 
     def rows(self, query: Query) -> tuple[BoundedRows, str]:
-        """Return whole rows of weight one, and the name of the offset in them."""
-        d = query._dialect
-        kept = query._select([f"{query._offset(self.value, self.grid)} as z0"])
-        person = query._spelled
-        if self.groups is not None:
-            kept = in_few_groups(kept, self.groups, d, person)
-        kept = whole_rows(kept, query.unit.rows, d, person)
+        """Return rows with their weights, and the name of the offset in them."""
+        d, most = query._dialect, query.unit.rows
+        base = query._select([f"{query._offset(self.value, self.grid)} as z0"])
+        kept = whole_rows(base, most, self.groups, d, query._spelled)
         if self.parts > 1:
-            kept = in_bins(kept, self.parts, d, person)
-        return BoundedRows(kept, d), "z0"
+            kept = in_bins(kept, self.parts, d, query._spelled)
+        return BoundedRows(kept, d, most, weight="w"), "z0"
 
 
-def whole_rows(base: str, rows: int, dialect: Dialect, person: str = "u") -> str:
-    """Return the SQL of the rows with a value, at most ``rows`` of a person, each of weight one.
+def whole_rows(base: str, rows: int, groups: int | None, dialect: Dialect, person: str) -> str:
+    """Return the SQL of rows ``u, code, z0`` with a value, and how many such are kept as ``w``.
+
+    A person's rows that are equal are one line from the beginning, made in one pass over what is
+    read.  Each line is at least one row, so the lines after the first ``rows`` hold none that is
+    kept.
 
     Args:
         base: SQL of a query with the person ``u``, the group ``code`` and the offset ``z0``.
         rows: the most rows of a person.
+        groups: the most groups of a person; None where it does not matter.
         dialect: the engine's.
         person: SQL of ``u`` as it enters the digest.
     """
-    draw = salted_digest([person, "code", "z0"], dialect)
-    drawn = f"select u, code, z0, {draw} as draw from ({base}) as own where z0 is not null"
-    placed = (
-        f"select *, row_number() over (partition by u order by draw) as place from ({drawn}) as d"
-    )
-    return f"select u, code, z0 from ({placed}) as placed where place <= {rows}"
-
-
-def in_few_groups(base: str, groups: int, dialect: Dialect, person: str = "u") -> str:
-    """Return the SQL of the rows that are in one of at most ``groups`` groups of their person."""
-    few = few_groups(base, ["code"], groups, dialect, person)
+    d = dialect
+    lines = f"select u, code, z0, count(*) as n from ({base}) as r group by u, code, z0"
+    if groups is not None:
+        lines = _in_order(lines, "dense_rank()", ["code"], groups, d, person)
+    valued = f"select u, code, z0, n from ({lines}) as lines where z0 is not null"
+    first = _in_order(valued, "row_number()", ["code", "z0"], rows, d, person)
+    upto = d.cast("sum(n) over (partition by u order by place)", "integer")
+    added = f"select u, code, z0, n, {upto} as upto from ({first}) as kept"
+    most = d.literal(rows)
     return (
-        f"select r.u, r.code, r.z0 from ({base}) as r join ({few}) as f "
-        "on r.u = f.u and r.code = f.code"
+        f"select u, code, z0, least(n, {most} - upto + n) as w from ({added}) as added "
+        f"where upto - n < {most}"
     )
 
 
-def in_bins(kept: str, bins: int, dialect: Dialect, person: str = "u") -> str:
+def _in_order(
+    lines: str, number: str, names: list[str], most: int, dialect: Dialect, person: str
+) -> str:
+    """Return the SQL of a person's first lines, in the order of a digest of the columns ``names``.
+
+    Where two digests are equal the columns themselves decide.
+    """
+    drawn = f"select *, {salted_digest([person, *names], dialect)} as draw from ({lines}) as own"
+    order = ", ".join(["draw", *names])
+    placed = f"select *, {number} over (partition by u order by {order}) as place"
+    place = f"{placed} from ({drawn}) as d"
+    return f"select u, code, z0, n, place from ({place}) as placed where place <= {most}"
+
+
+def in_bins(kept: str, bins: int, dialect: Dialect, person: str) -> str:
     """Return the SQL of rows whose code is that of their person's bin in their group.
 
     Args:
-        kept: SQL of a query with ``u``, ``code`` and ``z0``.
+        kept: SQL of a query with ``u``, ``code``, ``z0`` and the weight ``w``.
         bins: how many a group has; the bin ``b`` of the group ``c`` has the code ``c bins + b``.
         dialect: the engine's.
         person: SQL of ``u`` as it enters the digest.
@@ -102,9 +116,11 @@ def in_bins(kept: str, bins: int, dialect: Dialect, person: str = "u") -> str:
         f"(position(substr(mark, {i + 1}, 1) in '0123456789abcdef') - 1) * {16**i}"
         for i in range(_DIGITS)
     )
-    numbered = f"select code, z0, {dialect.cast(number, 'integer')} as place from ({marked}) as m"
+    numbered = (
+        f"select code, z0, w, {dialect.cast(number, 'integer')} as place from ({marked}) as m"
+    )
     size = dialect.literal(bins)
     quotient = dialect.divide("place", size, wide=False)
     rest = f"place - {quotient} * {size}"
     code = f"{dialect.cast('code', 'integer')} * {size} + {rest}"  # below groups times bins
-    return f"select {code} as code, z0 from ({numbered}) as n"
+    return f"select {code} as code, z0, w from ({numbered}) as n"

@@ -37,6 +37,8 @@ ROWS = 1 << 40
 _INTEGER = (1 << 63) - 1
 _WIDE = 10**38 - 1
 _SMALL = 1 << 20
+_NEAR = (1 << 62) + (1 << 21)
+"""The most that a sum is that is only near."""
 
 
 def type_of(most: int) -> str:
@@ -115,6 +117,18 @@ class Whole:
         kind = "small" if self.most <= _SMALL else self.type
         found = f"coalesce({dialect.sum(self.sql, kind)}, 0)"
         return Whole(found, min(0, -most if self.low < 0 else 0), most)
+
+    def near_total(self, within: int, dialect: Dialect) -> Whole:
+        """Return the sum over rows, 0 of none: exact within ``within``, else a number beyond it.
+
+        It is for sums of which it does not matter what they are beyond that, and costs less.
+
+        Args:
+            within: at least 2^20 times the most that the number is.
+            dialect: the engine's.
+        """
+        near = None if self.most <= _SMALL else dialect.near_sum(self.sql, within)
+        return Whole(near, -_NEAR, _NEAR) if near else self.total(dialect)
 
 
 def product(factors: Sequence[Whole], dialect: Dialect, most: int | None = None) -> Whole:

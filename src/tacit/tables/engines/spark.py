@@ -1,13 +1,13 @@
 """Spark, in the user's own session: classic or Connect, by its public interface alone.
 
-*A person with very many rows.*  Without groups people are added up by ``group by``, which Spark
-does in part where the rows are, so that a task hands on one row a person whatever that person's
-rows are.  By group the rows go through a window by person, once, from which each takes how many
-rows of its person there are; all rows of a person are in one task, in memory or spilled.  Spark
-cannot promise to keep what it has read, so nothing else would count a person in the very rows that
-are added up.  Of groups and of whole rows that are drawn Spark keeps the first few of a person in
-each task before anything moves, where a person may have at most
-``spark.sql.optimizer.windowGroupLimitThreshold`` (1000) of them.
+*A person with very many rows.*  People are added up by ``group by``, by person and place, which
+Spark does in part where the rows are: a task hands on a line for each person and place, whatever
+that person's rows are, and what meets in a window by person are these lines
+(:mod:`tacit.tables.people_first`).  Spark cannot promise to keep what it has read, so nothing else
+would count a person in the very rows that are added up.  Of groups and of whole rows that are drawn
+(:mod:`tacit.tables.whole_rows`) Spark keeps the first few lines of a person in each task before
+they meet, where a person may have at most ``spark.sql.optimizer.windowGroupLimitThreshold`` (1000)
+of them.
 
 *Retries.*  Every number that Spark adds up is whole, and nothing in a query is drawn by Spark: a
 task that runs twice, or twice at once, gives the same bits.

@@ -39,5 +39,5 @@ SPARK = Dialect(
     matches="rlike({x}, {p})",
     whole="^(?:{p})\\z",
     part=None,
-    windows=True,
+    one_scan=True,
 )
