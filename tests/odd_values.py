@@ -29,7 +29,7 @@ TEXTS = {
     "list": "[1, 2]",
     "nested": "{" * 400,
     "brackets": "(" * 400,
-    "surrogate": "\ud800",
+    "no text": "\udcff",  # what a byte that is no UTF-8 becomes
     "null": "\x00",
     "bounds": "age:0:1e5000000",
     "infinite bounds": "age:-inf:inf",

@@ -13,13 +13,12 @@ from odd_values import COMMANDS, TEXTS, VALUES, commands, line, places, plans
 CHOSEN = random.Random(13)
 
 
-def sample(cases: list, fast: int) -> list:
-    """All cases, of which so many are fast."""
-    chosen = set(CHOSEN.sample(range(len(cases)), fast))
-    return [
-        pytest.param(*case, marks=() if place in chosen else pytest.mark.full)
-        for place, case in enumerate(cases)
-    ]
+def sample(cases: list, fast: int, full: int) -> list:
+    """All cases, of which so many are fast, so many full, and the others slow."""
+    order = CHOSEN.sample(range(len(cases)), len(cases))
+    marks = {place: pytest.mark.full for place in order[fast:]}
+    marks |= {place: pytest.mark.slow for place in order[fast + full :]}
+    return [pytest.param(*case, marks=marks.get(place, ())) for place, case in enumerate(cases)]
 
 
 FIELDS = [(name, odd) for name in plans() for odd in VALUES]
@@ -39,14 +38,14 @@ def answered(done) -> None:
     assert done.code == 0 or done.err
 
 
-@pytest.mark.parametrize(("name", "odd"), sample(FIELDS, 20))
+@pytest.mark.parametrize(("name", "odd"), sample(FIELDS, 20, 150))
 def test_a_field_of_a_plan(tacit, folder: Path, name: str, odd: str) -> None:
     text = plans()[name].replace("@", VALUES[odd])
     (folder / "plan.toml").write_text(text, encoding="utf-8")
     answered(tacit("preview --plan plan.toml"))
 
 
-@pytest.mark.parametrize(("words", "place", "odd"), sample(FLAGS, 12))
+@pytest.mark.parametrize(("words", "place", "odd"), sample(FLAGS, 12, 250))
 def test_a_flag(tacit, folder: Path, words: str, place: str, odd: str) -> None:
     for before in (
         f"release {COMMANDS['release']} --certificate kept.json",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from tacit.cli.ends import Ends
-from tacit.errors import RefusedError, TacitError
+from tacit.errors import RefusedError, TacitError, UsageError
 
 __all__ = ["main", "run"]
 
@@ -44,6 +44,7 @@ def run(arguments: Sequence[str]) -> int:
     ends = Ends()
     try:
         with ends:
+            _check_text(arguments)
             code = _run(app, arguments)
             sys.stdout.flush()
         return code
@@ -64,6 +65,19 @@ def run(arguments: Sequence[str]) -> int:
             f"could quote the data; with TACIT_DEBUG=1 they are shown. {_charged(error)}"
         )
         return INTERNAL
+
+
+def _check_text(arguments: Sequence[str]) -> None:
+    """Refuse bytes that are no text: they come as half characters, which nothing can write."""
+    for place, argument in enumerate(arguments, 1):
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            shown = argument.encode(errors="backslashreplace").decode()[:80]
+            raise UsageError(
+                f"argument {place} holds bytes that are no UTF-8, shown here as \\udc..: {shown}; "
+                "if it names a file, rename the file"
+            ) from None
 
 
 def _run(app: Callable[..., object], arguments: Sequence[str]) -> int:
