@@ -119,6 +119,7 @@ def test_processes_that_begin_together_share_one_ledger(place):
         assert [event.event for event in ledger.events()] == ["create"]
 
 
+@pytest.mark.full
 def test_processes_that_ask_the_same_at_once_give_out_one_answer(path):
     with workers(6, "same", path) as crew:
         answers = {worker.told() for worker in crew}

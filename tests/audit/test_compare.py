@@ -119,7 +119,7 @@ def test_kinds_are_named_apart(means):
     assert means.best("local").kind == "local"
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("statistic", ["mean", "var", "std", "median", "percentile(90)", "max"])
 def test_the_best_global_way_is_what_a_session_does(statistic):
     """Predicted errors beside those of a Session's own releases, drawn on the same rows."""

@@ -86,7 +86,7 @@ def test_shards_that_are_none() -> None:
     assert 0 <= shard_of(b"", 5) < 5
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 @pytest.mark.parametrize("replay", ["exact", "bitmap"])
 def test_processes_look_for_replays_together(replay: str, tmp_path: Path) -> None:
     paths = [tmp_path / str(i) for i in range(3)]

@@ -38,7 +38,7 @@ OFFERED = [
 """A count never moves by more than any bound below one: it is refused."""
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(19)
 @pytest.mark.parametrize(("name", "relation", "known"), OFFERED)
 def test_distances_are_those_of_the_definition(name: str, relation: str, known: bool) -> None:
     """And move by one between neighbours; where the value jumps too far both are 0."""
@@ -59,7 +59,7 @@ def test_distances_are_those_of_the_definition(name: str, relation: str, known: 
                 assert here == there == 0
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(19)
 @pytest.mark.parametrize(("name", "relation", "known"), OFFERED)
 def test_no_pair_of_neighbours_exceeds_the_claim(name: str, relation: str, known: bool) -> None:
     case = Case(name, relation, known)
@@ -186,7 +186,7 @@ def test_the_mode_by_hand(relation: str) -> None:
 SEARCHED = [one for one in OFFERED if one[0] != "std"]
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(19)
 @pytest.mark.parametrize(("name", "relation", "known"), SEARCHED)
 def test_the_search_by_hand(
     name: str, relation: str, known: bool, monkeypatch: pytest.MonkeyPatch

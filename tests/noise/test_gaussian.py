@@ -28,6 +28,7 @@ def exactly(value):
 SQUARES = [Fraction(1, 50), Fraction(1), Fraction(2, 3), 25, 25**2, 60**2, 100**2, 10**6, 10**12]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("square", [*SQUARES, 2**100])
 def test_table_thresholds(square):
     """Every cumulative weight against 600 bits: zero mismatches."""

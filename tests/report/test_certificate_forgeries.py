@@ -215,7 +215,7 @@ def test_every_kind_has_a_certificate_of_the_first_format() -> None:
     assert {path.stem for path in FIRST_FORMAT} == set(KINDS)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_changes_are_refused_or_named(kind: str, made: Callable[[str], Made]) -> None:
     """A few of all changes, the same in every run; ``slow`` makes all of them."""

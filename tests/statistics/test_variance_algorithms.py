@@ -42,6 +42,7 @@ def kinds_of_records(size):
     ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", range(6))
 def test_sums_over_ranges_are_exact(kind):
     sample = Sample(kinds_of_records(3000)[kind])
