@@ -16,8 +16,8 @@ CHOSEN = random.Random(13)
 def sample(cases: list, fast: int, full: int) -> list:
     """All cases, of which so many are fast, so many full, and the others slow."""
     order = CHOSEN.sample(range(len(cases)), len(cases))
-    marks = {place: pytest.mark.full for place in order[fast:]}
-    marks |= {place: pytest.mark.slow for place in order[fast + full :]}
+    marks = dict.fromkeys(order[fast:], pytest.mark.full)
+    marks |= dict.fromkeys(order[fast + full:], pytest.mark.slow)
     return [pytest.param(*case, marks=marks.get(place, ())) for place, case in enumerate(cases)]
 
 
