@@ -17,7 +17,7 @@ def sample(cases: list, fast: int, full: int) -> list:
     """All cases, of which so many are fast, so many full, and the others slow."""
     order = CHOSEN.sample(range(len(cases)), len(cases))
     marks = dict.fromkeys(order[fast:], pytest.mark.full)
-    marks |= dict.fromkeys(order[fast + full:], pytest.mark.slow)
+    marks |= dict.fromkeys(order[fast + full :], pytest.mark.slow)
     return [pytest.param(*case, marks=marks.get(place, ())) for place, case in enumerate(cases)]
 
 
