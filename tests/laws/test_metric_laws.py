@@ -21,16 +21,20 @@ from tacit.core import (
     LInfinityDistance,
     Metric,
     Number,
+    Space,
     SymmetricDistance,
     Vector,
 )
 from tacit.core.metric import sqrt_up
 from tacit.core.parts import Parts, PartsDistance
+from tacit.errors import UsageError
+from tacit.mechanisms import Laplace
 from tacit.statistics import Records, Values
 from tacit.tables.quantile import SumOfLargestChanges
 from tacit.tables.records import ChangedRecords
 from tacit.tables.sample_step import ChangedBins
 from tacit.tables.space import UnitDistance
+from tacit.transformations import Count
 from tacit.transformations.computed import ReleaseDistance, Releases
 
 COLUMN = Vector(Number("int", 0, 2))
@@ -121,3 +125,34 @@ def test_distances_respect_multiplicity_and_missing_values():
     assert SymmetricDistance().distance([nan, nan], [nan]) == 1
     assert ChangeOneDistance().distance([1, 2], [1]) == float("inf")
     assert InsertDeleteDistance().distance([1, 2, 3], [3, 1, 2]) == 2
+
+
+def twice(self, u, v):
+    return 2 * SymmetricDistance().distance(u, v)
+
+
+@pytest.mark.parametrize("parent", [type(metric) for metric, _ in CASES], ids=str)
+def test_what_measures_otherwise_is_no_kind_of_a_metric(parent):
+    """A map is proven for a distance: a subclass with another one would get the map all the same.
+
+    Half a distance made ``Count() >> Laplace(1)`` claim 1 where 2 is lost.
+    """
+    with pytest.raises(UsageError, match="derive it from Metric itself"):
+        type("Mine", (parent,), {"distance": twice})
+    beside = type("Beside", (), {"distance": twice})
+    with pytest.raises(UsageError, match="measures otherwise"):
+        type("Mixed", (beside, parent), {})
+    assert type("Named", (parent,), {"sentence": "mine"}).distance is parent.distance
+
+
+def test_parts_of_a_distance_are_not_replaced():
+    with pytest.raises(UsageError, match="measures otherwise than L2Distance"):
+        type("Mine", (L2Distance,), {"squared": lambda self, u, v: Fraction(0)})
+    with pytest.raises(UsageError, match="measures otherwise than SymmetricDistance"):
+        type("Mine", (SymmetricDistance,), {"counts_records": False})
+
+
+def test_a_metric_of_ones_own_gets_no_map_of_another():
+    own = type("Mine", (Metric,), {"distance": twice, "carries": (Vector,)})
+    with pytest.raises(UsageError):
+        Space(COLUMN, own()) >> Count() >> Laplace(scale=1)

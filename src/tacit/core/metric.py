@@ -7,6 +7,7 @@ stability map can be held against its definition.  Distances are :class:`~fracti
 
 from __future__ import annotations
 
+import inspect
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -37,12 +38,40 @@ __all__ = [
 Distance = Fraction | float
 
 
+def _measures(kind: type[Metric]) -> bool:
+    return not getattr(kind.distance, "__isabstractmethod__", False)
+
+
+def _changed(cls: type, parent: type) -> bool:
+    """Tell whether a class has something else than its parent, apart from how it is described."""
+    kept = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {"sentence", "describe"}
+    return any(
+        inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in kept
+    )
+
+
 @dataclass(frozen=True)
 class Metric(ABC):
-    """A distance between two members of a domain."""
+    """A distance between two members of a domain.
+
+    Maps are proven for a distance, and asked for by its class.  So what derives from a metric
+    measures as it does: a class that measures otherwise derives from :class:`Metric` itself.
+
+    Raises:
+        UsageError: where a class is made that changes what the metric before it measures.
+    """
 
     carries: ClassVar[tuple[type[Domain], ...]] = ()
     sentence: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for parent in cls.__mro__[1:]:
+            if issubclass(parent, Metric) and _measures(parent) and _changed(cls, parent):
+                raise UsageError(
+                    f"{cls.__name__} measures otherwise than {parent.__name__}, for which the maps "
+                    "were proven: derive it from Metric itself"
+                )
 
     @abstractmethod
     def distance(self, u: Any, v: Any) -> Distance:
