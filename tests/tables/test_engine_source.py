@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import traceback
 from pathlib import Path
 
@@ -140,6 +141,41 @@ def test_wrong_places_say_what_to_do(tmp_path):
         open_source(duckdb.connect(), "visit")
     with pytest.raises(UsageError, match="memory_limit"):
         open_source(tmp_path / "people.csv", memory_limit="much")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_what_is_no_file_says_what_it_is(tmp_path, suffix):
+    """A link that leads nowhere was "did you mean" itself, and a pipe was called empty."""
+    gone, pipe, null = (tmp_path / (name + suffix) for name in ("gone", "pipe", "null"))
+    gone.symlink_to("nowhere")
+    os.mkfifo(pipe)
+    null.symlink_to("/dev/null")
+    for named in (gone, tmp_path / f"gon*{suffix}"):
+        with pytest.raises(DataSourceError, match=r"gone.* leads to no file: mend"):
+            open_source(named)
+    for named, what in ((pipe, pipe), (null, null), (tmp_path / f"pip*{suffix}", pipe)):
+        with pytest.raises(DataSourceError, match=re.escape(f"{what} is a pipe, a device")):
+            open_source(named)
+    gone.unlink()
+    with pytest.raises(DataSourceError, match="is a pipe, a device"):
+        open_source(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["/no/where", "~nobody-of-this-name"])
+def test_a_place_without_a_folder_is_told(place):
+    """They were said to need the right to read, and ended with a traceback."""
+    with pytest.raises(DataSourceError, match=re.escape(f"there is no folder {place}")):
+        open_source(f"{place}/people.csv")
+
+
+def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("age\n1\n")
+    with open_source(path) as source:
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(DataSourceError, match="could not be read to its end"):
+            Query(source, OneRowEach()).run([AGE])
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two", 10**9])

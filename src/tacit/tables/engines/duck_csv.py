@@ -279,6 +279,8 @@ def _opened(path: str) -> BinaryIO:
         DataSourceError: it is not there, or may not be read.
     """
     try:
+        if not os.path.isfile(path):  # a pipe that took its place would be waited for without end
+            raise FileNotFoundError
         if path.casefold().endswith(".gz"):
             return io.BufferedReader(gzip.open(path, "rb"))
         return open(path, "rb")

@@ -116,7 +116,7 @@ def _footer(path: str) -> int:
 
 def _folder_columns(path: str, files: Sequence[str]) -> tuple[str, ...]:
     """Return the names in the parts of a folder, where all files have the same ones."""
-    place = Path(path).expanduser()
+    place = Path(os.path.expanduser(path))
     fixed = place.parts
     if not place.is_dir():
         magic = [i for i, part in enumerate(fixed) if any(sign in part for sign in "*?[")]

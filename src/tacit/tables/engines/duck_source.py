@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ __all__ = ["data_files", "open_in_duckdb"]
 
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _PARQUET = (".parquet", ".pq")
+_NO_RIGHT = "no right to read it; ask for read access"
 
 
 def open_in_duckdb(
@@ -142,7 +144,9 @@ def _from_path(path: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
     if is_remote(path):
         check_remote(path, engine)
     files = [path] if is_remote(path) else data_files(path)
-    label = Path(public_part(path).rstrip("/")).name or Path(path).expanduser().resolve().name
+    label = (
+        Path(public_part(path).rstrip("/")).name or Path(os.path.expanduser(path)).resolve().name
+    )
     if not public_part(files[0]).casefold().endswith(_PARQUET):
         if is_remote(path):
             raise DataSourceError(
@@ -162,7 +166,7 @@ def data_files(path: str) -> list[str]:
     """Return the data files that a path, a folder or a glob stands for, sorted."""
     if not path:
         raise DataSourceError("the path is empty: name a file or a folder ('.' is this one)")
-    place = Path(path).expanduser()
+    place = Path(os.path.expanduser(path))
     try:
         if place.is_dir():
             inside = (f for f in sorted(place.rglob("*")) if _is_data(str(f)))
@@ -171,29 +175,51 @@ def data_files(path: str) -> list[str]:
         elif place.exists():
             found, hint = [str(place)], ""
         else:
-            found = sorted(f for f in glob.glob(str(place), recursive=True) if Path(f).is_file())
-            siblings = [f.name for f in place.parent.iterdir()] if place.parent.is_dir() else []
-            hint = f"there is nothing; {did_you_mean(place.name, siblings)}"
-        readable = all(os.access(f, os.R_OK) for f in (found or [str(place.parent)]))
+            found = sorted(f for f in glob.glob(str(place), recursive=True) if not Path(f).is_dir())
+            hint = _missing(place)
     except PermissionError:
-        readable, found, hint = False, [], ""
+        raise DataSourceError(f"{path}: {_NO_RIGHT}") from None
     except OSError:
-        readable, found, hint = True, [], "it cannot be looked through; name the files with a glob"
-    if not readable:
-        raise DataSourceError(f"{path}: no right to read it; ask for read access")
+        found, hint = [], "it cannot be looked through; name the files with a glob"
     if not found:
         raise DataSourceError(f"{path}: {hint}")
+    for file in found:
+        unfit = _unfit(file)
+        if unfit:
+            raise DataSourceError(f"{file} {unfit}")
     unknown = [f for f in found if not _is_data(f)]
     if unknown:
         raise DataSourceError(f"{unknown[0]} is no CSV or Parquet file: name it .csv or .parquet")
     if len({f.casefold().endswith(_PARQUET) for f in found}) > 1:
         raise DataSourceError(f"{path} mixes CSV and Parquet files; name one kind with a glob")
-    empty = [f for f in found if os.path.getsize(f) == 0]
-    if empty:
-        raise DataSourceError(
-            f"{empty[0]} is empty: a table needs at least the names of its columns"
-        )
     return found
+
+
+def _missing(place: Path) -> str:
+    """Say why there is no file at a place."""
+    if not place.parent.is_dir():
+        return f"there is no folder {place.parent}"
+    if not os.access(place.parent, os.R_OK | os.X_OK):
+        return _NO_RIGHT
+    return f"there is nothing; {did_you_mean(place.name, [f.name for f in place.parent.iterdir()])}"
+
+
+def _unfit(file: str) -> str:
+    """Say why a file cannot be read as a table; nothing where it can."""
+    try:
+        found = os.stat(file)
+    except PermissionError:
+        return _NO_RIGHT
+    except OSError:
+        return "leads to no file: mend the link, or bring the file back"
+    if not stat.S_ISREG(found.st_mode):
+        return (
+            "is a pipe, a device or a socket, which can be read but once or never ends: write what "
+            "comes out of it to a file, and name that"
+        )
+    if not os.access(file, os.R_OK):
+        return _NO_RIGHT
+    return "" if found.st_size else "is empty: a table needs at least the names of its columns"
 
 
 def _is_data(path: str) -> bool:
