@@ -288,8 +288,20 @@ SPARK: dict[str, list[Value]] = {
     "string": BYTES,
     "string collate UTF8_LCASE": texts("Bob", "bob", "a", "a ", "á", None),
     "string collate UNICODE_CI": texts("Bob", "bob", "a", "a ", "á", None),
+    "string collate UNICODE_CI_AI": BYTES,
+    "string collate UTF8_LCASE_RTRIM": BYTES,
     "decimal(38,0)": [*numbers(*HUGE), *[Value(str(n), n, None) for n in FAR]],
+    "decimal(38,38)": numbers(Decimal(f"0.{'9' * 38}"), Decimal(f"0.{'9' * 37}8"), quoted=True),
     "double": [v for v in DOUBLES if "5e" not in v.sql],
+    "float": [Value("'16777216'", 1.0), Value("'16777217'", 1.0), Value("'-0.0'", 0.0)],
+    "date": [
+        *DATES,
+        Value("'+10000-01-01'", "beyond", None),
+        Value("'-0044-03-15'", "ides", None),
+    ],
+    "timestamp": [
+        v._replace(sql=v.sql.replace("'", " UTC'").replace(" UTC'", "'", 1)) for v in TIMES
+    ],
     "timestamp_ntz": TIMES,
 }
 
