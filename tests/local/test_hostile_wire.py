@@ -124,6 +124,40 @@ def test_values_that_cannot_be_are_refused_everywhere(name: str, tmp_path: Path)
 
 
 @every_mechanism
+def test_json_that_the_mechanism_cannot_send_is_refused(name: str) -> None:
+    """It ended with an error that named the oracle, so that one line stopped a collector."""
+    oracle = ORACLES[name]
+    collector, layout = Collector(oracle), oracle.layout
+    good = json.loads(Wire(oracle).to_json(reports_of(name, 1)[0]))
+    rng = np.random.default_rng(5)
+    accepted = 0
+    for _ in range(60):
+        bits = "".join(map(str, rng.integers(0, 2, layout.width)))
+        listed = [int(v) % layout.limit for v in rng.integers(0, 2**62, layout.width)]
+        plain = {"bits": bits, "integer": listed[0], "integers": listed}[layout.kind]
+        accepted += collector.add_json(json.dumps(good | {"report": plain}))
+    assert collector.n == accepted
+    assert sum(collector.refused.values()) == 60 - accepted
+    assert not set(collector.refused) - {"range"}
+
+
+@pytest.mark.few(4)
+@every_mechanism
+def test_json_of_any_size_and_depth_is_answered(name: str) -> None:
+    collector = Collector(ORACLES[name])
+    sent = Wire(ORACLES[name]).to_json(reports_of(name, 1)[0])
+    number = json.loads(sent)["id"]
+    hostile = ["[" * 200_000, '{"a":' * 200_000, '{"tacit_report":' + "9" * 100_000 + "}"]
+    hostile += ['{"tacit_report":1e999999999}', '{"tacit_report":NaN}', "\ufeff" + sent, sent[:-1]]
+    hostile += [sent.replace(number, odd * 32) for odd in ("\ud800", "\\ud800", "\u0660")]
+    assert not any(collector.add_json(text) for text in hostile)
+    assert not any(collector.add_json(text.encode("utf-8", "replace")) for text in hostile[:5])
+    assert sum(collector.refused.values()) == len(hostile) + 5
+    assert not collector.add_json(sent + " " * 10_000_000)
+    assert collector.add_json(json.dumps(json.loads(sent), indent=16))
+
+
+@every_mechanism
 def test_json_of_another_kind_is_refused(name: str) -> None:
     wire = Wire(ORACLES[name])
     good = json.loads(wire.to_json(reports_of(name, 1)[0]))

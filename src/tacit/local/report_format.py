@@ -45,6 +45,8 @@ SCHEMA_BYTES = 16
 _SCHEMA_AT = len(MAGIC) + 3
 _ID_AT = _SCHEMA_AT + SCHEMA_BYTES
 PAYLOAD_AT = _ID_AT + ID_BYTES
+_JSON_MOST, _JSON_EACH = 4096, 64
+"""A report in JSON is no longer than this and so much for each number or bit, however spaced."""
 
 Reason: TypeAlias = Literal[
     "not a report",
@@ -289,7 +291,7 @@ class Wire:
 
     def read_json(self, text: str | bytes) -> Decoded | Reason:
         """Return a report that was written by :meth:`to_json`, or why it is none; never raises."""
-        fields = _json_object(text)
+        fields = _json_object(text, _JSON_MOST + _JSON_EACH * self.oracle.layout.width)
         if fields is None or "tacit_report" not in fields:
             return "not a report"
         if fields["tacit_report"] is True or fields["tacit_report"] != VERSION:
@@ -320,8 +322,7 @@ class Wire:
                 return "range"
             row = np.array(listed, layout.dtype)
             batch = row[None] if layout.kind == "integers" else row
-        _, good = self.unpack(self.pack(batch))
-        return Decoded(number, batch[0]) if good[0] else "range"
+        return Decoded(number, batch[0]) if self.oracle.valid(batch)[0] else "range"
 
 
 def _bytes_of(values: NDArray[Any]) -> NDArray[np.uint8]:
@@ -341,10 +342,12 @@ def _widened(payloads: NDArray[np.uint8], dtype: np.dtype[Any]) -> NDArray[Any]:
     return contiguous.view(dtype.newbyteorder("<")).astype(dtype, copy=False)
 
 
-def _json_object(text: str | bytes) -> Mapping[str, Any] | None:
+def _json_object(text: str | bytes, most: int) -> Mapping[str, Any] | None:
+    if not isinstance(text, (str, bytes, bytearray)) or len(text) > most:
+        return None
     try:
         fields = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     return fields if isinstance(fields, dict) else None
 
