@@ -302,3 +302,19 @@ def test_the_file_holds_no_more_than_it_was_given(path):
     assert set(begun.body) == {"ledger", "dataset", "terms", "budget", "home"}
     assert set(begun.body["home"]) == {"path", "inode"}
     assert set(charged.body) == {"question", "cost"}
+
+
+def test_a_second_name_of_a_ledger_is_refused(tmp_path):
+    """The log goes by the name: under another one the whole budget could be spent again."""
+    place, other = tmp_path / "a.ledger", tmp_path / "b.ledger"
+    with create_ledger(place, dataset="clinic", budget=epsilon(1)) as ledger:
+        ledger.charge("first", epsilon("1/2"), {})
+        os.link(place, other)
+        for name in (place, other):
+            with pytest.raises(LedgerError, match="has a second name, a hard link"):
+                open_ledger(name, dataset="clinic", budget=epsilon(1))
+        with pytest.raises(LedgerError, match="Nothing more was spent"):
+            ledger.charge("second", epsilon("1/4"), {})
+        other.unlink()
+        ledger.charge("second", epsilon("1/4"), {})
+        assert (ledger.spent, ledger.verify_chain()) == (epsilon("3/4"), 3)

@@ -171,16 +171,29 @@ class SqliteStore:
                     f"{self.name} is empty: its beginning was cut short before anything was "
                     "charged. Give a budget to begin it anew"
                 )
+        if self._path.exists():
+            self._refuse_other_names(self._path.stat())
         # SQLite takes a file too short for its header as an empty one, and would write over it.
         if self._path.exists() and 0 < self._path.stat().st_size < 512:
             raise LedgerError(f"{str(self._path)!r} is no ledger of Tacit: name another file")
 
+    def _refuse_other_names(self, found: os.stat_result) -> None:
+        """Refuse a hard link: each name has a log of its own, and never sees the other's."""
+        if found.st_nlink > 1:
+            raise LedgerError(
+                f"{self.name} has a second name, a hard link: what is charged under one name is "
+                "unknown under the other. Nothing more was spent; remove the other name (find "
+                "-samefile shows it), or keep a copy in its place"
+            )
+
     def _refuse_if_replaced(self) -> None:
         try:
-            inode = os.stat(self._path).st_ino
+            found = os.stat(self._path)
         except OSError:
-            inode = None
-        if inode != self._inode:
+            found = None
+        if found is not None:
+            self._refuse_other_names(found)
+        if found is None or found.st_ino != self._inode:
             raise LedgerError(
                 f"{self.name} was removed or replaced by another file while in use; "
                 "nothing more was spent. Put it back, or open the new one"
