@@ -193,6 +193,9 @@ NUMERICS = [
     Value("'0'", Decimal(0)),
     Value(f"{10**45}", Decimal(10**45)),
     Value(f"{10**45 + 1}", Decimal(10**45 + 1)),
+    Value("'Infinity'", Decimal("Infinity")),
+    Value("'-Infinity'", Decimal("-Infinity")),
+    Value("'-0.0'", Decimal(0)),
     Value("'NaN'", None),
     Value("null", None),
 ]
@@ -214,6 +217,8 @@ POSTGRES: dict[str, list[Value]] = {
     "numeric(3,-2)": numbers(100, 200, 12300),
     "numeric(45,40)": numbers(Decimal("1e-40"), Decimal("2e-40"), Decimal(1)),
     "numeric": NUMERICS,
+    "amount": NUMERICS,
+    "bpchar": [*texts("Bob", "bob", "", "a", None), Value("'a  '", "a")],
     "double precision": DOUBLES,
     "real": [Value("'16777216'", 1.0), Value("'16777217'", 1.0), Value("'0.1'", 2.0)],
     "date": [*DATES, *BEYOND, Value("'0044-03-15 BC'", "ides", None)],
@@ -229,7 +234,7 @@ def test_postgres(postgres: Any) -> None:
         postgres.run(f"{collation} deterministic = false)", "create extension citext")
     except Exception:
         leave_out("a PostgreSQL with ICU and citext", "apt-get install postgresql")
-    postgres.run("create domain alike as text collate loose")
+    postgres.run("create domain alike as text collate loose", "create domain amount as numeric")
     for number, (declared, values) in enumerate(POSTGRES.items()):
         lines = ", ".join(f"({v.sql}, {w.sql})" for v, w in rows_of(values))
         shape = f"t{number} (v {declared}, w {declared})"
