@@ -232,7 +232,7 @@ NAMES += [
 def test_no_name_of_a_column_meets_one_of_the_plan(load, unit):
     rows = [{name: i + j for j, name in enumerate(NAMES)} for i in range(4)]
     deep: Expression = col("tacit_v")
-    for name in NAMES:
+    for name in NAMES[:2]:
         deep = deep + col(name).fill(0) * 1  # long enough to be named once
     kept = deep > -1
     for name in NAMES:
