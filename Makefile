@@ -32,7 +32,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:
 	@echo "make demo       publish statistics of the bundled table; installs only what that needs"
 	@echo "make test       the fast tests, the examples of the docs among them: three minutes"
-	@echo "make test-all   these in full, and those of PostgreSQL, Spark and the browser"
+	@echo "make test-all   the rest: the longer ones, PostgreSQL, Spark, the browser; more examples"
 	@echo "make test-slow  the statistical tests, and every property on random examples: an hour"
 	@echo "make check      lint, format, types, rules of the house"
 	@echo "make docs       run every example of the README and the docs"
@@ -80,7 +80,7 @@ test: $(TEST_READY)
 	$(PYTEST) -n $(WORKERS) -m "not slow and not full" --hypothesis-profile=fast
 
 test-all: $(ENGINES_READY)
-	$(PYTEST) -n $(WORKERS) --dist loadgroup
+	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "not slow and (full or hypothesis)"
 
 test-slow: $(ENGINES_READY)
 	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=random

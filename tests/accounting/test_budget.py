@@ -83,6 +83,7 @@ def test_epsilon_and_rho_are_asked_of_the_right_kind():
         _ = epsilon(1).rho
 
 
+@pytest.mark.full
 @given(budgets())
 def test_description_round_trip(budget):
     assert Budget.from_json(budget.to_json()) == budget

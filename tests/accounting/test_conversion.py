@@ -80,6 +80,7 @@ def best_by_grid(rho: Fraction, delta: Fraction) -> mpmath.mpf:
     return max(bound(centre), mpmath.mpf(0))
 
 
+@pytest.mark.full
 @given(
     st.floats(min_value=1e-9, max_value=1e4),
     st.integers(min_value=1, max_value=40),

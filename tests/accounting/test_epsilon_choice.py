@@ -115,7 +115,7 @@ def test_the_posterior_rises_with_epsilon() -> None:
     assert found[-1] == 1
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 @pytest.mark.parametrize("statistic", ["median", "std"])
 def test_the_picture_is_drawn(statistic: str, tmp_path: Path) -> None:
     choice = choose_epsilon(statistic, [1, 2, 3, 10, 11], 3, "1/4")

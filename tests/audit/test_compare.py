@@ -34,6 +34,7 @@ def means():
     )
 
 
+@pytest.mark.full
 def test_every_way_is_run_and_errors_are_the_predicted_ones(means):
     assert means.methods == EVERY
     assert means.notes == ()
@@ -57,6 +58,7 @@ def test_errors_of_the_median_are_the_predicted_ones():
     assert best.measured * 5 < found.best(VALUE).measured
 
 
+@pytest.mark.full
 def test_a_bound_that_is_too_small_is_refused_as_predicted():
     found = compare("mean", (0, 100), 1, "1e-6", like=AGES, bins=[], proposed=["0.05"], runs=50)
     (row,) = [r for r in found.rows if r.method == "propose-test-release"]
@@ -119,7 +121,7 @@ def test_kinds_are_named_apart(means):
     assert means.best("local").kind == "local"
 
 
-@pytest.mark.few(6)
+@pytest.mark.full
 @pytest.mark.parametrize("statistic", ["mean", "var", "std", "median", "percentile(90)", "max"])
 def test_the_best_global_way_is_what_a_session_does(statistic):
     """Predicted errors beside those of a Session's own releases, drawn on the same rows."""
@@ -168,6 +170,7 @@ def test_picture_has_overlaid_histograms_and_the_sweeps(means):
     assert len(single.plot().axes) == 1
 
 
+@pytest.mark.full
 def test_a_truth_of_zero_is_shown_in_percent_of_the_range():
     found = compare("mean", (-1, 1), 1, like=[0.0] * 50, bins=[5], runs=5)
     assert found.size == 2

@@ -50,7 +50,7 @@ WRONG = {
 PAIRS = {"SVT3": [([0, 0, 1], [1, 1, 0]), ([1, 1, 0], [0, 0, 1])]}
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", WRONG)
 def test_mechanisms_known_to_be_wrong_are_caught(name):
     verdict = verify(WRONG[name](), pairs=PAIRS.get(name))
@@ -62,7 +62,7 @@ def test_mechanisms_known_to_be_wrong_are_caught(name):
         verdict.or_raise()
 
 
-@pytest.mark.few(3)
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["float Laplace", "clamped noise", "SVT5"])
 def test_events_that_one_input_cannot_give_are_an_infinite_loss(name):
     verdict = verify(WRONG[name]())
@@ -305,7 +305,7 @@ class TestRuns:
             verify(NUMBER >> Laplace(2), draws=-1)
 
 
-@pytest.mark.few(3)
+@pytest.mark.full
 @pytest.mark.parametrize("output", [set, lambda x: {"a": [x]}, lambda x: [{x}, [x]]])
 def test_outputs_that_no_dict_takes_are_compared_all_the_same(output):
     """verify(tc.parallel(...)) raised a TypeError where nothing listed its outputs."""
@@ -320,6 +320,7 @@ def test_outputs_that_no_dict_takes_are_compared_all_the_same(output):
     assert not verify(measurement(BIT, release, lambda d: 3 * d), samples=2000).broken
 
 
+@pytest.mark.full
 def test_parallel_and_compose_are_verified_exactly():
     column = Space(Vector(Number("int", 0, 3)), SymmetricDistance())
     m = column >> Count() >> Laplace(1)
@@ -339,6 +340,7 @@ class TestSamples:
             BIT, lambda bit: bit + noise.discrete_laplace(scale), lambda d: d, name="noisy"
         )
 
+    @pytest.mark.full
     def test_without_a_distribution_it_is_an_estimate_that_says_so(self):
         verdict = verify(self.fair(), samples=4000)
         assert verdict.kind == "estimate"
@@ -346,6 +348,7 @@ class TestSamples:
         assert not verdict.tight
         assert not verdict.broken
 
+    @pytest.mark.full
     def test_a_gross_error_is_seen_in_samples(self):
         verdict = verify(self.fair(wrong_by=4), samples=4000)
         assert verdict.broken
@@ -408,6 +411,7 @@ class TestBadInput:
         with pytest.raises(UsageError, match="no pair"):
             verify(NUMBER >> Laplace(1), [0, 2])
 
+    @pytest.mark.full
     def test_too_many_pairs(self):
         with pytest.raises(UsageError, match="more than"):
             verify(NUMBER >> Laplace(1), range(300), d_in=300)

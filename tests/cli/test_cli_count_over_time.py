@@ -23,6 +23,7 @@ def test_it_pays_once_and_goes_on_for_nothing(tacit):
     assert tacit("ledger verify l").code == 0
 
 
+@pytest.mark.full
 def test_a_table_a_csv_a_plot_and_a_certificate(tacit, folder):
     done = tacit(*f"{PAID} --certificate c.json --plot p.png --where sex='f'".split())
     assert (done.code, (folder / "p.png").exists()) == (0, True)

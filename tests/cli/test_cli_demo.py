@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tacit import Certificate
 from tacit.accounting import open_ledger
 
@@ -43,6 +45,7 @@ def test_demo_where_nothing_can_be_written(tacit, folder: Path) -> None:
     assert "--out" in done.err
 
 
+@pytest.mark.full
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\nfrom tacit.cli import run\nrun(['--help'])\n"

@@ -117,6 +117,7 @@ def test_an_output_that_cannot_be_written_is_told_and_paid_once(tacit, folder: P
     assert tacit(f"{command} --json").json["releases"][0]["replayed"]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is of Linux")
 def test_an_output_that_nothing_was_paid_for_names_no_ledger(folder: Path) -> None:
     with open("/dev/full", "w") as full:
@@ -146,7 +147,7 @@ def test_a_ledger_whose_beginning_was_cut_short_begins_anew(
     assert tacit("ledger verify people.ledger").code == 0
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 @pytest.mark.parametrize("start", [["-m", "tacit"], None])
 def test_the_command_is_installed(folder: Path, start: list[str] | None) -> None:
     command = (

@@ -25,6 +25,7 @@ def test_create_begins_a_ledger_once(tacit, folder: Path) -> None:
     assert "exists already" in again.err
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("flags", "shown"),
     [
@@ -74,6 +75,7 @@ def test_extend_raises_in_the_open(tacit) -> None:
     assert tacit("release people.csv --mean age:0:100 --epsilon 1.5").code == 0
 
 
+@pytest.mark.full
 def test_adopt_after_a_move(tacit, folder: Path) -> None:
     tacit(f"{RELEASE} --budget-epsilon 1")
     (folder / "new").mkdir()

@@ -13,6 +13,7 @@ from tacit.local import RandomizedResponse, UnaryEncoding, Wire, write_reports
 PERTURB = "local perturb people.csv --column site --items a,b,c --mechanism unary --epsilon 2"
 
 
+@pytest.mark.full
 def test_from_a_column_to_a_table_and_a_picture(tacit, folder: Path) -> None:
     assert "600 reports" in tacit(f"{PERTURB} --out day.reports").err
     done = tacit("local collect day.reports --out day.state --replay exact --json")
@@ -98,6 +99,7 @@ def test_a_page_to_serve(tacit, folder: Path) -> None:
     assert (folder / "survey" / "tacit-local.js").exists()
 
 
+@pytest.mark.full
 def test_choosing(tacit, folder: Path) -> None:
     done = tacit("local choose --items 0..1023 --epsilon 1 -n 10000 --plot a.png --json")
     by_name = {option["mechanism"]: option for option in done.json}

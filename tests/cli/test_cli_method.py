@@ -11,6 +11,7 @@ from tacit import Certificate
 DELTA = "--epsilon 4 --delta 1e-6"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "how",
     [
@@ -55,6 +56,7 @@ def test_a_preview_names_the_choice(tacit) -> None:
     assert "std_age: smooth, by the expected error at 10000 rows of 4 shapes: global" in done.out
 
 
+@pytest.mark.full
 def test_a_preview_names_the_refusals(tacit) -> None:
     done = tacit(f"preview people.csv --std age:0:100 --method ptr --bound 1 {DELTA}")
     assert "std_age: refused with a chance of" in done.out

@@ -60,6 +60,7 @@ def test_any_value_reads_as_a_member(domain, value):
     assert column[2] == domain.read(3)
 
 
+@pytest.mark.full
 @given(st.lists(st.sampled_from(VALUES) | st.integers() | st.floats(), max_size=6))
 @examples(3)
 def test_each_value_is_read_alone(values):

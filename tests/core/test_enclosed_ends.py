@@ -49,6 +49,7 @@ def test_what_a_pair_attains_is_enclosed_on_both_sides():
     assert tc.compose([COUNT, total]).epsilon("1e-9").lower > Fraction(19, 10)
 
 
+@pytest.mark.full
 def test_one_number_has_no_disjoint_enclosures():
     """10,000 small choices were [4.8855, 4.8855] in pure DP and [0, 2.4191] in zCDP."""
     scores = Space(Vector(int, size=3), tc.LInfinityDistance())
@@ -80,6 +81,7 @@ def test_delta_of_shifted_laplace_noise_is_its_definition_at_every_epsilon(scale
     assert found.upper >= truth.lower
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("loss", [LaplaceShift(2, 9000), GaussianShift(2, 1)])
 def test_a_lattice_puts_no_mass_too_high_from_below(monkeypatch, loss):
     """From below the total mass at or above a loss is at most that of the law, at every point."""

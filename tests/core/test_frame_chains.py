@@ -78,6 +78,7 @@ def test_epsilon_survives_chaining_conversion_and_post_processing():
     assert (column >> tc.laplace(2)).epsilon("1/100") == target
 
 
+@pytest.mark.full
 def test_composition_costs_no_more_than_its_parts_and_no_less_than_one():
     m, g = WHOLE >> tc.laplace(4), WHOLE >> tc.gaussian(6)
     both = tc.compose([m, m, g])

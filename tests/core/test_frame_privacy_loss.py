@@ -117,7 +117,7 @@ def test_the_curve_is_the_sum_of_positive_parts(masses):
         assert curve.delta(level).lower == direct
 
 
-@pytest.mark.few(3)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("loss", "reference"),
     [
@@ -133,6 +133,7 @@ def test_ten_thousand_fold_composition_against_published_values(loss, reference)
     assert reference - 1e-6 <= found.upper <= reference + 2e-4
 
 
+@pytest.mark.full
 def test_repeats_are_counted():
     one = dominating_pair(Fraction(11, 10))
     found = [float(one.self_compose(k).epsilon("1/2")) for k in (1, 10, 100)]

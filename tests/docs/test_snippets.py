@@ -175,6 +175,7 @@ def test_the_runner_shares_names_and_sees_a_wrong_answer() -> None:
     assert run_page("```python no-run\n1 / 0\n```\n```console\n$ make test\n```\n", "none.md") == 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("run", [here, installed])
 def test_the_runner_sees_a_command_that_fails(run: Run) -> None:

@@ -109,7 +109,7 @@ def test_the_demo_installs_no_extra() -> None:
     ("run", "left_to"),
     [
         ("not slow and not full", "test"),
-        ("", "test-all"),
+        ("not slow and (full or hypothesis)", "test-all"),
         ("slow or hypothesis", "test-slow"),
     ],
 )

@@ -179,7 +179,7 @@ def test_the_map_holds_on_all_neighbours(space, step, tight, how):
     assert verdict.tight or not tight, str(verdict)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(10)
 @pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_a_map_cut_by_a_third_is_caught_where_it_is_tight(space, step, tight, how):
     right = space >> step
@@ -270,7 +270,7 @@ def test_sampling_shrinks_delta(rate):
     assert verify(m, [[], [1], [1, 2]], draws=0).tight
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 @pytest.mark.parametrize("stop", ["1/10", "1/2"])
 def test_private_selection_keeps_three_times_the_loss(stop):
     base = LABEL >> RandomizedResponse(("a", "b", "c"), epsilon="1/2")
@@ -334,6 +334,7 @@ def test_gaussian_map_is_attained_where_the_order_lands_on_the_grid():
     assert math.log(total) == pytest.approx(float(2 * m.map(1)), rel=1e-9)
 
 
+@pytest.mark.full
 def test_the_choice_is_drawn_with_the_stated_weights():
     space = Space(Vector(int, size=2), LInfinityDistance())
     m = space >> Exponential(scale=1)

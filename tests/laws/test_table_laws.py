@@ -160,6 +160,7 @@ def test_one_person_attains_the_map_of_the_moments():
         assert distance == _before_noise(chain, 1) == 2
 
 
+@pytest.mark.full
 def test_people_are_counted_in_at_most_so_many_groups():
     table = pd.DataFrame({"person": [1] * 3, "g": GROUPS, "x": [1, 1, 1], "y": [0.0] * 3})
     for _ in range(20):

@@ -219,6 +219,7 @@ def test_a_damaged_state_is_never_resumed(tmp_path: Path) -> None:
         collector.save(tmp_path / "no" / "folder")
 
 
+@pytest.mark.full
 def test_several_processes(tmp_path: Path) -> None:
     paths = [tmp_path / f"{i}.reports" for i in range(3)]
     reports = [reports_of(UNARY, 100 + i) for i in range(3)]

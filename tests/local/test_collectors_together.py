@@ -50,7 +50,7 @@ def test_two_collectors_that_counted_one_report_are_not_added(replay: str) -> No
     assert a.n == b.n == 1
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 @pytest.mark.parametrize("replay", ["exact", "bitmap"])
 def test_shards_count_every_report_once(replay: str, tmp_path: Path) -> None:
     reports = sent(600)

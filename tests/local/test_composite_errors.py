@@ -26,6 +26,7 @@ def coverage(held: list, level: float) -> None:
     assert share > level - 5 * math.sqrt(level * (1 - level) / n), share
 
 
+@pytest.mark.full
 def test_the_linear_estimate_of_a_square_wave():
     wave = SquareWave(0, 1, epsilon=2, bins=12)
     values = np.minimum(np.random.default_rng(5).beta(2, 5, 3000), 0.999)
@@ -86,6 +87,7 @@ def test_ranges_have_errors_that_hold():
         oracle.estimate_ranges(state, [])
 
 
+@pytest.mark.full
 def test_keys_and_values_have_errors_that_hold():
     oracle = KeyValue(["film", "book", "game"], 1, 5, epsilon=2)
     people = [{"film": 5}, {"film": 2, "book": 4}, {}, {"film": 2, "book": 4.5}] * 1500
@@ -112,7 +114,7 @@ def test_keys_and_values_have_errors_that_hold():
     assert math.isnan(nothing.mean)
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [CountMeanSketch, HadamardCountMeanSketch])
 def test_intervals_of_sketches_hold_where_some_words_are_frequent(kind):
     """A word of half the people raises all that share its columns; the errors know of it."""
@@ -138,6 +140,7 @@ def test_intervals_of_sketches_hold_where_some_words_are_frequent(kind):
     assert 0.7 < np.mean(pairs) < 1.3
 
 
+@pytest.mark.full
 def test_plain_regression_of_rappor_has_errors_that_hold():
     oracle = Rappor(bloom_bits=64, hashes=2, cohorts=16, f="1/4", p="1/4", q="3/4")
     words = [f"word {i}" for i in range(8)]

@@ -56,6 +56,7 @@ def truth(k, n):
     return np.sort((np.arange(n) * np.arange(n)) % (k - 1))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("oracle", ORACLES, ids=NAMES)
 def test_intervals_cover_as_often_as_they_say(oracle):
     answers = truth(12, 2000)
@@ -265,6 +266,7 @@ def test_nonnegative_least_squares_is_optimal():
             assert np.linalg.norm(design @ ours - target) <= length + 1e-9
 
 
+@pytest.mark.full
 def test_rappor_and_sketches_find_frequent_words():
     words = [f"word {i}" for i in range(20)]
     answers = [words[i] for i in range(5) for _ in range(3000 * (5 - i))]
@@ -341,6 +343,7 @@ def test_figures_are_drawn():
         assert figure.axes
 
 
+@pytest.mark.full
 def test_two_coins_on_the_census():
     path = shared_file("adult.csv")
     if path is None:

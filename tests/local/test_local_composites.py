@@ -51,7 +51,7 @@ def test_the_whole_distribution_keeps_epsilon(oracle, people, tight):
     holds_epsilon(oracle, people, tight=tight)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("oracle", "people", "tight"), CASES.values(), ids=CASES)
 def test_draws_have_the_listed_distribution(oracle, people, tight, chi_square):
     n = 5000
@@ -104,6 +104,7 @@ def test_attributes_are_estimated():
                 assert abs(share - true[item] / n) < 5 * spread, (name, item)
 
 
+@pytest.mark.full
 def test_keys_and_values_are_estimated():
     oracle = KeyValue(["film", "book"], 1, 5, epsilon=2)
     people = [{"film": 5}, {"film": 2, "book": 4}, {}, {"film": 2, "book": 99}] * 10_000
@@ -145,6 +146,7 @@ def test_ranges_are_sums_of_few_intervals():
         oracle.share(state, 3, 2)
 
 
+@pytest.mark.full
 def test_heavy_hitters_of_a_large_domain_are_found():
     oracle = PrefixExtending(32, epsilon=4, step=8)
     heavy = [0xCAFEBABE, 0xDEADBEEF, 7]

@@ -74,6 +74,7 @@ def test_365_calls_do_not_reveal_more() -> None:
     assert memoised < people * (share + 5 * (share * (1 - share) / people) ** 0.5)
 
 
+@pytest.mark.full
 def test_permanent_answers_have_exactly_their_law() -> None:
     n = 3000
     counts = np.bincount([int(Device(9).report(PERMANENT, "b")) for _ in range(n)], minlength=4)

@@ -142,6 +142,7 @@ def test_epsilon_is_never_above_the_one_asked_for_and_hardly_below(kind, epsilon
             assert loss.lower >= asked - Fraction(1, 500) * min(1, asked)
 
 
+@pytest.mark.full
 def test_two_items_share_a_bucket_as_often_as_chance():
     """Over 2**18 seeds and 496 pairs of items: no pair is beyond six standard deviations."""
     items, n = 32, 1 << 18
@@ -207,6 +208,7 @@ def test_laplace_means_keep_epsilon():
     assert float((v[top + 9] / u[top + 9]).middle) == pytest.approx(float(bound), rel=1e-9)
 
 
+@pytest.mark.full
 def test_summation_histogram_keeps_epsilon():
     oracle = SummationHistogram(2, epsilon=4, units=1)
     u, v = (oracle.distribution(x) for x in (0, 1))

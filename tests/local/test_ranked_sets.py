@@ -92,6 +92,7 @@ def test_columns_of_different_sets():
         assert both[0, :2].tolist() == [0b1011, 0b1110]
 
 
+@pytest.mark.full
 def test_all_sets_of_many_elements_are_as_likely(chi_square):
     """Pairs among 70 elements, which two words hold: all 2,415 come equally often."""
     n, k = 200_000, 70

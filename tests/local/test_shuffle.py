@@ -121,6 +121,7 @@ def shuffled(laws: list[dict]) -> dict:
     return found
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("oracle", "n"),
     [
@@ -158,6 +159,7 @@ def _with(rest: dict, law: dict) -> dict:
     return found
 
 
+@pytest.mark.full
 def test_epsilon_and_delta_agree() -> None:
     epsilon = amplified(1, 10**5, "1e-8")
     assert amplified_delta(1, 10**5, epsilon) <= Fraction(1, 10**8) * Fraction(10001, 10000)

@@ -47,7 +47,7 @@ def test_a_statistic_that_fails_on_some_bins_counts_as_the_default():
     assert m.simulate(np.array([]), 2) == pytest.approx([10] * 2, abs=0.01)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 @pytest.mark.parametrize("kind", [np.array, list])
 def test_simulated_releases_are_releases(aggregate, kind):

@@ -69,7 +69,7 @@ def test_records_that_cannot_be_sent_cost_their_bin():
     assert m([lock, lock, lock]) == pytest.approx(0, abs=0.01)
 
 
-@pytest.mark.few(3)
+@pytest.mark.full
 @pytest.mark.parametrize("parallel", [2, "threading", ("loky", 2)])
 def test_bins_answered_elsewhere_are_the_same(parallel):
     pytest.importorskip("joblib")

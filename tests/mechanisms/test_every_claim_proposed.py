@@ -86,7 +86,7 @@ def test_no_pair_of_neighbours_exceeds_the_claim(name: str, relation: str, known
         assert math.fsum(by_hand[x] for x in by_hand if x in law.table) > 1 - 1e-9
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_a_threshold_or_a_scale_too_small_exceeds_the_claim(relation: str) -> None:
     cases = [Case(name, relation, most=4) for name in ("median", "percentile(30)", "max")]
@@ -99,7 +99,7 @@ def test_a_threshold_or_a_scale_too_small_exceeds_the_claim(relation: str) -> No
         assert max(Proposal(case, Fraction(1), narrow=0.5).worst() for case in close) > 1
 
 
-@pytest.mark.few(9)
+@pytest.mark.full
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ["median", "var"])
 def test_certified_enumeration(name: str, relation: str) -> None:
@@ -217,7 +217,7 @@ def test_a_search_with_a_sixth_of_its_noise_exceeds_the_claim() -> None:
     assert max(found) > 0.2
 
 
-@pytest.mark.few(8)
+@pytest.mark.full
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ["median", "mean", "var", "max"])
 def test_the_bound_alone_by_hand_in_pure_dp(name: str, relation: str) -> None:

@@ -140,7 +140,7 @@ def test_no_pair_exceeds_the_claim_by_hand(centre: str, relation: str, function:
         assert worst > 1 - 1e-9 or relation == "unbounded"  # from one bound to the other
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("centre", CENTRES)
 def test_the_law_is_the_one_by_hand(centre: str, relation: str) -> None:
@@ -155,7 +155,7 @@ def test_the_law_is_the_one_by_hand(centre: str, relation: str) -> None:
                 )
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("function", ["first", "corner"])
 @pytest.mark.parametrize("centre", CENTRES)
 def test_releases_have_the_law_by_hand(centre: str, function: str) -> None:

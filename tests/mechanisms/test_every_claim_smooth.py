@@ -71,7 +71,7 @@ def test_value_and_smooth_sensitivity_are_those_of_the_definition(
                 assert ours <= truth * (1 + SLACK) + 1e-100
 
 
-@pytest.mark.few(40)
+@pytest.mark.full
 @pytest.mark.parametrize("noise", DISTRIBUTIONS)
 @pytest.mark.parametrize(("relation", "known"), DOMAINS)
 def test_no_pair_of_neighbours_exceeds_the_claim_at_any_grid(
@@ -104,7 +104,7 @@ def test_pairs_that_are_two_and_three_steps_apart(noise: str) -> None:
             assert loss > 0 or noise == "laplace"  # whose delta is none at so large an epsilon
 
 
-@pytest.mark.few(3)
+@pytest.mark.full
 @pytest.mark.parametrize("noise", ["laplace", "cauchy", "student_t"])
 def test_noise_of_nine_tenths_of_the_scale_exceeds_the_claim(noise: str) -> None:
     names = ("percentile(90)", "max", "median")
@@ -158,7 +158,7 @@ def test_releases_have_the_law_by_hand(noise: str) -> None:
     assert too_far(drawn, case.cells(data, case.smooth(data))) > NEVER_FAR
 
 
-@pytest.mark.few(40)
+@pytest.mark.few(80)
 @pytest.mark.parametrize(("name", "relation", "known"), OFFERED)
 def test_certified_enumeration_of_laplace_noise(name: str, relation: str, known: bool) -> None:
     budget: dict[str, Any] = {"epsilon": "1/2", "delta": "1/20"}

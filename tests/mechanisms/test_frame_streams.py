@@ -76,6 +76,7 @@ class TestContinual:
             moved = [change * b[t - place] for t in range(place, 5)]
             assert sum(x * x for x in moved) <= length
 
+    @pytest.mark.full
     def test_the_tree_keeps_its_map_on_every_stream(self):
         space = Space(Vector(Number("int", 0, 1), size=3), L1Distance())
         assert verify(space >> ContinualCount(2), d_in=2)

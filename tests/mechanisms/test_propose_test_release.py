@@ -166,6 +166,7 @@ def textbook(epsilon: Fraction, delta: Fraction, bound: int, rate: int) -> Any:
     )
 
 
+@pytest.mark.full
 def test_the_textbooks_variant_fails_on_an_explicit_pair() -> None:
     """At {0, 0, 8} against {0, 8, 8} the median jumps by 8, eight times the bound."""
     epsilon, delta = Fraction(1), Fraction(1, 10**6)
@@ -209,6 +210,7 @@ def test_the_threshold_is_the_least() -> None:
     assert small == pytest.approx(math.log(1 / 2e-6) * 1000, abs=2)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("epsilon", ["1e-9", "1e-6", "1e-3", "1e4", "1e6", "1e9"])
 @pytest.mark.parametrize("delta", ["1e-300", "1e-6", "0.49"])
 def test_budgets_at_both_ends_work(epsilon: str, delta: str) -> None:
@@ -226,6 +228,7 @@ def test_budgets_at_both_ends_work(epsilon: str, delta: str) -> None:
             m.distribution(data)
 
 
+@pytest.mark.full
 def test_expected_errors_of_the_search_are_those_of_its_law() -> None:
     data = np.linspace(40, 60, 300)
     for statistic in ("median", "mean"):
@@ -265,6 +268,7 @@ def test_the_split() -> None:
     assert best.answer_probability(like) >= 0.99
 
 
+@pytest.mark.full
 def test_the_search_finds_a_bound_and_answers_always() -> None:
     m = propose_test_release("median", (0, 100), "search", 2, "1e-6")
     data = np.linspace(40, 60, 2001)
@@ -277,6 +281,7 @@ def test_the_search_finds_a_bound_and_answers_always() -> None:
     assert m.map(1) == (2, Fraction(1, 10**6))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("data", [[], [math.nan], [math.inf], [5], ["text", None, 7], [1e308] * 3])
 def test_no_data_can_raise(data: Any) -> None:
     for statistic in ("median", "mean", "var", "std", "iqr", "sum"):

@@ -37,7 +37,7 @@ def first_record(content):
     return content[0]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("aggregate", ["mean", "median"])
 @pytest.mark.parametrize("function", [max, first_record])
@@ -49,6 +49,7 @@ def test_no_pair_of_neighbours_exceeds_the_claim(aggregate, relation, function, 
     assert verify(m, LISTS, d_in=2).or_raise().kind == "exact"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 def test_no_pair_exceeds_the_claim_of_the_winsorized_mean(relation):
     m = sample_and_aggregate(
@@ -57,7 +58,7 @@ def test_no_pair_exceeds_the_claim_of_the_winsorized_mean(relation):
     assert verify(m, [[], [0], [1], [0, 1], [1, 1]]).or_raise()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("delta", [None, "1/100"])
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 def test_no_pair_exceeds_the_claim_of_the_smooth_centre(relation, delta):
@@ -298,6 +299,7 @@ def test_many_bins_come_near_the_truth(aggregate):
     assert m(data) == pytest.approx(30, abs=6)
 
 
+@pytest.mark.full
 def test_error_of_the_mean_is_the_predicted_one():
     """A function that is constant leaves the noise alone: Laplace of scale range / (k epsilon)."""
     m = sample_and_aggregate(lambda content: 4, 20, (0, 10), 1)

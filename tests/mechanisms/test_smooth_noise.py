@@ -142,6 +142,7 @@ def test_local_sensitivity_alone_is_caught() -> None:
     assert verify(m, data_sets([0, 4, 10], "bounded", 3)).broken
 
 
+@pytest.mark.full
 def test_a_dip_in_the_smooth_sensitivity_of_few_records_is_not_there() -> None:
     """Without the public value of the empty data set, one record could be seen joining it."""
     m = smooth_noise("max", (0, 10), 1, distribution="cauchy", grid=1)

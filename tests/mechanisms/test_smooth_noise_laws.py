@@ -74,7 +74,7 @@ def log_densities() -> dict[str, Callable[[Any, float], Any]]:
     return {"laplace": laplace, "uniform": uniform, "arsinh": arsinh}
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("kind", ["laplace", "uniform", "arsinh"])
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 1.75])
 @pytest.mark.parametrize("rho", [0.005, 0.5])
@@ -128,6 +128,7 @@ def test_the_slopes_are_those_of_the_log_densities() -> None:
             assert slope >= bound * (0.8 if kind == "arsinh" else 0.97)
 
 
+@pytest.mark.full
 def test_the_peak_of_the_hazard_is_above_every_value() -> None:
     for sigma in (Fraction(1, 16), Fraction(1, 2), Fraction(3), Fraction(8)):
         peak = float(_hazard_peak(sigma))
@@ -194,7 +195,7 @@ def test_distribution_functions(law: Any, truth: Any) -> None:
         assert (mirrored + found).contains(1) or abs(float(mirrored + found) - 1) < 1e-30
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(14)
 @pytest.mark.parametrize("sigma", ["1/16", "1/2", "1", "3"])
 @pytest.mark.parametrize("z", ["0", "1/1000", "1", "40", "-5"])
 def test_the_law_without_a_closed_form_against_quadrature(sigma: str, z: str) -> None:

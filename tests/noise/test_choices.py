@@ -117,6 +117,7 @@ def test_bad_bound(n):
         tn.uniform(n)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "weights", [[1, 0, 2, 7], ["1/3", "1/7", 0], [0.1] * 30, [5, 0, 0], [0, 9]]
 )

@@ -51,7 +51,7 @@ def test_table_thresholds(square):
     assert wrong == 0
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("square", [Fraction(1, 50), Fraction(1, 2), 9, 150**2])
 @pytest.mark.parametrize("path", ["_few", "_integers", "_bulk"])
 def test_fit(stream, fits, square, path):
@@ -63,7 +63,7 @@ def test_fit(stream, fits, square, path):
     assert fits(found, subject.probability, -reach, reach) > 1e-3
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 @pytest.mark.parametrize("path", ["_few", "_bulk"])
 def test_large_sigma_fits_in_quantiles_and_low_bits(stream, fits, path):
     sigma = 2**45
@@ -84,6 +84,7 @@ def test_every_acceptance_decided_exactly(stream, fits, monkeypatch, path):
     assert fits(found, subject.probability, -9, 9) > 1e-3
 
 
+@pytest.mark.full
 def test_proposals_with_a_carry_are_decided_exactly(stream, fits, monkeypatch):
     few_digits = gaussian.geometric_digits(Fraction(4), reach=1)
     assert few_digits.count == 3
@@ -203,7 +204,7 @@ def test_law_is_consistent(square):
         assert covered.lower >= Fraction(mass)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("square", [400, Fraction(10001, 7), 300**2])
 @pytest.mark.parametrize("precision", [30, 64, 150])
 def test_smooth_sums_against_term_by_term(square, precision):

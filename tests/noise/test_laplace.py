@@ -112,7 +112,7 @@ def test_large_scale_fits_in_quantiles_and_low_bits(stream, fits):
         assert fits(found & 1023, lambda _: Fraction(1, 1024), 0, 1023) > 1e-3
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 @pytest.mark.parametrize("sign", [False, True])
 def test_ties_and_carries_of_digits(stream, fits, sign):
     """Thresholds of 4 bits and only the digits up to the scale: both odd paths are common."""

@@ -158,6 +158,7 @@ def _fixture(kind: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("kind", "path"),
     [

@@ -63,6 +63,7 @@ def test_interquartile_range_is_never_below_the_definition(data: list[int], step
     assert statistic(data) == pytest.approx(float(statistic.exact(sorted(map(Fraction, data)))))
 
 
+@pytest.mark.full
 def test_smooth_is_the_maximum() -> None:
     data = np.random.default_rng(2).integers(0, 90, size=70)
     for statistic in (TrimmedMean(), TrimmedMean("0.4"), InterquartileRange()):

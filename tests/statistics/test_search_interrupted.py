@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 _PROGRAM = """
 import os, signal, threading, time
 import tacit as tc
@@ -23,6 +25,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.full
 def test_an_interrupt_ends_the_search() -> None:
     start = time.monotonic()
     done = subprocess.run(

@@ -6,6 +6,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -149,6 +150,7 @@ def test_values_without_limit(
     check_witness(found, value, truth)
 
 
+@pytest.mark.full
 @examples(0.8)
 @given(
     st.fractions(-5, 5, max_denominator=3),

@@ -43,6 +43,7 @@ def test_an_answer_draws_its_neighbours(name: str, tmp_path: Path) -> None:
     save(figure, tmp_path)
 
 
+@pytest.mark.full
 def test_many_records_are_drawn_as_a_rug(tmp_path: Path) -> None:
     over = ts.Records(np.arange(5000.0) ** 2, size=2500)
     save(ts.sensitivity("mean", over, distance=40, relation="bounded").plot(), tmp_path)
@@ -154,6 +155,7 @@ def test_nothing_is_drawn_before_it_is_asked_for() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.full
 def test_pyplot_is_never_touched() -> None:
     code = (
         "import sys, tacit.statistics as ts;"

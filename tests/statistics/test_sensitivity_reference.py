@@ -72,6 +72,7 @@ def one_direction(block: dict[str, Any], population: list[int], at: list[int] | 
     return checked
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("column", ["school_year", "absence_days"])
 def test_the_whole_reference_table(column: str) -> None:
     table = load()[column]

@@ -56,7 +56,7 @@ def test_the_maximum_over_every_distance(
     assert_safe(smooth_sensitivity(name, data, (0, 60), beta, relation), maximum(found, beta))
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(30)
 @pytest.mark.parametrize("relation", ["bounded", "unbounded"])
 @pytest.mark.parametrize("kind", ["lognormal", "ties", "two values", "far away", "tiny"])
 @pytest.mark.parametrize("q", [50, 90, 37])
@@ -74,6 +74,7 @@ def test_quantiles_of_many_records(q: int, kind: str, relation: Any) -> None:
         assert_safe(found.smooth(beta), maximum(found, beta))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", ["unbounded", "add", "remove"])
 def test_means_are_safe(relation: Any) -> None:
     rng = np.random.default_rng(0)

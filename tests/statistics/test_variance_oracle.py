@@ -151,6 +151,7 @@ questions = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.full
 @examples(7)
 @given(populations, questions, st.data())
 def test_global_over_records(population, question, data):
@@ -173,6 +174,7 @@ def test_global_over_records(population, question, data):
     assert any(r <= p and a <= q and p - r == q - a for p, q in moves)
 
 
+@pytest.mark.full
 @examples(7)
 @given(populations, questions, st.data())
 def test_local_over_records(population, question, data):

@@ -46,7 +46,7 @@ def reopened(files):
     return tc.Session(files[0], unit=tc.one_row_each, ledger=files[1])
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 @pytest.mark.parametrize("way", ["die", "die before noise"])
 def test_a_killed_release_is_spent_and_never_told(files, way):
     process = run(files, way)

@@ -163,6 +163,7 @@ def test_replay_audit_no_noise_call_is_fed_with_more_than_was_declared(unit, see
     assert moved(base, pd.concat([base, one], ignore_index=True), unit) <= 1
 
 
+@pytest.mark.full
 def test_noise_is_asked_for_the_same_whatever_the_data(monkeypatch):
     """The calls of noise - kind, scale, size - are the same on any two data sets."""
     calls = []
@@ -190,6 +191,7 @@ def test_noise_is_asked_for_the_same_whatever_the_data(monkeypatch):
     assert len(set(seen)) == 2
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_exact_vectors_do_not_depend_on_order_or_threads(threads):
     source = np.random.default_rng(3)
@@ -293,6 +295,7 @@ class TestKeys:
             assert answer.keys[0] == ("a", 1)
             assert abs(answer.value("n", "a", 1) - 100) < 3
 
+    @pytest.mark.full
     def test_thousands_of_keys(self):
         keys = list(range(20_000))
         with tc.Session(frame(g=np.arange(200)), budget=tc.epsilon(1000)) as s:
@@ -312,6 +315,7 @@ class TestKeys:
 class TestGrid:
     """Outputs lie on a public grid: no bits of a float tell what was added to what."""
 
+    @pytest.mark.full
     def test_sums_are_whole_multiples_of_the_grid(self):
         for offset in (0.0, 1e-7, 1 / 3):
             data = frame(50, x=offset)
@@ -457,6 +461,7 @@ def everything_of(error):
 class TestCallers:
     """What a caller can hand in, or change afterwards."""
 
+    @pytest.mark.full
     def test_columns_named_like_sql(self):
         strange = ['x"; drop table "y', "select", "a b", "count(*)", "'", "group by", "é"]
         data = pd.DataFrame({name: np.arange(50) for name in strange})

@@ -26,7 +26,7 @@ def assert_coherent(answer: Any) -> None:
             assert not outside, (label, low, value, high)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("epsilon", ["1/1000", 1, 100])
 @pytest.mark.parametrize("unit", [tc.one_row_each, tc.unit("person", rows=3)])
 def test_every_estimate_is_in_its_interval(epsilon: Any, unit: Any) -> None:

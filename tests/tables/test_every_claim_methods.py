@@ -55,7 +55,7 @@ def test_no_pair_of_tables_exceeds_what_is_charged(
     assert worst(release) <= 1e-12
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("unit", "distribution"), [(UNITS[1], CONCENTRATED[2]), (UNITS[2], CONCENTRATED[1])]
 )

@@ -44,7 +44,7 @@ def test_an_operation_more_adds_as_much_text_as_the_one_before(dialect, operatio
 
 
 # Spark is asked for deep ones among the expressions of hostile_tables: each takes it seconds
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("engine", ["duckdb", "postgresql"])
 @pytest.mark.parametrize("shape", DEEPEST)
 def test_what_is_not_refused_is_answered(engine, shape, request):

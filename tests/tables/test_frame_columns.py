@@ -231,6 +231,7 @@ def test_the_values_of_an_enumeration_stand_in_no_type_and_steer_nothing():
         assert "Zaphod" not in str(caught.value)
 
 
+@pytest.mark.full
 def test_text_of_arrow_that_is_no_unicode_is_missing_and_fails_nothing():
     cells = pa.array([b"ok", b"\xff\xfe", b"\xff", None], pa.binary())
     text = pa.Array.from_buffers(pa.string(), 4, cells.buffers())

@@ -51,6 +51,7 @@ def counter(opened, **changes):
     return opened.count_over_time("hour", **asked)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_without_noise_to_speak_of_the_numbers_are_those_of_each_read(live, unit, budget):
@@ -311,6 +312,7 @@ def test_what_is_asked_wrongly_is_refused_before_anything_is_spent(live):
                 opened.count_over_time("moment", **asked)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("budget", [tc.epsilon(1), tc.rho("1/10")], ids=str)
 def test_an_hourly_dashboard_over_a_year_errs_as_predicted(live, budget):
     """On an empty table the published numbers are the noise itself."""

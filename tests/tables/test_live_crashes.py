@@ -113,6 +113,7 @@ def asked(session):
     return session.count_over_time("hour", start=0, every=1, periods=60, epsilon=1)
 
 
+@pytest.mark.full
 def test_a_slow_update_throws_its_part_away_and_reads_again(files, monkeypatch):
     """What it read is older than what was published meanwhile, which the proof forbids."""
     read = time_counter.counts_of_periods

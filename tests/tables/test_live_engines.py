@@ -85,7 +85,7 @@ def asked(source, unit, line, where=()):
     return lambda first, closed: counts_of_periods(source, query, step, first, closed)
 
 
-@pytest.mark.few(9)
+@pytest.mark.full
 @pytest.mark.parametrize("few", [0, 50], ids=["people with rows there", "all people"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("engine", ENGINES)

@@ -80,6 +80,7 @@ def asked(session, unit, tag):
     return answer.value("n")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("kind", SOURCES)
 def test_what_was_added_is_seen_after_a_refresh_and_the_budget_counts_on(tmp_path, kind, unit):
@@ -116,6 +117,7 @@ def test_a_database_file_that_somebody_else_writes_is_opened_anew(tmp_path):
         table.add(10, 25)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_counter_sees_what_was_added_by_itself(tmp_path, kind):
     table = SOURCES[kind](tmp_path)
@@ -144,6 +146,7 @@ def test_a_table_with_other_columns_is_another_data_set(tmp_path):
         tc.Session(**table.more, ledger=ledger)
 
 
+@pytest.mark.full
 def test_a_refresh_leaves_nothing_behind(tmp_path, monkeypatch):
     """Neither a folder of the engine's nor a table in the engine that somebody opened."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spill"))
@@ -168,6 +171,7 @@ def test_a_refresh_leaves_nothing_behind(tmp_path, monkeypatch):
             assert listed == []
 
 
+@pytest.mark.full
 def test_a_release_that_is_at_work_keeps_its_table(tmp_path):
     """Threads may release while another refreshes."""
     table = Parquet(tmp_path)

@@ -47,6 +47,7 @@ def test_keys_kept_in_a_table_match_as_keys_in_the_query_do(kind, monkeypatch):
     assert found == [[list(range(1, len(values) + 1))] * 2] * 2
 
 
+@pytest.mark.full
 def test_a_hundred_thousand_keys_are_counted():
     size = 100_000
     keys = [f"key {i}" for i in range(size)]
@@ -75,6 +76,7 @@ def person_plan(session, i, aggregate):
     return Plan(asked._query, tc.epsilon(1))
 
 
+@pytest.mark.full
 def test_tables_of_an_old_question_stay_while_another_thread_uses_them(monkeypatch):
     """One thread stops between making its table and reading it; others fill the cache."""
     frame = pd.DataFrame({"x": range(100), "g": "a", "person": [i // 2 for i in range(100)]})

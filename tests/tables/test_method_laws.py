@@ -71,7 +71,7 @@ ON_RECORDS = [
 TESTED = ProposeTestRelease("median", 1, 1, "1/10", grid=1)
 
 
-@pytest.mark.few(10)
+@pytest.mark.full
 @pytest.mark.parametrize("inner", ON_RECORDS, ids=str)
 @pytest.mark.parametrize(("groups", "most"), [(1, 3), (2, 2)])
 def test_each_group_keeps_the_map_of_one(inner, groups, most):
@@ -80,13 +80,14 @@ def test_each_group_keeps_the_map_of_one(inner, groups, most):
     assert verdict.kind == "exact"
 
 
+@pytest.mark.full
 def test_each_group_keeps_the_map_of_a_tested_bound():
     few = [([], []), ([0], [1]), ([0, 2], [1, 1])]
     data = [[(np.array(cells, np.int64), np.array(counts, np.int64))] for cells, counts in few]
     assert verify(records_of(1) >> EachGroup(TESTED), data).or_raise().kind == "exact"
 
 
-@pytest.mark.few(8)
+@pytest.mark.full
 @pytest.mark.parametrize("statistic", ["median", "mean", "std"])
 @pytest.mark.parametrize(("groups", "bins"), [(1, 2), (2, 1)])
 def test_the_mean_of_people_keeps_its_map_and_attains_it(statistic, groups, bins):
@@ -198,7 +199,7 @@ def vectors(table, unit):
     ]
 
 
-@pytest.mark.few(4)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "unit",
     [
@@ -229,6 +230,7 @@ def test_records_and_bins_keep_their_maps_whatever_the_salt(unit, monkeypatch):
     assert moved > 10
 
 
+@pytest.mark.full
 def test_a_person_keeps_whole_rows_and_one_bin():
     table = pd.DataFrame(
         {"person": [7] * 6 + [8], "g": list("aabbcaa"), "x": [0, 1, 2, 3, 4, 0, 2], "y": 0.0}

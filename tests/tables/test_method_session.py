@@ -72,7 +72,7 @@ def test_a_rho_for_sample_and_aggregate_alone_is_charged_as_rho(unit):
         assert beside.cost.amount <= Fraction(1, 1000)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("budget", [tc.epsilon(100), tc.rho(100)], ids=str)
 @pytest.mark.parametrize("name", ["smooth", "sample_and_aggregate", "auto"])
 def test_pure_and_concentrated_budgets(budget, name, tmp_path):
@@ -257,6 +257,7 @@ def test_no_data_can_make_it_fail(values, how):
 # ---- auto, and the record
 
 
+@pytest.mark.full
 def test_auto_takes_the_least_expected_error_and_records_them_all():
     price = {"epsilon": 9, "delta": "1e-6"}
     question = session().agg(
@@ -281,6 +282,7 @@ def test_auto_takes_the_least_expected_error_and_records_them_all():
     assert answer.certificate.verify()
 
 
+@pytest.mark.full
 def test_auto_reads_public_facts_alone():
     tables = [EVEN, EVEN.assign(x=3.0), EVEN.iloc[:2]]
     told = [
@@ -301,6 +303,7 @@ def test_auto_does_not_take_evenly_spread_rows_for_the_only_ones(rows):
     assert answer.certificate.body["answer"]["columns"][0]["method"]["used"] == "global"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [100, 1000, 160_000])
 def test_much_epsilon_for_people_with_many_rows_is_paid_or_refused(epsilon):
     people = EVEN.assign(person=np.arange(4000) // 4)
@@ -321,6 +324,7 @@ def test_much_epsilon_for_people_with_many_rows_is_paid_or_refused(epsilon):
             asked(**how).release(**price)
 
 
+@pytest.mark.full
 def test_auto_without_a_delta_says_why_a_test_is_left_out():
     preview = session(budget=tc.epsilon(1)).agg(x=tc.median("x", 0, 100, method="auto"))
     answer = preview.release(epsilon="1/2")
@@ -347,6 +351,7 @@ def test_the_global_method_is_what_it_was():
     assert again.replayed
 
 
+@pytest.mark.full
 def test_questions_of_other_methods_are_other_questions():
     s = session()
     asked = [s.agg(x=tc.mean("x", 0, 100, **how))._query.describe() for how in [{}, *METHODS]]
@@ -359,6 +364,7 @@ def test_questions_of_other_methods_are_other_questions():
         assert again.value("x") == answer.value("x")
 
 
+@pytest.mark.full
 def test_a_certificate_that_hides_a_chain_or_another_method_fails():
     question = session().agg(
         x=tc.median("x", 0, 100, method="smooth"), y=tc.mean("x", 0, 100, method="auto")
@@ -378,6 +384,7 @@ def test_a_certificate_that_hides_a_chain_or_another_method_fails():
         assert len(failures) > 1, failures  # more than the seal
 
 
+@pytest.mark.full
 def test_preview_tells_errors_refusals_and_choices():
     question = session().agg(
         a=tc.median("x", 0, 100, method="ptr", bound=1), b=tc.mean("x", 0, 100, method="smooth")

@@ -45,7 +45,7 @@ def coverage_of(part, spent, y, runs, absent=0.0):
     return {kind: (found[kind], truth(y, kind, part, absent)) for kind in part.kinds}
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("size", [1, 3, 12, 100, 10_000])
 @pytest.mark.parametrize("spent", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize("kinds", [{"count", "sum", "mean"}, {"count", "mean", "var", "std"}])
@@ -121,6 +121,7 @@ def test_answers_stay_within_what_is_possible():
         assert (found["std"].upper <= 6 + 1e-9).all()
 
 
+@pytest.mark.full
 def test_the_band_is_above_the_half_width_everywhere():
     from tacit.tables.moments import _fieller_band
 
@@ -133,6 +134,7 @@ def test_the_band_is_above_the_half_width_everywhere():
                 assert np.interp(m, points, band) >= part.law(spent).half_width(weights)
 
 
+@pytest.mark.full
 def test_the_least_and_greatest_variance_of_the_box_hold_any_vector_in_it():
     spent = Noise("laplace", Fraction(1), 1)
     part = moments_part({"var"})

@@ -105,7 +105,7 @@ CHOICES = {
 VALUE = "select 1 as person, 'a' as place, random() * 100 as age"
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("chosen", [*CHOICES, "a sample", "a table function", "a base table"])
 def test_duckdb(chosen: str) -> None:
     connection = duckdb.connect()
@@ -133,6 +133,7 @@ def test_values_of_duckdb_that_are_drawn() -> None:
         hold_values(open_source(connection, "data"))
 
 
+@pytest.mark.full
 def test_a_relation_of_duckdb_over_a_view_that_draws() -> None:
     relation = duckdb.connect().sql(rows("range(1000) as r(i)", "where random() < 0.5"))
     hold(open_source(relation), 3)

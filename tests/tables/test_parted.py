@@ -69,6 +69,7 @@ def test_the_parts_add_up_to_the_same_bits(load, rows, parts, grouped):
         assert query.people_by_key() == Query(source, UNIT, **by).people_by_key()
 
 
+@pytest.mark.full
 def test_an_engine_that_runs_out_is_asked_again_in_more_parts(load, monkeypatch):
     rows = [{"person": str(i % 7), "place": "here", "x": float(i)} for i in range(50)]
     asked = []
@@ -124,6 +125,7 @@ def test_nothing_is_kept_in_the_engine_between_the_parts(load):
         assert query.tables == []
 
 
+@pytest.mark.full
 def test_a_full_disk_leaves_the_release_open_and_no_file(tmp_path, monkeypatch):
     path = tmp_path / "rows.parquet"
     duckdb.sql(

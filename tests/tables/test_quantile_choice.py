@@ -123,6 +123,7 @@ def test_the_scale_spends_what_was_granted(kind):
         assert sum(losses) >= spent.loss * Fraction(999_999, 1_000_000)
 
 
+@pytest.mark.full
 def test_the_choice_has_the_law_of_the_exponential_mechanism():
     chain, end = choose_chain(rows=1)
     measurement = chain >> ChooseQuantile(4, 0, "1/4")
@@ -135,7 +136,7 @@ def test_the_choice_has_the_law_of_the_exponential_mechanism():
     assert ((drawn - expected) ** 2 / expected).sum() < 60  # chi-square, 12 degrees: p < 1e-7
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 @pytest.mark.parametrize("q", ["0", "1/20", "1/2", "9/10", "1"])
 @pytest.mark.parametrize("size", [1, 8, 60, 3000])

@@ -174,7 +174,7 @@ def test_every_budget_pays_for_all_aggregates_at_once(budget, paid, unit):
         assert report, str(report)
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 def test_the_cost_is_the_request_in_pure_dp_whatever_is_asked(unit):
     for label, make in ASKED.items():
         with session(tc.epsilon(1), unit=unit) as s:
@@ -280,6 +280,7 @@ def test_previews_say_what_is_measured(budget, unit):
             assert claimed == pytest.approx(expected[label][0], rel=0.15), label
 
 
+@pytest.mark.full
 def test_counts_of_two_families_share_their_noise_and_say_so():
     data = table()
     asked = {"n": tc.count(), "x": tc.mean("x", 0, 50), "y": tc.var("y", -1, 2)}

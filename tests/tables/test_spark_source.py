@@ -74,6 +74,7 @@ def test_a_session_releases_and_replays(visits):
             session.agg(n=tc.count()).release(epsilon=1)
 
 
+@pytest.mark.full
 def test_without_spark_nothing_is_taken_for_it():
     command = (
         "import sys, tacit.tables.source; from tacit.tables.engines.spark_source import in_spark; "
@@ -162,6 +163,7 @@ def test_settings_of_other_engines_are_refused(spark, given):
         open_source(spark.range(1), **given)
 
 
+@pytest.mark.full
 @needs_pyspark
 def test_a_spark_that_is_too_old_is_refused():
     session = SimpleNamespace(version="3.5.1", addTag=print, removeTag=print)
@@ -268,6 +270,7 @@ def test_the_tasks_of_a_giant_hold_few_of_their_rows_each(spark, grouped):
             assert max(task.received for task in done) <= parts * places + others, name
 
 
+@pytest.mark.full
 @needs_pyspark
 def test_an_interrupt_cancels_the_jobs_of_the_question_and_no_others():
     done = []

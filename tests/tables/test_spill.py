@@ -24,6 +24,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.full
 def test_a_living_owner_keeps_its_folder_and_a_dead_one_does_not(place):
     process = subprocess.Popen(
         [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
