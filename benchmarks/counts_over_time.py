@@ -1,9 +1,10 @@
 """An hourly dashboard over a year: its error against the prediction, and other ways in one run.
 
 The published numbers of an empty table are the noise itself.  The other ways pay the same epsilon
-for the year: the two-branched counter of running totals (tacit.mechanisms.continual), and a release
-for each hour, added up.  Then the time of an update, against the plain count by hour in the same
-engine.  Run it from the root of the repository:
+for the year: the two-branched counter of running totals
+(tacit.mechanisms.additive.continual_counting), and a release for each hour, added up.  Then the
+time of an update, against the plain count by hour in the same engine.  Run it from the root of the
+repository:
 
     python benchmarks/counts_over_time.py
     python benchmarks/counts_over_time.py --runs 50 --rows 10000000
@@ -20,7 +21,7 @@ import duckdb
 import numpy as np
 
 import tacit as tc
-from tacit.mechanisms.continual import Counter
+from tacit.mechanisms.additive.continual_counting import Counter
 
 HOURS = 24 * 365
 Errors = tuple[np.ndarray, np.ndarray]

@@ -95,7 +95,7 @@ def lean_server(address: str, times: int) -> float:
 def in_postgres() -> None:
     """Measure a ledger in a PostgreSQL of one's own."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from postgres_server import PostgresServer, missing
+    from support.servers.postgres_server import PostgresServer, missing
 
     lacking = missing()
     if lacking is not None:

@@ -22,11 +22,11 @@ from typing import Any
 import duckdb
 
 from tables_engine import BY, EDGES, GRID, KEYS, MEAN, MEDIAN, PEOPLE, SUM, generate
-from tacit.tables.engines.duck import DuckEngine
-from tacit.tables.expression import col
-from tacit.tables.parted import PartedQuery
-from tacit.tables.requests import Bins, People
-from tacit.tables.source import open_source
+from tacit.expressions.expression import col
+from tacit.tables.engines.duckdb.engine import DuckEngine
+from tacit.tables.open_source import open_source
+from tacit.tables.query.partitioned_query import PartedQuery
+from tacit.tables.query.requests import Bins, People
 
 GROUPED = {"by": BY, "keys": KEYS}
 QUESTIONS: dict[str, tuple[list[Any], dict[str, Any]]] = {

@@ -19,13 +19,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from postgres_server import PostgresServer, missing
-from tacit.tables.contributions import OneRowEach, PersonUnit
-from tacit.tables.expression import col
-from tacit.tables.grid import Grid
-from tacit.tables.query import Query
-from tacit.tables.requests import Bins, Cells, Moments, Rows, Total
-from tacit.tables.source import Source, open_source
+from support.servers.postgres_server import PostgresServer, missing
+from tacit.expressions.expression import col
+from tacit.expressions.grid import Grid
+from tacit.tables.open_source import Source, open_source
+from tacit.tables.query.integer_query import Query
+from tacit.tables.query.requests import Bins, Cells, Moments, Rows, Total
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 SETTINGS = {"shared_buffers": "1GB", "fsync": "off", "max_wal_size": "8GB", "log_statement": "none"}
 WORK_MEMORY = "256MB"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from left_out import leave_out, told
-from postgres_server import Database, PostgresServer, missing
-from spark_session import LocalSpark
-from spark_session import missing as missing_of_spark
+from support.servers.left_out import leave_out, told
+from support.servers.postgres_server import Database, PostgresServer, missing
+from support.servers.spark_session import LocalSpark
+from support.servers.spark_session import missing as missing_of_spark
 
 # How fast a machine is decides nothing.  Examples are the same in every run, except in the slow
 # tests, where they are drawn anew; the fast tests try a tenth of them.

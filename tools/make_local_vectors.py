@@ -49,8 +49,8 @@ from tacit.local import (
     Wire,
     client_config,
 )
-from tacit.local.batch_file import Header
-from tacit.local.report_format import ID_BYTES
+from tacit.local.collecting.batch_file import Header
+from tacit.local.collecting.wire import ID_BYTES
 from tacit.noise.bits import _injected
 
 FOLDER = Path(__file__).parents[1] / "tests" / "local" / "vectors"

@@ -27,7 +27,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "open_ledger",
         "rho",
     ),
-    "tacit.accounting.epsilon_choice": ("choose_epsilon",),
+    "tacit.accounting.epsilon_choice.choose_epsilon": ("choose_epsilon",),
     "tacit.core": (
         "AbsoluteDistance",
         "ApproximateDP",
@@ -64,7 +64,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "total_variation",
     ),
     "tacit.audit": ("verify",),
-    "tacit.audit.compare": ("compare",),
+    "tacit.audit.comparison.compare": ("compare",),
     "tacit.mechanisms": (
         "adaptive",
         "calibrate",
@@ -74,10 +74,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "select_best",
         "user_transformation",
     ),
-    "tacit.mechanisms.bound_search": ("propose_bound",),
-    "tacit.mechanisms.propose_test_release": ("propose_test_release",),
-    "tacit.mechanisms.sample_and_aggregate": ("sample_and_aggregate",),
-    "tacit.mechanisms.smooth": ("smooth_noise",),
+    "tacit.mechanisms.propose_test_release.bound_search": ("propose_bound",),
+    "tacit.mechanisms.propose_test_release.mechanism": ("propose_test_release",),
+    "tacit.mechanisms.sample_and_aggregate.mechanism": ("sample_and_aggregate",),
+    "tacit.mechanisms.smooth.smooth_noise": ("smooth_noise",),
     "tacit.report": ("Certificate",),
     "tacit.statistics": (
         "Interval",
@@ -95,7 +95,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "smooth_sensitivity",
         "stability_map",
     ),
-    "tacit.tables.check": ("check",),
+    "tacit.tables.check_table": ("check",),
     "tacit.tables": (
         "Session",
         "col",
@@ -117,7 +117,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 
 _RENAMED: dict[str, tuple[str, str]] = {
-    "top_code": ("tacit.transformations.topcode", "top_code"),
+    "top_code": ("tacit.transformations.top_code", "top_code"),
     "clamp": ("tacit.transformations", "Clamp"),
     "impute": ("tacit.transformations", "Impute"),
     "bin": ("tacit.transformations", "Bin"),

@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 27
 _DEEPEST = 200
 """Far more than any expression of a question needs."""
 _LONGEST = 1000
-"""The digits of a number, as :func:`tacit.exact.as_fraction` has them."""
+"""The digits of a number, as :func:`tacit.arithmetic.exact.as_fraction` has them."""
 
 
 def read_json_file(path: str | os.PathLike[str], what: str) -> Any:

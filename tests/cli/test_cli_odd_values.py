@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from odd_values import COMMANDS, TEXTS, VALUES, commands, line, places, plans
+from support.odd_values import COMMANDS, TEXTS, VALUES, commands, line, places, plans
 
 CHOSEN = random.Random(13)
 

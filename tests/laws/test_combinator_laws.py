@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples import examples
+from support.examples import examples
 from tacit import noise
 from tacit.audit import verify
 from tacit.core import (

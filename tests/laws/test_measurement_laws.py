@@ -18,6 +18,7 @@ import pytest
 import tacit.mechanisms
 import tacit.tables
 from tacit import noise
+from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.audit import verify
 from tacit.core import (
     AbsoluteDistance,
@@ -42,7 +43,7 @@ from tacit.core import (
     convert,
     parallel,
 )
-from tacit.core.step import _REGISTERED
+from tacit.core.chain.step import _REGISTERED
 from tacit.mechanisms import (
     AboveThreshold,
     ContinualCount,
@@ -62,10 +63,9 @@ from tacit.mechanisms import (
     poisson_sample,
     select_best,
 )
-from tacit.mechanisms.keys import least_threshold, tail
-from tacit.mechanisms.quantile import quantile_costs
-from tacit.noise.enclosure import Enclosure, exp, log
-from tacit.tables.quantile import ChooseQuantile, CostTables, SumOfLargestChanges
+from tacit.mechanisms.selection.partition_selection import least_threshold, tail
+from tacit.mechanisms.selection.private_quantile import quantile_costs
+from tacit.tables.answers.quantile import ChooseQuantile, CostTables, SumOfLargestChanges
 from tacit.transformations import Clamp, Count, Sum
 
 WHOLE = Space(Number("int", 0, 4, grid=Fraction(1)), AbsoluteDistance())
@@ -162,9 +162,10 @@ HELD_BESIDE = {
     "sample_mean",
     "mean_of_people",
 }
-"""Held by the same verification in tests/mechanisms/test_propose_test_release.py and
-test_smooth_noise.py, where data sets are chosen by their local sensitivity; on the records of
-groups in tests/tables/test_method_laws.py."""
+"""Held by the same verification in
+tests/mechanisms/propose_test_release/test_propose_test_release.py and test_smooth_noise.py, where
+data sets are chosen by their local sensitivity; on the records of groups in
+tests/tables/data_dependent/test_method_laws.py."""
 
 
 def name_of(value):
@@ -221,7 +222,7 @@ def test_steps_are_built_again_from_their_description(space, step, tight, how):
 
 def test_every_registered_measurement_is_held():
     for room in (tacit.mechanisms, tacit.tables):
-        for module in pkgutil.iter_modules(room.__path__, room.__name__ + "."):
+        for module in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
             importlib.import_module(module.name)
     here = {step.name for _, step, _, _ in CASES}
     made = {

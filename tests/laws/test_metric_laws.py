@@ -25,17 +25,17 @@ from tacit.core import (
     SymmetricDistance,
     Vector,
 )
-from tacit.core.metric import sqrt_up
-from tacit.core.parts import Parts, PartsDistance
+from tacit.core.spaces.metric import sqrt_up
+from tacit.core.spaces.partition import Parts, PartsDistance
 from tacit.errors import UsageError
 from tacit.mechanisms import Laplace
 from tacit.statistics import Records, Values
-from tacit.tables.quantile import SumOfLargestChanges
-from tacit.tables.records import ChangedRecords
-from tacit.tables.sample_step import ChangedBins
-from tacit.tables.space import UnitDistance
+from tacit.tables.answers.quantile import SumOfLargestChanges
+from tacit.tables.chain.space import UnitDistance
+from tacit.tables.data_dependent.records import ChangedRecords
+from tacit.tables.data_dependent.sample_steps import ChangedBins
 from tacit.transformations import Count
-from tacit.transformations.computed import ReleaseDistance, Releases
+from tacit.transformations.from_function import ReleaseDistance, Releases
 
 COLUMN = Vector(Number("int", 0, 2))
 FIXED = Vector(Number("int", 0, 3), size=3)

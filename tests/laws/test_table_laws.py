@@ -9,12 +9,12 @@ import pytest
 import tacit as tc
 from tacit.core import L1Distance, L2Distance, Space
 from tacit.errors import MismatchError
-from tacit.tables.collect import Collector
-from tacit.tables.plan import Plan, Query
-from tacit.tables.quantile import QuantileCosts, SumOfLargestChanges, quantile_costs
-from tacit.tables.source import open_source
-from tacit.tables.space import Table, UnitDistance, table_space
-from tacit.tables.steps import DerivedColumn, FilterRows, PeopleByGroup
+from tacit.tables.answers.quantile import QuantileCosts, SumOfLargestChanges, quantile_costs
+from tacit.tables.chain.row_steps import DerivedColumn, FilterRows, PeopleByGroup
+from tacit.tables.chain.space import Table, UnitDistance, table_space
+from tacit.tables.open_source import open_source
+from tacit.tables.plan.plan import Plan, Query
+from tacit.tables.release.collector import Collector
 
 PEOPLE, GROUPS = [1, 2, 3, 4], ["a", "b", "c"]
 KEYS = (("a",), ("b",))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import tacit.mechanisms
 import tacit.tables
 import tacit.transformations
-from examples import examples
 from laws.laws import exact_output, holds_stability, neighbours_of
+from support.examples import examples
 from tacit.core import (
     AbsoluteDistance,
     Category,
@@ -33,7 +33,7 @@ from tacit.core import (
     Transformation,
     Vector,
 )
-from tacit.core.step import _REGISTERED
+from tacit.core.chain.step import _REGISTERED
 from tacit.errors import MismatchError
 from tacit.transformations import (
     Bin,
@@ -68,7 +68,7 @@ from tacit.transformations import (
 )
 
 for room in (tacit.mechanisms, tacit.tables, tacit.transformations):
-    for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
+    for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
         importlib.import_module(module.name)  # steps make themselves known when they are loaded
 
 METRICS = [SymmetricDistance(), InsertDeleteDistance(), ChangeOneDistance(), HammingDistance()]

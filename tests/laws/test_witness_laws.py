@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit.statistics as ts
-from examples import examples
+from support.examples import examples
 from tacit.errors import InfeasibleError
-from tacit.statistics.base import distance_between
-from tacit.statistics.histogram import Histogram
-from tacit.statistics.registry import lookup
+from tacit.statistics.ask.registry import lookup
+from tacit.statistics.base.statistic import distance_between
+from tacit.statistics.sums.histogram import Histogram
 
 NAMES = ["count", "sum", "mean", "median", "percentile(30)", "min", "max", "var", "std"]
 STATISTICS = [*NAMES, "var(ddof=1)", Histogram([-9, 0, 2, 9]), max]

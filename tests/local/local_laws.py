@@ -7,8 +7,8 @@ from itertools import permutations
 
 import numpy as np
 
+from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.noise import bits
-from tacit.noise.enclosure import Enclosure, exp
 
 
 def greatest_ratio(laws):

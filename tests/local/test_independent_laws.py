@@ -34,7 +34,7 @@ from tacit.local import (
     TwoStage,
     UnaryEncoding,
 )
-from tacit.local.text import digest
+from tacit.local.kernels.text_digest import digest
 from tacit.noise.bits import _injected
 
 

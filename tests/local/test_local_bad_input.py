@@ -8,6 +8,7 @@ import pytest
 
 from local.every_mechanism import CASES, ORACLES
 from tacit import local
+from tacit.arithmetic.enclosure import exp
 from tacit.errors import TacitError, UsageError
 from tacit.local import (
     AttributeSampling,
@@ -22,7 +23,6 @@ from tacit.local import (
     UnaryEncoding,
     Wire,
 )
-from tacit.noise.enclosure import exp
 
 FROM_EPSILON = [name for name in CASES if name != "rappor"]
 BAD_EPSILONS = [0, -1, "-1e-9", math.nan, math.inf, -math.inf, 1e308, 25, 10**400, "1e999", "x",

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from local.local_laws import greatest_ratio, holds_epsilon, key, moments, reproducible
+from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.core import PureDP
 from tacit.errors import UsageError
 from tacit.local import (
@@ -31,9 +32,8 @@ from tacit.local import (
     UnaryEncoding,
     oracle_from,
 )
-from tacit.local.mixing import bucket, bucket_shares
+from tacit.local.kernels.hash_family import bucket, bucket_shares
 from tacit.noise.bits import words32
-from tacit.noise.enclosure import Enclosure, exp
 
 EXACT = {
     "two coins": RandomizedResponse(p="3/4"),

@@ -13,7 +13,7 @@ from scipy.stats import norm
 import tacit.noise as tn
 from tacit.errors import InfeasibleError, UsageError
 from tacit.noise import bits, gaussian, theta
-from tacit.noise.blocks import BlockTable, gaussian_exponent
+from tacit.noise.block_sampler import BlockTable, gaussian_exponent
 
 
 def real(x):

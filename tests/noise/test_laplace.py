@@ -10,9 +10,10 @@ import pytest
 
 import tacit.noise as tn
 from tacit.errors import UsageError
-from tacit.noise import laplace, law
-from tacit.noise.blocks import BlockTable, laplace_exponent
-from tacit.noise.digits import GeometricDigits, geometric_digits, wrapped
+from tacit.noise import discrete_law as law
+from tacit.noise import laplace
+from tacit.noise.block_sampler import BlockTable, laplace_exponent
+from tacit.noise.digit_sampler import GeometricDigits, geometric_digits, wrapped
 
 SCALES = [Fraction(1, 40), Fraction(1), Fraction(10, 7), Fraction(25), Fraction(96), 10**6, 2**50]
 

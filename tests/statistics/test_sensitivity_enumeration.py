@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import statistics_oracle as oracle
 import tacit.statistics as ts
-from examples import examples
+from support.by_hand import statistics_oracle as oracle
+from support.examples import examples
 from tacit.errors import InfeasibleError
-from tacit.statistics.neighbours import differing_pair
-from tacit.statistics.search import exhaustive
+from tacit.statistics.base.extreme_pair import differing_pair
+from tacit.statistics.search.exhaustive import exhaustive
 
 RELATIONS = ["unbounded", "add", "remove", "bounded"]
 NAMES = [name for name in oracle.VALUES if name != "var"]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import statistics_oracle as oracle
 import tacit.statistics as ts
-from examples import examples
+from support.by_hand import statistics_oracle as oracle
+from support.examples import examples
 
 
 @examples(3)

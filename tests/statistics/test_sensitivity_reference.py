@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tacit.statistics as ts
-from shared_data import shared_file
+from support.tables.shared_data import shared_file
 from tacit.errors import InfeasibleError
 
 READINGS = {

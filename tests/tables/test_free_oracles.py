@@ -14,15 +14,15 @@ import pyarrow
 import pytest
 
 import tacit as tc
-from engine_tables import ENGINES, in_postgres
+from support.tables.engine_tables import ENGINES, in_postgres
 from tacit.errors import UsageError
-from tacit.tables.contributions import OneRowEach, PersonUnit
-from tacit.tables.expression import Expression, col, when
-from tacit.tables.grid import Grid
-from tacit.tables.query import Query
-from tacit.tables.requests import Bins, Moments, Rows, Total
-from tacit.tables.source import open_source
-from tacit.tables.whole_rows import WholeCells
+from tacit.expressions.expression import Expression, col, when
+from tacit.expressions.grid import Grid
+from tacit.tables.open_source import open_source
+from tacit.tables.query.integer_query import Query
+from tacit.tables.query.requests import Bins, Moments, Rows, Total
+from tacit.tables.query.sampled_rows import WholeCells
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 THIRD = -(-(1 << 127) // 3)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neighbour_fuzz import try_questions
+from support.tables.neighbour_fuzz import try_questions
 
 
 def test_neighbours_meet_the_same_fate(request):

@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.errors import DataSourceError, UsageError
-from tacit.tables.contributions import OneRowEach
-from tacit.tables.engines import duck_parquet
-from tacit.tables.engines.duck_parquet import together
-from tacit.tables.expression import col
-from tacit.tables.query import Query
-from tacit.tables.requests import Rows
-from tacit.tables.source import open_source
+from tacit.expressions.expression import col
+from tacit.tables.engines.duckdb import parquet as duck_parquet
+from tacit.tables.engines.duckdb.parquet import together
+from tacit.tables.open_source import open_source
+from tacit.tables.query.integer_query import Query
+from tacit.tables.query.requests import Rows
+from tacit.tables.spec.privacy_unit import OneRowEach
 
 
 def write(path, rows=1, **columns):

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 import tacit as tc
-from tacit.tables.contributions import OneRowEach, PersonUnit
-from tacit.tables.expression import col
-from tacit.tables.grid import Grid
-from tacit.tables.query import Query
-from tacit.tables.requests import Moments, People, Rows
-from tacit.tables.source import open_source
-from tacit.tables.whole_rows import WholeCells
+from tacit.expressions.expression import col
+from tacit.expressions.grid import Grid
+from tacit.tables.open_source import open_source
+from tacit.tables.query.integer_query import Query
+from tacit.tables.query.requests import Moments, People, Rows
+from tacit.tables.query.sampled_rows import WholeCells
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -7,13 +7,22 @@ import math
 
 import pytest
 
-import tables_reference as reference
-from hostile_tables import BY, EXPRESSIONS, KEYS, SALT, UNITS, WHERE, many_rows, requests
+from support.tables import tables_reference as reference
+from support.tables.hostile_tables import (
+    BY,
+    EXPRESSIONS,
+    KEYS,
+    SALT,
+    UNITS,
+    WHERE,
+    many_rows,
+    requests,
+)
 from tacit.errors import UsageError
-from tacit.tables.cell_grammar import read_cell
-from tacit.tables.query import Query
-from tacit.tables.source import open_source
-from tacit.tables.undeclared import as_asked
+from tacit.expressions.cell_grammar import read_cell
+from tacit.expressions.undeclared_columns import as_asked
+from tacit.tables.open_source import open_source
+from tacit.tables.query.integer_query import Query
 
 TYPES = {
     "person id": "integer",
@@ -42,7 +51,7 @@ def cell(value, kind):
 @pytest.fixture
 def both(tmp_path, monkeypatch):
     """The same file, opened with its types and without."""
-    monkeypatch.setattr("tacit.tables.contributions.new_salt", lambda: SALT)
+    monkeypatch.setattr("tacit.tables.spec.privacy_unit.new_salt", lambda: SALT)
     path = tmp_path / "hostile.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

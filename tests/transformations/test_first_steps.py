@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples import examples
+from support.examples import examples
 from tacit.core import (
     ChangeOneDistance,
     Frame,

@@ -5,10 +5,10 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples import examples
+from support.examples import examples
 from tacit.audit import verify
 from tacit.statistics import Records
-from tacit.transformations.computed import Releases, transformation
+from tacit.transformations.from_function import Releases, transformation
 
 NUMBERS = st.lists(st.integers(-3, 9), min_size=1, max_size=5)
 

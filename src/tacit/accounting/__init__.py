@@ -1,10 +1,10 @@
 """Budgets, and the ledger that keeps them."""
 
-from tacit.accounting.budget import Budget, Kind, epsilon, epsilon_delta, fit, rho
-from tacit.accounting.chain import key_of
-from tacit.accounting.ledger import Entry, Ledger
-from tacit.accounting.odometer import Odometer
-from tacit.accounting.opening import adopt_ledger, create_ledger, open_ledger
+from tacit.accounting.budgets.budget import Budget, Kind, epsilon, epsilon_delta, fit, rho
+from tacit.accounting.budgets.odometer import Odometer
+from tacit.accounting.ledger.hash_chain import key_of
+from tacit.accounting.ledger.ledger import Entry, Ledger
+from tacit.accounting.open_ledger import adopt_ledger, create_ledger, open_ledger
 
 __all__ = [
     "Budget",

@@ -1,5 +1,5 @@
 """Claims held against their definition: exactly where outputs can be listed, else by samples."""
 
-from tacit.audit.verify import Verdict, verify
+from tacit.audit.claims.verify import Verdict, verify
 
 __all__ = ["Verdict", "verify"]

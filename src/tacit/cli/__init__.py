@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from tacit.cli.ends import Ends
+from tacit.cli.shared.ends import Ends
 from tacit.errors import RefusedError, TacitError, UsageError
 
 __all__ = ["main", "run"]

@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.check import check
-from tacit.cli.choose_epsilon import choose_epsilon
-from tacit.cli.count_over_time import count_over_time
-from tacit.cli.demo import demo
-from tacit.cli.ledger import ledger_app
-from tacit.cli.local_command import local_app
-from tacit.cli.preview import preview
-from tacit.cli.release import release
-from tacit.cli.sensitivity import sensitivity
-from tacit.cli.verify import verify
+from tacit.cli.local.commands import local_app
+from tacit.cli.release.check import check
+from tacit.cli.release.count_over_time import count_over_time
+from tacit.cli.release.demo import demo
+from tacit.cli.release.ledger import ledger_app
+from tacit.cli.release.preview import preview
+from tacit.cli.release.release import release
+from tacit.cli.release.verify import verify
+from tacit.cli.sensitivity.choose_epsilon import choose_epsilon
+from tacit.cli.sensitivity.sensitivity import sensitivity
 
 __all__ = ["app"]
 

@@ -1,12 +1,18 @@
 """The algebra: domains, metrics, measures, transformations, measurements, and how they chain."""
 
-from tacit.core.compare import divergence, privacy_loss
-from tacit.core.composition import compose, convert, parallel
-from tacit.core.divergence import Profile, hockey_stick, max_divergence, total_variation
-from tacit.core.domain import Category, Domain, Frame, Number, Vector
-from tacit.core.idealised import IdealisedGaussian, IdealisedLaplace
-from tacit.core.joining import register_join
-from tacit.core.measure import (
+from tacit.core.chain.composition import compose, convert, parallel
+from tacit.core.chain.join_hints import register_join
+from tacit.core.chain.measurement import Measurement
+from tacit.core.chain.partial_chain import Unfinished
+from tacit.core.chain.space import Space, register_space, space_from
+from tacit.core.chain.step import Pipeline, Step, register, step_from
+from tacit.core.chain.transformation import Transformation
+from tacit.core.divergences.divergence import Profile, hockey_stick, max_divergence, total_variation
+from tacit.core.divergences.renyi import renyi as renyi_divergence
+from tacit.core.divergences.tradeoff import Tradeoff
+from tacit.core.losses.distribution import PrivacyLoss, PrivacyLossDistribution
+from tacit.core.measures.continuous_noise import IdealisedGaussian, IdealisedLaplace
+from tacit.core.measures.measure import (
     ApproximateDP,
     Measure,
     PureDP,
@@ -14,8 +20,9 @@ from tacit.core.measure import (
     ZeroConcentratedDP,
     measure_from,
 )
-from tacit.core.measurement import Measurement
-from tacit.core.metric import (
+from tacit.core.measures.output_divergence import divergence, privacy_loss
+from tacit.core.spaces.domain import Category, Domain, Frame, Number, Vector
+from tacit.core.spaces.metric import (
     AbsoluteDistance,
     ChangeOneDistance,
     DiscreteDistance,
@@ -27,13 +34,6 @@ from tacit.core.metric import (
     Metric,
     SymmetricDistance,
 )
-from tacit.core.privacy_loss import PrivacyLoss, PrivacyLossDistribution
-from tacit.core.renyi import renyi as renyi_divergence
-from tacit.core.space import Space, register_space, space_from
-from tacit.core.step import Pipeline, Step, register, step_from
-from tacit.core.tradeoff import Tradeoff
-from tacit.core.transformation import Transformation
-from tacit.core.unfinished import Unfinished
 
 __all__ = [
     "AbsoluteDistance",

@@ -6,14 +6,14 @@ distance is zero.  Nothing can be seeded.
 
 from __future__ import annotations
 
+from tacit.arithmetic.enclosure import Enclosure
 from tacit.noise.bernoulli import bernoulli, bernoulli_exp
 from tacit.noise.bits import random_bytes
 from tacit.noise.categorical import categorical
-from tacit.noise.enclosure import Enclosure
+from tacit.noise.discrete_law import Law
 from tacit.noise.exponential import ExponentialChoice, exponential_choice
 from tacit.noise.gaussian import DiscreteGaussian, discrete_gaussian
 from tacit.noise.laplace import DiscreteLaplace, Geometric, discrete_laplace, geometric
-from tacit.noise.law import Law
 from tacit.noise.uniform import uniform
 
 __all__ = [

@@ -1,8 +1,8 @@
 """Exact Bernoulli draws: a rational probability, or exp(-x).
 
 A byte decides all but one draw in 256; those are decided by 64 bits, and ties of those by ever
-more (:mod:`tacit.noise.compare`).  As many draws are looked at again as are ever likely to be,
-so that the time says nothing about the outcomes.
+more (:mod:`tacit.noise.exact_comparison`).  As many draws are looked at again as are ever likely to
+be, so that the time says nothing about the outcomes.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.exact import Number, as_fraction
 from tacit.errors import UsageError
-from tacit.exact import Number, as_fraction
 from tacit.noise.bits import words8, words64
-from tacit.noise.compare import EncloseAt, below, certified_floor, exponential, rational
+from tacit.noise.exact_comparison import EncloseAt, below, certified_floor, exponential, rational
 from tacit.noise.shape import Size, shape_of
 
 __all__ = ["bernoulli", "bernoulli_exp", "biased_bits"]

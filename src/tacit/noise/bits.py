@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.exact import as_integer
+from tacit.arithmetic.exact import as_integer
 
 __all__ = ["generator_name", "random_bytes", "word", "words8", "words16", "words32", "words64"]
 

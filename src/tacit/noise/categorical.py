@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tacit.arithmetic.exact import Number, as_fraction
 from tacit.errors import UsageError
-from tacit.exact import Number, as_fraction
-from tacit.noise.inversion import InversionTable
+from tacit.noise.inversion_sampler import InversionTable
 from tacit.noise.shape import Size, shape_of
 from tacit.noise.uniform import uniform
 

@@ -23,12 +23,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.enclosure import Enclosure
+from tacit.arithmetic.exact import Number, as_fraction, float_down
+from tacit.arithmetic.fixed_point import exp_minus
 from tacit.errors import UsageError
-from tacit.exact import Number, as_fraction, float_down
 from tacit.noise.bits import words64
-from tacit.noise.compare import EncloseAt, below
-from tacit.noise.enclosure import Enclosure
-from tacit.noise.fixed import exp_minus
+from tacit.noise.exact_comparison import EncloseAt, below
 from tacit.noise.shape import Size, shape_of
 from tacit.noise.uniform import uniform_words
 

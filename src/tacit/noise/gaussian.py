@@ -7,7 +7,7 @@ discrete Gaussian for differential privacy* (2020), algorithm 3.  Trials are ind
 other and each does the same work, so how many are needed, and hence the time, is independent of the
 value that is accepted; one batch of 64 is enough but for a probability below 2**-50.
 
-Many draws: :mod:`tacit.noise.blocks`.
+Many draws: :mod:`tacit.noise.block_sampler`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.enclosure import Enclosure, log, sqrt
+from tacit.arithmetic.exact import Number, positive
 from tacit.errors import UsageError
-from tacit.exact import Number, positive
 from tacit.noise import theta
 from tacit.noise.bits import words64
-from tacit.noise.blocks import block_table
-from tacit.noise.compare import below, exponential
-from tacit.noise.digits import LARGEST_INT64_SCALE, GeometricDigits, geometric_digits
-from tacit.noise.enclosure import Enclosure, log, sqrt
-from tacit.noise.law import Law
+from tacit.noise.block_sampler import block_table
+from tacit.noise.digit_sampler import LARGEST_INT64_SCALE, GeometricDigits, geometric_digits
+from tacit.noise.discrete_law import Law
+from tacit.noise.exact_comparison import below, exponential
 from tacit.noise.shape import Size
 
 __all__ = ["DiscreteGaussian", "discrete_gaussian"]

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.exact import Number, positive
-from tacit.noise.blocks import block_table
-from tacit.noise.digits import LARGEST_INT64_SCALE, geometric_digits
-from tacit.noise.enclosure import Enclosure, exp, log
-from tacit.noise.law import Law
+from tacit.arithmetic.enclosure import Enclosure, exp, log
+from tacit.arithmetic.exact import Number, positive
+from tacit.noise.block_sampler import block_table
+from tacit.noise.digit_sampler import LARGEST_INT64_SCALE, geometric_digits
+from tacit.noise.discrete_law import Law
 from tacit.noise.shape import Size
 
 __all__ = ["DiscreteLaplace", "Geometric", "discrete_laplace", "geometric"]

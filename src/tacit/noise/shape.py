@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TypeAlias
 
+from tacit.arithmetic.exact import as_integer
 from tacit.errors import UsageError
-from tacit.exact import as_integer
 
 __all__ = ["Size", "shape_of"]
 

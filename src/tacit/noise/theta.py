@@ -18,8 +18,8 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from math import comb, factorial, isqrt
 
+from tacit.arithmetic.enclosure import Enclosure, exp, pi, sqrt
 from tacit.errors import InfeasibleError
-from tacit.noise.enclosure import Enclosure, exp, pi, sqrt
 
 __all__ = ["cumulative", "total", "variance", "weight"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.exact import Number, as_integer
+from tacit.arithmetic.exact import Number, as_integer
 from tacit.noise.bits import word, words64
 from tacit.noise.shape import Size, shape_of
 

@@ -14,8 +14,8 @@ from typing import Any
 from tacit.accounting import Entry, Ledger
 from tacit.errors import UsageError
 from tacit.outside import read_json_file
-from tacit.report.format import ACCURACY, FIRST_FORMAT, FORMAT, protects
-from tacit.report.verify import Verification, digest, verify_body
+from tacit.report.check.format import ACCURACY, FIRST_FORMAT, FORMAT, protects
+from tacit.report.check.verify import Verification, digest, verify_body
 
 __all__ = ["Certificate", "issue", "versions"]
 
@@ -74,7 +74,7 @@ class Certificate:
 
     def to_html(self) -> str:
         """Return the certificate as one self-contained page for a reviewer."""
-        from tacit.report.html import certificate_page
+        from tacit.report.page.page import certificate_page
 
         return certificate_page(self)
 

@@ -1,6 +1,13 @@
 """Statistics of a real table, computed where the table is."""
 
-from tacit.tables.aggregate import (
+from tacit.expressions.expression import Expression, col, when
+from tacit.tables.live.counter import CounterPreview, TimeCounter
+from tacit.tables.open_source import Source, open_source
+from tacit.tables.plan.preview import Preview
+from tacit.tables.question import Question
+from tacit.tables.release.answer import Answer
+from tacit.tables.session import Session
+from tacit.tables.spec.aggregate import (
     Aggregate,
     count,
     count_people,
@@ -14,14 +21,7 @@ from tacit.tables.aggregate import (
     sum,
     var,
 )
-from tacit.tables.answer import Answer
-from tacit.tables.contributions import OneRowEach, PersonUnit, one_row_each, unit
-from tacit.tables.expression import Expression, col, when
-from tacit.tables.preview import Preview
-from tacit.tables.question import Question
-from tacit.tables.session import Session
-from tacit.tables.source import Source, open_source
-from tacit.tables.time_counter import CounterPreview, TimeCounter
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
 
 __all__ = [
     "Aggregate",

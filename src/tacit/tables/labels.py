@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tacit.errors import UsageError
-from tacit.tables.aggregate import Aggregate
+from tacit.tables.spec.aggregate import Aggregate
 
 __all__ = ["labels_of"]
 

@@ -6,25 +6,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tacit.accounting.budget import Budget, epsilon_delta, fit
-from tacit.accounting.budget import epsilon as pure
-from tacit.accounting.budget import rho as concentrated
-from tacit.accounting.chain import key_of
-from tacit.accounting.entry import Entry
+from tacit.accounting.budgets.budget import Budget, epsilon_delta, fit
+from tacit.accounting.budgets.budget import epsilon as pure
+from tacit.accounting.budgets.budget import rho as concentrated
+from tacit.accounting.ledger.entry import Entry
+from tacit.accounting.ledger.hash_chain import key_of
+from tacit.arithmetic.exact import Number
 from tacit.errors import BudgetError, UsageError
-from tacit.exact import Number
-from tacit.tables.aggregate import Aggregate
-from tacit.tables.answer import Answer
-from tacit.tables.expression import Expression
-from tacit.tables.group_keys import public_keys
+from tacit.expressions.expression import Expression
+from tacit.expressions.timeline import Moment, Span, Timeline, span
 from tacit.tables.labels import labels_of
+from tacit.tables.live.counter import TimeCounter
 from tacit.tables.outcome import settled
-from tacit.tables.plan import Plan, Query
-from tacit.tables.preview import Preview
-from tacit.tables.rehearsal import rehearse
-from tacit.tables.release import release_answer
-from tacit.tables.time_counter import TimeCounter
-from tacit.tables.timeline import Moment, Span, Timeline, span
+from tacit.tables.plan.plan import Plan, Query
+from tacit.tables.plan.preview import Preview
+from tacit.tables.release.answer import Answer
+from tacit.tables.release.draw_noise import release_answer
+from tacit.tables.release.rehearsal import rehearse
+from tacit.tables.spec.aggregate import Aggregate
+from tacit.tables.spec.public_keys import public_keys
 
 if TYPE_CHECKING:
     from tacit.tables.session import Session

@@ -15,17 +15,22 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from tacit.accounting.budget import Budget, fit
-from tacit.accounting.chain import canonical
+from tacit.accounting.budgets.budget import Budget, fit
+from tacit.accounting.ledger.hash_chain import canonical
 from tacit.errors import UsageError
-from tacit.tables.asked_again import query_from
-from tacit.tables.period_answer import answer_of_blocks, periods_of
-from tacit.tables.period_plan import counts_asked, counts_chain, described_counts, noise_of_counts
-from tacit.tables.plan import Plan, Query
-from tacit.tables.release import answer_of, in_order
-from tacit.tables.schema import Schema
-from tacit.tables.spelled import bin_names
-from tacit.tables.stated_method import as_stated, has_choice, record_of, shares_of
+from tacit.expressions.schema import Schema
+from tacit.tables.live.answer import answer_of_blocks, periods_of
+from tacit.tables.live.period_plan import (
+    counts_asked,
+    counts_chain,
+    described_counts,
+    noise_of_counts,
+)
+from tacit.tables.plan.parse_question import query_from
+from tacit.tables.plan.plan import Plan, Query
+from tacit.tables.plan.stated_method import as_stated, has_choice, record_of, shares_of
+from tacit.tables.release.draw_noise import answer_of, in_order
+from tacit.tables.spec.parsing import bin_names
 
 __all__ = ["Replanned", "replan"]
 
@@ -229,13 +234,13 @@ def replan(
 ) -> Replanned:
     """Plan a question again.
 
-    Where the request was lowered to what remained (:func:`~tacit.accounting.budget.fit`), it is
-    planned so: which of the two it was, is seen by the cost.
+    Where the request was lowered to what remained (:func:`~tacit.accounting.budgets.budget.fit`),
+    it is planned so: which of the two it was, is seen by the cost.
 
     Args:
         question: as a ledger or a certificate has it.
         schemas: the columns of the table; and those with the derived ones, where a certificate
-            states their kinds (:func:`~tacit.tables.asked_again.first_schemas`).
+            states their kinds (:func:`~tacit.tables.plan.parse_question.first_schemas`).
         groups: how many groups were answered.
         budget: the whole budget of the ledger.
         left: what remained after the release.

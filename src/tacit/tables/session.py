@@ -7,18 +7,18 @@ from types import TracebackType
 from typing import Any, NoReturn, Unpack
 
 from tacit.accounting import Entry, Ledger, open_ledger
-from tacit.accounting.budget import Budget
-from tacit.accounting.opening import check_ledger, has_ledger
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.open_ledger import check_ledger, has_ledger
 from tacit.errors import DataSourceError, UsageError
-from tacit.tables.aggregate import Aggregate
-from tacit.tables.collect import Collector
-from tacit.tables.contributions import OneRowEach, PersonUnit, one_row_each
-from tacit.tables.csv_format import CsvOptions
-from tacit.tables.expression import Expression
-from tacit.tables.plan import Query, Unit
+from tacit.expressions.expression import Expression
+from tacit.tables.engines.csv.format import CsvOptions
+from tacit.tables.live.counter import TimeCounter
+from tacit.tables.open_source import Source, open_source
+from tacit.tables.plan.plan import Query, Unit
 from tacit.tables.question import Question
-from tacit.tables.source import Source, open_source
-from tacit.tables.time_counter import TimeCounter
+from tacit.tables.release.collector import Collector
+from tacit.tables.spec.aggregate import Aggregate
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each
 
 __all__ = ["Session"]
 
@@ -45,7 +45,8 @@ class Session:
         memory_limit, threads: bounds on the engine, such as ``"4GB"`` and 2.
         timeout: the most seconds that one query may take, in PostgreSQL and Spark.
         **csv: how a CSV file is written, such as ``types={"age": "integer"}`` or ``delimiter=";"``;
-            nothing of it is guessed (:func:`tacit.tables.source.open_source` tells every option).
+            nothing of it is guessed (:func:`tacit.tables.open_source.open_source` tells every
+            option).
 
     Raises:
         DataSourceError: the table cannot be read.

@@ -1,0 +1,375 @@
+"""Budgets: how much privacy loss is allowed, spent, and left, in exact numbers.
+
+Three kinds, each with its own additive rule of composition
+(:mod:`tacit.accounting.budgets.odometer` states and proves it):
+
+===============  ==========================  ====================================
+kind             made by                     counts
+===============  ==========================  ====================================
+``pure``         ``epsilon(1)``              epsilon, of epsilon-DP
+``approximate``  ``epsilon_delta(1, 1e-6)``  epsilon and delta, each by itself
+``concentrated`` ``rho("1/10")``             rho, of zero-concentrated DP
+===============  ==========================  ====================================
+
+Amounts are :class:`fractions.Fraction`.  A float is read at its exact binary value, and the
+binary value of ``0.1`` is a little above 1/10: ten releases at ``0.1`` come to a little more than
+1, and :func:`fit` is what lets the tenth be paid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias, get_args
+
+from tacit.accounting.budgets.conversion import concentrated_epsilon, pure_to_concentrated
+from tacit.arithmetic.exact import Number, as_fraction, positive, show
+from tacit.errors import UsageError
+
+__all__ = ["Budget", "Kind", "epsilon", "epsilon_delta", "fit", "rho"]
+
+Kind: TypeAlias = Literal["pure", "approximate", "concentrated"]
+
+# The largest denominator of an amount; that of the smallest float is 2^1074.  Without a limit,
+# releases whose costs have coprime denominators would make the running total as long as the
+# whole history, and it could no longer be written down.
+_GRID = 2**1200
+
+# How far, relatively, a request may pass what remains and still count as float rounding.
+_TOLERANCE = Fraction(1, 2**40)
+
+_MAKERS: Mapping[Kind, str] = {
+    "pure": "epsilon(...)",
+    "approximate": "epsilon_delta(..., ...)",
+    "concentrated": "rho(...)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """An amount of privacy loss: a whole budget, the cost of a release, or what is left.
+
+    Make one with :func:`epsilon`, :func:`epsilon_delta` or :func:`rho`; those refuse zero, which
+    stands only for "nothing spent" and "nothing left".
+
+    Args:
+        kind: ``"pure"``, ``"approximate"`` or ``"concentrated"``.
+        amount: the epsilon, or for ``"concentrated"`` the rho; at least 0.
+        delta: at least 0, below 1, and 0 unless the kind is ``"approximate"``.
+
+    >>> total = epsilon(1)
+    >>> spent = epsilon("1/4") + epsilon("1/2")
+    >>> spent, total - spent, total.covers(spent)
+    (epsilon(0.75), epsilon(0.25), True)
+    """
+
+    kind: Kind
+    amount: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            known = ", ".join(repr(kind) for kind in get_args(Kind))
+            raise UsageError(f"a budget is of kind {known}, not {self.kind!r}")
+        name = "rho" if self.kind == "concentrated" else "epsilon"
+        object.__setattr__(self, "amount", _nonnegative(self.amount, name))
+        object.__setattr__(self, "delta", _nonnegative(self.delta, "delta"))
+        if self.delta >= 1:
+            raise UsageError(f"delta must be below 1, not {show(self.delta)}")
+        if self.delta and self.kind != "approximate":
+            raise UsageError(f"a {self.kind} budget has no delta: use epsilon_delta(...)")
+
+    @classmethod
+    def nothing(cls, kind: Kind) -> Budget:
+        """Return the zero of a kind: what is spent before the first release.
+
+        >>> Budget.nothing("concentrated")
+        rho(0)
+        """
+        return cls(kind, Fraction(0))
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether the amount and the delta are both zero."""
+        return not (self.amount or self.delta)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon of a pure or approximate budget.
+
+        Raises:
+            UsageError: the budget counts rho, which is an epsilon only at a delta.
+        """
+        if self.kind == "concentrated":
+            raise UsageError("a rho is an epsilon only at a delta: ask .epsilon_at(delta)")
+        return self.amount
+
+    @property
+    def rho(self) -> Fraction:
+        """The rho of a concentrated budget.
+
+        Raises:
+            UsageError: the budget counts epsilon.
+        """
+        if self.kind != "concentrated":
+            raise UsageError(f"{self!r} counts epsilon, not rho")
+        return self.amount
+
+    def __add__(self, other: Budget) -> Budget:
+        """Return what both cost together, by the additive composition of their kind.
+
+        The sum is exact while its denominator has at most 1200 bits, and is rounded up to a
+        multiple of 2^-1200 beyond that: never below what was spent.
+
+        Raises:
+            UsageError: the kinds differ (convert with :meth:`cost_in` first), or the deltas
+                come to 1 or more.
+        """
+        if not isinstance(other, Budget):
+            return NotImplemented
+        self._same_kind(other)
+        amount = _rounded(self.amount + other.amount, up=True)
+        return Budget(self.kind, amount, _rounded(self.delta + other.delta, up=True))
+
+    def __sub__(self, other: Budget) -> Budget:
+        """Return what is left when ``other`` is taken out, rounded down where it must be.
+
+        Raises:
+            UsageError: the kinds differ, or this budget does not cover ``other``.
+        """
+        if not isinstance(other, Budget):
+            return NotImplemented
+        if not self.covers(other):
+            raise UsageError(f"{self!r} does not cover {other!r}")
+        amount = _rounded(self.amount - other.amount, up=False)
+        return Budget(self.kind, amount, _rounded(self.delta - other.delta, up=False))
+
+    def covers(self, other: Budget) -> bool:
+        """Return whether ``other`` is within this budget, in epsilon or rho and in delta.
+
+        Raises:
+            UsageError: the kinds differ.
+
+        >>> epsilon_delta(1, "1e-6").covers(epsilon_delta("1/2", "1e-5"))
+        False
+        """
+        self._same_kind(other)
+        return other.amount <= self.amount and other.delta <= self.delta
+
+    def cost_in(self, kind: Kind) -> Budget:
+        """Return what a release of this cost takes from a budget of another kind.
+
+        Only proven conversions that do not waste are made:
+
+        - epsilon-DP is (epsilon, 0)-DP, and (epsilon, 0)-DP is epsilon-DP, by definition.
+        - epsilon-DP is zCDP with rho = epsilon tanh(epsilon/2), which is below epsilon^2/2;
+          :func:`~tacit.accounting.budgets.conversion.pure_to_concentrated` proves it.
+
+        A rho is never turned into (epsilon, delta) a release at a time: the sum of the parts is
+        far above the conversion of the total.  Keep a rho budget, and report its epsilon with
+        :meth:`epsilon_at`.
+
+        Raises:
+            UsageError: no such conversion exists; the message says which budget would do.
+
+        >>> epsilon("1/2").cost_in("approximate")
+        epsilon_delta(0.5, 0)
+        """
+        if kind not in get_args(Kind):
+            raise UsageError(f"there is no budget of kind {kind!r}")
+        if kind == self.kind:
+            return self
+        if self.kind != "concentrated" and self.delta == 0:
+            if kind == "concentrated":
+                return Budget(kind, _rounded(pure_to_concentrated(self.amount), up=True))
+            return Budget(kind, self.amount)
+        raise UsageError(
+            f"this budget cannot pay for that mechanism: the budget is {_MAKERS[kind]} and the "
+            f"release costs {self!r}. {_remedy(self.kind)}"
+        )
+
+    def epsilon_at(self, delta: Number) -> Fraction:
+        """Return an epsilon with which all of this budget is (epsilon, delta)-DP, for reporting.
+
+        A rho is converted by :func:`~tacit.accounting.budgets.conversion.concentrated_epsilon`,
+        rounded up.  The other kinds already count an epsilon, which is returned as it is.
+
+        Raises:
+            UsageError: delta is not in [0, 1), is 0 for a rho, or is below that of the budget.
+
+        >>> float(rho("1/10").epsilon_at("1e-6"))
+        2.14193892838...
+        """
+        at = Budget("approximate", Fraction(0), as_fraction(delta, "delta")).delta
+        if self.kind == "concentrated":
+            return concentrated_epsilon(self.amount, at)
+        if at < self.delta:
+            raise UsageError(f"{self!r} holds at a delta of {show(self.delta)} or more")
+        return self.amount
+
+    def to_json(self) -> dict[str, str]:
+        """Return the budget as plain JSON, its numbers as exact ratios.
+
+        >>> epsilon_delta(1, "1e-6").to_json()
+        {'kind': 'approximate', 'epsilon': '1', 'delta': '1/1000000'}
+        """
+        if self.kind == "concentrated":
+            return {"kind": self.kind, "rho": str(self.amount)}
+        described = {"kind": self.kind, "epsilon": str(self.amount)}
+        return described | ({"delta": str(self.delta)} if self.kind == "approximate" else {})
+
+    @classmethod
+    def from_json(cls, described: object) -> Budget:
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            UsageError: it is no description of a budget.
+
+        >>> Budget.from_json({"kind": "concentrated", "rho": "1/10"})
+        rho(0.1)
+        """
+        if isinstance(described, Mapping):
+            kind: Any = described.get("kind")
+            fields = {"kind", "rho" if kind == "concentrated" else "epsilon"}
+            fields |= {"delta"} if kind == "approximate" else set()
+            texts = [value for value in described.values() if isinstance(value, str)]
+            if set(described) == fields and len(texts) == len(fields):
+                amount = described["rho" if kind == "concentrated" else "epsilon"]
+                return cls(kind, as_fraction(amount), as_fraction(described.get("delta", "0")))
+        raise UsageError(
+            "a budget is described like {'kind': 'pure', 'epsilon': '1/2'}, with 'delta' for "
+            "kind 'approximate' and 'rho' for kind 'concentrated'"
+        )
+
+    def __repr__(self) -> str:
+        if self.kind == "approximate":
+            return f"epsilon_delta({_literal(self.amount)}, {_literal(self.delta)})"
+        return f"{'rho' if self.kind == 'concentrated' else 'epsilon'}({_literal(self.amount)})"
+
+    def __str__(self) -> str:
+        """Write the budget for people.
+
+        >>> print(epsilon_delta("1/2", "1e-6"))
+        epsilon 0.5, delta 1e-06
+        """
+        if self.kind == "approximate":
+            return f"epsilon {show(self.amount)}, delta {show(self.delta)}"
+        return f"{'rho' if self.kind == 'concentrated' else 'epsilon'} {show(self.amount)}"
+
+    def _same_kind(self, other: Budget) -> None:
+        if self.kind != other.kind:
+            raise UsageError(
+                f"{self!r} and {other!r} are counted differently: convert one with .cost_in(kind)"
+            )
+
+
+def epsilon(value: Number) -> Budget:
+    """Return a budget of pure differential privacy.
+
+    Raises:
+        UsageError: not a finite number above zero.
+
+    >>> epsilon("1/3"), epsilon(0.5).amount
+    (epsilon('1/3'), Fraction(1, 2))
+    """
+    return Budget("pure", positive(value, "epsilon"))
+
+
+def epsilon_delta(epsilon: Number, delta: Number) -> Budget:
+    """Return a budget of approximate differential privacy.
+
+    Raises:
+        UsageError: epsilon is not a finite number above zero, or delta is not in [0, 1).
+
+    >>> epsilon_delta(1, "1e-6")
+    epsilon_delta(1, 1e-06)
+    """
+    return Budget("approximate", positive(epsilon, "epsilon"), as_fraction(delta, "delta"))
+
+
+def rho(value: Number) -> Budget:
+    """Return a budget of zero-concentrated differential privacy.
+
+    Raises:
+        UsageError: not a finite number above zero.
+
+    >>> rho("1/10")
+    rho(0.1)
+    """
+    return Budget("concentrated", positive(value, "rho"))
+
+
+def fit(requested: Budget, remaining: Budget) -> Budget:
+    """Return the request, lowered to what remains if only rounding takes it above.
+
+    A request that passes what remains by at most a relative 2^-40, in epsilon or rho and in delta,
+    comes back as the remaining amount; any other comes back unchanged, and will be refused where
+    it does not fit.  So n releases at the float ``1 / n`` can spend a budget of 1 for every n to
+    8192 (their sum is above 1 by at most a relative n 2^-53).
+
+    This is safe since nothing is forgiven: what comes back is what must be *both* charged and
+    used to calibrate the noise.  The release then has the smaller epsilon, noise wider by one
+    part in 10^12, and the budget is never passed by any amount.
+
+    Raises:
+        UsageError: the kinds differ.
+
+    >>> spent = Budget.nothing("pure")
+    >>> for _ in range(10):
+    ...     spent += fit(epsilon(0.1), epsilon(1) - spent)
+    >>> spent
+    epsilon(1)
+    """
+    requested._same_kind(remaining)
+    if requested.is_nothing or not _nearly_covers(remaining, requested):
+        return requested
+    amount = min(requested.amount, remaining.amount)
+    return Budget(requested.kind, amount, min(requested.delta, remaining.delta))
+
+
+def nearly_equal(left: Budget, right: Budget) -> bool:
+    """Return whether two budgets are of one kind and differ by float rounding at most.
+
+    >>> nearly_equal(rho(0.1), rho("1/10")), nearly_equal(rho(0.1), epsilon(0.1))
+    (True, False)
+    """
+    if left.kind != right.kind:
+        return False
+    return _nearly_covers(left, right) and _nearly_covers(right, left)
+
+
+def _nearly_covers(remaining: Budget, requested: Budget) -> bool:
+    slack = 1 + _TOLERANCE
+    amount_fits = requested.amount <= remaining.amount * slack
+    return amount_fits and requested.delta <= remaining.delta * slack
+
+
+def _nonnegative(value: Number, name: str) -> Fraction:
+    number = as_fraction(value, name)
+    if number < 0:
+        raise UsageError(f"{name} must not be negative, and is {show(number)}")
+    if number.denominator > _GRID or number >= _GRID:
+        raise UsageError(f"{name} is too long: write it with at most 360 digits")
+    return number
+
+
+def _rounded(value: Fraction, *, up: bool) -> Fraction:
+    if value.denominator <= _GRID:
+        return value
+    scaled = value * _GRID
+    return Fraction(math.ceil(scaled) if up else math.floor(scaled), _GRID)
+
+
+def _literal(value: Fraction) -> str:
+    """Write a number as one would type it: ``0.25``, ``'1/3'``."""
+    return f"'{value}'" if "(" in show(value) else show(value)
+
+
+def _remedy(kind: Kind) -> str:
+    if kind == "concentrated":
+        return "Open it as rho(...), and report its epsilon at a delta of the whole"
+    if kind == "approximate":
+        return "Open it as epsilon_delta(...), or choose a mechanism without a delta"
+    return "Open it as epsilon(...)"

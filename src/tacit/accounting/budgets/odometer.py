@@ -1,0 +1,98 @@
+"""The running total of an adaptive composition, and the filter that stops it in time.
+
+**Why adding up is enough**, when each mechanism and its cost may be chosen after seeing every
+earlier answer.  Let the costs of a run be c_1, c_2, ..., each fixed before its noise is drawn, and
+let the filter refuse what would take the sum beyond the total.
+
+- *pure*.  Along every sequence of answers the ratio of the likelihoods under two neighbours is a
+  product of factors, each at most e^(c_i), and the c_i along that sequence add up to at most the
+  total.
+- *approximate*.  By induction from the last step back: after the first answer, the rest is
+  (E - c_1, D - d_1)-DP whatever that answer was; an (e, d)-DP step followed by that is
+  (E, D)-DP (Dwork, Kenthapadi, McSherry, Mironov, Naor, 2006; for adaptive costs: Rogers, Roth,
+  Ullman, Vadhan, "Privacy odometers and filters", 2016, theorem 3.1).
+- *concentrated*.  Given the past, step i multiplies the expectation of e^((a-1) Z) by at most
+  e^((a-1) a rho_i), so the product of e^((a-1)(Z_i - a rho_i)) is a supermartingale, and the sum of
+  the rho_i is at most the total on every path (Feldman, Zrnic, "Individual privacy accounting
+  via a Renyi filter", 2021).
+"""
+
+from __future__ import annotations
+
+import threading
+
+from tacit.accounting.budgets.budget import Budget, Kind
+from tacit.errors import BudgetError
+
+__all__ = ["Odometer"]
+
+
+class Odometer:
+    """Adds up what is spent in memory; with a ``total``, refuses to pass it.
+
+    The threads of a process may share one.  It forgets everything when the process ends: what
+    must outlive that is a :class:`~tacit.accounting.ledger.ledger.Ledger`.
+
+    Args:
+        total: the budget of a filter, or a kind (``"pure"``, ``"approximate"``,
+            ``"concentrated"``) for an odometer that only counts.
+
+    >>> from tacit.accounting.budgets.budget import epsilon
+    >>> odometer = Odometer(epsilon(1))
+    >>> odometer.spend(epsilon("3/4"))
+    epsilon(0.75)
+    >>> odometer.spend(epsilon("1/2"))
+    Traceback (most recent call last):
+        ...
+    tacit.errors.BudgetError: the release costs epsilon 0.5 and epsilon 0.25 of epsilon 1 remains:
+    nothing was spent. Ask with less, or ask for less
+    """
+
+    def __init__(self, total: Budget | Kind) -> None:
+        self._total = total if isinstance(total, Budget) else None
+        self._spent = Budget.nothing(total.kind if isinstance(total, Budget) else total)
+        self._lock = threading.Lock()
+
+    @property
+    def total(self) -> Budget | None:
+        """The budget, or None for an odometer that only counts."""
+        return self._total
+
+    @property
+    def spent(self) -> Budget:
+        """What all charges so far come to."""
+        return self._spent
+
+    @property
+    def remaining(self) -> Budget | None:
+        """What is left, or None for an odometer that only counts."""
+        return None if self._total is None else self._total - self._spent
+
+    def spend(self, cost: Budget) -> Budget:
+        """Charge ``cost``, before the noise is drawn, and return what is paid in this kind.
+
+        Raises:
+            BudgetError: more than remains; nothing was spent.
+            UsageError: a cost of another kind without a proven conversion.
+        """
+        with self._lock:
+            paid = cost.cost_in(self._spent.kind)
+            if self._total is not None:
+                require(self._total, self._spent, paid)
+            self._spent = self._spent + paid
+        return paid
+
+
+def require(total: Budget, spent: Budget, cost: Budget) -> None:
+    """Raise the error of an overdrawn budget unless ``total`` covers ``cost`` too.
+
+    Raises:
+        BudgetError: it does not.
+    """
+    remaining = total - spent
+    # Both: the sum is only made where it is known to be one, and it may have been rounded up.
+    if not (remaining.covers(cost) and total.covers(spent + cost)):
+        raise BudgetError(
+            f"the release costs {cost} and {remaining} of {total} remains: "
+            "nothing was spent. Ask with less, or ask for less"
+        )

@@ -1,0 +1,1 @@
+"""Epsilon from a disclosure risk."""

@@ -1,0 +1,1 @@
+"""The ledger, its hash chain and its stores."""

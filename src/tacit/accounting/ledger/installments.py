@@ -1,0 +1,111 @@
+"""A release that comes in parts: charged once, then answered piece by piece.
+
+A count that is continued every hour is one release.  Its whole loss is charged before its first
+piece, and pieces are added under that charge::
+
+    (unknown) --charge_once--> charged --record_part--> part 0 --record_part--> part 1 ...
+
+- **Paid once.**  :func:`charge_once` looks for a charge of the key and makes one in a single
+  transaction, so that of any number of processes one pays, also after a crash at any moment.
+- **One history.**  A part has a place, 0, 1, 2, ...; :func:`record_part` writes it only if it is
+  the next one, in the transaction that looks.  Of two processes that make part 7 at once, one
+  writes it; the other is told so, throws its own away, unseen, and reads the one that stands.
+  So each part is made by somebody who had read all parts before it, and was published once.
+
+Parts hold released values, with their noise, as answers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.ledger.entry import Entry, entry_from, entry_of
+from tacit.accounting.ledger.hash_chain import Event, canonical
+from tacit.accounting.ledger.ledger import Ledger, _append
+from tacit.accounting.ledger.open_release import staying_open
+from tacit.accounting.ledger.store import Transaction, patiently
+from tacit.errors import LedgerError
+
+__all__ = ["charge_once", "parts_of", "record_part"]
+
+
+def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, Any]) -> Entry:
+    """Return the charge of a key, or make it: whoever asks, and however often, one is paid.
+
+    Unlike :meth:`Ledger.charge` it takes the charge that stands also where its question tells more
+    than the key does: what was chosen for whoever paid, such as the scale of the noise.
+
+    Raises:
+        BudgetError: more than remains; nothing was spent.
+        UsageError: a cost of nothing or of another kind, or no plain JSON.
+        LedgerError: the ledger cannot be written; nothing was spent.
+
+    >>> from tacit.accounting import epsilon, open_ledger
+    >>> ledger = open_ledger(None, dataset="clinic", budget=epsilon(1))
+    >>> entry = charge_once(ledger, "visits", epsilon("1/4"), {"count": "visits"})
+    >>> charge_once(ledger, "visits", epsilon("1/4"), {"count": "visits"}) == entry
+    True
+    >>> record_part(ledger, entry, 0, {"n": 17}), record_part(ledger, entry, 0, {"n": 18})
+    (True, False)
+    >>> parts_of(ledger, entry), ledger.spent
+    ([{'n': 17}], epsilon(0.25))
+    """
+    canonical(question, "question")
+    with ledger._write() as (transaction, head):
+        standing = entry_of(transaction.about(key))
+        if standing is not None:
+            return standing
+        paid = ledger._affordable(cost, head)
+        body = {"question": dict(question), "cost": paid.to_json()}
+        return entry_from(_append(transaction, head, "charge", key, body))
+
+
+def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any]) -> bool:
+    """Write a part if it is the next one of its charge, durably; say whether it was written.
+
+    Where it was not, the caller's part must be thrown away: another one stands, or an earlier one
+    is still lacking.
+
+    Args:
+        ledger: where the charge is.
+        entry: what :func:`charge_once` returned.
+        place: how many parts the caller had read before it made this one.
+        part: the released values, *with their noise*, in plain JSON.
+
+    Raises:
+        LedgerError: the entry is no charge of this ledger, or the ledger cannot be written.
+            A server that went away is waited for: the part is paid already.
+        UsageError: the part is no plain JSON.
+    """
+    wanted, tried = canonical(part, "part"), False
+
+    def write() -> bool:
+        nonlocal tried
+        again, tried = tried, True
+        with ledger._write() as (transaction, head):
+            charge = transaction.at(entry.sequence)
+            if charge is None or charge.event != "charge" or charge.hash != entry.hash:
+                raise LedgerError("this ledger has no such charge to add a part to")
+            standing = [canonical(event.body["part"]) for event in _parts(transaction, entry)]
+            if again and standing[place : place + 1] == [wanted]:
+                return True  # an earlier try was stored after all, and only its word was lost
+            if len(standing) != place:
+                return False
+            body = {"charge": entry.sequence, "place": place, "part": dict(part)}
+            _append(transaction, head, "part", entry.key, body)
+            return True
+
+    return staying_open(entry.cost, lambda: patiently(write))
+
+
+def parts_of(ledger: Ledger, entry: Entry) -> list[dict[str, Any]]:
+    """Return the parts of a charge, in order."""
+    with ledger._read() as (transaction, _):
+        return [event.body["part"] for event in _parts(transaction, entry)]
+
+
+def _parts(transaction: Transaction, entry: Entry) -> list[Event]:
+    found = [event for event in transaction.about(entry.key) if event.event == "part"]
+    return [event for event in found if event.body["charge"] == entry.sequence]

@@ -1,0 +1,398 @@
+"""The ledger: a budget that cannot be overdrawn, and the memory of every release.
+
+A question goes through two states, and no others::
+
+    (unknown) --charge--> open --record--> answered
+
+- **Spend before you look.**  :meth:`Ledger.charge` is durable when it returns; only then may the
+  first private byte be read.  Whatever fails after that, the budget stays spent: no error is free.
+- **No answer without a charge.**  An answer can only be recorded against an :class:`Entry`, which
+  only a charge makes, and the chain is checked for it
+  (:func:`~tacit.accounting.ledger.hash_chain.verify`).
+- **A key is charged once.**  What was charged and not answered (a cable broke, a disk was full, a
+  process was killed) stays *open*: asked again it goes on under its own charge, and nobody pays
+  twice.  Once it is answered, the recorded answer comes back, the very same, at no cost.
+- **One answer a question.**  Of all attempts under a charge, at once or one after another, in
+  threads, processes or on other hosts, the first to record sets the answer, and every one of them
+  gives out that one.  Among the threads of one process, :meth:`Ledger.release` makes the second
+  wait for the first, which saves its work.
+
+**Why one charge is enough for many attempts.**  Let M be the release, with the loss that was
+charged, and let every attempt draw ``M(data)`` with fresh noise.
+
+1. An attempt publishes what it drew only by recording it, in an exclusive transaction that first
+   looks for an answer.  So of all draws exactly one is ever published, the first recorded; all
+   others are dropped unseen, with the exact aggregates that they were made of.
+2. Which attempt is the first to record depends on crashes, clocks and locks, and not on what was
+   drawn: drawing has no branch that fails on a number, and an answer is recorded or not whatever
+   its numbers are.  So the published one is distributed as a single run of M, whose loss is paid.
+3. What an attempt shows by failing is a function of the data and the question, not of noise.  Where
+   the plan keeps its promise (no value makes an engine raise) it is a function of public facts
+   and of the machine alone.  If the promise should break somewhere, asking again shows the same
+   failure of the same table and nothing more, and it was not free the first time.
+
+What the rules rest on: the total never passes the budget, since the charge reads what remains
+under the lock that it writes with; the sum of costs is a valid bound for questions that are
+chosen after seeing earlier answers (:mod:`tacit.accounting.budgets.odometer`).
+
+**Copies.**  A local file cannot stop its owner from copying it, or from putting back an old copy,
+and a copy would spend the same budget twice.  What is detected: a ledger file that was copied or
+moved (its path or inode is not the one it was made or adopted at), one that is replaced or
+removed while open, and one that in the life of a process goes back behind what this process saw.
+What is *not* detected: an old content written back into the same file between two runs, the
+``-wal`` file of a crash thrown away, the ledger deleted and begun anew, or the same data under
+another name.  Against these keep the hash of a certificate, outside the reach of whoever holds
+the file, and ask :meth:`Ledger.contains`.  For tables in PostgreSQL, see
+:mod:`tacit.accounting.ledger.postgres.store`.
+
+The ledger holds descriptions of questions, costs, and answers that are already private: never a
+row, and never an aggregate without its noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, NoReturn
+
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.odometer import require
+from tacit.accounting.ledger.entry import Entry, entry_from, entry_of, with_answer
+from tacit.accounting.ledger.hash_chain import Event, Head, canonical, verify
+from tacit.accounting.ledger.keyed_lock import turn
+from tacit.accounting.ledger.open_release import staying_open
+from tacit.accounting.ledger.store import Store, Transaction, patiently, same_home
+from tacit.errors import LedgerError, UsageError
+
+__all__ = ["Entry", "Ledger"]
+
+# The furthest that this process saw each ledger of a file, by its id.
+_seen: dict[str, tuple[int, str]] = {}
+
+
+class Ledger:
+    """A budget and all that was spent of it; made by :func:`tacit.accounting.open_ledger`.
+
+    Attributes:
+        dataset: the identity of the data set that the budget protects.
+        terms: what a charge means here: the unit of privacy, the neighbour relation.
+
+    >>> from tacit.accounting import epsilon, open_ledger
+    >>> ledger = open_ledger(None, dataset="clinic", budget=epsilon(1))
+    >>> entry = ledger.charge("k1", epsilon("1/4"), {"count": "rows"})
+    >>> entry.state, ledger.remaining
+    ('open', epsilon(0.75))
+    >>> ledger.record(entry, {"count": 17}).answer
+    {'count': 17}
+    >>> ledger.charge("k1", epsilon("1/4"), {"count": "rows"}).answer
+    {'count': 17}
+    >>> ledger.remaining
+    epsilon(0.75)
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        with store.read() as transaction:
+            first = transaction.at(1)
+        if first is None or first.event != "create":
+            raise LedgerError(f"{store.name} is empty: give a budget and a data set to begin it")
+        self.dataset: str = first.body["dataset"]
+        self.terms: dict[str, Any] = first.body["terms"]
+        self._id: str = first.body["ledger"]
+
+    # --- what stands in it -----------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """A random name that no other ledger has, but its copies do."""
+        return self._id
+
+    @property
+    def home(self) -> dict[str, str] | None:
+        """Where it was made or last adopted: path and inode, or numbers of the database server.
+
+        None in memory.
+        """
+        with self._store.read() as transaction:
+            events = [event for event in transaction.about(None) if "home" in event.body]
+        home: dict[str, str] | None = events[-1].body["home"]
+        return home
+
+    @property
+    def total(self) -> Budget:
+        """The whole budget."""
+        return self._head().total
+
+    @property
+    def spent(self) -> Budget:
+        """What is spent, answered or not."""
+        return self._head().spent
+
+    @property
+    def remaining(self) -> Budget:
+        """What is left."""
+        return self._head().remaining
+
+    def find(self, key: str) -> Entry | None:
+        """Return the answered entry of a key, else its latest charge, else None."""
+        with self._read() as (transaction, _):
+            return entry_of(transaction.about(key))
+
+    def history(self) -> list[Entry]:
+        """Return every charge, in order, each with its answer where it has one."""
+        entries: dict[int, Entry] = {}
+        with self._read() as (transaction, _):
+            for event in transaction.events():
+                if event.event == "charge":
+                    entries[event.sequence] = entry_from(event)
+                elif event.event == "answer":
+                    paid = event.body["charge"]
+                    entries[paid] = with_answer(entries[paid], event)
+        return list(entries.values())
+
+    def events(self) -> list[Event]:
+        """Return the whole chain, for audits: also its creation, extensions and adoptions."""
+        with self._read() as (transaction, _):
+            return list(transaction.events())
+
+    def verify_chain(self) -> int:
+        """Replay the whole chain, and return the number of its events.
+
+        Raises:
+            VerificationError: a hash, link, amount or answer that does not hold.
+            LedgerError: an event cannot be read.
+        """
+        with self._read() as (transaction, head):
+            return verify(transaction.events(), head)
+
+    def contains(self, sequence: int, digest: str) -> bool:
+        """Return whether the event at ``sequence`` has this hash.
+
+        False for a hash that a certificate of this ledger carries means that an older copy was
+        put in its place.
+        """
+        with self._store.read() as transaction:
+            event = transaction.at(sequence)
+        return event is not None and event.hash == digest
+
+    # --- what changes it -------------------------------------------------------------------
+
+    def charge(self, key: str, cost: Budget, question: Mapping[str, Any]) -> Entry:
+        """Spend ``cost`` on a question, durably, unless it was charged before.
+
+        Look at the ``state`` of what comes back: ``"answered"`` is a replay, whose answer must be
+        used; ``"open"`` is the licence to read and to record one answer, whether it was charged
+        now or by an attempt before that came to nothing.
+
+        Args:
+            key: the same for the same release, and for no other; see
+                :func:`~tacit.accounting.ledger.hash_chain.key_of`.  The price is a part of it.
+            cost: the privacy loss; converted where a proven conversion exists.
+            question: a public description in plain JSON; no value of the data.
+
+        Raises:
+            BudgetError: more than remains; nothing was spent.
+            UsageError: a cost of nothing or of another kind, a key of another question, or more
+                than an open release was charged with.
+            LedgerError: the ledger cannot be written; nothing was spent.
+        """
+        if not (isinstance(key, str) and key and key.isprintable()):
+            raise UsageError("a key is printable text, such as key_of(question)")
+        described = canonical(question, "question")
+        with self._write() as (transaction, head):
+            entry = entry_of(transaction.about(key))
+            if entry is not None and canonical(entry.question) != described:
+                raise UsageError(f"the key {key!r} stands for another question: make another key")
+            if entry is not None:
+                self._refuse_dearer(entry, cost)
+                return entry
+            paid = self._affordable(cost, head)
+            body = {"question": dict(question), "cost": paid.to_json()}
+            return entry_from(_append(transaction, head, "charge", key, body))
+
+    def record(self, entry: Entry, answer: Mapping[str, Any]) -> Entry:
+        """Store the released answer of a charge, and return the entry that stands.
+
+        Give out the ``answer`` of what is returned, not the one handed in: where another process
+        paid for the same question and recorded first, its answer stands.
+
+        Args:
+            entry: what :meth:`charge` returned.
+            answer: the answer *with its noise*, in plain JSON.
+
+        Raises:
+            LedgerError: the entry is no charge of this ledger, or the ledger cannot be written.
+                A server that went away is waited for: the answer is paid already.  Where it
+                cannot be recorded the release stays open, as the message says.
+        """
+        stands = staying_open(entry.cost, lambda: patiently(lambda: self._record(entry, answer)))
+        if stands is None:
+            raise LedgerError(f"{self._store.name} has no such charge to answer")
+        return stands
+
+    def _record(self, entry: Entry, answer: Mapping[str, Any]) -> Entry | None:
+        with self._write() as (transaction, head):
+            charge = transaction.at(entry.sequence)
+            paid = charge is not None and charge.event == "charge"
+            if charge is None or not paid or (charge.hash, charge.key) != (entry.hash, entry.key):
+                return None
+            standing = entry_of(transaction.about(entry.key))
+            if standing is not None and standing.answer is not None:
+                return standing
+            body = {"charge": charge.sequence, "answer": dict(answer)}
+            event = _append(transaction, head, "answer", entry.key, body)
+            return with_answer(entry_from(charge), event)
+
+    def release(
+        self,
+        key: str,
+        cost: Budget,
+        question: Mapping[str, Any],
+        answer: Callable[[], Mapping[str, Any]],
+    ) -> Entry:
+        """Charge, make the answer, record it; or replay, without calling ``answer``.
+
+        The threads of a process take turns at a key, so that one works and the others replay.  If
+        ``answer`` raises, the release stays open, and the error says so: in its message where it
+        is one of :mod:`tacit.errors`, else in a note.
+
+        Raises:
+            BudgetError, UsageError, LedgerError: as :meth:`charge` and :meth:`record`.
+        """
+        with turn(self._id, key):
+            entry = self.charge(key, cost, question)
+            if entry.state == "answered":
+                return entry
+            return self.record(entry, staying_open(entry.cost, answer))
+
+    def remaining_before(self, entry: Entry) -> Budget:
+        """Return what remained when an entry was charged: what its price was fitted to."""
+        before: Head | None = None
+        with self._read() as (transaction, _):
+            for event in transaction.events():
+                if event.sequence == entry.sequence:
+                    break
+                before = Head.following(before, event)
+        if before is None:
+            raise LedgerError(f"{self._store.name} has no such charge")
+        return before.remaining
+
+    def extend(self, total: Budget, reason: str) -> None:
+        """Raise the budget to ``total``, in the open: the chain keeps the raise and the reason.
+
+        What was published so far is then protected by the new total, not by the old one.
+
+        Raises:
+            UsageError: another kind, not above the present total, or no reason.
+        """
+        if not reason.strip():
+            raise UsageError("say why the budget is raised: the reason stands in the ledger")
+        with self._write() as (transaction, head):
+            if not total.covers(head.total) or total == head.total:
+                raise UsageError(f"a budget can only be raised: {head.total!r} to more")
+            body = {"budget": total.to_json(), "reason": reason}
+            _append(transaction, head, "extend", None, body)
+
+    def adopt(self) -> None:
+        """Note in the chain that the ledger stays where it is now; see ``adopt_ledger``.
+
+        This process forgets how far it saw the ledger before.
+        """
+        _seen.pop(self._id, None)
+        before = self.home
+        with self._write() as (transaction, head):
+            if not same_home(before, self._store.home()):
+                body = {"home": self._store.home(), "before": before}
+                _append(transaction, head, "adopt", None, body)
+
+    def close(self) -> None:
+        """Let go of the file; what is stored remains."""
+        self._store.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied or pickled: a budget in two places would be spent twice."""
+        raise LedgerError("a ledger cannot be copied or pickled: open its file where it is needed")
+
+    def __repr__(self) -> str:
+        return f"<Ledger of {self.dataset!r}: {self._store.name}>"
+
+    # --- how ---------------------------------------------------------------------------------
+
+    def _refuse_dearer(self, entry: Entry, cost: Budget) -> None:
+        """Refuse more than an open release was charged with; the key holds the price, so none is.
+
+        Less may come of a finer plan of a later version, and was paid in full.
+        """
+        if entry.answer is None and not entry.cost.covers(cost.cost_in(entry.cost.kind)):
+            raise UsageError(
+                f"this release is open under a charge of {entry.cost}, and costs {cost} now; "
+                "nothing more was spent. Ask it under another tag, or at another price"
+            )
+
+    def _affordable(self, cost: Budget, head: Head) -> Budget:
+        paid = cost.cost_in(head.total.kind)
+        if paid.is_nothing:
+            raise UsageError("a release must cost something: its privacy loss is above zero")
+        require(head.total, head.spent, paid)
+        return paid
+
+    @contextmanager
+    def _write(self) -> Iterator[tuple[Transaction, Head]]:
+        seen = _seen.get(self._id)
+        with self._store.write() as transaction:
+            yield transaction, self._checked_head(transaction, seen)
+            head = transaction.head()
+        self._remember(head)
+
+    @contextmanager
+    def _read(self) -> Iterator[tuple[Transaction, Head]]:
+        seen = _seen.get(self._id)  # before the transaction begins: others may go on meanwhile
+        with self._store.read() as transaction:
+            yield transaction, self._checked_head(transaction, seen)
+
+    def _head(self) -> Head:
+        with self._read() as (_, head):
+            return head
+
+    def _checked_head(self, transaction: Transaction, seen: tuple[int, str] | None) -> Head:
+        """Return the head, once it is sure that the ledger did not go back in time."""
+        head = transaction.head()
+        known = head is not None and (seen is None or _has(transaction, head, *seen))
+        if head is None or not known:
+            raise LedgerError(
+                f"{self._store.name} has gone back behind what was already spent: an old copy was "
+                "put in its place. Nothing more was spent; bring the latest one back"
+            )
+        self._remember(head)
+        return head
+
+    def _remember(self, head: Head | None) -> None:
+        if head is not None and self._store.home() is not None:
+            _seen[self._id] = head.sequence, head.hash
+
+
+def _append(
+    transaction: Transaction, head: Head, name: str, key: str | None, body: object
+) -> Event:
+    event = Event.after(head, name, key, body)
+    transaction.append(event, Head.following(head, event))
+    return event
+
+
+def _has(transaction: Transaction, head: Head, sequence: int, digest: str) -> bool:
+    if sequence == head.sequence:
+        return digest == head.hash
+    event = transaction.at(sequence)
+    return event is not None and event.hash == digest

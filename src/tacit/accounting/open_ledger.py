@@ -1,0 +1,202 @@
+"""Beginning, opening and adopting a ledger, and refusing one that is another's."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tacit.accounting.budgets.budget import Budget, nearly_equal
+from tacit.accounting.ledger.hash_chain import Event, Head, canonical
+from tacit.accounting.ledger.ledger import Ledger
+from tacit.accounting.ledger.postgres.address import is_address
+from tacit.accounting.ledger.store import MemoryStore, Store, same_home
+from tacit.errors import LedgerError, UsageError
+
+__all__ = ["adopt_ledger", "check_ledger", "create_ledger", "has_ledger", "open_ledger"]
+
+
+def open_ledger(
+    path: str | os.PathLike[str] | None,
+    *,
+    dataset: str | None = None,
+    budget: Budget | None = None,
+    terms: Mapping[str, Any] | None = None,
+    create: bool = True,
+) -> Ledger:
+    """Open the ledger at ``path``, or begin one there.
+
+    Args:
+        path: a file of the local disk; ``postgresql://user@host/database?ledger=name`` for one
+            that hosts share; None for a ledger in memory, which ends with the process.
+        dataset: the identity of the data set; may be left out to look at a ledger that exists.
+            In PostgreSQL, a role that may only read is enough to look.
+        budget: the whole budget; may be left out for a ledger that exists.
+        terms: what a charge means, in plain JSON: the unit of privacy, the neighbour relation.
+        create: whether to begin a ledger where there is none.
+
+    Raises:
+        LedgerError: the place is no ledger, cannot be reached or written, is another data set's,
+            has another budget or other terms, was copied or moved, or does not exist and is not
+            to be begun (or cannot be, for want of a budget or a data set).
+        UsageError: the budget is nothing, the data set is "", or the terms are no plain JSON.
+
+    >>> from tacit.accounting import epsilon
+    >>> open_ledger(None, dataset="clinic", budget=epsilon(1)).remaining
+    epsilon(1)
+    """
+    begins = create and budget is not None and dataset is not None
+    store = _store(path, create=begins, writes=dataset is not None)
+    try:
+        if budget is not None and dataset is not None and create:
+            _begin(store, dataset, budget, terms)
+        ledger = Ledger(store)
+        _check(ledger, store, dataset, budget, terms)
+    except BaseException:
+        store.close()
+        raise
+    return ledger
+
+
+def create_ledger(
+    path: str | os.PathLike[str],
+    *,
+    dataset: str,
+    budget: Budget,
+    terms: Mapping[str, Any] | None = None,
+) -> Ledger:
+    """Begin a ledger at ``path``, where there must be none.
+
+    Raises:
+        LedgerError: there is one, or none can be made there.
+    """
+    store = _store(path, create=True)
+    try:
+        if not _begin(store, dataset, budget, terms):
+            raise LedgerError(f"{store.name} exists already: open it, or name another file")
+        return Ledger(store)
+    except BaseException:
+        store.close()
+        raise
+
+
+def adopt_ledger(path: str | os.PathLike[str]) -> Ledger:
+    """Accept a ledger at the place where it is now, and note that in its chain.
+
+    Do this only when the file was moved for good.  If another copy of it goes on being used, each
+    of the two spends the same budget, and what is published is protected by their sum only.
+    Move a file while nobody has it open, or bring the file ``-wal`` beside it along: the latest
+    charges may be there.  A ledger in PostgreSQL is moved with ``pg_dump`` while nobody uses it.
+
+    Raises:
+        LedgerError: there is no ledger, or it cannot be reached or written.
+    """
+    store = _store(path, create=False)
+    try:
+        ledger = Ledger(store)
+        ledger.adopt()
+    except BaseException:
+        store.close()
+        raise
+    return ledger
+
+
+def has_ledger(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a ledger at a place, of whatever content.
+
+    None is where a beginning was cut short: nothing was charged there, and it can begin anew.
+
+    Raises:
+        LedgerError: the server of an address cannot be reached, or cannot keep a budget.
+    """
+    if not is_address(path):
+        from tacit.accounting.ledger.sqlite_store import SqliteStore
+
+        return SqliteStore.begun(Path(path))
+    from tacit.accounting.ledger.postgres.store import PostgresStore
+
+    return PostgresStore.exists(os.fspath(path))
+
+
+def _store(path: str | os.PathLike[str] | None, *, create: bool, writes: bool = True) -> Store:
+    if path is None:
+        return MemoryStore()
+    # Neither is loaded until it is used: a ledger in memory does without both.
+    if is_address(path):
+        from tacit.accounting.ledger.postgres.store import PostgresStore
+
+        return PostgresStore(os.fspath(path), create=create, writes=writes)
+    from tacit.accounting.ledger.sqlite_store import SqliteStore
+
+    return SqliteStore(Path(path), create=create)
+
+
+def _begin(store: Store, dataset: str, budget: Budget, terms: Mapping[str, Any] | None) -> bool:
+    """Write the first event unless there is one; return whether it was written."""
+    if not dataset:
+        raise UsageError("a ledger protects a data set: give its identity")
+    if not budget.amount:
+        raise UsageError("a budget must be above zero")
+    canonical(terms or {}, "terms")
+    body = {
+        "ledger": secrets.token_hex(16),
+        "dataset": dataset,
+        "terms": dict(terms or {}),
+        "budget": budget.to_json(),
+        "home": store.home(),
+    }
+    event = Event.after(None, "create", None, body)
+    with store.write() as transaction:
+        if transaction.head() is not None:
+            return False
+        transaction.append(event, Head.following(None, event))
+    return True
+
+
+def check_ledger(
+    ledger: Ledger,
+    *,
+    dataset: str | None = None,
+    budget: Budget | None = None,
+    terms: Mapping[str, Any] | None = None,
+) -> Ledger:
+    """Return a ledger that is open already, or refuse it as :func:`open_ledger` would.
+
+    Raises:
+        LedgerError: it is another data set's, has another budget or other terms, or was moved.
+    """
+    _check(ledger, ledger._store, dataset, budget, terms)
+    return ledger
+
+
+def _check(
+    ledger: Ledger,
+    store: Store,
+    dataset: str | None,
+    budget: Budget | None,
+    terms: Mapping[str, Any] | None,
+) -> None:
+    if dataset is not None and dataset != ledger.dataset:
+        raise LedgerError(
+            f"{store.name} belongs to the data set {ledger.dataset!r}, not to {dataset!r}: "
+            "each data set needs a ledger of its own"
+        )
+    if terms is not None and canonical(terms, "terms") != canonical(ledger.terms):
+        names = sorted(set(terms) | set(ledger.terms))
+        changed = [name for name in names if terms.get(name) != ledger.terms.get(name)]
+        told = ", ".join(f"{n} is {ledger.terms.get(n)!r}, not {terms.get(n)!r}" for n in changed)
+        raise LedgerError(f"{store.name} counts under other terms: {told}. Ask under its terms")
+    if budget is not None and not nearly_equal(budget, ledger.total):
+        raise LedgerError(
+            f"{store.name} has the budget {ledger.total!r}, not {budget!r}: leave the budget out "
+            "to go on with it, or raise it in the open with extend(...)"
+        )
+    recorded = ledger.home
+    if not same_home(store.home(), recorded):
+        place = ", ".join(f"{name} {value!r}" for name, value in (recorded or {}).items())
+        raise LedgerError(
+            f"{store.name} was copied or moved: it was made at {place}. "
+            "Use the original; if this is now the only one, adopt it: adopt_ledger(path)"
+        )

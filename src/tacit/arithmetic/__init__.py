@@ -1,0 +1,1 @@
+"""Exact and certified numbers: fractions, enclosures, special functions, roots."""

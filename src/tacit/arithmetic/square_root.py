@@ -1,0 +1,119 @@
+"""Square roots of fractions, kept exact.
+
+A standard deviation is the square root of a rational variance.  :class:`Root` holds the
+variance, compares exactly, and gives enclosures as tight as asked for, so that a difference of two
+standard deviations can be rounded up by a proven amount.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import total_ordering
+
+from tacit.arithmetic.exact import float_up
+from tacit.errors import UsageError
+
+__all__ = ["Root", "gap"]
+
+
+@total_ordering
+@dataclass(frozen=True)
+class Root:
+    """The non-negative square root of a fraction.
+
+    >>> Root(Fraction(9, 4)).rational, Root(Fraction(2)).rational
+    (Fraction(3, 2), None)
+    >>> Root(Fraction(2)) < Fraction(3, 2)
+    True
+    """
+
+    radicand: Fraction
+
+    def __post_init__(self) -> None:
+        if self.radicand < 0:
+            raise UsageError("only a non-negative number has a square root")
+
+    @property
+    def rational(self) -> Fraction | None:
+        """The root as a fraction, or None when it is irrational."""
+        top, bottom = self.radicand.numerator, self.radicand.denominator
+        p, q = math.isqrt(top), math.isqrt(bottom)
+        return Fraction(p, q) if p * p == top and q * q == bottom else None
+
+    def enclose(self, bits: int = 80) -> tuple[Fraction, Fraction]:
+        """Fractions just below and just above, with about ``bits`` correct bits."""
+        exact = self.rational
+        if exact is not None:
+            return exact, exact
+        top, bottom = self.radicand.numerator, self.radicand.denominator
+        # sqrt(p/q) = sqrt(p q)/q; scale p q until its root has enough bits.
+        product = top * bottom
+        shift = max(0, bits + 1 - product.bit_length() // 2)
+        whole = math.isqrt(product << (2 * shift))
+        scale = bottom << shift
+        return Fraction(whole, scale), Fraction(whole + 1, scale)
+
+    def __float__(self) -> float:
+        """The root, rounded up."""
+        return float_up(self.enclose()[1])
+
+    def __lt__(self, other: object) -> bool:
+        if isinstance(other, Root):
+            return self.radicand < other.radicand
+        if isinstance(other, (int, Fraction)):
+            return other > 0 and self.radicand < Fraction(other) ** 2
+        return NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Root):
+            return self.radicand == other.radicand
+        if isinstance(other, (int, Fraction)):
+            return other >= 0 and self.radicand == Fraction(other) ** 2
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        rational = self.rational
+        return hash(("Root", self.radicand)) if rational is None else hash(rational)
+
+
+def gap(a: Fraction | Root, b: Fraction | Root) -> Fraction | float:
+    """``|a - b|``: exact where rational, else the float just above the truth (within 2 ulp).
+
+    >>> gap(Fraction(3), Fraction(1, 2))
+    Fraction(5, 2)
+    >>> gap(Root(Fraction(2)), Root(Fraction(1)))
+    0.4142135623730951
+    """
+    a, b = _simplest(a), _simplest(b)
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return abs(a - b)
+    if a == b:
+        return Fraction(0)
+    bits = 80
+    while True:  # widen until cancellation has been paid for
+        low_a, high_a = _enclose(a, bits)
+        low_b, high_b = _enclose(b, bits)
+        low, high = (
+            (low_a - high_b, high_a - low_b)
+            if low_a > low_b
+            else (
+                low_b - high_a,
+                high_b - low_a,
+            )
+        )
+        if low > 0 and (high - low) * 2**60 <= high:
+            return float_up(high)
+        bits *= 2
+
+
+def _simplest(value: Fraction | Root) -> Fraction | Root:
+    if isinstance(value, Root):
+        rational = value.rational
+        return value if rational is None else rational
+    return value
+
+
+def _enclose(value: Fraction | Root, bits: int) -> tuple[Fraction, Fraction]:
+    return value.enclose(bits) if isinstance(value, Root) else (value, value)

@@ -1,0 +1,1 @@
+"""A claim held against its definition."""

@@ -1,0 +1,267 @@
+"""What a pair of output distributions attains, in each measure, between certified ends.
+
+Sums of powers are made in doubles: each term is ``exp(a ln p + (1 - a) ln q)`` with an exponent
+that is off by at most a relative 2^-48, so a sum of positive terms is within a relative 1e-9 for
+orders up to 64 wherever the terms that matter have logarithms below a thousand in size.  Verdicts
+allow for that.  Everything else here is exact.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.arithmetic.enclosure import Enclosure, exp, log
+from tacit.audit.claims.outcome_table import Table
+from tacit.core import ApproximateDP, Measure, PureDP, RenyiDP, ZeroConcentratedDP
+from tacit.errors import UsageError
+
+__all__ = ["HIGHEST_ORDER", "Attained", "attained"]
+
+HIGHEST_ORDER = 64
+"""The order up to which zCDP is looked at where the max divergence is not finite."""
+
+_ROUNDING = 1e-9
+_MOST_OUTCOMES = 1 << 20
+_CHUNK = 256
+
+
+@dataclass(frozen=True)
+class Attained:
+    """A divergence between certified ends, and the event that shows it.
+
+    Attributes:
+        lower, upper: the ends; ``math.inf`` where an outcome is impossible on one side alone.
+        event: outputs that p makes more likely than the claim allows: the event that breaks it.
+        note: what was left out, if anything was.
+    """
+
+    lower: float | Fraction
+    upper: float | Fraction
+    event: tuple[Hashable, ...] = ()
+    note: str = ""
+
+
+def attained(measure: Measure, parts: Sequence[Table], claim: Any) -> Attained:
+    """Return what a pair attains in one direction: epsilon, rho, or delta at the claimed epsilon.
+
+    Args:
+        measure: pure, approximate, zero-concentrated or Renyi DP.
+        parts: the tables of the independent parts that differ.
+        claim: a loss of ``measure``; only its epsilon matters, and only for approximate DP.
+    """
+    if not parts:
+        return Attained(Fraction(0), Fraction(0))
+    if isinstance(measure, PureDP):
+        return _pure(parts)
+    if isinstance(measure, ApproximateDP):
+        return _approximate(parts, claim[0])
+    if isinstance(measure, RenyiDP):
+        return _renyi(parts, measure.alpha)
+    if isinstance(measure, ZeroConcentratedDP):
+        return _concentrated(parts, claim)
+    raise UsageError(f"no verification is known for {measure}")
+
+
+def _pure(parts: Sequence[Table]) -> Attained:
+    """Add the largest log ratio of each part; the outputs that attain them are the event."""
+    low = high = Fraction(0)
+    best: list[Hashable] = []
+    notes = []
+    for table in parts:
+        ratio, where = _largest_ratio(table)
+        if ratio is None:
+            return Attained(math.inf, math.inf, (where,))
+        low, high = low + ratio.lower, high + ratio.upper
+        best.append(where)
+        if table.gaussian:
+            return Attained(math.inf, math.inf, (where,), "the ratio grows without end")
+        if not table.complete:
+            notes.append(f"outcomes of probability {float(table.rest_p):.1g} were not listed")
+    return Attained(low, high, _event(best), "; ".join(dict.fromkeys(notes)))
+
+
+def _largest_ratio(table: Table) -> tuple[Enclosure | None, Hashable]:
+    low, high = Fraction(0), Fraction(0)
+    where: Hashable = None
+    for name, p, q in zip(table.outcomes, table.p, table.q, strict=True):
+        if p.upper <= 0:
+            continue
+        if p.lower > 0 and q.upper <= 0:
+            return None, name
+        if q.upper > 0 and p.lower / q.upper > low:
+            low, where = p.lower / q.upper, name
+        if q.lower > 0:  # else it belongs to what is not listed, which is told in a note
+            high = max(high, p.upper / q.lower)
+    if not low:
+        return Enclosure.of(0), where
+    high = max(low, high)
+    return Enclosure(log(low, 80).lower, log(high, 80).upper), where
+
+
+def _event(places: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    return (places[0],) if len(places) == 1 else (tuple(places),)
+
+
+def _approximate(parts: Sequence[Table], epsilon: Fraction) -> Attained:
+    """Return ``sum of max(0, p - e^epsilon q)``, over the product of the parts."""
+    joint = _joint(parts)
+    factor = exp(epsilon, 128)
+    low = high = Fraction(0)
+    event = []
+    for name, p, q in zip(joint.outcomes, joint.p, joint.q, strict=True):
+        surely = p.lower - factor.upper * q.upper
+        if surely > 0:
+            low += surely
+            event.append(name)
+        if p.upper > factor.lower * q.lower:
+            high += p.upper - factor.lower * q.lower
+    return Attained(low, high + joint.rest_p, tuple(event))
+
+
+def _joint(parts: Sequence[Table]) -> Table:
+    """List the product of independent parts."""
+    if len(parts) == 1:
+        return parts[0]
+    if math.prod(len(t.outcomes) for t in parts) > _MOST_OUTCOMES:
+        raise UsageError("these outputs have too many parts to list together; verify fewer at once")
+    names = tuple(itertools.product(*(t.outcomes for t in parts)))
+    sides = []
+    for side in ("p", "q"):
+        products = itertools.product(*(getattr(t, side) for t in parts))
+        sides.append(tuple(_product(factors) for factors in products))
+    rest_p, rest_q = (
+        sum((getattr(t, r) for t in parts), Fraction(0)) for r in ("rest_p", "rest_q")
+    )
+    return Table(names, sides[0], sides[1], rest_p, rest_q)
+
+
+def _product(factors: Sequence[Enclosure]) -> Enclosure:
+    found = Enclosure.of(1)
+    for factor in factors:
+        found = (found * factor).rounded(96)
+    return found
+
+
+def _moments(parts: Sequence[Table], orders: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return ``ln of sum p^a q^(1-a)`` for each order a, tails included; None where infinite."""
+    total = np.zeros(len(orders))
+    for table in parts:
+        log_p, log_q = table.logs()
+        impossible = np.array([e.upper <= 0 for e in table.q])
+        possible = np.array([e.lower > 0 for e in table.p])
+        if bool((possible & impossible).any()):
+            return None
+        # An outcome that only one side lists belongs to the rest, which is told in a note.
+        possible &= np.array([e.lower > 0 for e in table.q])
+        log_p, log_q = log_p[possible], log_q[possible]
+        for start in range(0, len(orders), _CHUNK):
+            order = orders[start : start + _CHUNK, None]
+            exponents = order * log_p + (1 - order) * log_q
+            peak = exponents.max(axis=1)
+            terms = np.exp(exponents - peak[:, None])
+            area = terms.sum(axis=1)
+            if table.gaussian:
+                area = area + _beyond(terms) + _beyond(terms[:, ::-1])
+            total[start : start + _CHUNK] += peak + np.log(area)
+    return total
+
+
+def _beyond(terms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bound, in each row, the terms beyond the last one, of a sequence whose ratios never grow.
+
+    ``p^a q^(1-a)`` of two shifted Gaussians is the exponential of a concave parabola.
+    """
+    last, before = terms[:, -1], terms[:, -2]
+    ratio = np.divide(last, before, out=np.zeros_like(last), where=before > 0)
+    if bool((ratio >= 1).any()):
+        raise UsageError("the window does not reach the peak of this order; verify a lower order")
+    return np.asarray(last * ratio / (1 - ratio))
+
+
+def _renyi(parts: Sequence[Table], alpha: Fraction) -> Attained:
+    order = float(alpha)
+    found = _moments(parts, np.array([order]))
+    if found is None:
+        return Attained(math.inf, math.inf, _impossible(parts))
+    value = float(found[0]) / (order - 1)
+    slack = _ROUNDING * (1 + abs(value))
+    return Attained(value - slack, value + slack, (), _left_out(parts))
+
+
+def _concentrated(parts: Sequence[Table], claim: Any) -> Attained:
+    """Enclose ``sup over a > 1 of D_a / a``.
+
+    ``g(a) = (a - 1) D_a`` is convex with g(1) = 0, so between two orders it lies below the chord;
+    the largest ratio of a chord to ``a (a - 1)`` is found in closed form.  Near 1, D_a is at most
+    that of the first order.  Above the highest order A, ``D_a / a`` is at most D_infinity / A.
+    """
+    top, highest = _order_range(parts, claim)
+    above = np.geomspace(2.0**-20, highest - 1, 2500)
+    moments = _moments(parts, 1 + above)
+    if moments is None:
+        return Attained(math.inf, math.inf, _impossible(parts))
+    ratios = moments / (above * (1 + above))
+    low = float(ratios.max())
+    chords = float(_chords(above, moments).max())
+    first = float(moments[0] / above[0])  # D at the first order, over a >= 1
+    tail = 0.0 if top is None else top / highest
+    high = max(low, first, tail, chords)
+    slack = _ROUNDING * (1 + high)
+    notes = [_left_out(parts)]
+    if top is None:
+        notes.append(f"orders up to {highest:.0f}")
+    return Attained(low - slack, high + slack, (), "; ".join(n for n in notes if n))
+
+
+def _order_range(parts: Sequence[Table], claim: Any) -> tuple[float | None, float]:
+    """Return D_infinity (None where it is not finite) and the highest order to look at."""
+    pure = _pure(parts)
+    if not isinstance(pure.upper, Fraction) or pure.note:
+        return None, float(HIGHEST_ORDER)
+    top = float(pure.upper)
+    wanted = float(claim)
+    enough = 1.01 * top / wanted + 1 if wanted > 0 else HIGHEST_ORDER
+    return top, min(max(4.0, enough), 1e6)
+
+
+def _chords(x: NDArray[np.float64], f: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest ``(fa + m (x - a)) / (x (x + 1))`` on each [a, b], m the slope to fb.
+
+    With L(x) = c + m x the derivative vanishes where ``m x^2 + 2 c x + c = 0``.
+    """
+    a, b, ends = x[:-1], x[1:], f / (x * (x + 1))
+    best = np.maximum(ends[:-1], ends[1:])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        slope = np.diff(f) / np.diff(x)
+        c = f[:-1] - slope * a
+        for sign in (-1, 1):
+            found = (
+                -c + sign * np.sqrt(c * c - slope * c)
+            ) / slope  # no number where there is none
+            inner = (c + slope * found) / (found * (found + 1))
+            best = np.where((a < found) & (found < b), np.maximum(best, inner), best)
+    return best
+
+
+def _impossible(parts: Sequence[Table]) -> tuple[Hashable, ...]:
+    """Return the outcomes that q cannot give and p can."""
+    return tuple(
+        name
+        for table in parts
+        for name, p, q in zip(table.outcomes, table.p, table.q, strict=True)
+        if p.lower > 0 and q.upper <= 0
+    )
+
+
+def _left_out(parts: Sequence[Table]) -> str:
+    rest = max(float(t.rest_p) for t in parts)
+    unknown = any(not t.complete and not t.gaussian for t in parts)
+    return f"outcomes of probability {rest:.1g} were not listed" if unknown else ""

@@ -1,0 +1,1 @@
+"""Ways to release a statistic, side by side."""

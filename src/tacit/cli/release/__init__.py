@@ -1,0 +1,1 @@
+"""``tacit release``, ``preview``, ``ledger``, ``verify`` and ``demo``."""

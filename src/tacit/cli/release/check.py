@@ -1,0 +1,48 @@
+"""``tacit check``: the curator's own look at a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from tacit.cli.shared.options import TableOptions, options
+
+__all__ = ["check"]
+
+
+@dataclass(frozen=True)
+class ShowOptions:
+    """How what was found is told."""
+
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+
+
+@options
+def check(source: TableOptions, show: ShowOptions) -> None:
+    """Look through your own table: what would be missing, where, and what to declare.
+
+    What it prints is exact and NOT PRIVATE: for the curator's eyes, never to be published.
+    Nothing is charged, and no other command runs it.
+
+    [bold]tacit check people.csv[/bold]
+    """
+    from tacit.cli.release.job import table_of
+    from tacit.cli.shared.output import note, print_json, working
+    from tacit.tables.check_table import check as look
+
+    table = table_of(source, "check")
+    note("NOT PRIVATE: what follows counts cells exactly. Do not publish it.")
+    with working("looking through the table"):
+        found = look(
+            table.path,
+            table.table,
+            memory_limit=table.memory_limit,
+            threads=table.threads,
+            **table.csv,
+        )
+    if show.json:
+        print_json(found.to_json())
+    else:
+        print(found)

@@ -1,0 +1,197 @@
+"""``tacit count-over-time``: counts by period of a table that grows, paid for once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.arithmetic.exact import as_fraction
+from tacit.cli.shared.options import BudgetOptions, SourceOptions, options
+from tacit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tacit.cli.release.job import Job
+    from tacit.tables import Session
+    from tacit.tables.live.counter import CounterPreview, TimeCounter
+
+__all__ = ["count_over_time"]
+
+_WHEN, _PRICE, _OUT = "Which periods", "What it may cost", "What comes out"
+
+
+def _flag(name: str, help: str, metavar: str | None = None, panel: str = _WHEN) -> Any:
+    return typer.Option(name, help=help, metavar=metavar, rich_help_panel=panel)
+
+
+@dataclass(frozen=True)
+class TimeOptions:
+    """Which rows are counted, and by what periods."""
+
+    time: Annotated[str, _flag("--time", "The column with the time of a row.", "COL")]
+    start: Annotated[str, _flag("--start", "Where the first period begins.", "TIME")]
+    every: Annotated[str, _flag("--every", "How long one is: 15min, 1h, 1d, 1w.", "LENGTH")]
+    periods: Annotated[int, _flag("--periods", "How many there are.", "N")]
+    grace: Annotated[
+        str | None, _flag("--grace", "How long a period waits for late rows.", "LENGTH")
+    ] = None
+    branching: Annotated[
+        int | None, _flag("--branching", "How many blocks make a longer one.", "N")
+    ] = None
+    where: Annotated[
+        list[str] | None,
+        _flag("--where", "Only rows where, such as 'age >= 18'.", "CONDITION"),
+    ] = None
+    now: Annotated[
+        str | None, _flag("--now", "Up to when the table is complete; else the clock.", "TIME")
+    ] = None
+    epsilon: Annotated[
+        str | None, _flag("--epsilon", "What all periods may lose.", "EPSILON", _PRICE)
+    ] = None
+    rho: Annotated[
+        str | None, _flag("--rho", "Instead: zero-concentrated privacy.", "RHO", _PRICE)
+    ] = None
+    tag: Annotated[
+        str | None, _flag("--tag", "Makes it another count than the same without.", "TEXT", _OUT)
+    ] = None
+    preview: Annotated[
+        bool, _flag("--preview", "Only say which errors to expect; spend nothing.", None, _OUT)
+    ] = False
+    csv: Annotated[bool, _flag("--csv", "Print CSV.", None, _OUT)] = False
+    json: Annotated[bool, _flag("--json", "Print JSON.", None, _OUT)] = False
+    plot: Annotated[
+        str | None, _flag("--plot", "Draw to a .png, .svg or .pdf file.", "FILE", _OUT)
+    ] = None
+    certificate: Annotated[
+        list[str] | None,
+        _flag("--certificate", "Write it: .json to check, .html to read.", "FILE", _OUT),
+    ] = None
+
+
+@options
+def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> None:
+    """Publish the periods that are over; the first time pays for all, and no other time does.
+
+    [bold]tacit count-over-time visits.csv --time arrived --start 2026-01-01 --every 1h --periods
+    8760 --epsilon 1[/bold]
+    """
+    from tacit.cli.release.job import opened
+    from tacit.cli.shared.output import (
+        answer_tables,
+        check_files,
+        note,
+        print_json,
+        save_plot,
+        working,
+    )
+    from tacit.report.text.words import budget_words
+    from tacit.tables import Session
+
+    if asked.json and asked.csv:
+        raise UsageError("print --json or --csv, not both")
+    check_files(asked.plot, tuple(asked.certificate or ()))
+    job = _job(source, asked, budget)
+    with opened(job, spend=False) as (session, place):
+        counter = _counter(session, asked)
+        expected = counter.preview()
+        if asked.preview:
+            _show_preview(expected, as_json=asked.json)
+            return
+        if place is None:  # all is in order: the ledger may begin
+            session = Session(session.source, session.unit, session.budget, _ledger(job))
+            counter = _counter(session, asked)
+        with working("counting"):
+            answer = counter.update(now=_moment(asked.now))
+        if asked.csv:
+            print(answer.to_csv(), end="")
+        elif asked.json:
+            print_json(
+                {
+                    "dataset": session.dataset,
+                    "periods": {n: list(column) for n, column in answer.to_dict().items()},
+                    "cost": answer.cost.to_json(),
+                    "remaining": session.remaining.to_json(),
+                    "digest": answer.certificate.body["digest"],
+                }
+            )
+        else:
+            answer_tables(answer)
+        note(
+            f"{len(answer)} of {asked.periods} periods are published; all of them cost "
+            f"{budget_words(answer.cost)}, once, and {budget_words(session.remaining)} is left"
+        )
+        for path in asked.certificate or ():
+            answer.certificate.save(path)
+            note(f"wrote {path}")
+        if asked.plot is not None and len(answer):
+            save_plot(answer.plot(), asked.plot)
+            note(f"wrote {asked.plot}")
+
+
+def _job(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> Job:
+    from tacit.accounting.open_ledger import has_ledger
+    from tacit.cli.release.job import Job, default_ledger, loss, table_of, unit_of
+
+    table = table_of(source, "count-over-time")
+    whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
+    price = loss(asked.epsilon, None, asked.rho, "--")
+    if whole is None and not has_ledger(budget.ledger or default_ledger(table)):
+        whole = price  # a ledger that begins with this count, and is for nothing else
+    protects = unit_of(source.person, source.rows, source.groups)
+    return Job(table, protects, whole, budget.ledger, ())
+
+
+def _ledger(job: Job) -> str:
+    from tacit.cli.release.job import default_ledger
+
+    return job.ledger or default_ledger(job.table)
+
+
+def _counter(session: Session, asked: TimeOptions) -> TimeCounter:
+    from tacit.cli.shared.condition import condition
+
+    chosen = session.filter(*(condition(text) for text in asked.where or ()))
+    return chosen.count_over_time(
+        asked.time,
+        start=_whole(asked.start),
+        every=_whole(asked.every),
+        periods=asked.periods,
+        epsilon=asked.epsilon,
+        rho=asked.rho,
+        grace=None if asked.grace is None else _whole(asked.grace),
+        branching=asked.branching,
+        tag=asked.tag,
+    )
+
+
+def _moment(text: str | None) -> int | str | None:
+    """Return a point in time, a whole number where it is written as one."""
+    return None if text is None else _whole(text)
+
+
+def _whole(text: str) -> int | str:
+    return int(as_fraction(text, "a time")) if re.fullmatch(r"\s*-?[0-9]+\s*", text) else text
+
+
+def _show_preview(expected: CounterPreview, *, as_json: bool) -> None:
+    from tacit.cli.shared.output import note, print_json
+
+    if as_json:
+        print_json(
+            {
+                "periods": expected.periods,
+                "branching": expected.branching,
+                "count_error": expected.count_error,
+                "total_error": expected.total_error,
+                "largest_total_error": expected.largest_total_error,
+                "cost": expected.cost.to_json(),
+                "remaining": expected.remaining.to_json(),
+                "affordable": expected.affordable,
+            }
+        )
+        return
+    print(expected)
+    if not expected.affordable:
+        note("It would be refused: the budget does not cover it.")

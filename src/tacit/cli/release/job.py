@@ -1,0 +1,308 @@
+"""A job: a table, whom it protects, a budget, and the questions to it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tacit.accounting import Budget, epsilon_delta, fit, open_ledger
+from tacit.accounting import epsilon as pure
+from tacit.accounting import rho as concentrated
+from tacit.accounting.ledger.postgres.address import shown
+from tacit.accounting.open_ledger import has_ledger
+from tacit.arithmetic.exact import Number
+from tacit.cli.shared.csv_flags import csv_of
+from tacit.cli.shared.flag_values import typed_keys
+from tacit.cli.shared.options import TableOptions
+from tacit.cli.shared.output import note
+from tacit.errors import BudgetError, DataSourceWarning, UsageError
+from tacit.expressions.expression import Expression
+from tacit.expressions.schema import Column, Schema
+from tacit.tables import Question, Session, open_source
+from tacit.tables.engines.csv.format import CsvOptions
+from tacit.tables.engines.duckdb.remote import public_part
+from tacit.tables.open_source import Source
+from tacit.tables.spec.aggregate import Aggregate
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
+
+__all__ = [
+    "Asked",
+    "Job",
+    "Table",
+    "default_ledger",
+    "keys_reader",
+    "loss",
+    "open_table",
+    "opened",
+    "table_of",
+    "unit_of",
+]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table of a job, and what limits its engine."""
+
+    path: str
+    table: str | None = None
+    name: str | None = None
+    csv: CsvOptions = field(default_factory=lambda: CsvOptions())
+    memory_limit: str | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question of a job: what is asked, what it may lose, where the answer goes."""
+
+    aggregates: Mapping[str, Aggregate]
+    where: tuple[Expression, ...] = ()
+    cuts: Mapping[str, Expression] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
+    keys: Any = None
+    epsilon: Number | None = None
+    delta: Number | None = None
+    rho: Number | None = None
+    tag: str | None = None
+    name: str | None = None
+    plot: str | None = None
+    certificates: tuple[str, ...] = ()
+
+    def question(self, session: Session) -> Question:
+        """Return the question to a session.
+
+        Raises:
+            UsageError: a question that does not fit the table.
+        """
+        if not self.aggregates:
+            raise UsageError(
+                "nothing is asked: say --count, --mean age:0:100 or another; see --help"
+            )
+        asked = session.agg(**self.aggregates)
+        for name, cut in self.cuts.items():
+            asked = asked.with_column(name, cut)
+        if self.where:
+            asked = asked.filter(*self.where)
+        if self.by:
+            for name in self.by:
+                if session.columns.get(name) in ("float", "decimal"):
+                    raise UsageError(
+                        f"{name!r} holds numbers with fractions, too many values to be groups; cut "
+                        f"it: --cut {name}:0,10,20 --by {name}_group"
+                    )
+            keys = self._keys(session.source.schema)
+            if keys is None and self.delta is None:
+                raise UsageError(
+                    f"the values of {', '.join(self.by)} are not known to be public. Either list "
+                    "them (--keys a,b,c or --keys-file public.csv; in a plan, keys = [...]), or "
+                    "release those that enough people share, which takes a delta: --delta 1e-7, "
+                    "from a budget with --budget-delta"
+                )
+            asked = asked.group_by(*self.by, keys=keys)
+        return asked
+
+    def _keys(self, schema: Schema) -> Any:
+        """Return the public keys; the groups that a column is cut into are public by themselves."""
+        made = {name: list(cut.parameters[1]) for name, cut in self.cuts.items() if name in self.by}
+        columns = [*schema.values(), *(Column(name, "text", "text") for name in made)]
+        keys = self.keys(Schema(columns)) if callable(self.keys) else self.keys
+        if keys is None and set(self.by) == set(made):
+            return made
+        return {**made, **keys} if isinstance(keys, Mapping) else keys
+
+    @property
+    def price(self) -> tuple[Number | None, Number | None, Number | None]:
+        """What the release may lose: epsilon, delta and rho, in the order of the methods."""
+        return self.epsilon, self.delta, self.rho
+
+
+@dataclass(frozen=True)
+class Job:
+    """A table and questions to it, under one budget."""
+
+    table: Table
+    unit: OneRowEach | PersonUnit | None
+    budget: Budget | None
+    ledger: str | None
+    questions: tuple[Asked, ...]
+
+
+def table_of(source: TableOptions, command: str) -> Table:
+    """Return the table that flags name.
+
+    Raises:
+        UsageError: none is named.
+    """
+    if source.source is None:
+        raise UsageError(f"name the table: tacit {command} people.csv ...")
+    return Table(
+        source.source,
+        source.table,
+        source.name,
+        csv_of(source),
+        source.memory_limit,
+        source.threads,
+    )
+
+
+def unit_of(person: str | None, rows: int | None, groups: int | None) -> Any:
+    """Return the unit of privacy that is said; None where none is."""
+    if person is None:
+        if rows is not None or groups is not None:
+            raise UsageError("--rows and --groups limit a person: name the column with --person")
+        return None
+    if rows is None:
+        raise UsageError(
+            f"say how many rows of one {person} may weigh in an answer: --rows 5. More rows mean "
+            "more noise; people with more of them are scaled down"
+        )
+    return unit(person, rows, groups)
+
+
+def loss(
+    epsilon: Number | None, delta: Number | None, rho: Number | None, flag: str = ""
+) -> Budget | None:
+    """Return the loss or the budget that flags or fields say; None where they say none."""
+    if rho is not None:
+        if epsilon is not None or delta is not None:
+            raise UsageError(f"give {flag}rho, or {flag}epsilon (with {flag}delta), not both")
+        return concentrated(rho)
+    if epsilon is None:
+        if delta is not None:
+            raise UsageError(f"{flag}delta goes with {flag}epsilon")
+        return None
+    return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
+
+
+def default_ledger(table: Table) -> str:
+    """Return the ledger's place beside the table: the same wherever the command is typed.
+
+    Raises:
+        UsageError: a pattern or an address, which has no place beside it.
+    """
+    if "://" in table.path or not os.path.exists(table.path):
+        raise UsageError(
+            f"{public_part(table.path)} has no place of its own for a ledger: name one with "
+            "--ledger, and use it for every release of this table"
+        )
+    place = Path(table.path).resolve()
+    stem = place.name if place.is_dir() else place.name.split(".")[0] or place.name
+    name = f"{stem}.{table.table}.ledger" if table.table else f"{stem}.ledger"
+    found, here = place.with_name(name), Path.cwd().resolve()
+    return str(found.relative_to(here) if found.is_relative_to(here) else found)
+
+
+def open_table(table: Table) -> Source:
+    """Open the table in its engine; what looks wrong about its names is said."""
+    with warnings.catch_warnings(record=True) as odd:
+        warnings.simplefilter("always", DataSourceWarning)
+        source = open_source(
+            table.path,
+            table.table,
+            name=table.name,
+            memory_limit=table.memory_limit,
+            threads=table.threads,
+            **table.csv,
+        )
+    for warning in odd:
+        note(str(warning.message))
+    return source
+
+
+@contextmanager
+def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
+    """Open the session of a job, once all of its questions are known to be in order.
+
+    The questions are tried on paper first, so that a mistake in one begins no ledger and spends
+    nothing.
+
+    Args:
+        job: the table and the questions.
+        spend: whether a ledger may be begun; a preview begins none.
+
+    Yields:
+        The session, and the place of its ledger as it may be shown (None where there is none yet).
+    """
+    source = open_table(job.table)
+    try:
+        path = job.ledger or default_ledger(job.table)
+        exists, place = has_ledger(path), shown(path)
+        protects = job.unit or (_ledger_unit(path) if exists else one_row_each)
+        if exists:
+            session = Session(source, protects, job.budget, path)
+        else:
+            session = Session(source, protects, job.budget or _whole(job))
+        _try_on_paper(session, job.questions, spend)
+        if spend and not exists:
+            if job.budget is None:
+                note(
+                    f"There is no ledger yet, and no budget was said: {place} begins with a budget "
+                    "of what this release loses, so that nothing is left for another. To plan for "
+                    "more, say --budget-epsilon on the first release."
+                )
+            session = Session(source, protects, session.budget, path)
+        yield session, place if exists or spend else None
+        session.close()
+    finally:
+        source.close()
+
+
+def _ledger_unit(path: str) -> OneRowEach | PersonUnit:
+    """Return the unit that a ledger counts in."""
+    with open_ledger(path, create=False) as ledger:
+        said = ledger.terms.get("unit") or {}
+    if said.get("column") is None:
+        return one_row_each
+    return unit(said["column"], said["rows"], said["groups"])
+
+
+def _whole(job: Job) -> Budget:
+    """Return the losses of all questions together: the budget where none is said."""
+    losses = [loss(*asked.price) for asked in job.questions]
+    said = [each for each in losses if each is not None]
+    if len(said) < len(losses) or not said:
+        raise UsageError(
+            "say what the release may lose (--epsilon 0.5, with --delta for keys that are not "
+            "public, or --rho 0.1), and with --budget-epsilon what all releases ever may lose"
+        )
+    total = said[0]
+    for each in said[1:]:
+        total += each
+    return total
+
+
+def _try_on_paper(session: Session, questions: Sequence[Asked], spend: bool) -> None:
+    """Check every question, and that what remains covers them all, before anything is spent."""
+    kind, remaining = session.budget.kind, session.remaining
+    total = Budget.nothing(kind)
+    for asked in questions:
+        preview = asked.question(session).preview(*asked.price)
+        requested = loss(*asked.price)
+        if requested is not None and kind != "concentrated":
+            requested.cost_in(kind)  # a delta that the budget has not, even where none is needed
+        if not asked.question(session).is_charged(*asked.price, tag=asked.tag):
+            total += preview.cost
+    if spend and not remaining.covers(fit(total, remaining)):
+        cost = f"this release costs {total!r}"
+        if len(questions) > 1:
+            cost = f"these {len(questions)} questions cost {total!r} together"
+        raise BudgetError(
+            f"{cost}, and {remaining!r} is left of {session.budget!r}; nothing was spent. Ask for "
+            "less, or raise the budget in the open: tacit ledger extend"
+        )
+
+
+def keys_reader(by: Sequence[str], keys: Sequence[str], keys_file: str | None, path: str) -> Any:
+    """Return how the keys are read once the kinds of the columns are known."""
+
+    def read(schema: Schema) -> Any:
+        for name in by:
+            schema.column(name)
+        return typed_keys(by, keys, keys_file, schema, path)
+
+    return read

@@ -1,0 +1,191 @@
+"""``tacit ledger``: begin, show, check, extend and adopt what keeps a budget."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli.shared.options import BudgetOptions, SourceOptions, options
+from tacit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tacit.accounting import Budget, Ledger
+
+__all__ = ["ledger_app"]
+
+ledger_app = typer.Typer(
+    help="The file, or the tables in PostgreSQL, that keep a budget: begin, show, check, extend, "
+    "adopt.",
+    no_args_is_help=True,
+)
+
+_File = Annotated[
+    str,
+    typer.Argument(help="A file, or postgresql://user@host/db?ledger=name.", metavar="LEDGER"),
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@ledger_app.command("create")
+@options
+def create(source: SourceOptions, begin: BudgetOptions) -> None:
+    """Begin a ledger for a table, before anything is released.
+
+    [bold]tacit ledger create people.parquet --person id --rows 5 --budget-epsilon 1[/bold]
+    """
+    from tacit.accounting import create_ledger
+    from tacit.accounting.ledger.postgres.address import shown
+    from tacit.cli.release.job import default_ledger, loss, open_table, table_of, unit_of
+    from tacit.cli.shared.output import note
+    from tacit.report.text.words import budget_words
+    from tacit.tables import Session, one_row_each
+
+    table = table_of(source, "ledger create")
+    budget = loss(begin.budget_epsilon, begin.budget_delta, begin.budget_rho, "--budget-")
+    if budget is None:
+        raise UsageError("say what all releases together may lose: --budget-epsilon 1")
+    protects = unit_of(source.person, source.rows, source.groups) or one_row_each
+    path = begin.ledger or default_ledger(table)
+    with open_table(table) as opened, Session(opened, protects, budget) as paper:
+        create_ledger(path, dataset=paper.dataset, budget=budget, terms=paper.ledger.terms).close()
+        note(f"{shown(path)} begins with {budget_words(budget)} for {paper.dataset}")
+
+
+@ledger_app.command("show")
+def show(ledger: _File, json: _Json = False) -> None:
+    """Show the budget, what is left of it, and every release.
+
+    [bold]tacit ledger show adult.ledger[/bold]
+    """
+    from tacit.cli.shared.output import print_json, print_table
+    from tacit.report.text.words import budget_words, question_words, unit_words
+
+    with _open(ledger) as found:
+        entries = found.history()
+        if json:
+            print_json(_described(found))
+            return
+        print(f"Data set   {found.dataset}")
+        if found.terms.get("unit"):
+            print(f"Protects   {unit_words(found.terms['unit'])}")
+        print(f"Budget     {budget_words(found.total)}")
+        print(f"Spent      {budget_words(found.spent)}")
+        print(f"Left       {budget_words(found.remaining)}   {_bar(found.spent, found.total)}")
+        rows = [
+            [
+                str(entry.sequence),
+                entry.when[:16].replace("T", " "),
+                budget_words(entry.cost),
+                entry.state,
+                question_words(entry.question),
+            ]
+            for entry in entries
+        ]
+        still = sum(entry.state == "open" for entry in entries)
+    if rows:
+        print_table(["charge", "when (UTC)", "cost", "state", "question"], rows)
+        if still:
+            print("An open release was charged and has no answer yet: ask the same again, free.")
+    else:
+        print("Nothing was released yet.")
+
+
+@ledger_app.command("verify")
+def verify(ledger: _File) -> None:
+    """Replay the whole chain of hashes, amounts and answers.
+
+    [bold]tacit ledger verify adult.ledger[/bold]
+    """
+    with _open(ledger) as found:
+        events = found.verify_chain()
+    print(f"ok: {events} events, each hash, amount and answer as it must be")
+
+
+@ledger_app.command("extend")
+def extend(
+    ledger: _File,
+    reason: Annotated[str, typer.Option("--reason", help="Why; it stands in the ledger.")],
+    budget_epsilon: Annotated[
+        str | None, typer.Option("--budget-epsilon", help="The new whole budget.")
+    ] = None,
+    budget_delta: Annotated[
+        str | None, typer.Option("--budget-delta", help="With --budget-epsilon.")
+    ] = None,
+    budget_rho: Annotated[str | None, typer.Option("--budget-rho", help="Instead, in rho.")] = None,
+) -> None:
+    """Raise the budget, in the open: all that was published is protected by the new one only.
+
+    [bold]tacit ledger extend adult.ledger --budget-epsilon 2 --reason "yearly report"[/bold]
+    """
+    from tacit.cli.release.job import loss
+    from tacit.report.text.words import budget_words
+
+    budget = loss(budget_epsilon, budget_delta, budget_rho, "--budget-")
+    if budget is None:
+        raise UsageError("say the new whole budget, such as --budget-epsilon 2")
+    with _open(ledger) as found:
+        found.extend(budget, reason)
+        print(f"The budget is {budget_words(found.total)}; left: {budget_words(found.remaining)}")
+
+
+@ledger_app.command("adopt")
+def adopt(ledger: _File) -> None:
+    """Accept a ledger where it is now, after it was moved for good (never a copy).
+
+    [bold]tacit ledger adopt adult.ledger[/bold]
+    """
+    from tacit.accounting import adopt_ledger
+    from tacit.accounting.ledger.postgres.address import shown
+
+    _require(ledger)
+    with adopt_ledger(ledger) as found:
+        print(f"{shown(ledger)} stays here from now on; it keeps the budget of {found.dataset}")
+
+
+def _require(path: str) -> None:
+    from tacit.accounting.ledger.postgres.address import is_address
+    from tacit.errors import did_you_mean
+
+    if not is_address(path) and not os.path.isfile(path):
+        folder = os.path.dirname(path) or "."
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        known = [name for name in names if name.endswith(".ledger")]
+        raise UsageError(
+            f"there is no ledger {path}; {did_you_mean(os.path.basename(path), known)}"
+        )
+
+
+def _open(path: str) -> Ledger:
+    from tacit.accounting import open_ledger
+
+    _require(path)
+    return open_ledger(path, create=False)
+
+
+def _described(ledger: Ledger) -> dict[str, Any]:
+    return {
+        "dataset": ledger.dataset,
+        "id": ledger.id,
+        "terms": ledger.terms,
+        "budget": ledger.total.to_json(),
+        "spent": ledger.spent.to_json(),
+        "remaining": ledger.remaining.to_json(),
+        "releases": [
+            {
+                "sequence": entry.sequence,
+                "when": entry.when,
+                "cost": entry.cost.to_json(),
+                "state": entry.state,
+                "hash": entry.hash,
+                "question": entry.question,
+            }
+            for entry in ledger.history()
+        ],
+    }
+
+
+def _bar(spent: Budget, total: Budget) -> str:
+    full = round(24 * float(spent.amount / total.amount))
+    return f"[{'#' * full}{'.' * (24 - full)}] {float(spent.amount / total.amount):.0%} spent"

@@ -1,0 +1,179 @@
+"""A plan: a TOML file that names a table, a budget and several questions."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from tacit.cli.release.job import Asked, Job, Table, keys_reader, loss, unit_of
+from tacit.cli.shared.condition import condition
+from tacit.cli.shared.csv_flags import csv_of_plan
+from tacit.cli.shared.flag_values import statistic
+from tacit.errors import UsageError, did_you_mean
+from tacit.expressions.expression import Expression, col
+from tacit.tables.engines.csv.format import CsvOptions
+from tacit.tables.spec.aggregate import Aggregate
+
+__all__ = ["read_plan"]
+
+_FIELDS = {
+    "the plan": ("source", "unit", "budget", "question"),
+    "[source]": ("path", "table", "name", *CsvOptions.__annotations__, "memory_limit", "threads"),
+    "[unit]": ("person", "rows", "groups"),
+    "[budget]": ("epsilon", "delta", "rho", "ledger"),
+    "[[question]]": (
+        "name", "where", "cut", "by", "keys", "keys_file", "answers",
+        "epsilon", "delta", "rho", "tag", "plot", "certificate",
+    ),
+}  # fmt: skip
+
+
+def read_plan(path: str) -> Job:
+    """Return the job that a plan describes; files in it stand beside the plan.
+
+    Raises:
+        UsageError: no such file, no TOML, or a field that is unknown, missing or of another kind.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        # Decimal numbers are read as they are written: 0.1 is one tenth.
+        plan = tomllib.loads(text, parse_float=Decimal)
+    except OSError as error:
+        raise UsageError(f"the plan {path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"the plan {path} is no TOML: {error}") from None
+    except (ValueError, RecursionError):
+        raise UsageError(
+            f"the plan {path} holds a number of thousands of digits, or lists nested as deep"
+        ) from None
+    try:
+        return _job(plan, Path(path).parent)
+    except UsageError as error:
+        raise type(error)(f"the plan {path}: {error}") from None
+
+
+def _job(plan: Mapping[str, Any], folder: Path) -> Job:
+    _check(plan, "the plan")
+    source = _part(plan, "source")
+    table = Table(
+        _path(_text(source, "path", "[source]", required=True), folder),
+        _text(source, "table", "[source]"),
+        _text(source, "name", "[source]"),
+        csv_of_plan(source),
+        _text(source, "memory_limit", "[source]"),
+        source.get("threads"),
+    )
+    unit, budget = _part(plan, "unit"), _part(plan, "budget")
+    ledger = _text(budget, "ledger", "[budget]")
+    questions = plan.get("question", [])
+    if not isinstance(questions, list) or not questions:
+        raise UsageError("there is no question: begin one with [[question]]")
+    return Job(
+        table,
+        unit_of(_text(unit, "person", "[unit]"), unit.get("rows"), unit.get("groups")),
+        loss(budget.get("epsilon"), budget.get("delta"), budget.get("rho")),
+        None if ledger is None else _path(ledger, folder),
+        tuple(_asked(question, folder, table.path) for question in questions),
+    )
+
+
+def _asked(question: Any, folder: Path, source: str) -> Asked:
+    _check(_mapping(question, "[[question]]"), "[[question]]")
+    answers = _mapping(question.get("answers", {}), "answers")
+    where = _text(question, "where", "[[question]]")
+    by = _listed(question, "by")
+    name = _text(question, "name", "[[question]]")
+    plot = _text(question, "plot", "[[question]]")
+    asked = Asked(
+        aggregates={label: _answer(said, label) for label, said in answers.items()},
+        where=() if where is None else (condition(where),),
+        cuts=_cuts(question),
+        by=by,
+        keys=_keys(question, by, folder, source),
+        epsilon=question.get("epsilon"),
+        delta=question.get("delta"),
+        rho=question.get("rho"),
+        tag=_text(question, "tag", "[[question]]"),
+        name=name,
+        plot=None if plot is None else _path(plot, folder),
+        certificates=tuple(_path(path, folder) for path in _listed(question, "certificate")),
+    )
+    loss(asked.epsilon, asked.delta, asked.rho)
+    return asked
+
+
+def _answer(said: Any, label: str) -> Aggregate:
+    fields = _mapping(said, f"the answer {label!r}")
+    for name in ("statistic", "column", "method", "distribution"):
+        _text(fields, name, f"the answer {label!r}")
+    if not isinstance(fields.get("edges", []), list):
+        raise UsageError(f"edges in the answer {label!r} must be a list such as [0, 18, 65]")
+    return statistic(fields, label)
+
+
+def _cuts(question: Mapping[str, Any]) -> dict[str, Expression]:
+    found = {}
+    for name, said in _mapping(question.get("cut", {}), "cut").items():
+        part = _mapping(said, f"the cut {name!r}")
+        if set(part) != {"column", "edges"} or not isinstance(part["edges"], list):
+            raise UsageError(
+                f'the cut {name!r} must be like {{ column = "age", edges = [0, 18, 65] }}'
+            )
+        column = _text(part, "column", f"the cut {name!r}", required=True)
+        found[name] = col(str(column)).cut(part["edges"])
+    return found
+
+
+def _keys(question: Mapping[str, Any], by: Sequence[str], folder: Path, source: str) -> Any:
+    keys, file = question.get("keys"), _text(question, "keys_file", "[[question]]")
+    if (keys is not None or file is not None) and not by:
+        raise UsageError('keys are the values of a grouping column: by = ["column"]')
+    if keys is not None and file is not None:
+        raise UsageError("give keys or keys_file, not both")
+    if file is not None:
+        return keys_reader(by, (), _path(file, folder), source)
+    return keys
+
+
+def _check(part: Mapping[str, Any], where: str) -> None:
+    for name in part:
+        if name not in _FIELDS[where]:
+            raise UsageError(f"{where} has {name!r}; {did_you_mean(name, _FIELDS[where])}")
+
+
+def _part(plan: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = _mapping(plan.get(name, {}), f"[{name}]")
+    _check(part, f"[{name}]")
+    return part
+
+
+def _mapping(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{where} must be a table of fields")
+    return value
+
+
+def _text(part: Mapping[str, Any], name: str, where: str, required: bool = False) -> str | None:
+    value = part.get(name)
+    if value is None and required:
+        raise UsageError(f"{where} lacks {name}")
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"{name} in {where} must be text in quotes")
+    return value
+
+
+def _listed(part: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = part.get(name, [])
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        raise UsageError(f"{name} must be a text or a list of texts")
+    return tuple(listed)
+
+
+def _path(path: str | None, folder: Path) -> str:
+    """Return a path as seen from the plan."""
+    assert path is not None
+    return path if "://" in path else str(folder / path)

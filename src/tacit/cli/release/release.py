@@ -1,0 +1,180 @@
+"""``tacit release`` and what it shares with ``tacit preview``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from tacit.cli.shared.options import (
+    AskOptions,
+    BudgetOptions,
+    OutputOptions,
+    SourceOptions,
+    options,
+)
+from tacit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tacit.cli.release.job import Asked, Job
+    from tacit.tables import Answer, Session
+    from tacit.tables.spec.method import Options
+
+__all__ = ["job_of", "release"]
+
+
+@options
+def release(
+    source: SourceOptions, ask: AskOptions, budget: BudgetOptions, output: OutputOptions
+) -> None:
+    """Publish statistics of a table, and pay for them from its budget.
+
+    [bold]tacit release adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
+    """
+    from tacit.cli.release.job import opened
+    from tacit.cli.shared.output import check_files, print_json, working
+
+    if output.json and output.csv:
+        raise UsageError("print --json or --csv, not both")
+    job = job_of(source, ask, budget, output)
+    if output.csv and len(job.questions) > 1:
+        raise UsageError("--csv prints one table, and the plan asks for several; use --json")
+    for asked in job.questions:
+        check_files(asked.plot, asked.certificates)
+    with opened(job, spend=True) as (session, ledger):
+        released = []
+        for asked in job.questions:
+            with working("asking the table"):
+                answer = asked.question(session).release(*asked.price, tag=asked.tag)
+            released.append(_described(answer, asked))
+            if output.csv:
+                print(answer.to_csv(), end="")
+            elif not output.json:
+                _show(answer, asked, session, str(ledger))
+            _write(answer, asked)
+        if output.json:
+            print_json(
+                {
+                    "dataset": session.dataset,
+                    "ledger": ledger,
+                    "budget": session.budget.to_json(),
+                    "remaining": session.remaining.to_json(),
+                    "releases": released,
+                }
+            )
+
+
+def job_of(
+    source: SourceOptions, ask: AskOptions, budget: BudgetOptions, output: OutputOptions | None
+) -> Job:
+    """Return the job that flags or a plan describe.
+
+    Raises:
+        UsageError: flags that do not go together.
+    """
+    from tacit.cli.release.job import Asked, Job, keys_reader, loss, table_of, unit_of
+    from tacit.cli.release.plan_file import read_plan
+    from tacit.cli.shared.condition import condition
+    from tacit.cli.shared.flag_values import FORMS, aggregates, cuts
+
+    if ask.plan is not None:
+        _alone(source, ask, budget, output)
+        return read_plan(ask.plan)
+    table = table_of(source, "release")
+    by = tuple(name.strip() for text in ask.by or () for name in text.split(","))
+    given = {kind: getattr(ask, kind) or () for kind in FORMS}
+    if (ask.keys or ask.keys_file) and not by:
+        raise UsageError("keys are the values of a grouping column: name it with --by column")
+    asked = Asked(
+        aggregates=aggregates(ask.count, ask.count_people, given, _how(ask)),
+        where=tuple(condition(text) for text in ask.where or ()),
+        cuts=cuts(ask.cut or ()),
+        by=by,
+        keys=keys_reader(by, ask.keys or (), ask.keys_file, table.path),
+        epsilon=ask.epsilon,
+        delta=ask.delta,
+        rho=ask.rho,
+        tag=output.tag if output else None,
+        plot=output.plot if output else None,
+        certificates=tuple(output.certificate or ()) if output else (),
+    )
+    whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
+    loss(ask.epsilon, ask.delta, ask.rho, "--")
+    protects = unit_of(source.person, source.rows, source.groups)
+    return Job(table, protects, whole, budget.ledger, (asked,))
+
+
+def _how(ask: AskOptions) -> Options:
+    """Return the method that the flags name, with its options."""
+    said = {name: getattr(ask, name) for name in ("method", "bound", "bins", "distribution")}
+    return cast("Options", {name: value for name, value in said.items() if value is not None})
+
+
+def _alone(*groups: Any) -> None:
+    """Refuse flags beside ``--plan`` that the plan says itself."""
+    allowed = {"plan", "json", "csv"}
+    for group in groups:
+        for name, value in vars(group).items() if group else ():
+            if value and name not in allowed:
+                raise UsageError(
+                    f"--plan says everything; leave {name.replace('_', '-')} out, or write it in "
+                    "the plan"
+                )
+
+
+def _write(answer: Answer, asked: Asked) -> None:
+    """Write the files, once the answer is printed: what was paid for is not lost with them."""
+    from tacit.cli.shared.output import note, save_plot, working
+
+    for path in asked.certificates:
+        answer.certificate.save(path)
+        note(f"wrote {path}")
+    if asked.plot is None:
+        return
+    try:
+        with working("drawing"):
+            save_plot(answer.plot(), asked.plot)
+    except UsageError as error:  # too many groups, or none, which only the answer tells
+        note(f"No plot was drawn: {error}")
+        return
+    note(f"wrote {asked.plot}")
+
+
+def _show(answer: Answer, asked: Asked, session: Session, ledger: str) -> None:
+    from tacit.cli.shared.output import answer_tables, note
+    from tacit.report.text.words import budget_words
+
+    if asked.name:
+        print(asked.name)
+    answer_tables(answer)
+    paid = (
+        "asked before: the same answer again, free"
+        if answer.replayed
+        else f"spent {budget_words(answer.cost)}"
+    )
+    note(
+        f"{paid}; {budget_words(session.remaining)} is left of {budget_words(session.budget)} "
+        f"({ledger})"
+    )
+
+
+def _described(answer: Answer, asked: Asked) -> dict[str, Any]:
+    """Return an answer as plain JSON values: one record a group."""
+    parts = ("value", "standard_error", "low", "high")
+    records = []
+    for place, key in enumerate(answer.keys):
+        record: dict[str, Any] = {"key": dict(zip(answer.by, key, strict=True))}
+        for label in answer.labels:
+            column = answer.column(label)
+            record[label] = {part: column[part][place] for part in parts}
+            if "bins" in column:
+                record[label]["bins"] = column["bins"]
+            if "refused" in column:
+                record[label]["refused"] = column["refused"][place]
+        records.append(record)
+    return {
+        "name": asked.name,
+        "by": list(answer.by),
+        "answers": records,
+        "cost": answer.cost.to_json(),
+        "replayed": answer.replayed,
+        "digest": answer.certificate.body["digest"],
+    }

@@ -1,0 +1,1 @@
+"""``tacit sensitivity`` and ``tacit choose-epsilon``."""

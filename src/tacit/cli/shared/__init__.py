@@ -1,0 +1,1 @@
+"""Flags, values and output that several commands share."""

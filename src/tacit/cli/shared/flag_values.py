@@ -1,0 +1,308 @@
+"""What a flag or a field of a plan spells: statistics, keys, ranges, kinds of columns."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.errors import UsageError, did_you_mean
+from tacit.expressions.expression import Expression, col
+from tacit.expressions.schema import Schema
+from tacit.tables.spec import aggregate as ask
+from tacit.tables.spec.aggregate import Aggregate
+from tacit.tables.spec.method import Options
+
+__all__ = [
+    "FORMS",
+    "aggregates",
+    "column_types",
+    "cuts",
+    "numbers",
+    "statistic",
+    "typed_keys",
+    "whole_range",
+]
+
+FORMS = {
+    "sum": "column:lower:upper",
+    "mean": "column:lower:upper",
+    "var": "column:lower:upper",
+    "std": "column:lower:upper",
+    "median": "column:lower:upper",
+    "percentile": "column:q:lower:upper",
+    "min": "column:lower:upper",
+    "max": "column:lower:upper",
+    "histogram": "column:edge,edge,...",
+}
+_EXAMPLES = {"percentile": "age:90:0:100", "histogram": "age:0,18,65,100"}
+_CHOOSE = ("mean", "var", "std", "median", "percentile")
+"""The statistics that several methods can answer."""
+_MOST_KEYS = 100_000
+_RANGES = r"[-0-9 ,]*[0-9] *\.\.[-0-9 ,.]*"
+
+
+def aggregates(
+    count: bool,
+    count_people: bool,
+    given: Mapping[str, Sequence[str]],
+    how: Options | None = None,
+) -> dict[str, Aggregate]:
+    """Return what the flags ask, by label.
+
+    Args:
+        count: whether rows are counted.
+        count_people: whether people are counted.
+        given: for each statistic, what stood behind its flags.
+        how: the method and its options, for the statistics that have a choice.
+
+    Raises:
+        UsageError: a statistic without bounds, two answers of one label, or a method for nothing.
+
+    >>> {label: str(a) for label, a in aggregates(True, False, {"mean": ["age:0:99"]}).items()}
+    {'count': 'count()', 'mean_age': 'mean(age, 0, 99)'}
+    """
+    asked: list[tuple[str, Aggregate]] = []
+    if count:
+        asked.append(("count", ask.count()))
+    if count_people:
+        asked.append(("people", ask.count_people()))
+    options = how or Options()
+    if options and not any(given.get(kind) for kind in _CHOOSE):
+        raise UsageError(
+            f"--{next(iter(options))} says how {', '.join(_CHOOSE[:-1])} or {_CHOOSE[-1]} is "
+            "answered, and none is asked"
+        )
+    asked += [_from_flag(kind, text, options) for kind, texts in given.items() for text in texts]
+    labels = [label for label, _ in asked]
+    twice = {label for label in labels if labels.count(label) > 1}
+    if twice:
+        raise UsageError(
+            f"two answers would both be called {sorted(twice)[0]!r}; name them in a plan "
+            "(tacit release --plan plan.toml)"
+        )
+    return dict(asked)
+
+
+def _from_flag(kind: str, text: str, options: Options) -> tuple[str, Aggregate]:
+    places = FORMS[kind].split(":")
+    parts = text.rsplit(":", len(places) - 1)
+    if len(parts) < len(places) or not all(part.strip() for part in parts):
+        example = _EXAMPLES.get(kind, "age:0:100")
+        raise UsageError(
+            f"--{kind} {text} is not whole: write --{kind} {FORMS[kind]}, such as --{kind} "
+            f"{example}. Bounds and edges are public: do not read them off the private data"
+        )
+    column, *rest = parts
+    if kind == "histogram":
+        return f"histogram_{column}", ask.histogram(column, numbers(rest[0], "an edge"))
+    if kind == "percentile":
+        q, lower, upper = rest
+        label = f"percentile_{show(as_fraction(q, 'a percentile'))}_{column}"
+        return label, ask.percentile(column, q, lower, upper, **options)
+    made: Aggregate = getattr(ask, kind)(column, *rest, **(options if kind in _CHOOSE else {}))
+    return f"{kind}_{column}", made
+
+
+def statistic(described: object, label: str) -> Aggregate:
+    """Return the statistic that a table of a plan describes.
+
+    Raises:
+        UsageError: an unknown statistic or field, or one that is missing.
+
+    >>> print(statistic({"statistic": "mean", "column": "age", "lower": 0, "upper": 99}, "age"))
+    mean(age, 0, 99)
+    """
+    if not isinstance(described, Mapping) or "statistic" not in described:
+        raise UsageError(
+            f"the answer {label!r} must be like "
+            '{ statistic = "mean", column = "age", lower = 0, upper = 100 }'
+        )
+    kind = described["statistic"]
+    known = ["count", "count_people", *FORMS]
+    if kind not in known:
+        raise UsageError(f"the answer {label!r} asks {kind!r}; {did_you_mean(str(kind), known)}")
+    fields = {
+        "count": (),
+        "count_people": (),
+        "percentile": ("column", "q", "lower", "upper"),
+        "histogram": ("column", "edges"),
+    }.get(kind, ("column", "lower", "upper"))
+    more = tuple(Options.__annotations__) if kind in _CHOOSE else ()
+    for name in described:
+        if name not in ("statistic", *fields, *more):
+            raise UsageError(
+                f"the answer {label!r} has a field {name!r}; {did_you_mean(name, (*fields, *more))}"
+            )
+    missing = [name for name in fields if name not in described]
+    if missing:
+        raise UsageError(f"the answer {label!r} ({kind}) lacks {', '.join(missing)}")
+    options = {name: described[name] for name in more if name in described}
+    made: Aggregate = getattr(ask, kind)(*(described[name] for name in fields), **options)
+    return made
+
+
+def numbers(text: str, name: str) -> list[Number]:
+    """Return numbers that commas part.
+
+    >>> numbers("1,2.5, 1/3", "a value")
+    ['1', '2.5', '1/3']
+    """
+    parts: list[Number] = [part.strip() for part in text.split(",")]
+    for part in parts:
+        as_fraction(part, name)
+    return parts
+
+
+def whole_range(text: str, name: str) -> list[int]:
+    """Return the whole numbers of ``3``, ``1..4`` or ``1,2,5``.
+
+    >>> whole_range("1..4", "distance"), whole_range("1,3", "distance")
+    ([1, 2, 3, 4], [1, 3])
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(-?\d+)(?:\s*\.\.\s*(-?\d+))?\s*", part)
+        if match is None:
+            raise UsageError(f"{name} is whole numbers such as 1, 1..4 or 1,2,5, not {text!r}")
+        first, last = (int(as_fraction(end, name)) for end in (match[1], match[2] or match[1]))
+        if last < first or last - first >= _MOST_KEYS:
+            raise UsageError(f"{name} {part.strip()!r} is reversed or too long")
+        found += range(first, last + 1)
+    return found
+
+
+def column_types(texts: Sequence[str]) -> dict[str, str] | None:
+    """Return the kinds of columns that ``column=kind`` texts declare.
+
+    >>> column_types(["age=integer", "name=text,zip=text"])
+    {'age': 'integer', 'name': 'text', 'zip': 'text'}
+    """
+    found = {}
+    for part in (part for text in texts for part in text.split(",")):
+        column, sign, kind = part.rpartition("=")
+        if not sign or not column:
+            raise UsageError(f"--types {part} is not whole: write --types column=kind")
+        found[column.strip()] = kind.strip()
+    return found or None
+
+
+def cuts(texts: Sequence[str]) -> dict[str, Expression]:
+    """Return the columns that ``column:edge,edge,...`` texts make, by name.
+
+    >>> cuts(["age:0,18,65"])
+    {'age_group': cut(age, (0.0, 18.0, 65.0), ('[0, 18)', '[18, 65]'))}
+    """
+    found = {}
+    for text in texts:
+        column, sign, edges = text.rpartition(":")
+        if not sign or not column:
+            raise UsageError(f"--cut {text} is not whole: write --cut age:0,18,65")
+        found[f"{column}_group"] = col(column).cut(numbers(edges, "an edge"))
+    return found
+
+
+def typed_keys(
+    by: Sequence[str], keys: Sequence[str], keys_file: str | None, schema: Schema, source: str
+) -> Any:
+    """Return public keys with the kinds of their columns; None where none are given.
+
+    Args:
+        by: the grouping columns.
+        keys: ``a,b,c`` for one column; ``column=a,b,c``, once for each of several columns.
+        keys_file: a public CSV file with the grouping columns.
+        schema: of the table.
+        source: the path of the private table, which must not be the file of keys.
+
+    Raises:
+        UsageError: keys of the wrong kind, or for another column.
+    """
+    if keys and keys_file:
+        raise UsageError("give --keys or --keys-file, not both")
+    if keys_file:
+        rows = _key_rows(keys_file, by, source)
+        columns = zip(*rows, strict=True) if rows else [()] * len(by)
+        kinds = [
+            _key_kind(schema.column(name).kind, parts)
+            for name, parts in zip(by, columns, strict=True)
+        ]
+        return list(
+            dict.fromkeys(
+                tuple(
+                    _typed(text, kind, name)
+                    for text, kind, name in zip(row, kinds, by, strict=True)
+                )
+                for row in rows
+            )
+        )
+    if not keys:
+        return None
+    found: dict[str, list[Any]] = {}
+    for text in keys:
+        name, sign, listed = text.partition("=")
+        if not sign or name.strip() not in by:
+            if len(by) > 1:
+                raise UsageError(
+                    f"for several columns write --keys once for each: --keys {by[0]}=a,b "
+                    f"--keys {by[1]}=c,d, not {text!r}"
+                )
+            name, listed = by[0], text
+        kind = schema.column(name.strip()).kind
+        found.setdefault(name.strip(), []).extend(_listed_keys(listed, kind, name.strip()))
+    return found
+
+
+def _listed_keys(text: str, kind: str, name: str) -> list[Any]:
+    if kind in ("integer", "undeclared") and re.fullmatch(_RANGES, text):
+        return list(whole_range(text, f"a key of {name}"))
+    parts = next(csv.reader([text], skipinitialspace=True))
+    return [_typed(part, _key_kind(kind, parts), name) for part in parts]
+
+
+def _key_kind(kind: str, parts: Sequence[str]) -> str:
+    """Return the kind of keys: of a column that nobody declared, whole numbers or text."""
+    if kind != "undeclared":
+        return kind
+    return "integer" if all(re.fullmatch("0|-?[1-9][0-9]{0,17}", p) for p in parts) else "text"
+
+
+def _typed(text: str, kind: str, name: str) -> Any:
+    """Read a key as its column's kind."""
+    try:
+        if kind == "integer":
+            return int(text)
+        if kind == "date":
+            return datetime.date.fromisoformat(text)
+    except ValueError:
+        like = "whole numbers" if kind == "integer" else "dates such as 2024-12-31"
+        raise UsageError(f"{name!r} holds {like}, and the key {text!r} is none") from None
+    if kind == "boolean":
+        if text.lower() not in ("true", "false"):
+            raise UsageError(f"{name!r} holds true or false, and the key {text!r} is neither")
+        return text.lower() == "true"
+    return text
+
+
+def _key_rows(path: str, by: Sequence[str], source: str) -> list[list[str]]:
+    if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
+        raise UsageError(
+            f"{path} is the private table itself: its values are not public keys. Give a list that "
+            "was made without looking at it, or leave the keys out and give a delta"
+        )
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as lines:
+            head, *rows = [row for row in csv.reader(lines) if row]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        raise UsageError(f"the keys file {path} cannot be read: it must be a CSV file") from None
+    except ValueError:
+        raise UsageError(f"the keys file {path} is empty") from None
+    for name in by:
+        if name not in head:
+            raise UsageError(f"{path} has no column {name!r}; {did_you_mean(name, head)}")
+    if any(len(row) != len(head) for row in rows):
+        raise UsageError(f"{path}: a line has more or fewer fields than the first")
+    return [[row[head.index(name)] for name in by] for row in rows]

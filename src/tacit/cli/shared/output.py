@@ -1,0 +1,162 @@
+"""What commands print: tables for people, JSON for pipes, notes and progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.errors import UsageError, need
+
+if TYPE_CHECKING:
+    from tacit.tables import Answer
+
+__all__ = [
+    "answer_tables",
+    "check_files",
+    "note",
+    "print_json",
+    "print_table",
+    "save_plot",
+    "working",
+]
+
+_PLOTS = (".png", ".svg", ".pdf")
+_CERTIFICATES = (".json", ".html")
+
+
+def note(text: str) -> None:
+    """Tell something beside the answer: on stderr, so that a pipe stays clean."""
+    print(text, file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """Print plain JSON."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """Show on a terminal that something is under way, and for how long."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(escape(text), total=None)
+        yield
+
+
+def print_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[int] = (),
+    title: str = "",
+) -> None:
+    """Print a table, as wide as it must be where no person reads it on a terminal.
+
+    Args:
+        header: the names of the columns.
+        rows: the cells.
+        right: the columns that hold numbers.
+        title: what stands above.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, title=Text(title) if title else None, title_justify="left")
+    for place, name in enumerate(header):
+        table.add_column(Text(name), justify="right" if place in right else "left")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        widths = [max(len(c[i]) for c in [header, *rows]) + 3 for i in range(len(header))]
+        console = Console(highlight=False, width=max(80, sum(widths) + 4, len(title) + 2))
+    console.print(table)
+
+
+def answer_tables(answer: Answer) -> None:
+    """Print an answer: one table of all labels, and one for each histogram."""
+    from tacit.report.text.words import value_words
+
+    def cells(column: Any, *place: int) -> list[str]:
+        parts = []
+        for name in ("value", "standard_error", "low", "high"):
+            part = column[name]
+            for index in place:
+                part = part[index]
+            parts.append(part)
+        value, low, high = value_words(*parts)
+        if column.get("refused") and column["refused"][place[0]]:
+            return ["refused", ""]
+        return [value, "" if parts[2] is None and parts[3] is None else f"{low} to {high}"]
+
+    names = [["missing" if part is None else str(part) for part in key] for key in answer.keys]
+    if not names:
+        note("No key had enough people to be shown.")
+    plain = [label for label in answer.labels if "bins" not in answer.column(label)]
+    by = list(answer.by)
+    if plain:
+        header = by + [part for label in plain for part in (label, "95% range")]
+        rows = [
+            [*key, *(c for label in plain for c in cells(answer.column(label), place))]
+            for place, key in enumerate(names)
+        ]
+        print_table(header, rows, right=range(len(by), len(header), 2))
+    for label in answer.labels:
+        column = answer.column(label)
+        if "bins" in column:
+            rows = [
+                [*key, str(name), *cells(column, place, i)]
+                for place, key in enumerate(names)
+                for i, name in enumerate(column["bins"])
+            ]
+            print_table([*by, label, "rows", "95% range"], rows, right=[len(by) + 1])
+
+
+def check_files(plot: str | None, certificates: Sequence[str]) -> None:
+    """Refuse files that could not be written, before anything is spent.
+
+    Raises:
+        UsageError: an ending that is not known, or no right to write there.
+        MissingExtraError: matplotlib is not installed.
+    """
+    if plot is not None:
+        _check_file(plot, _PLOTS, "a plot")
+        need("matplotlib", "plot")
+    for path in certificates:
+        _check_file(path, _CERTIFICATES, "a certificate")
+
+
+def _check_file(path: str, endings: Sequence[str], what: str) -> None:
+    place = Path(path)
+    if place.suffix not in endings:
+        raise UsageError(f"{what} ends in {' or '.join(endings)}, and {path} does not")
+    if not place.parent.is_dir():
+        raise UsageError(f"there is no folder {place.parent} to write {what} to; make it first")
+    if not os.access(place if place.exists() else place.parent, os.W_OK) or place.is_dir():
+        raise UsageError(f"{path} cannot be written; nothing was spent")
+
+
+def save_plot(figure: Any, path: str) -> None:
+    """Save a figure.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None

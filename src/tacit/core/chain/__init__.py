@@ -1,0 +1,1 @@
+"""What ``>>`` builds: steps, transformations and measurements, and how they compose."""

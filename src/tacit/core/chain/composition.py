@@ -1,0 +1,294 @@
+"""Several releases of one data set: sequential, and parallel over disjoint parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from tacit.core.chain.measurement import Measurement
+from tacit.core.chain.space import Space
+from tacit.core.divergences.outcomes import Product
+from tacit.core.measures.epsilon_bound import composed_losses
+from tacit.core.measures.measure import Loss, Measure, PureDP
+from tacit.core.spaces.domain import Vector
+from tacit.core.spaces.metric import ChangeOneDistance, SymmetricDistance
+from tacit.core.spaces.partition import Parts, PartsDistance
+from tacit.errors import MismatchError, UsageError
+
+__all__ = ["compose", "convert", "parallel"]
+
+_NO_KEY = object()
+
+
+def compose(measurements: Sequence[Measurement]) -> Measurement:
+    """Release several measurements of one data set; the answer is a tuple of theirs.
+
+    The losses add up, in any of the measures here, also when each is chosen after seeing the
+    answers before it (Dwork and Roth 2014, section 3.5; Bun and Steinke 2016, lemma 2.3): the
+    privacy-loss variable of the whole is the sum of the parts', conditioned on the past.
+    Pure measurements beside others are converted.
+
+    Raises:
+        UsageError: an empty list.
+        MismatchError: different input spaces, or measures that no conversion joins.
+
+    Example:
+        >>> from tacit.core import Space, SymmetricDistance, Vector
+        >>> from tacit.transformations import Count
+        >>> from tacit.mechanisms import Laplace
+        >>> m = Space(Vector(float), SymmetricDistance()) >> Count() >> Laplace(scale=2)
+        >>> compose([m, m]).map(1)
+        Fraction(1, 1)
+    """
+    parts = list(measurements)
+    if not parts:
+        raise UsageError("compose needs at least one measurement")
+    space = parts[0].input
+    for part in parts:
+        if part.input != space:
+            raise MismatchError(
+                f"measurements compose on one input space; got ({space}) and ({part.input})",
+                space,
+                part.input,
+            )
+    measure = _common_measure([part.measure for part in parts])
+    same = [convert(part, measure) for part in parts]
+    return Measurement(
+        space,
+        measure,
+        lambda data: tuple(part._function(data) for part in same),
+        lambda d: measure.compose(part._privacy(d) for part in same),
+        distribution=_product(dict(enumerate(same)), lambda data, _: data),
+        losses=composed_losses([(part._losses, part.measure, part._privacy) for part in parts]),
+        name=f"compose of {len(same)}",
+    )
+
+
+def convert(measurement: Measurement, measure: Measure) -> Measurement:
+    """State a pure-DP measurement's guarantee in another measure.
+
+    Raises:
+        MismatchError: the measurement is not pure, or the measure has no conversion from pure.
+
+    Example:
+        >>> from tacit.core import Space, SymmetricDistance, Vector, ZeroConcentratedDP
+        >>> from tacit.mechanisms import Laplace
+        >>> from tacit.transformations import Count
+        >>> m = Space(Vector(float), SymmetricDistance()) >> Count() >> Laplace(scale=2)
+        >>> convert(m, ZeroConcentratedDP()).map(1)
+        Fraction(1, 8)
+    """
+    if measurement.measure == measure:
+        return measurement
+    if not isinstance(measurement.measure, PureDP):
+        raise MismatchError(
+            f"only pure DP converts to {measure} without further choices, not "
+            f"{measurement.measure}",
+            measurement.measure,
+            measure,
+        )
+    privacy = measurement._privacy
+    measure.from_pure(Fraction(1))
+    converted = Measurement(
+        measurement.input,
+        measure,
+        measurement._function,
+        lambda d: measure.from_pure(privacy(d)),
+        distribution=measurement._distribution,
+        losses=measurement._losses,
+    )
+    converted.links = measurement.links
+    return converted
+
+
+def parallel(
+    measurements: Mapping[Hashable, Measurement], by: Callable[[Any], Hashable] | None = None
+) -> Measurement:
+    """Release one measurement on each of several disjoint parts of the data.
+
+    Args:
+        measurements: key to measurement; all on one space.
+        by: a record to its key, under the symmetric distance; records of other keys, and those on
+            which it fails, are in no part.  It sees values (0.5), not the whole units of a grid in
+            which they are held.  None where the data comes in parts: a mapping of each
+            key to the records of its part (an absent part is empty, other keys are in no part).
+
+    The answer is a dict with every key of ``measurements``, also for empty parts.
+
+    **Map.** Inputs at distance d split it over the parts, d = d_1 + ... + d_k: a record is in one
+    part only, and where the data comes in parts distances are added over them.  So the loss is at
+    most the largest sum of ``map_i(d_i)`` over all splits, which is computed.  It is
+    ``max_i map_i(d)`` wherever the maps are convex (Laplace: linear; Gaussian: quadratic).
+
+    **Sizes.**  A split by the records' own values makes the size of each part private, also where
+    that of the whole is public: a part of n records has a neighbour of n + 1.  A map that rests on
+    a public size (a count that loses nothing, a sum whose records only trade places) says nothing
+    about that pair, so measurements on a space of a public size are refused here; a part may be
+    brought to a public size by ``resize`` *within* its own chain.  Where the data comes in parts,
+    their sizes may be public: no record changes its part.
+
+    Example:
+        >>> from tacit.core import Space, Vector
+        >>> from tacit.mechanisms import Laplace
+        >>> from tacit.transformations import Count
+        >>> m = Space(Vector(int), SymmetricDistance()) >> Count() >> Laplace(scale=2)
+        >>> parallel({0: m, 1: m}, by=lambda number: number % 2).map(1)
+        Fraction(1, 2)
+        >>> regions = parallel({"north": m, "south": m})
+        >>> regions.map(1), sorted(regions({"north": [3, 5], "south": [8]}))
+        (Fraction(1, 2), ['north', 'south'])
+
+    Raises:
+        UsageError: no mapping of measurements, or an empty one.
+        MismatchError: the measurements do not share a space and measure, or distances in it do not
+            count records; with ``by``, a space that is not a vector under the symmetric distance,
+            or one with a public size.
+    """
+    if not isinstance(measurements, Mapping) or not measurements:
+        raise UsageError("parallel needs a mapping of keys to measurements, at least one")
+    parts = dict(measurements)
+    first = next(iter(parts.values()))
+    space, measure = first.input, first.measure
+    for part in parts.values():
+        if part.input != space or part.measure != measure:
+            raise MismatchError(
+                "parallel measurements share one input space and one measure", first, part
+            )
+    if by is None:
+        return _on_parts(parts, space, measure)
+    if not isinstance(space.domain, Vector):
+        raise MismatchError(
+            f"parallel splits the records of a vector, not {space.domain}; select a column first",
+            space,
+        )
+    if not isinstance(space.metric, SymmetricDistance):
+        hint = ChangeOneDistance.__name__
+        raise MismatchError(
+            f"parallel works under the symmetric distance (a {hint} of k is a symmetric distance "
+            f"of 2k), not under {space.metric}",
+            space.metric,
+            SymmetricDistance(),
+        )
+
+    if space.domain.size is not None:
+        raise MismatchError(
+            f"parallel by a function of the records needs a space without a public size, not "
+            f"({space}): how many records fall in each part is private. Build the measurements on "
+            "a space without size=, and resize within the chain of each part",
+            space,
+        )
+    element, split = space.domain.element, by
+
+    def divided(data: Any) -> dict[Hashable, Any]:
+        keys = [_key(split, element.present(record), parts) for record in _listed(data)]
+        return _divided(data, keys, parts)
+
+    return _together(parts, space, measure, divided)
+
+
+def _on_parts(parts: Mapping[Hashable, Measurement], space: Space, measure: Measure) -> Measurement:
+    if not space.metric.counts_records:
+        raise MismatchError(
+            f"parallel splits a distance that counts records, not {space.metric}", space.metric
+        )
+    whole = Space(Parts(tuple(parts), space.domain), PartsDistance(space.metric))
+    return _together(parts, whole, measure, lambda data: data)
+
+
+def _together(
+    parts: Mapping[Hashable, Measurement],
+    space: Space,
+    measure: Measure,
+    divided: Callable[[Any], Mapping[Hashable, Any]],
+) -> Measurement:
+    """Release each measurement on its part of what ``divided`` makes of the data."""
+
+    def release(data: Any) -> dict[Hashable, Any]:
+        chosen = divided(data)
+        return {key: part._function(chosen[key]) for key, part in parts.items()}
+
+    return Measurement(
+        space,
+        measure,
+        release,
+        lambda d: _worst_split(measure, [part._privacy for part in parts.values()], int(d)),
+        distribution=_product(parts, lambda data, key: divided(data)[key], named=True),
+        name=f"parallel over {len(parts)}",
+    )
+
+
+def _product(
+    parts: Mapping[Hashable, Measurement],
+    data_of: Callable[[Any, Hashable], Any],
+    *,
+    named: bool = False,
+) -> Callable[[Any], Product] | None:
+    """Return the distribution of independent releases, where that of each is explicit."""
+    laws = {key: part._distribution for key, part in parts.items()}
+    if None in laws.values():
+        return None
+    names = tuple(parts) if named else None
+    return lambda data: Product(
+        tuple(law(data_of(data, key)) for key, law in laws.items() if law is not None), names
+    )
+
+
+def _listed(data: Any) -> list[Any]:
+    return data.tolist() if isinstance(data, np.ndarray) else list(data)
+
+
+def _divided(data: Any, keys: Sequence[Hashable], parts: Iterable[Hashable]) -> dict[Hashable, Any]:
+    """Return the records of each part, in the form that the data has."""
+    rows: dict[Hashable, list[int]] = {key: [] for key in parts}
+    for index, key in enumerate(keys):
+        if key is not _NO_KEY:
+            rows[key].append(index)
+    if isinstance(data, np.ndarray):
+        return {key: data[places] for key, places in rows.items()}
+    return {key: [data[i] for i in places] for key, places in rows.items()}
+
+
+def _key(by: Callable[[Any], Hashable], record: Any, parts: Container[Hashable]) -> Hashable:
+    """Return the key of a record; where ``by`` fails, or gives none of the parts, no key."""
+    try:
+        key = by(record)
+        return key if key in parts else _NO_KEY
+    except Exception:  # no record may stop a release
+        return _NO_KEY
+
+
+def _common_measure(measures: Sequence[Measure]) -> Measure:
+    others = list(dict.fromkeys(m for m in measures if not isinstance(m, PureDP)))
+    if len(others) > 1:
+        raise MismatchError(
+            f"no conversion joins {others[0]} and {others[1]}", others[0], others[1]
+        )
+    return others[0] if others else PureDP()
+
+
+def _worst_split(
+    measure: Measure, maps: Sequence[Callable[[Fraction], Loss]], distance: int
+) -> Loss:
+    """Return the largest composed loss over all splits of a whole distance, by max-plus steps.
+
+    Pairs (epsilon, delta) are bounded part by part, which covers every split.
+    """
+    tables = [[m(Fraction(d)) for d in range(distance + 1)] for m in maps]
+
+    def join(left: list[Loss], right: list[Loss]) -> list[Loss]:
+        return [
+            reduce(_upper, (measure.compose([left[i], right[d - i]]) for i in range(d + 1)))
+            for d in range(distance + 1)
+        ]
+
+    return reduce(join, tables)[distance]
+
+
+def _upper(a: Loss, b: Loss) -> Loss:
+    if isinstance(a, tuple):
+        return tuple(max(x, y) for x, y in zip(a, b, strict=True))
+    return max(a, b)

@@ -1,0 +1,263 @@
+"""Measurements: random functions of a data set whose output is safe to publish."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from tacit.arithmetic.enclosure import Enclosure
+from tacit.arithmetic.exact import Number, as_fraction
+from tacit.core.chain.explain import Link, chain_html, chain_text, distances
+from tacit.core.chain.space import Space
+from tacit.core.chain.step import Step
+from tacit.core.chain.transformation import Transformation, read_distance
+from tacit.core.losses.distribution import Dominating, PrivacyLoss
+from tacit.core.measures.epsilon_bound import LossMap, epsilon_bound
+from tacit.core.measures.measure import Loss, Measure
+from tacit.errors import UsageError
+
+__all__ = ["Measurement", "TwoParts"]
+
+
+@dataclass(frozen=True)
+class TwoParts:
+    """A random function in two parts, so that much can be drawn on data that are read but once.
+
+    Attributes:
+        prepare: an internal member to what draws a released value, with fresh noise each time.  It
+            draws nothing itself: all that is random comes after it.
+
+    >>> from tacit import noise
+    >>> twice = TwoParts(lambda x: lambda: 2 * x + int(noise.bernoulli(1)))
+    >>> twice(3)
+    7
+    """
+
+    prepare: Callable[[Any], Callable[[], Any]]
+
+    def __call__(self, member: Any) -> Any:
+        """Release: prepare, and draw once."""
+        return self.prepare(member)()
+
+
+class Measurement:
+    """A random function that keeps neighbours close: ``divergence(M(u), M(v)) <= map(d(u, v))``.
+
+    Args:
+        input: the space of its data.
+        measure: how distances between output distributions are counted.
+        function: an internal member to a released value; draws its own secure noise.  One of
+            :class:`TwoParts` where what comes before the noise takes long.
+        privacy: the privacy map, from an input distance to a loss of ``measure``.
+        distribution: an internal member to the exact output distribution, where it is discrete.
+        losses: an input distance to privacy losses that dominate those of all pairs that near,
+            where they are known: what :meth:`epsilon` is tight by.
+        step: the recipe it was built from, if there is one.
+
+    ``t >> m`` runs a transformation first; its map is ``m.map(t.map(d))``.  ``m >> f`` applies any
+    function to the *released* value: post-processing, which no map can make worse, since the
+    divergence of images never exceeds the divergence of the originals (data processing).
+
+    Example:
+        >>> from tacit.core import SymmetricDistance, Vector
+        >>> from tacit.mechanisms import Laplace
+        >>> from tacit.transformations import Count
+        >>> m = Space(Vector(str), SymmetricDistance()) >> Count() >> Laplace(scale=2)
+        >>> m.map(1), m.check(1, 1)
+        (Fraction(1, 2), True)
+    """
+
+    def __init__(
+        self,
+        input: Space,
+        measure: Measure,
+        function: Callable[[Any], Any],
+        privacy: Callable[[Fraction], Loss],
+        *,
+        distribution: Callable[[Any], Any] | None = None,
+        losses: LossMap | None = None,
+        step: Step | None = None,
+        name: str = "",
+    ) -> None:
+        self.input = input
+        self.measure = measure
+        self._function = function
+        self._privacy = privacy
+        self._distribution = distribution
+        self._losses = losses
+        self.links: tuple[Link, ...] = (
+            Link(name or (step.name if step else "noise"), step, measure, privacy),
+        )
+
+    def map(self, d_in: Number) -> Loss:
+        """Return the privacy loss at an input distance: a Fraction, or ``(epsilon, delta)``.
+
+        Raises:
+            UsageError: ``d_in`` is negative, or no whole number where records are counted.
+        """
+        return self._privacy(read_distance(self.input, d_in))
+
+    def check(self, d_in: Number, d_out: Any) -> bool:
+        """Tell whether inputs at distance ``d_in`` lose at most ``d_out``."""
+        return self.measure.at_most(self.map(d_in), self.measure.read(d_out))
+
+    def epsilon(self, delta: Number, d_in: Number = 1) -> Enclosure | float:
+        """Enclose the least epsilon at ``delta``: the release is (epsilon, delta)-DP at ``d_in``.
+
+        ``.lower`` and ``.upper`` are fractions, ``float()`` gives the upper end, rounded up.  Where
+        the privacy losses of the mechanism are known (discrete Laplace and Gaussian noise on a
+        number, and compositions of these) and some pair of inputs is known to have them, both ends
+        are nearly equal.  Elsewhere the upper end is what the losses or the privacy map imply, and
+        the lower end, of which nothing is proven, is zero: so it is behind a transformation whose
+        map no pair is known to attain (a filter may keep nobody), and for releases of which only
+        the map is known.
+        ``math.inf`` where no finite epsilon suffices.
+
+        Raises:
+            UsageError: a delta outside 0..1, or one that the guarantee does not reach.
+        """
+        target = as_fraction(delta, "delta")
+        if not 0 <= target <= 1:
+            raise UsageError(f"delta lies in 0..1, not at {target}")
+        distance = read_distance(self.input, d_in)
+        known = None if self._losses is None else self._losses(distance)
+        if known is not None:
+            return known.epsilon(target)
+        return epsilon_bound(self.measure, self._privacy(distance), target)
+
+    def __call__(self, data: Any) -> Any:
+        """Release: evaluate on data, with fresh noise."""
+        return self._function(self.input.domain.read(data))
+
+    def _draws(self, data: Any) -> Callable[[], Any]:
+        """Return what releases, again and again, of data that are read once."""
+        member, function = self.input.domain.read(data), self._function
+        if isinstance(function, TwoParts):
+            return function.prepare(member)
+        return lambda: function(member)
+
+    def distribution(self, data: Any) -> Any:
+        """Return the exact distribution of the output on ``data``.  Not private: for teaching.
+
+        Raises:
+            UsageError: this measurement has no explicit output distribution.
+        """
+        if self._distribution is None:
+            raise UsageError("this measurement has no explicit output distribution")
+        return self._distribution(self.input.domain.read(data))
+
+    def after(self, first: Transformation) -> Measurement:
+        """Return this measurement behind a transformation (``first >> self``)."""
+        inner, privacy, law = first.function, self._privacy, self._distribution
+        stability, losses, release = first._stability, self._losses, self._function
+        chained = Measurement(
+            first.input,
+            self.measure,
+            _after(inner, release),
+            lambda d: privacy(stability(d)),
+            distribution=None if law is None else lambda data: law(inner(data)),
+            losses=None if losses is None else _behind(first, losses),
+        )
+        chained.links = first.links + self.links
+        return chained
+
+    def __rshift__(self, function: Callable[[Any], Any]) -> Measurement:
+        if not callable(function):
+            return NotImplemented
+        release = self._function
+        processed = Measurement(
+            self.input,
+            self.measure,
+            lambda data: function(release(data)),
+            self._privacy,
+            losses=None if self._losses is None else _bounding(self._losses),
+        )
+        title = getattr(function, "__name__", type(function).__name__)
+        processed.links = (*self.links, Link(title, None, self.measure, lambda loss: loss))
+        return processed
+
+    def plot(self, u: Any, v: Any, event: Any = None) -> Any:
+        """Draw the output distributions on two data sets, an event shaded in both, the divergence.
+
+        Args:
+            u: a data set.
+            v: another.
+            event: a pair of ends, a set of outputs, or a function that tells which are in it.
+
+        Returns:
+            A matplotlib Figure.  Not private: it shows what a release hides.
+
+        Raises:
+            UsageError: no explicit output distribution, or one that cannot be drawn.
+            MissingExtraError: matplotlib is not installed.
+        """
+        return importlib.import_module("tacit.core.measures.plot_outputs").outputs(
+            self, u, v, event
+        )
+
+    def plot_privacy_loss(self, u: Any, v: Any) -> Any:
+        """Draw the privacy loss of each output, and how likely each loss is; see :meth:`plot`."""
+        return importlib.import_module("tacit.core.measures.plot_outputs").privacy_losses(
+            self, u, v
+        )
+
+    def plot_tradeoff(self, u: Any, v: Any) -> Any:
+        """Draw the error rates of the best test between two data sets; see :meth:`plot`."""
+        return importlib.import_module("tacit.core.measures.plot_outputs").trade_off(self, u, v)
+
+    def explain(self, d_in: Number = 1) -> str:
+        """Return the chain as text, with the distance after each step and the loss at its end."""
+        return chain_text(self.input, self.links, read_distance(self.input, d_in))
+
+    def describe(self, d_in: Number = 1) -> dict[str, Any]:
+        """Return the chain as plain JSON values: its start, its steps, the distance after each."""
+        start = read_distance(self.input, d_in)
+        steps = []
+        for link, distance in zip(self.links, distances(self.links, start), strict=True):
+            recipe = {"step": link.name} if link.step is None else link.step.describe()
+            shown = [str(d) for d in distance] if isinstance(distance, tuple) else str(distance)
+            steps.append({**recipe, "distance": shown})
+        return {
+            "space": self.input.describe(),
+            "d_in": str(start),
+            "steps": steps,
+            "measure": self.measure.describe(),
+        }
+
+    def _repr_html_(self) -> str:
+        return chain_html(self.input, self.links, Fraction(1))
+
+    def __repr__(self) -> str:
+        steps = " >> ".join(link.title for link in self.links)
+        return f"<Measurement {steps}: ({self.input}) -> {self.measure}>"
+
+
+def _after(inner: Callable[[Any], Any], release: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a release behind a function that is not random; in two parts if it is in two."""
+    if isinstance(release, TwoParts):
+        prepare = release.prepare
+        return TwoParts(lambda data: prepare(inner(data)))
+    return lambda data: release(inner(data))
+
+
+def _behind(first: Transformation, losses: LossMap) -> LossMap:
+    """Return the losses behind a transformation: a bound alone, where its map may be unattained."""
+    stability = first._stability
+
+    def found(d: Fraction) -> PrivacyLoss | None:
+        return losses(stability(d))
+
+    return found if first.attained else _bounding(found)
+
+
+def _bounding(losses: LossMap) -> LossMap:
+    """Return losses that are a bound alone: what is done to a release may hide all of it."""
+
+    def found(d: Fraction) -> PrivacyLoss | None:
+        known = losses(d)
+        return None if known is None else Dominating(known)
+
+    return found

@@ -1,0 +1,1 @@
+"""Privacy-loss distributions: exact atoms, and enclosures on a lattice."""

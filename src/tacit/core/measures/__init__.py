@@ -1,0 +1,1 @@
+"""Measures of privacy loss, and what one of them says in another."""

@@ -1,0 +1,87 @@
+"""The least epsilon at delta that a measurement can claim, enclosed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from tacit.arithmetic.enclosure import Enclosure
+from tacit.arithmetic.exact import show
+from tacit.core.losses.distribution import Dominating, PrivacyLoss, dominating_pair
+from tacit.core.measures.conversion import concentrated_epsilon, renyi_epsilon
+from tacit.core.measures.measure import ApproximateDP, Measure, PureDP, RenyiDP, ZeroConcentratedDP
+from tacit.errors import UsageError
+
+__all__ = ["LossMap", "composed_losses", "epsilon_bound", "implied_loss"]
+
+LossMap = Callable[[Fraction], PrivacyLoss | None]
+"""From an input distance to losses that dominate those of all inputs that near, if known."""
+
+
+def implied_loss(measure: Measure, loss: Any) -> PrivacyLoss | None:
+    """Return privacy losses that dominate those of every release with this loss, if there are any.
+
+    Pure and approximate DP have such a pair (:func:`dominating_pair`); a bound on Renyi divergences
+    has none that is attained.  That some pair of inputs attains them is not known: what they say is
+    a bound from above.
+    """
+    if isinstance(measure, PureDP):
+        return Dominating(dominating_pair(loss))
+    if isinstance(measure, ApproximateDP):
+        return Dominating(dominating_pair(*loss))
+    return None
+
+
+def composed_losses(
+    parts: Sequence[tuple[LossMap | None, Measure, Callable[[Fraction], Any]]],
+) -> LossMap:
+    """Return the loss map of several releases of one data set, from what is known of each.
+
+    Each part that knows no losses of its own stands with those that its privacy map implies.  Equal
+    parts are composed by repeated squaring.
+    """
+
+    def losses(d: Fraction) -> PrivacyLoss | None:
+        found: list[tuple[PrivacyLoss, int]] = []
+        for own, measure, privacy in parts:
+            loss = own(d) if own is not None else None
+            loss = loss if loss is not None else implied_loss(measure, privacy(d))
+            if loss is None:
+                return None
+            if found and found[-1][0] == loss:
+                found[-1] = loss, found[-1][1] + 1
+            else:
+                found.append((loss, 1))
+        return reduce(lambda a, b: a.compose(b), (loss.self_compose(k) for loss, k in found))
+
+    return losses
+
+
+def epsilon_bound(measure: Measure, loss: Any, delta: Fraction) -> Enclosure | float:
+    """Enclose epsilon at delta from a loss in a measure alone: the lower end is zero.
+
+    Raises:
+        UsageError: the measure says nothing at this delta.
+    """
+    zero = Fraction(0)
+    dominating = implied_loss(measure, loss)
+    if dominating is not None:
+        upper = dominating.epsilon(delta)
+        if not isinstance(upper, Enclosure):
+            raise UsageError(
+                f"the guarantee holds with delta {show(loss[1])}; no epsilon reaches a delta of "
+                f"{show(delta)}"
+            )
+        return Enclosure(zero, upper.upper)
+    if loss == 0:
+        return Enclosure(zero, zero)
+    if delta == 0:
+        return math.inf
+    if isinstance(measure, ZeroConcentratedDP):
+        return Enclosure(zero, concentrated_epsilon(loss, min(delta, 1 - Fraction(1, 1 << 40))))
+    if isinstance(measure, RenyiDP):
+        return Enclosure(zero, renyi_epsilon(measure.alpha, loss, delta))
+    raise UsageError(f"{measure} has no conversion to an epsilon at delta")

@@ -1,0 +1,233 @@
+"""Measures: how far two output distributions are from each other, and how losses add up.
+
+A loss is what a privacy map returns: a Fraction (epsilon, rho), or a pair ``(epsilon, delta)``.
+Each measure can be *evaluated* between two explicit distributions, with a certified enclosure;
+see :mod:`tacit.core.divergences.divergence`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias
+
+from tacit.arithmetic.enclosure import Enclosure
+from tacit.arithmetic.exact import as_fraction, show
+from tacit.core.divergences import divergence as exact
+from tacit.core.divergences.renyi import concentrated, renyi
+from tacit.errors import MismatchError, UsageError
+
+__all__ = [
+    "ApproximateDP",
+    "Loss",
+    "Measure",
+    "PureDP",
+    "RenyiDP",
+    "ZeroConcentratedDP",
+    "measure_from",
+]
+
+Loss: TypeAlias = Any
+"""A Fraction, or for approximate DP a pair of Fractions ``(epsilon, delta)``."""
+
+
+@dataclass(frozen=True)
+class Measure(ABC):
+    """A way to count the distance between output distributions."""
+
+    name: ClassVar[str] = ""
+
+    def divergence(self, p: Any, q: Any) -> Any:
+        """Evaluate the distance between two explicit discrete distributions (both directions).
+
+        Args:
+            p: a mapping of outcomes to probabilities, a list of probabilities, or what
+                ``m.distribution(data)`` returned.
+            q: another.
+
+        Returns:
+            An enclosure, or ``math.inf``; for approximate DP a function of epsilon that encloses
+            delta, in the worse direction.
+
+        Raises:
+            UsageError: no distributions, or two that have no evaluation in this measure.
+        """
+        if hasattr(p, "law") or hasattr(p, "parts"):
+            from tacit.core.measures.output_divergence import (
+                between,  # which asks this measure about each part
+            )
+
+            return between(p, q, self)
+        return self._of_listed(p, q)
+
+    @abstractmethod
+    def _of_listed(self, p: Any, q: Any) -> Any:
+        """Evaluate the distance between two distributions that list their outcomes."""
+
+    def read(self, loss: Any) -> Loss:
+        """Read a loss that a caller wrote, exactly; refuses a negative one."""
+        value = as_fraction(loss, self.name)
+        if value < 0:
+            raise UsageError(f"a privacy loss is not negative; got {show(value)}")
+        return value
+
+    def at_most(self, loss: Loss, limit: Loss) -> bool:
+        """Tell whether one loss is within another."""
+        return bool(loss <= limit)
+
+    def compose(self, losses: Iterable[Loss]) -> Loss:
+        """Return the loss of several releases together (they may be chosen adaptively)."""
+        return sum(losses, Fraction(0))
+
+    def from_pure(self, epsilon: Fraction) -> Loss:
+        """Return the loss in this measure that any ``epsilon``-DP release implies.
+
+        Raises:
+            MismatchError: no conversion is proven here.
+        """
+        raise MismatchError(f"no conversion from pure DP to {self}", epsilon, self)
+
+    def show(self, loss: Loss) -> str:
+        """Write a loss for people."""
+        return f"{self.name} = {show(loss)}"
+
+    def describe(self) -> dict[str, Any]:
+        """Return the measure as plain JSON values."""
+        return {"measure": type(self).__name__}
+
+    def __str__(self) -> str:
+        return self.__doc__.split("\n")[0].split(":")[0] if self.__doc__ else type(self).__name__
+
+
+class PureDP(Measure):
+    """Pure DP: the max divergence, ``max over events S of ln(P(S) / Q(S))``, is at most epsilon.
+
+    >>> half = {0: "1/2", 1: "1/2"}
+    >>> float(PureDP().divergence(half, {0: "1/4", 1: "3/4"})) >= 0.6931
+    True
+    """
+
+    name = "epsilon"
+
+    def _of_listed(self, p: Any, q: Any) -> Enclosure | float:
+        """Return the larger of the two max divergences (``math.inf`` where supports differ)."""
+        return exact.largest(exact.max_divergence(p, q), exact.max_divergence(q, p))
+
+    def from_pure(self, epsilon: Fraction) -> Loss:
+        """Return epsilon itself."""
+        return epsilon
+
+
+class ApproximateDP(Measure):
+    """Approximate DP: ``P(S) <= e^epsilon Q(S) + delta`` for every event S.
+
+    >>> p, q = {0: "1/2", 1: "1/2"}, {0: "1/4", 1: "3/4"}
+    >>> float(ApproximateDP().divergence(p, q)(0))
+    0.25
+    """
+
+    name = "(epsilon, delta)"
+
+    def _of_listed(self, p: Any, q: Any) -> exact.Profile:
+        """Return the privacy profile: a function of epsilon that gives the least delta."""
+        return exact.Profile(exact.distribution(p), exact.distribution(q))
+
+    def read(self, loss: Any) -> Loss:
+        """Read a pair ``(epsilon, delta)``."""
+        if not isinstance(loss, (tuple, list)) or len(loss) != 2:
+            raise UsageError("a loss of approximate DP is a pair (epsilon, delta)")
+        epsilon, delta = (as_fraction(part, self.name) for part in loss)
+        if epsilon < 0 or not 0 <= delta <= 1:
+            raise UsageError("epsilon is not negative, and delta lies in [0, 1]")
+        return epsilon, delta
+
+    def at_most(self, loss: Loss, limit: Loss) -> bool:
+        """Compare both parts."""
+        return bool(loss[0] <= limit[0] and loss[1] <= limit[1])
+
+    def compose(self, losses: Iterable[Loss]) -> Loss:
+        """Add both parts (basic composition; Dwork and Roth 2014, theorem 3.16)."""
+        pairs = list(losses)
+        delta = min(Fraction(1), sum((d for _, d in pairs), Fraction(0)))
+        return sum((e for e, _ in pairs), Fraction(0)), delta
+
+    def from_pure(self, epsilon: Fraction) -> Loss:
+        """Return ``(epsilon, 0)``."""
+        return epsilon, Fraction(0)
+
+    def show(self, loss: Loss) -> str:
+        """Write a loss for people."""
+        return f"epsilon = {show(loss[0])} at delta = {show(loss[1])}"
+
+
+class ZeroConcentratedDP(Measure):
+    """Zero-concentrated DP: Renyi divergence of every order alpha > 1 is at most rho * alpha.
+
+    Source: Bun and Steinke, "Concentrated differential privacy", TCC 2016.
+
+    >>> ZeroConcentratedDP().from_pure(Fraction(1, 2))
+    Fraction(1, 8)
+    """
+
+    name = "rho"
+
+    def _of_listed(self, p: Any, q: Any) -> Enclosure | float:
+        """Return an enclosure of ``sup over alpha > 1 of D_alpha / alpha``, both directions."""
+        return exact.largest(concentrated(p, q), concentrated(q, p))
+
+    def from_pure(self, epsilon: Fraction) -> Loss:
+        """Return ``epsilon^2 / 2`` (Bun and Steinke 2016, proposition 1.4)."""
+        return epsilon * epsilon / 2
+
+
+@dataclass(frozen=True)
+class RenyiDP(Measure):
+    """Renyi DP: the Renyi divergence of one order alpha > 1 is at most epsilon.
+
+    Source: Mironov, "Renyi differential privacy", CSF 2017.
+
+    >>> RenyiDP(2).from_pure(Fraction(1, 2))
+    Fraction(1, 4)
+    """
+
+    alpha: Fraction
+
+    name = "epsilon"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", as_fraction(self.alpha, "alpha"))
+        if self.alpha <= 1:
+            raise UsageError(f"the order alpha must be above one, not {show(self.alpha)}")
+
+    def _of_listed(self, p: Any, q: Any) -> Enclosure | float:
+        """Return the larger of the two Renyi divergences of this order."""
+        return exact.largest(renyi(p, q, self.alpha), renyi(q, p, self.alpha))
+
+    def from_pure(self, epsilon: Fraction) -> Loss:
+        """Return ``min(epsilon, alpha epsilon^2 / 2)`` (Bun and Steinke 2016, proposition 3.3)."""
+        return min(epsilon, self.alpha * epsilon * epsilon / 2)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the measure as plain JSON values."""
+        return {"measure": "RenyiDP", "alpha": str(self.alpha)}
+
+    def __str__(self) -> str:
+        return f"Renyi DP of order {show(self.alpha)}"
+
+
+def measure_from(description: Mapping[str, Any]) -> Measure:
+    """Build a measure from its description.
+
+    Raises:
+        UsageError: no measure of that name.
+    """
+    kinds: dict[str, type[Measure]] = {
+        kind.__name__: kind for kind in (PureDP, ApproximateDP, ZeroConcentratedDP, RenyiDP)
+    }
+    given = dict(description)
+    name = str(given.pop("measure", ""))
+    if name not in kinds:
+        raise UsageError(f"no measure is called {name!r}; known: {', '.join(kinds)}")
+    return kinds[name](**given)

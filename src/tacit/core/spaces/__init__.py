@@ -1,0 +1,1 @@
+"""Domains and metrics: which values there are, and how far apart two of them stand."""

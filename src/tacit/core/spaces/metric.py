@@ -1,0 +1,329 @@
+"""Metrics: how far two data sets, or two aggregates, are from each other.
+
+Every metric can be *evaluated*: ``metric.distance(u, v)`` counts or subtracts, exactly, so that a
+stability map can be held against its definition.  Distances are :class:`~fractions.Fraction`, or
+``math.inf`` where no chain of changes leads from one to the other.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.arithmetic.exact import as_fraction
+from tacit.core.spaces.domain import Category, Domain, Frame, Number, Vector
+from tacit.errors import UsageError
+
+__all__ = [
+    "AbsoluteDistance",
+    "ChangeOneDistance",
+    "DiscreteDistance",
+    "HammingDistance",
+    "InsertDeleteDistance",
+    "L1Distance",
+    "L2Distance",
+    "LInfinityDistance",
+    "Metric",
+    "SymmetricDistance",
+]
+
+Distance = Fraction | float
+
+
+def _measures(kind: type[Metric]) -> bool:
+    return not getattr(kind.distance, "__isabstractmethod__", False)
+
+
+def _changed(cls: type, parent: type) -> bool:
+    """Tell whether a class has something else than its parent, apart from how it is described."""
+    kept = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {"sentence", "describe"}
+    return any(
+        inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in kept
+    )
+
+
+@dataclass(frozen=True)
+class Metric(ABC):
+    """A distance between two members of a domain.
+
+    Maps are proven for a distance, and asked for by its class.  So what derives from a metric
+    measures as it does: a class that measures otherwise derives from :class:`Metric` itself.
+
+    Raises:
+        UsageError: where a class is made that changes what the metric before it measures.
+    """
+
+    carries: ClassVar[tuple[type[Domain], ...]] = ()
+    sentence: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for parent in cls.__mro__[1:]:
+            if issubclass(parent, Metric) and _measures(parent) and _changed(cls, parent):
+                raise UsageError(
+                    f"{cls.__name__} measures otherwise than {parent.__name__}, for which the maps "
+                    "were proven: derive it from Metric itself"
+                )
+
+    @abstractmethod
+    def distance(self, u: Any, v: Any) -> Distance:
+        """Return the distance between two members, exactly."""
+
+    def supports(self, domain: Domain) -> bool:
+        """Tell whether this metric makes sense on a domain."""
+        return isinstance(domain, self.carries)
+
+    @property
+    def counts_records(self) -> bool:
+        """Whether a distance is a whole number of records."""
+        return Frame in self.carries
+
+    def describe(self) -> dict[str, Any]:
+        """Return the metric as plain JSON values."""
+        return {"metric": type(self).__name__}
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class _RecordMetric(Metric):
+    carries = (Vector, Frame)
+
+
+class SymmetricDistance(_RecordMetric):
+    """Records added plus records removed, in any order: unbounded differential privacy.
+
+    ``sum over x of |count_u(x) - count_v(x)|``; multiplicities count.
+
+    >>> SymmetricDistance().distance([1, 1, 2], [1, 2, 3])
+    Fraction(2, 1)
+    """
+
+    sentence = "symmetric distance (records added or removed)"
+
+    def distance(self, u: Any, v: Any) -> Distance:
+        """Count the records that are in one multiset and not in the other."""
+        left, right = Counter(records_of(u)), Counter(records_of(v))
+        return Fraction(((left - right) + (right - left)).total())
+
+
+class ChangeOneDistance(_RecordMetric):
+    """Records changed, in any order, where the size is public: bounded differential privacy.
+
+    Half the symmetric distance of two multisets of one size; infinite between different sizes.
+
+    >>> ChangeOneDistance().distance([1, 1, 2], [2, 3, 1])
+    Fraction(1, 1)
+    """
+
+    sentence = "change-one distance (records changed, size public)"
+
+    def distance(self, u: Any, v: Any) -> Distance:
+        """Count the records to change."""
+        left, right = Counter(records_of(u)), Counter(records_of(v))
+        return Fraction((left - right).total()) if left.total() == right.total() else math.inf
+
+
+class HammingDistance(_RecordMetric):
+    """Positions that differ, where the order of the records is fixed and the size is public.
+
+    >>> HammingDistance().distance([1, 2, 3], [1, 3, 2])
+    Fraction(2, 1)
+    """
+
+    sentence = "Hamming distance (positions that differ, size public)"
+
+    def distance(self, u: Any, v: Any) -> Distance:
+        """Count the positions that differ."""
+        left, right = records_of(u), records_of(v)
+        if len(left) != len(right):
+            return math.inf
+        return Fraction(sum(a != b for a, b in zip(left, right, strict=True)))
+
+
+class InsertDeleteDistance(_RecordMetric):
+    """Insertions plus deletions that turn one ordered list of records into the other.
+
+    ``len(u) + len(v) - 2 * (length of the longest common subsequence)``.
+
+    >>> InsertDeleteDistance().distance([1, 2, 3], [2, 3, 4])
+    Fraction(2, 1)
+    """
+
+    sentence = "insert-delete distance (records inserted or deleted, order kept)"
+
+    def distance(self, u: Any, v: Any) -> Distance:
+        """Count insertions and deletions by dynamic programming, O(len(u) len(v))."""
+        left, right = records_of(u), records_of(v)
+        row = [0] * (len(right) + 1)
+        for a in left:
+            diagonal = 0
+            for j, b in enumerate(right, start=1):
+                best = diagonal + 1 if a == b else max(row[j], row[j - 1])
+                diagonal, row[j] = row[j], best
+        return Fraction(len(left) + len(right) - 2 * row[-1])
+
+
+class AbsoluteDistance(Metric):
+    """The absolute difference of two numbers.
+
+    >>> AbsoluteDistance().distance(0.5, 2)
+    Fraction(3, 2)
+    """
+
+    carries = (Number,)
+    sentence = "absolute difference"
+
+    def distance(self, u: Any, v: Any) -> Distance:
+        """Subtract."""
+        return abs(_number(u) - _number(v))
+
+
+class _VectorMetric(Metric):
+    carries = (Vector,)
+
+    def supports(self, domain: Domain) -> bool:
+        """Tell whether the domain is a vector of numbers."""
+        return isinstance(domain, Vector) and isinstance(domain.element, Number)
+
+
+class L1Distance(_VectorMetric):
+    """The sum of absolute differences of two vectors of one length.
+
+    >>> L1Distance().distance([1, 2], [3, 1])
+    Fraction(3, 1)
+    """
+
+    sentence = "L1 distance"
+
+    def distance(self, u: Any, v: Any) -> Distance:
+        """Add the absolute differences."""
+        gaps = _gaps(u, v)
+        return math.inf if gaps is None else sum(gaps, Fraction(0))
+
+
+class L2Distance(_VectorMetric):
+    """The Euclidean distance; :meth:`squared` is exact, :meth:`distance` is rounded up.
+
+    >>> L2Distance().distance([0, 0], [3, 4])
+    Fraction(5, 1)
+    """
+
+    sentence = "L2 distance"
+
+    def distance(self, u: Any, v: Any) -> Distance:
+        """Return the least fraction over 2^64 that is not below the distance."""
+        square = self.squared(u, v)
+        if not isinstance(square, Fraction):
+            return square
+        return sqrt_up(square)
+
+    def squared(self, u: Any, v: Any) -> Distance:
+        """Return the exact square of the distance."""
+        gaps = _gaps(u, v)
+        return math.inf if gaps is None else sum((g * g for g in gaps), Fraction(0))
+
+
+class LInfinityDistance(_VectorMetric):
+    """The largest absolute difference of two vectors of one length.
+
+    >>> LInfinityDistance().distance([1, 2], [3, 1])
+    Fraction(2, 1)
+    """
+
+    sentence = "L-infinity distance"
+
+    def distance(self, u: Any, v: Any) -> Distance:
+        """Take the largest absolute difference."""
+        gaps = _gaps(u, v)
+        return math.inf if gaps is None else max(gaps, default=Fraction(0))
+
+
+class DiscreteDistance(Metric):
+    """Zero for equals, one for all else.
+
+    >>> DiscreteDistance().distance("north", "south")
+    Fraction(1, 1)
+    """
+
+    carries = (Category, Number, Vector, Frame)
+    sentence = "discrete distance (equal or not)"
+
+    @property
+    def counts_records(self) -> bool:
+        """Never: it tells only whether two members differ."""
+        return False
+
+    def distance(self, u: Any, v: Any) -> Distance:
+        """Compare."""
+        return Fraction(int(_comparable(u) != _comparable(v)))
+
+
+def sqrt_up(value: Fraction, bits: int = 64) -> Fraction:
+    """Return a square root rounded up to a multiple of ``2^-bits`` (exact where it is rational).
+
+    >>> sqrt_up(Fraction(9, 4))
+    Fraction(3, 2)
+    """
+    top, bottom = math.isqrt(value.numerator), math.isqrt(value.denominator)
+    if top * top == value.numerator and bottom * bottom == value.denominator:
+        return Fraction(top, bottom)
+    scaled = (value.numerator << (2 * bits)) // value.denominator
+    return Fraction(math.isqrt(scaled) + 1, 1 << bits)
+
+
+def _gaps(u: Any, v: Any) -> list[Fraction] | None:
+    if not hasattr(u, "__iter__") or not hasattr(v, "__iter__"):
+        raise UsageError("this distance is between two vectors of numbers, such as lists")
+    left, right = list(u), list(v)
+    if len(left) != len(right):
+        return None
+    return [abs(_number(a) - _number(b)) for a, b in zip(left, right, strict=True)]
+
+
+def _number(value: Any) -> Fraction:
+    return as_fraction(value.item() if isinstance(value, np.generic) else value)
+
+
+def records_of(data: Any) -> list[Hashable]:
+    """List the records of a column or of a table, each in a form that equals its equals."""
+    if isinstance(data, Mapping):
+        columns: Iterable[Any] = list(data.values())
+        return [tuple(_canonical(x) for x in row) for row in zip(*columns, strict=True)]
+    if hasattr(data, "itertuples"):
+        return [tuple(_canonical(x) for x in row) for row in data.itertuples(index=False)]
+    if hasattr(data, "iter_rows"):
+        return [tuple(_canonical(x) for x in row) for row in data.iter_rows()]
+    if isinstance(data, (str, bytes)) or not hasattr(data, "__iter__"):
+        raise UsageError("a data set is a sequence of records or a table of columns")
+    return [_canonical(x) for x in data]
+
+
+def _canonical(value: Any) -> Hashable:
+    """Make all NaN one value; leave the rest as it is (0.0 and -0.0 are equal already)."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and math.isnan(plain):
+        return "NaN", math.inf
+    if isinstance(plain, (list, tuple, np.ndarray)):
+        return tuple(_canonical(x) for x in plain)
+    if not isinstance(plain, Hashable):
+        raise UsageError(
+            f"a record must be hashable, or a list of hashable values, not a {type(plain).__name__}"
+        )
+    return plain
+
+
+def _comparable(value: Any) -> Hashable:
+    if isinstance(value, Mapping) or hasattr(value, "itertuples"):
+        return tuple(records_of(value))
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return tuple(_canonical(x) for x in value)
+    return _canonical(value)

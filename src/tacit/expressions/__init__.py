@@ -1,0 +1,1 @@
+"""Names, kinds, expressions, the public grid and periods, as SQL text."""

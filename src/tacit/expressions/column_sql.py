@@ -1,0 +1,66 @@
+"""Columns of a table in SQL: as values that nothing fails on, and as what tells values apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.expressions.dialect import Dialect
+from tacit.expressions.expression import Expression
+
+if TYPE_CHECKING:
+    from tacit.expressions.schema import Schema
+
+__all__ = ["column_sql", "compared_sql", "is_wide"]
+
+
+def column_sql(node: Expression, schema: Schema, d: Dialect) -> str:
+    """Return the SQL of a column's value: NaN and NULL are missing, a decimal is a double."""
+    column = schema.column(node.parameters[0])
+    sql = column.value(d.column(column.name))
+    if column.kind == "float":
+        return d.not_nan(d.cast(sql, "double"))
+    if column.kind == "decimal":
+        return d.decimal_to_double(sql, column.declared)
+    if column.kind == "missing":
+        return "null"
+    if column.kind == "date":
+        return d.cast(d.time(sql, column.declared), "date")
+    return d.cast(sql, "text") if column.kind in ("text", "undeclared") else sql
+
+
+def is_wide(node: Expression, schema: Schema) -> bool:
+    """Whether a whole number may take more than 64 bits: a choice may take what is chosen."""
+    if node.operation == "col":
+        declared = schema.column(node.parameters[0]).declared.upper()
+        return "INT" not in declared.replace("HUGEINT", "")
+    if node.operation == "literal":
+        return isinstance(node.parameters[0], int) and abs(node.parameters[0]) >= 1 << 63
+    chosen = node.operands[-2:] if node.operation in ("when", "fill") else ()
+    return any(is_wide(o, schema) for o in chosen)
+
+
+def compared_sql(
+    sides: list[Expression], kind: str, parts: list[str], schema: Schema, d: Dialect
+) -> list[str]:
+    """Return values of one kind so that two of them are equal if and only if they are one value."""
+    if kind == "text":
+        return [d.as_is.format(x=part) for part in parts]
+    if kind != "integer" and not _one_decimal(sides, schema):
+        return parts
+    return [
+        schema.column(o.parameters[0]).itself(d.column(o.parameters[0]))
+        if o.operation == "col"
+        else part
+        for o, part in zip(sides, parts, strict=True)
+    ]
+
+
+def _one_decimal(sides: list[Expression], schema: Schema) -> bool:
+    """Whether all of them are columns of one type of decimals, which an engine compares exactly.
+
+    Those of different types have no common type that holds both, and are compared as doubles.
+    """
+    if any(o.operation != "col" for o in sides):
+        return False
+    columns = [schema.column(o.parameters[0]) for o in sides]
+    return columns[0].kind == "decimal" and len({c.declared for c in columns}) == 1

@@ -1,0 +1,393 @@
+"""Filters and derived columns: a small language in which nothing can fail on a value.
+
+Every expression is *total*: on every row it has a value or is missing, on every engine alike.
+
+- Two-valued logic: a comparison with a missing value is false, so ``~(a < 3)`` keeps the rows
+  where ``a`` is missing.  NaN counts as missing.
+- Arithmetic is done in doubles on operands clipped to +-2^500, so that nothing overflows.  In a
+  product or a quotient a number below 2^-500 in size counts as zero, so that nothing vanishes; a
+  quotient by zero is missing.  Whole numbers above 2^53 are exact in comparisons with whole
+  numbers and in sums, not in arithmetic.
+- A decimal is the double nearest to it, whatever its digits; but two columns of one type of
+  decimals are compared exactly.
+- Text is compared for equality only (an order would depend on the engine's collation), and
+  ``lower`` changes A to Z alone, in the first 2^20 characters, which are all that it gives.
+- A column of dates with times is read as its dates; a date outside the years 1 to 9999 has no
+  year and no month.
+
+What does not fit (text against a number, an unknown column) is refused on names and kinds alone,
+when the expression meets a table.  An expression renders itself as SQL, evaluates itself in
+Python (the reference for every engine), and describes itself as JSON.
+
+>>> adult = (col("age") >= 18) & ~col("sex").is_null()
+>>> print(adult)
+((age >= 18) & ~(sex is missing))
+>>> adult.evaluate({"age": 20, "sex": "f"}), adult.evaluate({"age": None, "sex": "f"})
+(True, False)
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.errors import UsageError
+from tacit.expressions.dialect import Dialect
+from tacit.expressions.json_parameters import bin_names, from_plain, to_plain
+
+if TYPE_CHECKING:
+    from tacit.expressions.schema import Schema
+
+__all__ = ["Expression", "col", "from_json", "literal", "when"]
+
+NUMBERS = ("integer", "float", "decimal", "boolean", "missing")
+_FAR = 2.0**500
+_DEEPEST, _MOST = 50, 1000
+LONGEST = 1 << 20
+"""The most characters of a text that a computed text has, so that no engine runs out of room."""
+_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """A node: an operation, its operands and its public parameters.
+
+    Made by :func:`col`, :func:`literal`, :func:`when` and the methods and operators below; compare
+    two of them by :meth:`to_json`, since ``==`` builds an expression.
+    """
+
+    operation: str
+    operands: tuple[Expression, ...] = ()
+    parameters: tuple[Any, ...] = ()
+    _size: tuple[int, int] = field(default=(0, 0), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        inner = [o._size for o in self.operands if o.operands]
+        deep, many = 1 + max((d for d, _ in inner), default=0), 1 + sum(n for _, n in inner)
+        if deep > _DEEPEST or many > _MOST:
+            raise UsageError(
+                f"the expression is too large, its columns written out: at most {_MOST} operations,"
+                f" at most {_DEEPEST} of them within one another; a list of values belongs in is_in"
+            )
+        object.__setattr__(self, "_size", (deep, many))
+
+    # ---- comparisons and logic
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
+        return Expression("==", (self, literal(other)))
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return Expression("!=", (self, literal(other)))
+
+    def __lt__(self, other: object) -> Expression:
+        return Expression("<", (self, literal(other)))
+
+    def __le__(self, other: object) -> Expression:
+        return Expression("<=", (self, literal(other)))
+
+    def __gt__(self, other: object) -> Expression:
+        return Expression(">", (self, literal(other)))
+
+    def __ge__(self, other: object) -> Expression:
+        return Expression(">=", (self, literal(other)))
+
+    __hash__ = object.__hash__
+
+    def __and__(self, other: object) -> Expression:
+        return Expression("&", (self, literal(other)))
+
+    def __or__(self, other: object) -> Expression:
+        return Expression("|", (self, literal(other)))
+
+    def __invert__(self) -> Expression:
+        return Expression("~", (self,))
+
+    def __bool__(self) -> bool:
+        raise UsageError("an expression has no truth value; join conditions with &, | and ~")
+
+    def is_null(self) -> Expression:
+        """True where the value is missing."""
+        return Expression("is_null", (self,))
+
+    def is_in(self, values: Iterable[object]) -> Expression:
+        """True where the value is one of the given; none of them may be None."""
+        return Expression("is_in", (self, *(literal(v) for v in values)))
+
+    def between(self, lower: object, upper: object) -> Expression:
+        """True where lower <= value <= upper."""
+        return (self >= lower) & (self <= upper)
+
+    # ---- numbers
+
+    def __add__(self, other: object) -> Expression:
+        return Expression("+", (self, literal(other)))
+
+    def __radd__(self, other: object) -> Expression:
+        return Expression("+", (literal(other), self))
+
+    def __sub__(self, other: object) -> Expression:
+        return Expression("-", (self, literal(other)))
+
+    def __rsub__(self, other: object) -> Expression:
+        return Expression("-", (literal(other), self))
+
+    def __mul__(self, other: object) -> Expression:
+        return Expression("*", (self, literal(other)))
+
+    def __rmul__(self, other: object) -> Expression:
+        return Expression("*", (literal(other), self))
+
+    def __truediv__(self, other: object) -> Expression:
+        return Expression("/", (self, literal(other)))
+
+    def __rtruediv__(self, other: object) -> Expression:
+        return Expression("/", (literal(other), self))
+
+    def __neg__(self) -> Expression:
+        return Expression("-", (literal(0), self))
+
+    def __pos__(self) -> Expression:
+        return Expression("+", (literal(0), self))
+
+    def __abs__(self) -> Expression:
+        return Expression("abs", (self,))
+
+    def clamp(self, lower: Number, upper: Number) -> Expression:
+        """The value held within public bounds, as a double; missing stays missing."""
+        low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
+        if low > high or max(abs(low), abs(high)) > Fraction(_FAR):
+            raise UsageError(f"cannot clamp to {show(low)} and {show(high)}: reversed or too far")
+        return Expression("clamp", (self,), (float(low), float(high)))
+
+    def cut(self, edges: Sequence[Number], labels: Sequence[str] | None = None) -> Expression:
+        """Label numbers by bins [e0, e1), [e1, e2), ...; the last bin holds its upper edge.
+
+        Numbers outside the edges are missing.  Labels default to the bins' own names.
+
+        >>> col("age").cut([0, 18, 65], ["minor", "adult"]).evaluate({"age": 18})
+        'adult'
+        """
+        marks = [as_fraction(e, "edge") for e in edges]
+        if len(marks) < 2 or any(a >= b for a, b in itertools.pairwise(marks)):
+            raise UsageError("cut needs at least two edges, each above the one before")
+        if max(abs(m) for m in marks) > Fraction(_FAR):
+            raise UsageError("an edge is too far from zero: at most 2^500")
+        names = bin_names(marks) if labels is None else list(labels)
+        if len(names) != len(marks) - 1 or not all(isinstance(n, str) for n in names):
+            raise UsageError(f"{len(marks)} edges need {len(marks) - 1} labels, each of them text")
+        return Expression("cut", (self,), (tuple(float(m) for m in marks), tuple(names)))
+
+    # ---- text and dates
+
+    def lower(self) -> Expression:
+        """Text with A to Z made small, other letters as they are: its first 2^20 characters."""
+        return Expression("lower", (self,))
+
+    def length(self) -> Expression:
+        """How many characters (code points) a text has."""
+        return Expression("length", (self,))
+
+    def starts_with(self, prefix: str) -> Expression:
+        """True where the text begins with ``prefix``."""
+        return Expression("starts_with", (self, literal(prefix)))
+
+    def year(self) -> Expression:
+        """The year of a date."""
+        return Expression("year", (self,))
+
+    def month(self) -> Expression:
+        """The month of a date, 1 to 12."""
+        return Expression("month", (self,))
+
+    # ---- what text says
+
+    def read_number(self) -> Expression:
+        """The number that a text is, such as ``12`` or ``-0.5e3``; missing where it is none.
+
+        At most 30 digits before the point and 30 behind it, and an exponent from -249 to 249;
+        a column that nobody declared is read so by itself where a number is needed.
+
+        >>> col("age").read_number().evaluate({"age": " 31.5 "})
+        31.5
+        """
+        return Expression("read_number", (self,))
+
+    def read_date(self) -> Expression:
+        """The date that a text begins with, such as ``2024-12-31``; missing where it is none.
+
+        >>> print(col("day").read_date().evaluate({"day": "2024-02-29 18:30"}))
+        2024-02-29
+        """
+        return Expression("read_date", (self,))
+
+    def read_boolean(self) -> Expression:
+        """Whether a text is true, t, yes, y or 1; or false, f, no, n or 0; else missing.
+
+        >>> col("smokes").read_boolean().evaluate({"smokes": "No"})
+        False
+        """
+        return Expression("read_boolean", (self,))
+
+    # ---- choice
+
+    def fill(self, value: object) -> Expression:
+        """The value, or a public default where it is missing."""
+        return Expression("fill", (self, literal(value)))
+
+    # ---- what it is
+
+    def kind(self, schema: Schema) -> str:
+        """Return the kind of the value, checking every operand (:mod:`tacit.expressions.schema`).
+
+        Raises:
+            UsageError: an unknown column, or kinds that do not fit together.
+        """
+        from tacit.expressions.operations import kind
+        from tacit.expressions.undeclared_columns import as_asked
+
+        return kind(as_asked(self, schema), schema)
+
+    def sql(self, schema: Schema, dialect: Dialect) -> str:
+        """Return the SQL of the value on one row, every operand checked."""
+        from tacit.expressions.operations import kind, render
+        from tacit.expressions.undeclared_columns import as_asked
+
+        asked = as_asked(self, schema)
+        kind(asked, schema)
+        return render(asked, schema, dialect)
+
+    def evaluate(self, row: Mapping[str, Any]) -> Any:
+        """Return the value on one row, in Python: the reference for every engine.
+
+        A column that is undeclared has its readings written down first (see ``read_number``).
+        """
+        from tacit.expressions.operations import evaluate
+
+        return evaluate(self, row)
+
+    def columns(self) -> set[str]:
+        """Return the names of the columns that are read."""
+        if self.operation == "col":
+            return {self.parameters[0]}
+        return set().union(*(o.columns() for o in self.operands)) if self.operands else set()
+
+    def substitute(self, derived: Mapping[str, Expression]) -> Expression:
+        """Return the expression with columns of these names replaced by what they stand for."""
+        if self.operation == "col":
+            return derived.get(self.parameters[0], self)
+        operands = tuple(o.substitute(derived) for o in self.operands)
+        return Expression(self.operation, operands, self.parameters)
+
+    def to_json(self) -> list[Any]:
+        """Return a description that JSON can carry and :func:`from_json` can read."""
+        return [
+            self.operation,
+            [o.to_json() for o in self.operands],
+            [to_plain(p) for p in self.parameters],
+        ]
+
+    def __str__(self) -> str:
+        parts = [str(o) for o in self.operands]
+        name, given = self.operation, self.parameters
+        if name == "col":
+            return str(given[0]) if given[0].isidentifier() else f"col({given[0]!r})"
+        if name == "literal":
+            return str(given[0]) if isinstance(given[0], datetime.date) else repr(given[0])
+        if name == "is_null":
+            return f"({parts[0]} is missing)"
+        if name == "~":
+            return f"~{parts[0]}"
+        if len(parts) == 2 and not name.isidentifier():
+            return f"({parts[0]} {name} {parts[1]})"
+        return f"{name}({', '.join(parts + [repr(p) for p in given])})"
+
+    __repr__ = __str__
+
+
+def col(name: str) -> Expression:
+    """Return the column of this name.
+
+    >>> print(col("age").clamp(0, 100) / 2)
+    (clamp(age, 0.0, 100.0) / 2)
+    """
+    if not isinstance(name, str):
+        raise UsageError(f"a column is named by text, not {name!r}")
+    return Expression("col", (), (name,))
+
+
+def literal(value: object) -> Expression:
+    """Return a public constant (number, text, bool, date, None); an expression stays as it is."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, (Fraction, Decimal)):
+        value = float(value) if as_fraction(value).denominator != 1 else int(value)
+    if isinstance(value, datetime.datetime) or (isinstance(value, float) and math.isnan(value)):
+        raise UsageError(f"{value!r} cannot stand in an expression; give a date, or use is_null()")
+    if value is not None and not isinstance(value, (bool, int, float, str, datetime.date)):
+        item: Callable[[], object] | None = getattr(value, "item", None)  # numpy scalars
+        if item is None:
+            raise UsageError(f"a {type(value).__name__} cannot stand in an expression")
+        return literal(item())
+    if isinstance(value, int) and abs(value) >= 1 << 126:
+        raise UsageError(f"the whole number {value} is too large: at most 126 bits are exact")
+    if isinstance(value, str) and "\0" in value:
+        raise UsageError("text in an expression cannot hold the character NUL")
+    return Expression("literal", (), (value,))
+
+
+@dataclass(frozen=True)
+class When:
+    """A condition and its value; finish it with :meth:`otherwise`."""
+
+    condition: Expression
+    value: Expression | None = None
+
+    def then(self, value: object) -> When:
+        """The value where the condition holds."""
+        return When(self.condition, literal(value))
+
+    def otherwise(self, value: object) -> Expression:
+        """The value where it does not."""
+        if self.value is None:
+            raise UsageError("write when(condition).then(value).otherwise(value)")
+        return Expression("when", (self.condition, self.value, literal(value)))
+
+
+def when(condition: Expression) -> When:
+    """Begin a choice between two values.
+
+    >>> pay = when(col("hours") > 0).then(col("pay") / col("hours")).otherwise(0.0)
+    >>> pay.evaluate({"hours": 0, "pay": 5.0}), pay.evaluate({"hours": 2, "pay": 5.0})
+    (0.0, 2.5)
+    """
+    return When(literal(condition))
+
+
+def from_json(description: Sequence[Any]) -> Expression:
+    """Return the expression that :meth:`Expression.to_json` described.
+
+    >>> str(from_json((col("age") < 3).to_json()))
+    '(age < 3)'
+    """
+    try:
+        operation, operands, parameters = description
+        built = Expression(
+            str(operation),
+            tuple(from_json(o) for o in operands),
+            tuple(from_plain(p) for p in parameters),
+        )
+    except UsageError:  # which is a ValueError too
+        raise
+    except (TypeError, ValueError, KeyError):
+        raise UsageError("this is not the description of an expression") from None
+    from tacit.expressions.operations import known
+
+    known(built)
+    return built

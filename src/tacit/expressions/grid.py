@@ -1,0 +1,239 @@
+"""The public grid that values are put on before they are summed.
+
+A value x becomes the integer q = floor(x 2^p + 1/2), held inside [q_lower, q_upper], and is
+carried as the offset z = q - q_lower, an integer in 0..cells.
+
+*Theorem.*  Whatever x is and whatever floating point did on the way, z is missing or an integer in
+0..cells.  *Proof.*  The last step of the plan clips z as an integer.  So every sensitivity that
+follows rests on integers alone; the float steps before it only decide how close q 2^-p is to x.
+
+*Widths.*  A value is held within the bounds before it is scaled, and each step is a
+:class:`~tacit.expressions.integer_sql.Whole`, whose type is chosen by its interval.  Bounds of
+doubles are within 2^500, of whole numbers within 2^124, and |q| is below 2^63, so that
+``2^20 2^40 |q|``, the most that weighted sums over 2^40 rows are, is below 2^123 and so below
+10^38.  Bounds that say otherwise are refused, with the largest that can be held.
+
+*Accuracy.*  For |x| 2^p at most 2^51 the product is exact, the sum with 1/2 is exact, and so
+|q 2^-p - x| <= 2^-p / 2 for every x within the bounds.
+
+*Order.*  The map is monotone, so x <= y gives z(x) <= z(y): ranks and bins survive it.
+
+Integer columns never pass through a float: they are clipped as integers, then scaled.  A decimal is
+the double nearest to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.errors import UsageError
+from tacit.expressions.dialect import Dialect
+from tacit.expressions.integer_sql import Whole, product, type_of
+
+__all__ = ["Grid"]
+
+_EXACT_DOUBLE = 51  # bits of q that leave room for the half in a double
+_EXACT_WHOLE = 62  # bits of a whole number that is put on a grid of fractions
+_FAR, _FAR_WHOLE = Fraction(2) ** 500, Fraction(2) ** 124
+_MOST = (1 << 63) - 1
+
+
+def _round(value: Fraction) -> int:
+    return (2 * value.numerator + value.denominator) // (2 * value.denominator)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Bounds, and a step of 2^-``exponent`` between neighbouring points.
+
+    Attributes:
+        lower, upper: the bounds as given, exact.
+        exponent: p; the step is 2^-p (p below zero: a step above 1).
+
+    >>> grid = Grid.for_bounds(0, 100, whole=True)
+    >>> grid.step, grid.cells, grid.offset(17), grid.value(17)
+    (Fraction(1, 1), 100, 17, Fraction(17, 1))
+    """
+
+    lower: Fraction
+    upper: Fraction
+    exponent: int
+
+    @classmethod
+    def for_bounds(
+        cls, lower: Number, upper: Number, *, bits: int = 31, whole: bool = False
+    ) -> Grid:
+        """Return the finest grid with at most 2^``bits`` cells between the bounds.
+
+        With the default of 31 bits the rounding of a sum of n values is below n 2^-32 of the
+        width U - L: less than the noise, of scale (U - L)/epsilon, for n below 2^32/epsilon even if
+        every value rounds the same way.
+
+        Args:
+            lower: the public lower bound.
+            upper: the public upper bound, above it.
+            bits: at most this many bits for an offset, 1 to 31.
+            whole: the column holds whole numbers: no step below 1 where the bounds are whole.
+
+        Raises:
+            UsageError: bounds reversed or equal, too close, or so far that sums cannot be held.
+        """
+        low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
+        if low >= high:
+            raise UsageError(
+                f"the lower bound must be below the upper bound, not {show(low)} and {show(high)}"
+            )
+        if not 1 <= bits <= 31:
+            raise UsageError(f"a grid has 1 to 31 bits, not {bits}")
+        integral = whole and low.denominator == high.denominator == 1
+        far, largest = max(abs(low), abs(high)), _FAR_WHOLE if whole else _FAR
+        if far > largest:
+            raise UsageError(
+                f"the bounds {show(low)} and {show(high)} are too far from zero: at most "
+                f"{'2^124' if whole else '2^500'} ({show(largest)}) can be held; rescale the column"
+            )
+        room = _log2_floor(Fraction(1 << bits) / (high - low))
+        if integral:
+            exponent = min(room, 0)
+        elif whole:
+            exponent = min(room, _EXACT_WHOLE - far.__ceil__().bit_length())
+        else:
+            exponent = min(room, _log2_floor(Fraction(1 << _EXACT_DOUBLE) / far))
+        if exponent > 900:
+            raise UsageError(f"the bounds {show(low)} and {show(high)} are too close: rescale")
+        grid = cls(low, high, exponent)
+        while grid.cells > 1 << bits:  # both ends may round outward
+            grid = cls(low, high, grid.exponent - 1)
+        if grid.cells < 1:
+            raise UsageError(
+                f"the bounds {show(low)} and {show(high)} are closer than a double can tell apart"
+            )
+        if grid.most > _MOST:
+            raise UsageError(
+                f"the bounds {show(low)} and {show(high)} are too far from zero for their width: "
+                f"in steps of {show(grid.step)}, at most 2^63 - 1 steps "
+                f"({show(_MOST * grid.step)}) can be held, so that a sum of any rows can: shift "
+                "the column, or give wider bounds"
+            )
+        return grid
+
+    @property
+    def most(self) -> int:
+        """The most that a point is in absolute value, in steps."""
+        return max(abs(self.first), abs(self.last))
+
+    @property
+    def step(self) -> Fraction:
+        """The distance between neighbouring points."""
+        return Fraction(2) ** -self.exponent
+
+    @property
+    def first(self) -> int:
+        """The integer that the lower bound falls on."""
+        return _round(self.lower / self.step)
+
+    @property
+    def last(self) -> int:
+        """The integer that the upper bound falls on."""
+        return _round(self.upper / self.step)
+
+    @property
+    def cells(self) -> int:
+        """The width in steps: the largest offset."""
+        return self.last - self.first
+
+    def value(self, offset: int | Fraction) -> Fraction:
+        """Return the number at an offset from the first point."""
+        return (self.first + offset) * self.step
+
+    def offset(self, number: Number) -> int:
+        """Return the offset of a public number (an edge, a candidate), clipped to the grid."""
+        return min(max(_round(as_fraction(number) / self.step), self.first), self.last) - self.first
+
+    def sql(self, value: str, kind: str, dialect: Dialect, *, clamp: bool = True) -> str:
+        """Return the SQL of the offset of a value: NULL where the value is missing.
+
+        Args:
+            value: SQL text; NULL and NaN are missing.
+            kind: ``integer``, ``boolean``, ``float`` or ``missing``.
+            dialect: the engine's.
+            clamp: whether a value beyond the bounds is at the nearer end, or else missing.
+
+        Raises:
+            UsageError: the grid is too fine, or too far from zero, for values of this kind.
+        """
+        if kind == "boolean":
+            value, kind = dialect.zero_or_one.format(x=value), "integer"
+        if kind == "missing":
+            return dialect.cast("null", "integer")
+        offset = self._float if kind == "float" else self._whole
+        return dialect.share(value, lambda v: offset(v, dialect, clamp))
+
+    def _offset_of(self, point: Whole, dialect: Dialect) -> str:
+        """Clip whole units and count them from the first."""
+        if not self.first <= point.low <= point.high <= self.last:
+            point = point.held(self.first, self.last, dialect)
+        if not self.first:
+            return dialect.cast(point.sql, "integer")
+        return point.plus(-self.first, dialect).sql
+
+    def _float(self, value: str, dialect: Dialect, clamp: bool) -> str:
+        """Return the offset of a double: its own within the bounds, an end beyond them.
+
+        NaN is above every number in the engines' order, and no greater than nothing: it passes
+        none of the three tests.  Within the bounds the floor is at most 2^62 in size, and so fits
+        the cast; scaled down, nothing is so small that it vanishes, which some engines refuse.
+        """
+        if self.most > 1 << _EXACT_WHOLE:
+            raise UsageError("the grid is finer than doubles of this size: give wider bounds")
+        high, low = dialect.literal(float(self.upper)), dialect.literal(float(self.lower))
+        scale, half = dialect.literal(2.0**self.exponent), dialect.literal(0.5)
+        point = f"{value} * {scale} + {half}"
+        if self.exponent < 0:  # the same bits, but for products that vanish
+            point = f"({value} + {dialect.literal(0.5 / 2.0**self.exponent)}) * {scale}"
+        most = (1 << _EXACT_WHOLE) + 1
+        whole = Whole(dialect.cast(f"floor({point})", "integer"), -most, most)
+        within = f"when {value} between {low} and {high} then {self._offset_of(whole, dialect)}"
+        top, bottom = dialect.literal(self.cells), dialect.literal(0)
+        beyond = (
+            f"when {value} > {high} and {dialect.is_number(value)} then {top} "
+            f"when {value} < {low} then {bottom}"
+        )
+        return f"case {within} {beyond if clamp else ''} end"
+
+    def _whole(self, value: str, dialect: Dialect, clamp: bool) -> str:
+        """Clip to whole bounds just outside, then scale and clip as points of the grid."""
+        low, high = self.lower.__floor__(), self.upper.__ceil__()
+        clipped = Whole(value, low, high).held(low, high, dialect)
+        offset = self._offset_of(self._scaled(clipped, dialect), dialect)
+        test = f"{value} is not null"  # least and greatest skip a NULL: it would become a bound
+        if not clamp:
+            ends = self.lower.__ceil__(), self.upper.__floor__()
+            test = "{} between {} and {}".format(value, *map(dialect.literal, ends))
+        return f"case when {test} then {offset} end"
+
+    def _scaled(self, clipped: Whole, dialect: Dialect) -> Whole:
+        """Return a whole number as points of the grid.
+
+        For ``low`` a multiple of ``2^m``: ``floor(x 2^-m + 1/2) = floor((x - low + half) / 2^m) +
+        low / 2^m``, in which nothing is below zero.
+        """
+        if self.exponent == 0:
+            return clipped
+        if self.exponent > 0:
+            size = 1 << self.exponent
+            return product([clipped, Whole(dialect.literal(size), size, size)], dialect)
+        size = 1 << -self.exponent
+        base = clipped.low // size * size
+        raised = clipped.plus(size // 2 - base, dialect)
+        wide = raised.type == "wide" or type_of(size) == "wide"
+        quotient = dialect.divide(raised.sql, dialect.literal(size), wide=wide)
+        return Whole(quotient, 0, raised.high // size).plus(base // size, dialect)
+
+
+def _log2_floor(ratio: Fraction) -> int:
+    """Return the largest p with 2^p <= ratio, for a ratio above zero."""
+    p = ratio.numerator.bit_length() - ratio.denominator.bit_length()
+    return p if Fraction(2) ** p <= ratio else p - 1

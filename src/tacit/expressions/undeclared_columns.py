@@ -1,0 +1,173 @@
+"""Undeclared columns: the question says how their cells are read, never the rows.
+
+A column of a CSV file, or one of Python objects, that nobody declared is text.  Where a question
+needs something else of it, :func:`as_asked` writes down the reading as an operation of its own
+(:mod:`tacit.expressions.cell_grammar`):
+
+- in arithmetic, ``abs``, ``clamp`` and ``cut``, and beside a number, it is a number;
+- beside a date, or beside text that is a date such as ``"2024-12-31"``, and in ``year`` and
+  ``month``, it is a date;
+- beside true or false, in ``&``, ``|`` and ``~``, as a condition, it is a truth value;
+- as a group, it is what the public keys are: whole numbers, dates, truth values or text;
+- else it is the text itself.
+
+The readings follow from the expression and the declared kinds alone.  A column that is declared as
+text is never read as anything else by itself.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tacit.errors import UsageError
+from tacit.expressions.cell_grammar import is_date
+from tacit.expressions.expression import Expression
+
+if TYPE_CHECKING:
+    from tacit.expressions.schema import Schema
+
+__all__ = ["as_asked", "as_keys", "has_undeclared", "read_as"]
+
+_READINGS = {
+    "text": "read_text",
+    "integer": "read_number",
+    "float": "read_number",
+    "decimal": "read_number",
+    "boolean": "read_boolean",
+    "date": "read_date",
+}
+_ORDERED = {"<", "<=", ">", ">="}
+_BESIDE = {"==", "!=", "is_in", *_ORDERED}
+_TAKES = {
+    **dict.fromkeys(("+", "-", "*", "/", "abs", "clamp", "cut"), "read_number"),
+    **dict.fromkeys(("&", "|", "~"), "read_boolean"),
+    **dict.fromkeys(("year", "month"), "read_date"),
+    **dict.fromkeys(("lower", "length", "starts_with"), "read_text"),
+}
+_EXACT = 1 << 53
+_KEY_READINGS: tuple[tuple[Any, str], ...] = (
+    (bool, "read_boolean"),
+    ((int, float), "read_integer"),
+    (datetime.date, "read_date"),
+)
+
+
+def has_undeclared(node: Expression, schema: Schema) -> bool:
+    """Whether an expression reads a column that nobody declared."""
+    return any(n in schema and schema[n].kind == "undeclared" for n in node.columns())
+
+
+def read_as(node: Expression, reading: str, schema: Schema) -> Expression:
+    """Return an expression with its reading, where it is undeclared."""
+    return _read(as_asked(node, schema), reading, schema)
+
+
+def as_asked(node: Expression, schema: Schema) -> Expression:
+    """Return the expression with the readings of undeclared columns written down.
+
+    >>> from tacit.expressions.expression import col
+    >>> from tacit.expressions.schema import Column, Schema
+    >>> people = Schema([Column(name, "undeclared", "VARCHAR") for name in ("age", "born", "sex")])
+    >>> print(as_asked((col("age") >= 18) & (col("born") < "2000-01-01"), people))
+    ((read_number(age) >= 18) & (read_date(born) < '2000-01-01'))
+    >>> print(as_asked(col("sex") == "f", people))
+    (read_text(sex) == 'f')
+    """
+    if not has_undeclared(node, schema) or not node.operands:
+        return node
+    sides = tuple(as_asked(o, schema) for o in node.operands)
+    name = node.operation
+    if name in _BESIDE:
+        sides = _alike(node, sides, schema)
+    elif name in ("when", "fill"):
+        first = 1 if name == "when" else 0
+        condition = tuple(_read(o, "read_boolean", schema) for o in sides[:first])
+        sides = (*condition, *_alike(node, sides[first:], schema))
+    elif name in _TAKES:
+        sides = tuple(_read(o, _TAKES[name], schema) for o in sides)
+    return Expression(name, sides, node.parameters)
+
+
+def as_keys(
+    by: Mapping[str, Expression], keys: Iterable[Any] | None, schema: Schema
+) -> dict[str, Expression]:
+    """Return grouping columns, those that are undeclared read as the public keys are.
+
+    Args:
+        by: the columns, by name.
+        keys: one tuple a group, or one value where there is one column; None where they are
+            unknown, which are text then.
+        schema: the columns of the table.
+
+    >>> from tacit.expressions.expression import col
+    >>> from tacit.expressions.schema import Column, Schema
+    >>> as_keys({"y": col("year")}, [2020, 2021], Schema([Column("year", "undeclared", "VARCHAR")]))
+    {'y': read_integer(year)}
+    """
+    rows = [key if isinstance(key, (tuple, list)) else (key,) for key in keys or ()]
+    return {
+        name: _read(
+            as_asked(expression, schema),
+            _key_reading([row[place] for row in rows if place < len(row)]),
+            schema,
+        )
+        for place, (name, expression) in enumerate(by.items())
+    }
+
+
+def _key_reading(parts: Sequence[Any]) -> str:
+    """Return how cells are read that are compared with public keys."""
+    plain = [part.item() if hasattr(part, "item") else part for part in parts]
+    given = [part for part in plain if part is not None and part == part]
+    for kind, reading in _KEY_READINGS:
+        if given and all(isinstance(part, kind) for part in given):
+            return reading
+    return "read_text"
+
+
+def _kind(node: Expression, schema: Schema) -> str:
+    from tacit.expressions.operations import kind
+
+    return kind(node, schema)
+
+
+def _read(node: Expression, reading: str, schema: Schema) -> Expression:
+    return Expression(reading, (node,)) if _kind(node, schema) == "undeclared" else node
+
+
+def _alike(node: Expression, sides: Sequence[Expression], schema: Schema) -> tuple[Expression, ...]:
+    """Read what is undeclared as the values are that it stands beside."""
+    known = [side for side in sides if _kind(side, schema) not in ("undeclared", "missing")]
+    kinds = {_kind(side, schema) for side in known}
+    compared = node.operation in _BESIDE
+    if compared and known and all(map(_is_day, known)):
+        kinds = {"date"}
+    if node.operation in _ORDERED and not kinds:
+        raise UsageError(
+            f"{node} puts columns in order whose kind nobody declared: declare them with types=, "
+            "or say how they are read, as in tc.col(...).read_number()"
+        )
+    found = {_READINGS[kind] for kind in kinds if kind in _READINGS}
+    if compared and not kinds:
+        found = {"read_text"}
+    if len(found) != 1:  # none is known, or they do not fit together, which is refused elsewhere
+        return tuple(sides)
+    reading = found.pop()
+    if compared and reading == "read_number" and any(map(_is_far, known)):
+        raise UsageError(
+            f"{node} compares a column whose kind nobody declared with a whole number above 2^53, "
+            "which no double tells from its neighbours: declare it with types=, as an integer"
+        )
+    return tuple(_read(side, reading, schema) for side in sides)
+
+
+def _is_day(node: Expression) -> bool:
+    value = node.parameters[0] if node.operation == "literal" else None
+    return isinstance(value, str) and is_date(value)
+
+
+def _is_far(node: Expression) -> bool:
+    value = node.parameters[0] if node.operation == "literal" else None
+    return isinstance(value, int) and abs(value) > _EXACT

@@ -1,0 +1,1 @@
+"""What every local mechanism shares: parameters, items, estimates, the base class."""

@@ -1,0 +1,169 @@
+"""Estimates of counts from local reports: unbiased, with honest errors and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import plotting
+from tacit.arithmetic.exact import as_fraction
+from tacit.errors import RefusedError, UsageError
+
+__all__ = ["Estimate", "quantile"]
+
+Floats = NDArray[np.float64]
+SHOWN = 40
+"""How many items a figure shows at most."""
+
+
+def quantile(level: Any, ways: int = 1) -> float:
+    """Return z such that ``ways`` standard normals all lie within -z..z with at least ``level``.
+
+    By the union bound, whatever their dependence (Bonferroni).
+
+    Raises:
+        UsageError: a level that is not above 0 and below 1.
+
+    >>> round(quantile(0.95), 3), round(quantile(0.95, ways=14), 3)
+    (1.96, 2.914)
+    """
+    share = as_fraction(level, "level")
+    if not 0 < share < 1:
+        raise UsageError("level is the confidence of an interval: above 0 and below 1")
+    return NormalDist().inv_cdf(1 - float((1 - share) / (2 * ways)))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Estimated counts of items, each with its standard error.
+
+    The mechanism's variance of a count whose true value is c is ``base + slope c``: it is known
+    exactly and does not have to be guessed from the reports.  The answers are taken as
+    fixed: the errors are those of the mechanism, not of drawing people from a larger population.
+
+    Attributes:
+        items: the labels.
+        n: how many reports; every report counts, also those of missing answers.
+        counts: the estimated number of people with each item, float64.  Unbiased unless ``method``
+            says otherwise; so it may be negative, and a set of small counts still sums right.
+        base, slope: the variance at a true count of zero, and its growth with the count.
+        method: ``"unbiased"``, or the post-processing that was asked for.
+        chosen_from: of how many the items were chosen because they seemed the largest, else 0.
+            Chosen counts are too large on average; their intervals hold for all of those at once,
+            so they hold for the chosen ones.
+
+    Example:
+        >>> import numpy as np
+        >>> e = Estimate(("yes", "no"), 100, np.array([40.0, 60.0]), 25.0, 0.0)
+        >>> e.standard_error.tolist(), e.frequencies.tolist()
+        ([5.0, 5.0], [0.4, 0.6])
+    """
+
+    items: Sequence[Any]
+    n: int
+    counts: Floats
+    base: float | Floats
+    slope: float | Floats = 0.0
+    method: str = field(default="unbiased")
+    chosen_from: int = 0
+
+    @property
+    def frequencies(self) -> Floats:
+        """The estimated shares; zero where there is no report."""
+        return self.counts / max(1, self.n)
+
+    @property
+    def variances(self) -> Floats:
+        """The variance of each count, its true value taken to be the estimate within 0..n."""
+        self._refuse_processed()
+        likely = np.clip(self.counts, 0, self.n)
+        return np.asarray(self.base + self.slope * likely, np.float64)
+
+    @property
+    def standard_error(self) -> Floats:
+        """The standard deviation of each count."""
+        return np.sqrt(np.maximum(self.variances, 0))
+
+    def interval(self, level: Any = 0.95) -> tuple[Floats, Floats]:
+        """Return lower and upper ends that hold each true count with probability ``level``.
+
+        They are all true counts c whose own distribution puts the estimate within z standard
+        deviations, ``(estimate - c)**2 <= z**2 (base + slope c)`` (Wilson 1927), cut to 0..n.
+
+        Raises:
+            UsageError: a level outside 0..1.
+            RefusedError: the counts were post-processed, and have no known distribution.
+        """
+        return self._ends(quantile(level, ways=max(1, self.chosen_from)))
+
+    def simultaneous(self, level: Any = 0.95) -> tuple[Floats, Floats]:
+        """Return ends that hold *all* the true counts at once with probability ``level``."""
+        return self._ends(quantile(level, ways=max(1, len(self.counts), self.chosen_from)))
+
+    def _ends(self, z: float) -> tuple[Floats, Floats]:
+        """Solve c**2 - (2 m + z**2 s) c + m**2 - z**2 b <= 0 for c."""
+        self._refuse_processed()
+        middle = self.counts + z * z * np.asarray(self.slope) / 2
+        square = middle**2 - self.counts**2 + z * z * np.asarray(self.base)
+        half = np.sqrt(np.maximum(square, 0))
+        low, high = (np.clip(end, 0, self.n) for end in (middle - half, middle + half))
+        return low, high
+
+    def _refuse_processed(self) -> None:
+        if self.method != "unbiased" and not self.chosen_from:
+            raise RefusedError(
+                f"counts after {self.method!r} are biased and have no known error; ask the "
+                "unbiased estimate for its errors and intervals"
+            )
+
+    def __getitem__(self, item: Any) -> float:
+        """Return the count of one item.
+
+        Raises:
+            UsageError: an item that is not listed.
+        """
+        if item not in self.items:
+            raise UsageError(f"{item!r} is none of the {len(self.items):,} items")
+        return float(self.counts[self.items.index(item)])
+
+    def to_dict(self) -> dict[Any, float]:
+        """Return the counts by item."""
+        return dict(zip(self.items, self.counts.tolist(), strict=True))
+
+    def plot(self, level: Any = 0.95) -> Any:
+        """Draw counts with per-item intervals; of more than 40 items, the 40 largest.
+
+        Returns:
+            A matplotlib figure.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        order = np.argsort(-self.counts, kind="stable")[:SHOWN]
+        place, counts = np.arange(len(order)), self.counts[order]
+        made = plotting.figure(7, 0.9 + 0.24 * len(order))
+        ((one,),) = plotting.axes(made, 1, 1)
+        style = plotting.series(0)
+        if self.method == "unbiased" or self.chosen_from:
+            low, high = (end[order] for end in self.interval(level))
+            one.hlines(place, low, high, color=plotting.MUTED, linewidth=1.4)
+            detail = f"bars: {float(as_fraction(level)):.0%} interval of each item"
+        else:
+            detail = f"{self.method}: biased, no error known"
+        one.plot(counts, place, style.marker, color=style.colour, markersize=5)
+        one.set_yticks(place, [str(self.items[i]) for i in order])
+        one.set_ylim(len(order) - 0.5, -0.5)
+        one.axvline(0, color=plotting.FAINT, linewidth=1)
+        one.set_xlabel("estimated number of people")
+        plotting.title(one, f"{self.n:,} reports", detail)
+        return made
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{k!r}: {v:.1f}" for k, v in list(self.to_dict().items())[:6])
+        more = ", ..." if len(self.items) > 6 else ""
+        return f"<Estimate of {self.n:,} reports ({self.method}): {shown}{more}>"

@@ -1,0 +1,220 @@
+"""Items: the answers that a local question allows, and how anything else is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.arithmetic.exact import as_integer, show
+from tacit.errors import UsageError
+
+__all__ = ["Items", "is_missing"]
+
+LARGEST = 1 << 32
+OUTSIDE = -1
+_JSON = (str, int, float, bool)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a raw answer is missing: None, NaN, or a data frame's NA or NaT.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(0)
+    (True, True, False)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and math.isnan(value)
+
+
+@dataclass(frozen=True)
+class Items:
+    """The public list of possible answers of one question.
+
+    What is not in the list goes to the ``other`` item if one is declared, and a missing answer
+    to the ``missing`` item (or else to ``other``).  With neither it is refused on the device,
+    before anything is drawn or sent; so a question that someone may be unable to answer declares
+    them: then nobody's report can be told from the others, and nobody is dropped from the count.
+
+    Args:
+        labels: the answers, each once, at least two in all: text, whole numbers or booleans; or a
+            whole number k for the answers 0 .. k - 1.
+        other: the item for answers outside the list; appended if it is not one of them.
+        missing: the item for missing answers; appended if it is not one of them.
+
+    Raises:
+        UsageError: fewer than two items, more than 2**32, repeats, labels of other kinds.
+
+    Example:
+        >>> jobs = Items(["sales", "craft"], other="something else")
+        >>> len(jobs), jobs.index("craft"), jobs.index("magician"), jobs.index(None)
+        (3, 1, 2, 2)
+        >>> len(Items(1024))
+        1024
+    """
+
+    labels: Sequence[Any]
+    other: Any = None
+    missing: Any = None
+
+    def __init__(
+        self, labels: int | Iterable[Any] | Items, other: Any = None, missing: Any = None
+    ) -> None:
+        if isinstance(labels, Items):
+            raise UsageError("this is a list of items already; use it as it is")
+        listed: Sequence[Any] = _listed(labels)
+        for special in (other, missing):
+            if special is not None and special not in listed:
+                listed = (*listed, special)
+        object.__setattr__(self, "labels", listed)
+        object.__setattr__(self, "other", other)
+        object.__setattr__(self, "missing", missing)
+        _refuse_size(len(listed))
+        if not isinstance(listed, range):
+            _refuse_bad_labels(listed)
+
+    @classmethod
+    def of(cls, domain: int | Iterable[Any] | Items) -> Items:
+        """Return ``domain`` itself if it is a list of items, else make one of it."""
+        return domain if isinstance(domain, Items) else cls(domain)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def _places(self) -> Mapping[Any, int]:
+        return {label: i for i, label in enumerate(self.labels)}
+
+    def _find(self, value: Any) -> int:
+        if isinstance(self.labels, range):
+            try:
+                inside = value in self.labels
+            except (TypeError, ValueError):
+                return OUTSIDE
+            return int(value) - self.labels.start if inside else OUTSIDE
+        try:
+            return self._places.get(value, OUTSIDE)
+        except TypeError:
+            return OUTSIDE
+
+    @cached_property
+    def _fallback(self) -> tuple[int, int]:
+        other = OUTSIDE if self.other is None else self._find(self.other)
+        missing = other if self.missing is None else self._find(self.missing)
+        return other, missing
+
+    def place(self, value: Any) -> int:
+        """Return the place of an answer, of ``other`` or ``missing``, or -1; never raises."""
+        other, missing = self._fallback
+        if is_missing(value):
+            return missing
+        found = self._find(value)
+        return other if found == OUTSIDE else found
+
+    def places(self, values: Any) -> NDArray[np.int64]:
+        """Return the place of each answer as :meth:`place` does; never raises on a value."""
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and self._is_range:
+            return self._whole_numbers(values.ravel())
+        if isinstance(values, np.ndarray) and values.dtype == bool and self.labels == (False, True):
+            return values.ravel().astype(np.int64)
+        return np.fromiter((self.place(v) for v in values), np.int64)
+
+    @property
+    def _is_range(self) -> bool:
+        return isinstance(self.labels, range) and self.labels.start == 0
+
+    def _whole_numbers(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        size = len(self)
+        if not len(values):
+            return np.zeros(0, np.int64)
+        if int(values.min()) >= 0 and int(values.max()) < size:
+            return values.astype(np.int64, copy=False)
+        inside = (values >= 0) & (values <= size - 1)
+        return np.where(inside, values, self._fallback[0]).astype(np.int64)
+
+    def index(self, value: Any) -> int:
+        """Return the place of one answer.
+
+        Raises:
+            UsageError: an answer outside the list, and no ``other`` item; the message does not
+                repeat it.
+        """
+        return int(self.indices([value])[0])
+
+    def indices(self, values: Any) -> NDArray[np.int64]:
+        """Return the place of each answer: an int64 array.
+
+        Raises:
+            UsageError: an answer outside the list, and no ``other`` item.
+        """
+        found = self.places(values)
+        if len(found) and int(found.min()) == OUTSIDE:
+            raise UsageError(
+                "an answer is not one of the listed items; declare where such answers go: "
+                "Items(labels, other=..., missing=...)"
+            )
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """Return the items as plain JSON values; :meth:`from_description` reads them.
+
+        >>> Items.from_description(Items(3).describe()) == Items(3)
+        True
+        """
+        whole = self._is_range
+        return {
+            "items": len(self) if whole else list(self.labels),
+            "other": self.other,
+            "missing": self.missing,
+        }
+
+    @classmethod
+    def from_description(cls, description: Mapping[str, Any]) -> Items:
+        """Build the items from their description.
+
+        Raises:
+            UsageError: a description of something else.
+        """
+        try:
+            return cls(*(description[key] for key in ("items", "other", "missing")))
+        except (KeyError, TypeError):
+            raise UsageError("items are described by 'items', 'other' and 'missing'") from None
+
+    def __str__(self) -> str:
+        return f"{len(self):,} items"
+
+
+def _listed(labels: int | Iterable[Any]) -> Sequence[Any]:
+    if isinstance(labels, (str, bytes)):
+        raise UsageError("items are a list of labels, not one text")
+    if isinstance(labels, (set, frozenset)):
+        raise UsageError("items are a list: a set has no order that both sides would agree on")
+    if isinstance(labels, range):
+        _refuse_size(max(0, -(-(labels.stop - labels.start) // labels.step)))
+        return range(len(labels)) if labels == range(len(labels)) else tuple(labels)
+    if isinstance(labels, Iterable):
+        return tuple(x.item() if isinstance(x, np.generic) else x for x in labels)
+    size = as_integer(labels, "the number of items")
+    _refuse_size(size)
+    return range(size)
+
+
+def _refuse_size(size: int) -> None:
+    if not 2 <= size <= LARGEST:
+        raise UsageError(f"a question needs from 2 to 2**32 possible answers, not {show(size)}")
+
+
+def _refuse_bad_labels(labels: Sequence[Any]) -> None:
+    for label in labels:
+        if not isinstance(label, _JSON) or is_missing(label):
+            raise UsageError(
+                "items are text, whole numbers or booleans; name missing answers by a label "
+                "and say missing=<label>"
+            )
+    if len(set(labels)) < len(labels):
+        raise UsageError("an item is listed twice; list each once (1, 1.0 and True are equal)")

@@ -1,0 +1,378 @@
+"""What every local mechanism is: a public rule that randomises one person's answer on their device.
+
+A mechanism is *epsilon-locally private* when for all answers u, v and every report y
+
+    P(report = y | answer u) <= e**epsilon P(report = y | answer v).
+
+Every mechanism here draws with probabilities that are whole multiples of 2**-b (or from an exact
+noise law), and its ``epsilon`` is the logarithm of the greatest ratio of exactly those
+probabilities: :attr:`Oracle.ratio` is that ratio, a fraction.  Source: S. Kasiviswanathan, H. Lee,
+K. Nissim, S. Raskhodnikova, A. Smith, *What can we learn privately?* (2008).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import noise
+from tacit.arithmetic.enclosure import Enclosure, log
+from tacit.core import Category, DiscreteDistance, Measurement, PureDP, Space
+from tacit.errors import MismatchError, UsageError
+from tacit.local.base.estimate import Estimate
+from tacit.local.base.items import OUTSIDE, Items
+from tacit.local.base.parameters import read_share, read_size
+from tacit.local.base.report_layout import Layout
+
+__all__ = [
+    "FrequencyOracle",
+    "Oracle",
+    "PureOracle",
+    "State",
+    "oracle_from",
+    "read_share",
+    "read_size",
+]
+
+BATCH = 1 << 14
+BATCH_BYTES = 1 << 20
+"""Reports drawn at once: their working memory stays in the cache of a core."""
+
+_KNOWN: dict[str, type[Oracle]] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Exact sums over reports: all that a server keeps, whatever the number of reports.
+
+    States of the same mechanism add up, in any order and across machines.
+
+    Attributes:
+        oracle: the fingerprint of the mechanism whose reports were added.
+        n: how many reports.
+        sums: int64 sums, as many as the mechanism's estimate needs.
+    """
+
+    oracle: str
+    n: int
+    sums: NDArray[np.int64]
+
+    def __add__(self, other: State) -> State:
+        if not isinstance(other, State):
+            return NotImplemented
+        if self.oracle != other.oracle or self.sums.shape != other.sums.shape:
+            raise MismatchError(
+                "these sums are of reports of different mechanisms and cannot be added",
+                self.oracle,
+                other.oracle,
+            )
+        return State(self.oracle, self.n + other.n, self.sums + other.sums)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        mine, theirs = (self.oracle, self.n), (other.oracle, other.n)
+        return mine == theirs and np.array_equal(self.sums, other.sums)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Oracle(ABC):
+    """A frozen, public rule: one answer in, one random report of fixed size out.
+
+    A subclass names the public parameters that make it (``_parameters``), its ``layout``, its
+    ``ratio``, and how it draws and sums.
+    """
+
+    _parameters: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        _KNOWN[cls.__name__] = cls
+
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction:
+        """The greatest ratio of the probabilities of one report under two answers: e**epsilon."""
+
+    @property
+    def epsilon(self) -> Fraction | Enclosure:
+        """The privacy loss of one report, of exactly the probabilities that are drawn with."""
+        return log(self.ratio, 96)
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout:
+        """How a report is written."""
+
+    @property
+    def report_bits(self) -> int:
+        """The size of one report, packed."""
+        return self.layout.bits
+
+    @abstractmethod
+    def read(self, values: Any) -> NDArray[np.int64]:
+        """Return the whole numbers by which the mechanism knows raw answers."""
+
+    @abstractmethod
+    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        """Draw the reports of answers that were read."""
+
+    @abstractmethod
+    def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        """Add up checked reports."""
+
+    def perturb(self, value: Any) -> Any:
+        """Return one report: a numpy integer, or a row of the kind ``layout`` tells.
+
+        Raises:
+            UsageError: an answer outside the domain that has no declared place.
+        """
+        return self.perturb_many([value])[0]
+
+    def perturb_many(self, values: Any) -> NDArray[Any]:
+        """Return the reports of many people, one a value, as ``layout`` tells.
+
+        Raises:
+            UsageError: an answer outside the domain that has no declared place.
+        """
+        if isinstance(values, (str, bytes)) or not np.iterable(values):
+            raise UsageError("give a list of answers, one a person; for one person: perturb(value)")
+        places = self.read(values)
+        reports = self.layout.empty(len(places))
+        step = min(BATCH, max(1, BATCH_BYTES // max(1, self.layout.columns)))
+        for start in range(0, len(places), step):
+            reports[start : start + step] = self._draw(places[start : start + step])
+        return reports
+
+    def valid(self, reports: Any) -> NDArray[np.bool_]:
+        """Tell for each report of a batch whether this mechanism can have made it.
+
+        Raises:
+            UsageError: a batch of another shape, or numbers that are not whole.
+        """
+        return self.layout.valid(self.layout.check(reports))
+
+    def aggregate(self, reports: Any) -> State:
+        """Add up reports, after a strict check of them all.
+
+        Raises:
+            UsageError: a report that this mechanism cannot have made; nothing is added then.
+        """
+        checked = self.layout.check(reports)
+        valid = self.valid(checked)
+        if not valid.all():
+            bad = len(valid) - int(np.count_nonzero(valid))
+            raise UsageError(
+                f"{bad} of {len(valid)} reports cannot have come from this mechanism; drop them "
+                "with oracle.valid(reports)"
+            )
+        return State(
+            self.fingerprint,
+            len(checked),
+            self._sums(checked.astype(self.layout.dtype, copy=False)),
+        )
+
+    def _state(self, given: Any) -> State:
+        """Return a state of this mechanism: the one given, or that of the reports given."""
+        state = given if isinstance(given, State) else self.aggregate(given)
+        if state.oracle != self.fingerprint:
+            raise MismatchError(
+                "these sums are of another mechanism or question", state.oracle, self.fingerprint
+            )
+        return state
+
+    def empty(self) -> State:
+        """Return the state of no reports: where adding up starts."""
+        return State(self.fingerprint, 0, self._sums(self.layout.empty(0)))
+
+    @abstractmethod
+    def distribution(self, value: Any) -> dict[Any, Fraction]:
+        """Return the probability of every possible report of one answer: for small domains.
+
+        Raises:
+            UsageError: more than 2**20 possible reports.
+        """
+
+    def _domain_description(self) -> Any:
+        return self.domain.describe()  # type: ignore[attr-defined]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the rule as plain JSON values; :func:`oracle_from` builds it again."""
+        given = {name: getattr(self, name) for name in self._parameters}
+        plain = {k: str(v) if isinstance(v, Fraction) else v for k, v in given.items()}
+        return {"mechanism": type(self).__name__, "domain": self._domain_description(), **plain}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A SHA-256 over the description: what two parties compare to know that they agree."""
+        text = json.dumps(self.describe(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @classmethod
+    def _build(cls, description: Mapping[str, Any]) -> Oracle:
+        parameters = {name: description[name] for name in cls._parameters}
+        items: Any = Items.from_description(description["domain"])
+        kind: Any = cls
+        built: Oracle = kind(items, **parameters)
+        return built
+
+
+def oracle_from(description: Mapping[str, Any]) -> Oracle:
+    """Build a mechanism from its description.
+
+    Raises:
+        UsageError: no such mechanism, or parameters that it refuses.
+
+    >>> from tacit.local import DirectEncoding
+    >>> grr = DirectEncoding(["a", "b", "c"], epsilon=1)
+    >>> oracle_from(grr.describe()) == grr
+    True
+    """
+    import tacit.local  # noqa: F401  (a mechanism is known once its module is loaded)
+
+    try:
+        kind = _KNOWN[description["mechanism"]]
+        return kind._build(description)
+    except UsageError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError):
+        raise UsageError(
+            "this is no description of a local mechanism; write one with oracle.describe()"
+        ) from None
+
+
+class FrequencyOracle(Oracle):
+    """A mechanism whose reports estimate how many people have each of a list of items.
+
+    Attributes:
+        domain: the public :class:`~tacit.local.Items`.
+    """
+
+    domain: Items
+
+    def read(self, values: Any) -> NDArray[np.int64]:
+        """Return the places of raw answers among the items."""
+        return self.domain.indices(values)
+
+    @abstractmethod
+    def estimate(self, reports: Any) -> Estimate:
+        """Estimate the count of every item, without bias, from a state or a batch of reports.
+
+        Raises:
+            UsageError: reports that this mechanism cannot have made, or a state of another one.
+        """
+
+    @abstractmethod
+    def exact_counts(self, state: State) -> list[Fraction]:
+        """Return the unbiased estimate of every count as exact fractions."""
+
+    @abstractmethod
+    def variance(self, n: int, frequency: Any = 0) -> Fraction:
+        """Return the exact variance of the estimated *count* of an item among ``n`` reports.
+
+        The ``n`` answers are fixed, and the share ``frequency`` of them is that item: the variance
+        is that of the mechanism alone.
+
+        Args:
+            n: how many reports, at least 0.
+            frequency: the true share of the item, from 0 to 1.
+        """
+
+    def _report(self, value: Any) -> Any:
+        """Report an answer of any kind: one that has no place is reported as a random item."""
+        place = self.domain.place(value)
+        if place == OUTSIDE:
+            place = noise.uniform(len(self.domain))
+        return self._draw(np.array([place], np.int64))[0]
+
+    def _law(self, value: Any) -> dict[Any, Fraction]:
+        if self.domain.place(value) != OUTSIDE:
+            return self.distribution(value)
+        mixed: dict[Any, Fraction] = {}
+        for label in self.domain.labels:
+            for report, p in self.distribution(label).items():
+                mixed[report] = mixed.get(report, Fraction(0)) + p / len(self.domain)
+        return mixed
+
+    def measurement(self) -> Measurement:
+        """Return the mechanism on one label under the discrete distance, in pure DP.
+
+        An answer that has no place is reported as a uniformly random item would be; its law is a
+        mean of the items' laws, so no ratio grows.
+        """
+        loss = Enclosure.of(self.epsilon).upper
+        return Measurement(
+            Space(Category(tuple(self.domain.labels)), DiscreteDistance()),
+            PureDP(),
+            self._report,
+            lambda d: loss if d else Fraction(0),
+            distribution=self._law,
+            name=type(self).__name__,
+        )
+
+
+class PureOracle(FrequencyOracle):
+    """A frequency oracle whose reports each *support* some items.
+
+    A report supports the person's own item with probability p* and any other one with
+    probability q*.  With S supporters among n reports the count is estimated as
+    ``(S - n q*) / (p* - q*)``, without bias; given c people with the item, S is a sum of
+    independent bits, so the estimate's variance is
+
+        [c p* (1 - p*) + (n - c) q* (1 - q*)] / (p* - q*)**2.
+
+    Source: T. Wang, J. Blocki, N. Li, S. Jha, *Locally differentially private protocols for
+    frequency estimation*, USENIX Security 2017.
+    """
+
+    @property
+    @abstractmethod
+    def support(self) -> tuple[Fraction, Fraction]:
+        """The pair (p*, q*)."""
+
+    @property
+    def influence(self) -> Fraction:
+        """The most that one crafted report can add to the estimate of one item, in people."""
+        own, others = self.support
+        return max(1 - others, others) / abs(own - others)
+
+    def _supporters(self, state: State) -> NDArray[np.int64]:
+        """Return how many reports support each item."""
+        return state.sums
+
+    def variance(self, n: int, frequency: Any = 0) -> Fraction:
+        """See :meth:`FrequencyOracle.variance`."""
+        base, slope = self._spread()
+        share, size = read_share(frequency), read_size(n)
+        return size * (base + slope * share)
+
+    def _spread(self) -> tuple[Fraction, Fraction]:
+        """Return the variance that one report adds at share 0, and its growth with the share."""
+        own, others = self.support
+        gap = own - others
+        return others * (1 - others) / gap**2, (1 - own - others) / gap
+
+    def exact_counts(self, state: State) -> list[Fraction]:
+        """See :meth:`FrequencyOracle.exact_counts`."""
+        own, others = self.support
+        supporters = self._supporters(self._state(state)).tolist()
+        return [(s - state.n * others) / (own - others) for s in supporters]
+
+    def estimate(self, reports: Any) -> Estimate:
+        """See :meth:`FrequencyOracle.estimate`."""
+        state = self._state(reports)
+        own, others = (float(p) for p in self.support)
+        base, slope = (float(v) for v in self._spread())
+        supporters = self._supporters(state).astype(np.float64)
+        counts = (supporters - state.n * others) / (own - others)
+        return Estimate(self.domain.labels, state.n, counts, state.n * base, slope)

@@ -1,0 +1,1 @@
+"""The wire, the collector and the browser client."""

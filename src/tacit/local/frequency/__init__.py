@@ -1,0 +1,1 @@
+"""Frequencies of items: one mechanism a file."""

@@ -1,0 +1,125 @@
+"""Direct encoding, also called k-ary or generalised randomized response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.arithmetic.exact import Number
+from tacit.errors import UsageError
+from tacit.local.base.items import Items
+from tacit.local.base.oracle import PureOracle
+from tacit.local.base.parameters import one_of
+from tacit.local.base.report_layout import Layout
+from tacit.local.kernels.bit_counting import count_values
+from tacit.local.kernels.dyadic_probability import (
+    coins,
+    dyadic_down,
+    exp_at_most,
+    finer,
+    probability,
+    uniform_below,
+)
+
+__all__ = ["GRR", "DirectEncoding"]
+
+
+@dataclass(frozen=True, init=False)
+class DirectEncoding(PureOracle):
+    """Report the true item with probability p, else one of the k - 1 others at random.
+
+    **Privacy.** A report has probability p under its own item and q = (1 - p)/(k - 1) under every
+    other, so the ratio is p/q or q/p, whichever is above 1, attained by every pair of items.
+    **Estimate.** p* = p, q* = q.  At a share near 0 the variance is (k - 2 + E)/(E - 1)**2 a
+    report, E = e**epsilon: best for small k.
+
+    Source: P. Kairouz, S. Oh, P. Viswanath, *Extremal mechanisms for local differential privacy*
+    (2014).
+
+    Args:
+        domain: the items, see :class:`~tacit.local.Items`.
+        epsilon: the greatest loss allowed; the loss of the thresholds is at most 2**-19 below it.
+        p: or the probability of the truth (to 24 bits where it is no binary fraction).
+
+    Raises:
+        UsageError: both or neither of epsilon and p; an epsilon not in 2**-20..24; p = 1/k, which
+            would say nothing.
+
+    Example:
+        >>> grr = DirectEncoding(["a", "b", "c"], p="1/2")
+        >>> grr.ratio, grr.variance(900), grr.report_bits
+        (Fraction(2, 1), Fraction(2700, 1), 2)
+        >>> estimate = grr.estimate(grr.perturb_many(["a"] * 1000))
+        >>> estimate.n, len(estimate.counts)
+        (1000, 3)
+    """
+
+    domain: Items
+    p: Fraction
+
+    _parameters: ClassVar[tuple[str, ...]] = ("p",)
+
+    def __init__(self, domain: Any, epsilon: Number | None = None, p: Number | None = None) -> None:
+        one_of(epsilon, p)
+        items = Items.of(domain)
+        others = len(items) - 1
+        if p is not None:
+            truth = probability(p, "p")
+        else:
+            e = exp_at_most(epsilon)  # type: ignore[arg-type]
+            share = e / (e + others)
+            truth = dyadic_down(share, finer(share, epsilon))  # type: ignore[arg-type]
+        if truth * (others + 1) == 1:
+            raise UsageError(f"p = 1/{others + 1} makes every answer alike: choose another p")
+        object.__setattr__(self, "domain", items)
+        object.__setattr__(self, "p", truth)
+
+    @property
+    def q(self) -> Fraction:
+        """The probability of each item but the true one."""
+        return (1 - self.p) / (len(self.domain) - 1)
+
+    @property
+    def support(self) -> tuple[Fraction, Fraction]:
+        """The pair (p, q)."""
+        return self.p, self.q
+
+    @property
+    def ratio(self) -> Fraction:
+        """p/q or q/p, whichever is greater."""
+        return max(self.p / self.q, self.q / self.p)
+
+    @property
+    def layout(self) -> Layout:
+        """The place of an item."""
+        return Layout("integer", 1, len(self.domain))
+
+    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        """Move on by 1 + a uniform step below k - 1, except where the truth is kept."""
+        k, n = len(self.domain), len(places)
+        kept = coins(self.p, n)
+        if k > 1 << 31:
+            moved = (places + 1 + uniform_below(k - 1, n).astype(np.int64)) % k
+            return np.where(kept, places, moved).astype(self.layout.dtype)
+        step = uniform_below(k - 1, n)
+        step += np.uint32(1)
+        step *= (~kept).view(np.uint8)
+        step += places.astype(np.uint32)
+        np.minimum(step, step - np.uint32(k), out=step)  # below k the difference wraps to more
+        return step.astype(self.layout.dtype, copy=False)
+
+    def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        return count_values(reports, len(self.domain))
+
+    def distribution(self, value: Any) -> dict[Any, Fraction]:
+        """See :meth:`~tacit.local.Oracle.distribution`."""
+        mine = self.domain.index(value)
+        return {i: self.p if i == mine else self.q for i in range(len(self.domain))}
+
+
+GRR = DirectEncoding
+"""Generalised randomized response: another name of :class:`DirectEncoding`."""

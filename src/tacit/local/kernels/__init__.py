@@ -1,0 +1,1 @@
+"""Bit tricks and hash families, apart from the mechanisms that use them."""

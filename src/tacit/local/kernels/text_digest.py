@@ -1,0 +1,51 @@
+"""Answers from an open domain, any text, known by a digest that is the same on every device."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.local.base.items import is_missing
+
+__all__ = ["digest", "digests", "places_under"]
+
+Words = NDArray[np.uint64]
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+def digest(value: Any) -> int:
+    """Return the 64-bit BLAKE2b digest of an answer's text; a missing answer has one of its own.
+
+    >>> digest("Paris") == digest("Paris"), digest(None) == digest(float("nan"))
+    (True, True)
+    """
+    text = b"\xff" if is_missing(value) else str(value).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+
+def digests(values: Iterable[Any]) -> Words:
+    """Return the digest of each answer."""
+    return np.fromiter((digest(v) for v in values), np.uint64)
+
+
+def places_under(words: Words, function: Any, size: int) -> NDArray[np.int64]:
+    """Return the place below ``size``, a power of two, of each digest under a numbered function.
+
+    The finaliser of SplitMix64 over ``digest + (function + 1) golden``: G. Steele, D. Lea, C.
+    Flood, *Fast splittable pseudorandom number generators* (2014).
+
+    >>> places_under(np.array([5], np.uint64), 0, 16).tolist()
+    [10]
+    """
+    with np.errstate(over="ignore"):
+        z = words + (np.asarray(function, np.uint64) + np.uint64(1)) * _GOLDEN
+        z = (z ^ (z >> np.uint64(30))) * _FIRST
+        z = (z ^ (z >> np.uint64(27))) * _SECOND
+    z ^= z >> np.uint64(31)
+    found: NDArray[np.int64] = (z & np.uint64(size - 1)).astype(np.int64)
+    return found

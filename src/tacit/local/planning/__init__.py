@@ -1,0 +1,1 @@
+"""Which mechanism to take, what shuffling amplifies, what poisoned reports can do."""

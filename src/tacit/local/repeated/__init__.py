@@ -1,0 +1,1 @@
+"""Answers that are given again and again by one device."""

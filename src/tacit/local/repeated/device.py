@@ -1,0 +1,311 @@
+"""The device of one person: permanent answers without a table, and a ledger of what is left.
+
+A device that lies anew every day tells the truth in the end: the average of its reports.  So the
+lie is drawn once for each question and answer, and kept.  Nothing has to be stored for that: the
+random bits of the lie are BLAKE2b, keyed by the secret of the device, of the question, the period
+and the answer; the same answer gives the same lie.
+
+A question of two stages (:class:`~tacit.local.TwoStage`, :class:`~tacit.local.Rappor`) adds fresh
+noise to the permanent answer in every report; any other question sends the same report again.
+
+**What is promised.**  All reports on one question and period that were made from one true answer
+lose the permanent epsilon together, whatever their number, for they are post-processing of one
+draw.  A new true answer is a new draw and is charged again: d different answers lose d times as
+much.  That counts *what* the answers were, between people who change theirs at the same times.
+*That* somebody changed can show in reports without an instantaneous stage, at once, and with one
+it shows slowly; where this matters, hold the first answer of each period (``changes="hold"``).
+Then every person makes one draw a period whether anything changed or not, and the loss over T
+periods is at most T times the permanent epsilon between *any* two histories.
+
+Everything is charged, and the ledger written, before a report is drawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from tacit.arithmetic.enclosure import Enclosure
+from tacit.arithmetic.exact import Number, as_fraction, positive, show
+from tacit.errors import BudgetError, LedgerError, UsageError
+from tacit.local.base.oracle import Oracle
+from tacit.local.collecting.batch_file import locked
+from tacit.local.collecting.collector_state import write_whole
+from tacit.local.collecting.wire import Wire
+from tacit.local.repeated.two_stage_base import Staged
+from tacit.local.structured.padded_sets import PaddedSets
+from tacit.noise import random_bytes
+from tacit.noise.bits import _injected
+from tacit.outside import read_json
+
+__all__ = ["Device"]
+
+SECRET_BYTES = 32
+_PERSON = b"tacit permanent1"
+_VERSION = 1
+
+Answer: TypeAlias = int | list[int]
+"""The whole numbers by which a mechanism knows a true answer."""
+
+
+class Device:
+    """Makes the reports of one person, and knows what that person has left to lose.
+
+    Args:
+        budget: the most that all reports together may lose, in epsilon.
+        path: a file that keeps the secret and the ledger (readable by its owner alone); the device
+            is resumed from it if it exists, with the budget that it was made with.  Several
+            processes may share it: a file beside it, ending in ``.lock``, keeps them apart.
+        secret: 32 bytes for a device that keeps no file; by default random.
+
+    Raises:
+        UsageError: a secret of another size, or both a secret and a file.
+        LedgerError: a file that is no device's, or that has another budget.
+
+    Example:
+        >>> from tacit.local import DirectEncoding, TwoStage
+        >>> jobs = ["sales", "craft", "other"]
+        >>> daily = TwoStage(DirectEncoding(jobs, epsilon=2), DirectEncoding(jobs, epsilon=1))
+        >>> device = Device(budget=5)
+        >>> reports = [device.report(daily, "sales") for _ in range(365)]
+        >>> device.remaining > 3, device.left(daily)
+        (True, 1)
+    """
+
+    def __init__(
+        self,
+        budget: Number,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        secret: bytes | None = None,
+    ) -> None:
+        self._path = None if path is None else Path(path)
+        if path is not None and secret is not None:
+            raise UsageError("give a secret or a file that keeps one, not both")
+        if secret is not None and len(secret) != SECRET_BYTES:
+            raise UsageError(f"the secret of a device has {SECRET_BYTES} bytes, not {len(secret)}")
+        self.budget = positive(budget, "budget")
+        self._secret = random_bytes(SECRET_BYTES) if secret is None else bytes(secret)
+        self._charges: dict[str, Fraction] = {}
+        self._held: dict[str, str] = {}
+        self._fresh = 0
+        with self._alone():
+            self._save()
+
+    @property
+    def spent(self) -> Fraction:
+        """What all reports so far may have lost together."""
+        return sum(self._charges.values(), Fraction(0))
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left of the budget."""
+        return self.budget - self.spent
+
+    def cost(self, question: Oracle) -> Fraction:
+        """Return what a new true answer to the question costs, rounded up."""
+        return _public(question)[1]
+
+    def left(self, question: Oracle) -> int:
+        """Return how many more new true answers to the question the budget pays for."""
+        return int(self.remaining // self.cost(question))
+
+    def report(
+        self,
+        question: Oracle,
+        value: Any,
+        *,
+        period: str = "",
+        changes: Literal["charge", "hold"] = "charge",
+        fresh: bool = False,
+    ) -> Any:
+        """Return a report of the true answer ``value``, after it is paid for.
+
+        The same answer again, to the same question in the same period, costs nothing: its permanent
+        answer is that of the first time.
+
+        Args:
+            question: any mechanism.
+            value: the true answer; it is not stored.
+            period: a public label, such as ``"2026-11"``; a new period draws and charges anew.
+            changes: ``"charge"``: a changed answer is drawn and charged anew.  ``"hold"``: the
+                first answer of the period stands until the next one.
+            fresh: draw anew and charge for every report, without a permanent answer.
+
+        Raises:
+            UsageError: an answer that the question does not have a place for; nothing is charged.
+            BudgetError: the budget does not cover it; nothing is charged or sent.
+        """
+        answer = _identity(question, value)
+        if changes not in ("charge", "hold"):
+            raise UsageError(f"changes is 'charge' or 'hold', not {changes!r}")
+        if fresh:
+            with self._alone():
+                self._fresh += 1
+                self._charge(self._tag("fresh", question, period, self._fresh), question)
+            return question.perturb(value)
+        if changes == "hold":
+            return self._renewed(question, self._first_answer(question, value, answer, period))
+        self._pay(self._tag("answer", question, period, answer), question)
+        return self._renewed(question, self._permanent(question, value, answer, period))
+
+    def _permanent(self, question: Oracle, value: Any, answer: Answer, period: str) -> Any:
+        """Draw the permanent answer with bits that the secret gives: the same every time."""
+        bits = self._stream(self._label("bits", question, period, answer))
+        if not isinstance(question, Staged):
+            with _injected(bits):
+                return question.perturb(value)
+        with _injected(self._stream(self._label("standing", question, "", 0))):
+            standing = question.standing()
+        with _injected(bits):
+            return question.keep(value, standing)
+
+    def _renewed(self, question: Oracle, permanent: Any) -> Any:
+        return question.renew(permanent) if isinstance(question, Staged) else permanent
+
+    def _first_answer(self, question: Oracle, value: Any, answer: Answer, period: str) -> Any:
+        """Return the permanent answer of the period: kept, since the true one may change."""
+        tag = self._tag("held", question, period, 0)
+        wire = Wire(_kept(question))
+        with self._alone():
+            if tag not in self._held:
+                self._afford(question)
+                drawn = self._permanent(question, value, answer, period)
+                self._held[tag] = wire.pack(np.asarray(drawn)[None])[0].tobytes().hex()
+                self._charge(tag, question)
+        kept = np.frombuffer(bytes.fromhex(self._held[tag]), np.uint8)[None]
+        return wire.unpack(kept)[0][0]
+
+    def _afford(self, question: Oracle) -> None:
+        cost = self.cost(question)
+        if cost > self.remaining:
+            raise BudgetError(
+                f"this report would lose {show(cost)} and {show(self.remaining)} of "
+                f"{show(self.budget)} is left on this device; nothing was sent"
+            )
+
+    def _pay(self, tag: str, question: Oracle) -> None:
+        """Charge for something new; what was paid for is never taken back, so that is free."""
+        if tag not in self._charges:
+            with self._alone():
+                self._charge(tag, question)
+
+    def _charge(self, tag: str, question: Oracle) -> None:
+        """Write down the cost of something new before it is said; within :meth:`_alone`."""
+        if tag in self._charges:
+            return
+        self._afford(question)
+        self._charges[tag] = self.cost(question)
+        self._save()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from the file meanwhile, after reading what they wrote into it."""
+        if self._path is None:
+            yield
+            return
+        beside = self._path.with_name(self._path.name + ".lock")
+        try:
+            file = beside.open("ab")
+        except OSError as error:
+            raise LedgerError(f"{beside.name} cannot be written: {error.strerror}") from None
+        with file, locked(file):
+            if self._path.exists():
+                self._resume(self._path)
+            yield
+
+    def _label(self, kind: str, question: Oracle, period: str, answer: Answer) -> bytes:
+        return json.dumps([kind, _public(question)[0], str(period), answer]).encode()
+
+    def _tag(self, kind: str, question: Oracle, period: str, answer: Answer) -> str:
+        """Return what the ledger calls an answer: without the secret it tells nothing of it."""
+        label = self._label(kind, question, period, answer)
+        return hashlib.blake2b(label, key=self._secret, digest_size=16).hexdigest()
+
+    def _stream(self, label: bytes) -> Callable[[int], bytes]:
+        """Return a generator of bits: BLAKE2b of the label and a block number, keyed."""
+        kept = bytearray()
+        block = 0
+
+        def take(n: int) -> bytes:
+            nonlocal block
+            while len(kept) < n:
+                data = block.to_bytes(8, "little") + label
+                kept.extend(hashlib.blake2b(data, key=self._secret, person=_PERSON).digest())
+                block += 1
+            taken = bytes(kept[:n])
+            del kept[:n]
+            return taken
+
+        return take
+
+    def _save(self) -> None:
+        if self._path is None:
+            return
+        fields = {
+            "tacit_device": _VERSION,
+            "secret": self._secret.hex(),
+            "budget": str(self.budget),
+            "fresh": self._fresh,
+            "charges": {tag: str(cost) for tag, cost in self._charges.items()},
+            "held": self._held,
+        }
+        write_whole(self._path, json.dumps(fields, indent=1).encode())
+
+    def _resume(self, path: Path) -> None:
+        try:
+            fields = read_json(path.read_bytes())
+            if fields["tacit_device"] != _VERSION:
+                raise LedgerError(f"{path.name} was written by another version of Tacit")
+            kept_budget = as_fraction(fields["budget"])
+            self._secret = bytes.fromhex(fields["secret"])
+            self._charges = {tag: as_fraction(cost) for tag, cost in fields["charges"].items()}
+            self._held, self._fresh = dict(fields["held"]), int(fields["fresh"])
+        except OSError as error:
+            raise LedgerError(f"{path.name} cannot be read: {error.strerror}") from None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            if isinstance(error, LedgerError):
+                raise
+            raise LedgerError(f"{path.name} is not the file of a device") from None
+        if len(self._secret) != SECRET_BYTES or kept_budget != self.budget:
+            raise LedgerError(
+                f"{path.name} was made with a budget of {show(kept_budget)}, not "
+                f"{show(self.budget)}: what was promised to a person is not changed later"
+            )
+
+    def __repr__(self) -> str:
+        return f"<Device with {show(self.remaining)} of {show(self.budget)} left>"
+
+
+def _kept(question: Oracle) -> Oracle:
+    """Return the mechanism whose report a device keeps."""
+    return question.kept if isinstance(question, Staged) else question
+
+
+def _identity(question: Oracle, value: Any) -> Answer:
+    """Return what makes two true answers the same one, after refusing what has no place.
+
+    Raises:
+        UsageError: an answer outside the domain that has no declared place.
+    """
+    if not isinstance(question, Oracle):
+        raise UsageError("give a local mechanism, such as UnaryEncoding(items, epsilon=1)")
+    if isinstance(question, PaddedSets):
+        return question.members(value)
+    found: Answer = question.read([value])[0].tolist()
+    return found
+
+
+@lru_cache(maxsize=256)
+def _public(question: Oracle) -> tuple[str, Fraction]:
+    """Return the fingerprint of a question, and what a new true answer to it costs."""
+    return question.fingerprint, Enclosure.of(_kept(question).epsilon).rounded(64).upper

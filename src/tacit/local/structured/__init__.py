@@ -1,0 +1,1 @@
+"""Mechanisms made of others: attributes, sets, ranges, keys with values, heavy hitters."""

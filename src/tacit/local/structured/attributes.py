@@ -1,0 +1,304 @@
+"""Several attributes of one person: the loss split among them, or one of them drawn at random."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import UsageError
+from tacit.local.base.items import is_missing
+from tacit.local.base.oracle import Oracle, State, oracle_from
+from tacit.local.base.report_layout import Layout
+from tacit.local.kernels.dyadic_probability import uniform_below
+
+__all__ = ["AttributeSampling", "AttributeSplitting", "from_bits", "to_bits"]
+
+Bits = NDArray[np.uint8]
+
+
+def to_bits(layout: Layout, reports: NDArray[Any]) -> Bits:
+    """Return reports as rows of 0 and 1, each number least significant bit first.
+
+    >>> to_bits(Layout("integer", 1, 8), np.array([6], np.uint8)).tolist()
+    [[0, 1, 1]]
+    """
+    if layout.kind == "bits":
+        return np.unpackbits(reports, axis=1, count=layout.width, bitorder="little")
+    values = reports.reshape(len(reports), layout.width, 1).astype(np.uint64)
+    bits = values >> np.arange(layout.value_bits, dtype=np.uint64) & np.uint64(1)
+    rows: Bits = bits.astype(np.uint8).reshape(len(reports), layout.bits)
+    return rows
+
+
+def from_bits(layout: Layout, bits: Bits) -> NDArray[Any]:
+    """Return the reports that rows of 0 and 1 stand for: the inverse of :func:`to_bits`."""
+    if layout.kind == "bits":
+        return np.packbits(bits, axis=1, bitorder="little")
+    places = np.arange(layout.value_bits, dtype=np.uint64)
+    shaped = bits.reshape(len(bits), layout.width, layout.value_bits).astype(np.uint64)
+    values: NDArray[np.uint64] = (shaped << places).sum(axis=2, dtype=np.uint64)
+    return values[:, 0] if layout.kind == "integer" else values
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class _Attributes(Oracle):
+    """What splitting and sampling share: a mechanism for each named attribute."""
+
+    parts: tuple[tuple[str, Any], ...]
+
+    def __init__(self, parts: Mapping[str, Oracle]) -> None:
+        listed = tuple(parts.items())
+        if len(listed) < 2 or not all(isinstance(o, Oracle) for _, o in listed):
+            raise UsageError("give a mechanism for each of at least two named attributes")
+        if any(isinstance(o, _Attributes) for _, o in listed):
+            raise UsageError("attributes have no attributes of their own: name them all at once")
+        object.__setattr__(self, "parts", listed)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.describe() == other.describe()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    @property
+    def oracles(self) -> list[Any]:
+        """The mechanisms, in order."""
+        return [oracle for _, oracle in self.parts]
+
+    def read(self, values: Any) -> NDArray[np.int64]:
+        """Return (n, attributes) whole numbers; a person is a mapping or a sequence of answers."""
+        rows = [self._row(value) for value in values]
+        columns = [oracle.read([row[j] for row in rows]) for j, oracle in enumerate(self.oracles)]
+        return np.stack(columns, axis=1)
+
+    def _row(self, value: Any) -> Sequence[Any]:
+        if isinstance(value, Mapping):
+            return [value.get(name) for name, _ in self.parts]
+        if is_missing(value):
+            return [None] * len(self.parts)
+        whole = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+        listed = list(value) if whole else []
+        if len(listed) != len(self.parts):
+            raise UsageError(f"a person has {len(self.parts)} answers, one an attribute")
+        return listed
+
+    @abstractmethod
+    def _split(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the reports of each attribute."""
+
+    def valid(self, reports: Any) -> NDArray[np.bool_]:
+        """See :meth:`~tacit.local.Oracle.valid`."""
+        array = self.layout.check(reports)
+        good = self.layout.valid(array)
+        return good & self._parts_valid(array.astype(np.uint8))
+
+    @abstractmethod
+    def _parts_valid(self, reports: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Tell for each report whether its parts can be."""
+
+    def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        """Return for each attribute its number of reports, then their sums."""
+        states = [
+            oracle.aggregate(mine)
+            for oracle, mine in zip(self.oracles, self._split(reports), strict=True)
+        ]
+        return np.concatenate([np.append(np.int64(s.n), s.sums) for s in states])
+
+    def states(self, reports: Any) -> dict[str, State]:
+        """Return the state of each attribute, from a state or a batch of reports."""
+        sums, found, start = self._state(reports).sums, {}, 0
+        for name, oracle in self.parts:
+            end = start + 1 + len(oracle.empty().sums)
+            found[name] = State(oracle.fingerprint, int(sums[start]), sums[start + 1 : end])
+            start = end
+        return found
+
+    def estimate(self, reports: Any) -> dict[str, Any]:
+        """Return the estimate of each attribute, from the people who reported on it.
+
+        Raises:
+            UsageError: reports that this mechanism cannot have made.
+        """
+        states = self.states(reports)
+        return {name: oracle.estimate(states[name]) for name, oracle in self.parts}
+
+    def part_influence(self, part: Any) -> tuple[Fraction, Callable[[int], Fraction]]:
+        """Return the influence of a report on one attribute, and the variance among n of them."""
+        if not hasattr(part, "influence"):
+            raise UsageError(f"the influence of {type(part).__name__} depends on all reports")
+        return Fraction(part.influence), part.variance
+
+    def describe(self) -> dict[str, Any]:
+        """Return the rule as plain JSON values."""
+        parts = [[name, oracle.describe()] for name, oracle in self.parts]
+        return {"mechanism": type(self).__name__, "parts": parts}
+
+    @classmethod
+    def _build(cls, description: Mapping[str, Any]) -> Oracle:
+        return cls({name: oracle_from(part) for name, part in description["parts"]})
+
+
+class AttributeSplitting(_Attributes):
+    """Report on every attribute, each with its own loss; the losses add up.
+
+    **Privacy.** Draws are independent, so the ratio is the product of the parts' ratios.
+
+    Example:
+        >>> from tacit.local import DirectEncoding, RandomizedResponse
+        >>> both = AttributeSplitting(
+        ...     {"smokes": RandomizedResponse(p="3/4"), "home": DirectEncoding(4, p="1/2")}
+        ... )
+        >>> both.ratio, both.report_bits
+        (Fraction(9, 1), 3)
+        >>> sorted(both.estimate(both.perturb_many([(True, 2)] * 10)))
+        ['home', 'smokes']
+    """
+
+    @property
+    def ratio(self) -> Fraction:
+        """The product of the parts' ratios."""
+        return prod((o.ratio for o in self.oracles), start=Fraction(1))
+
+    @property
+    def layout(self) -> Layout:
+        """The bits of all parts, one after the other."""
+        return Layout("bits", sum(o.report_bits for o in self.oracles), 2)
+
+    def _draw(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
+        rows = [to_bits(o.layout, o._draw(places[:, j])) for j, o in enumerate(self.oracles)]
+        return np.packbits(np.concatenate(rows, axis=1), axis=1, bitorder="little")
+
+    def _split(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
+        bits = np.unpackbits(reports, axis=1, count=self.layout.width, bitorder="little")
+        ends = np.cumsum([o.report_bits for o in self.oracles])[:-1]
+        cut = np.split(bits, ends, axis=1)
+        return [from_bits(o.layout, part) for o, part in zip(self.oracles, cut, strict=True)]
+
+    def _parts_valid(self, reports: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        parts = zip(self.oracles, self._split(reports), strict=True)
+        found: NDArray[np.bool_] = np.all([o.valid(mine) for o, mine in parts], axis=0)
+        return found
+
+    def distribution(self, value: Any) -> dict[Any, Fraction]:
+        """See :meth:`~tacit.local.Oracle.distribution`."""
+        laws = [
+            o.distribution(v).items() for o, v in zip(self.oracles, self._row(value), strict=True)
+        ]
+        found = {}
+        for outcome in product(*laws):
+            rows = [
+                to_bits(o.layout, np.array([y], o.layout.dtype))
+                for o, (y, _) in zip(self.oracles, outcome, strict=True)
+            ]
+            report = np.packbits(np.concatenate(rows, axis=1), bitorder="little")
+            found[tuple(report.tolist())] = prod((p for _, p in outcome), start=Fraction(1))
+        return found
+
+
+class AttributeSampling(_Attributes):
+    """Report on one attribute, drawn at random on the device, with the whole loss.
+
+    **Privacy.** The attribute does not depend on the answers, so the ratio is the greatest of the
+    parts'.  With d attributes a person in d reports on each, d times the variance; splitting
+    epsilon into d parts costs about d**2 times, so sampling is the better one for small epsilon.
+    Estimates are of the people who drew the attribute; their shares stand for all.
+
+    Example:
+        >>> from tacit.local import DirectEncoding, RandomizedResponse
+        >>> one = AttributeSampling(
+        ...     {"smokes": RandomizedResponse(p="3/4"), "home": DirectEncoding(4, p="1/2")}
+        ... )
+        >>> one.ratio, one.report_bits
+        (Fraction(3, 1), 3)
+        >>> sum(e.n for e in one.estimate(one.perturb_many([(True, 2)] * 10)).values())
+        10
+    """
+
+    @property
+    def ratio(self) -> Fraction:
+        """The greatest of the parts' ratios."""
+        return Fraction(max(o.ratio for o in self.oracles))
+
+    @property
+    def _widest(self) -> int:
+        return int(max(o.report_bits for o in self.oracles))
+
+    @property
+    def _number_bits(self) -> int:
+        return (len(self.parts) - 1).bit_length()
+
+    @property
+    def layout(self) -> Layout:
+        """The bits of the report, filled up with zeros, then the number of the attribute."""
+        return Layout("bits", self._widest + self._number_bits, 2)
+
+    def _rows(self, oracle: Any, number: int, reports: NDArray[Any]) -> Bits:
+        rows = np.zeros((len(reports), self.layout.width), np.uint8)
+        rows[:, : oracle.report_bits] = to_bits(oracle.layout, reports)
+        rows[:, self._widest :] = number >> np.arange(self._number_bits) & 1
+        return np.packbits(rows, axis=1, bitorder="little")
+
+    def _draw(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
+        number = uniform_below(len(self.parts), len(places))
+        reports = self.layout.empty(len(places))
+        for j, oracle in enumerate(self.oracles):
+            mine = number == j
+            reports[mine] = self._rows(oracle, j, oracle._draw(places[mine, j]))
+        return reports
+
+    def _bits(self, reports: NDArray[Any]) -> tuple[Bits, NDArray[np.int64]]:
+        bits = np.unpackbits(reports, axis=1, count=self.layout.width, bitorder="little")
+        weights = 1 << np.arange(self._number_bits)
+        return bits, bits[:, self._widest :].astype(np.int64) @ weights
+
+    def _split(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
+        bits, number = self._bits(reports)
+        return [
+            from_bits(o.layout, bits[number == j, : o.report_bits])
+            for j, o in enumerate(self.oracles)
+        ]
+
+    def _parts_valid(self, reports: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        bits, number = self._bits(reports)
+        good = np.zeros(len(reports), bool)
+        for j, oracle in enumerate(self.oracles):
+            mine = number == j
+            part = bits[mine]
+            filled = ~part[:, oracle.report_bits : self._widest].any(axis=1)
+            good[mine] = filled & oracle.valid(
+                from_bits(oracle.layout, part[:, : oracle.report_bits])
+            )
+        return good
+
+    def distribution(self, value: Any) -> dict[Any, Fraction]:
+        """See :meth:`~tacit.local.Oracle.distribution`."""
+        found: dict[Any, Fraction] = {}
+        answers = zip(self.oracles, self._row(value), strict=True)
+        for j, (oracle, answer) in enumerate(answers):
+            for y, p in oracle.distribution(answer).items():
+                row = self._rows(oracle, j, np.array([y], oracle.layout.dtype))[0]
+                found[tuple(row.tolist())] = p / len(self.parts)
+        return found
+
+
+def same_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names as a tuple, each once.
+
+    Raises:
+        UsageError: a name given twice.
+
+    >>> same_names(["a", "b"])
+    ('a', 'b')
+    """
+    listed = tuple(names)
+    if len(set(listed)) < len(listed):
+        raise UsageError("name each once")
+    return listed

@@ -1,0 +1,1 @@
+"""Noise that is added: Laplace, geometric, Gaussian, staircase, truncated, continual."""

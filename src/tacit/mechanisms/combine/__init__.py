@@ -1,0 +1,1 @@
+"""What works on any measurement: calibration, accuracy, adaptive composition, sampling."""

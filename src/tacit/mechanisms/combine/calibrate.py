@@ -1,0 +1,235 @@
+"""The least noise that keeps a promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from tacit.arithmetic.exact import Number as NumberLike
+from tacit.arithmetic.exact import as_fraction, show
+from tacit.core import (
+    AbsoluteDistance,
+    ApproximateDP,
+    L1Distance,
+    LInfinityDistance,
+    Measurement,
+    Number,
+    PureDP,
+    Space,
+    Step,
+    Transformation,
+    Unfinished,
+    Vector,
+    ZeroConcentratedDP,
+    convert,
+)
+from tacit.core.chain.partial_chain import unfinished
+from tacit.core.losses.additive_noise import GaussianShift
+from tacit.core.losses.distribution import Dominating
+from tacit.errors import InfeasibleError, MismatchError, UsageError
+from tacit.mechanisms.additive.gaussian import Gaussian
+from tacit.mechanisms.additive.gaussian_calibration import largest_rho, least_scale, least_sigma
+
+__all__ = ["calibrate"]
+
+_STEPS = 40
+_FARTHEST = 400
+
+
+def calibrate(
+    step: Unfinished | type[Step] | Callable[[Fraction], Measurement],
+    d_in: NumberLike = 1,
+    d_out: Any = None,
+) -> Measurement:
+    """Return the measurement with the least noise that loses at most ``d_out`` at ``d_in``.
+
+    Args:
+        step: a chain that ends in a class of steps, such as ``space >> sum >> tc.laplace`` (further
+            parameters by ``functools.partial``); the class on its own, for whole numbers whose
+            distance is given (a number, else two scores, as the step can take them); or
+            a function from a scale to a measurement.
+        d_in: how far apart the inputs are.
+        d_out: the loss: epsilon for pure DP, rho for zCDP, ``(epsilon, delta)`` for approximate DP.
+
+    A mechanism in pure DP is calibrated to the epsilon of a pair, and is that at any delta.  Where
+    the loss falls with the scale (pure) or with its square (zCDP), the answer is in closed
+    form: exact, or a square root rounded up.  Gaussian noise on one number, for
+    ``(epsilon, delta)``, takes the least sigma of the exact profile of the discrete law
+    (:mod:`tacit.mechanisms.additive.gaussian_calibration`); on a vector, the least that zCDP
+    proves.  Anything else is searched by bisection, for a loss that never grows with the scale, to
+    a relative 2^-40. Whatever is returned has been checked: ``m.check(d_in, d_out)`` holds.
+
+    Raises:
+        UsageError: a step that is no such thing, a ``d_out`` of another measure, or inputs that
+            need no noise.
+        InfeasibleError: no amount of noise keeps the promise.
+
+    Example:
+        >>> from tacit.core import Space, SymmetricDistance, Vector
+        >>> from tacit.mechanisms import Gaussian, Laplace
+        >>> from tacit.transformations import Clamp, Sum
+        >>> total = Space(Vector(float), SymmetricDistance()) >> Clamp(0, 12) >> Sum()
+        >>> calibrate(total >> Laplace, d_in=1, d_out="12/25").describe()["steps"][-1]["scale"]
+        '25'
+        >>> calibrate(Laplace, d_in=12, d_out="12/25").describe()["steps"][-1]["scale"]
+        '25'
+        >>> calibrate(total >> Gaussian, d_in=1, d_out=(1, "1e-6")).check(1, (1, "1e-6"))
+        True
+    """
+    if d_out is None:
+        raise UsageError("say how much may be lost: calibrate(chain, d_in=..., d_out=...)")
+    if isinstance(step, partial) or (isinstance(step, type) and issubclass(step, Step)):
+        step = _on_whole_numbers(step)
+    if isinstance(step, Unfinished):
+        if "scale" not in step.fields:
+            return _by_epsilon(step, d_in, d_out)
+        if step.kind is Gaussian and isinstance(d_out, (tuple, list)):
+            return _gaussian(step, d_in, ApproximateDP().read(d_out))
+        return _by_scale(lambda scale: step.finish(scale=scale), d_in, d_out)
+    if callable(step) and not isinstance(step, (Measurement, Transformation, type)):
+        return _by_scale(step, d_in, d_out)
+    raise UsageError(
+        "calibrate takes a chain that ends in a class of steps, such as space >> sum >> "
+        "tc.laplace, or a function from a scale to a measurement"
+    )
+
+
+def _on_whole_numbers(step: Any) -> Any:
+    """Put a step on its own behind the first space of whole numbers that it can be built on."""
+    whole = Number("int")
+    spaces = (
+        Space(whole, AbsoluteDistance()),
+        Space(Vector(whole, size=2), LInfinityDistance()),
+        Space(Vector(whole, size=2), L1Distance()),
+    )
+    for space in spaces:
+        chain = unfinished(space, step)
+        if chain is None:
+            return step  # a partial of a function from a scale
+        try:
+            chain.finish(**{chain.fields[0]: Fraction(1)})
+        except MismatchError:
+            continue
+        return chain
+    raise UsageError("this step needs a space: calibrate(space >> ... >> step, d_in=, d_out=)")
+
+
+def _by_epsilon(step: Unfinished, d_in: NumberLike, d_out: Any) -> Measurement:
+    """Scale the one parameter of mechanisms whose loss is a multiple of it."""
+    once = step.finish(epsilon=Fraction(1))
+    loss, allowed = once.map(d_in), _pure_part(once, d_out)
+    if not loss:
+        raise UsageError(_NO_NOISE)
+    return _stated(step.finish(epsilon=allowed / loss), d_in, d_out)
+
+
+def _by_scale(
+    build: Callable[[Fraction], Measurement], d_in: NumberLike, d_out: Any
+) -> Measurement:
+    one = build(Fraction(1))
+    if isinstance(one.measure, ApproximateDP):
+        return _bisected(build, d_in, d_out)
+    loss = one.map(d_in)
+    if not loss:
+        raise UsageError(_NO_NOISE)
+    concentrated = isinstance(one.measure, ZeroConcentratedDP)
+    if concentrated and isinstance(d_out, (tuple, list)):
+        raise UsageError("give a rho: only gaussian on its own is calibrated to (epsilon, delta)")
+    allowed = _pure_part(one, d_out)
+    guess = least_scale(loss, allowed) if concentrated else loss / allowed
+    chosen = build(guess)
+    less = build(guess * (1 - Fraction(1, 1 << 40)))
+    if chosen.check(d_in, allowed) and not less.check(d_in, allowed):
+        return _stated(chosen, d_in, d_out)
+    return _stated(_bisected(build, d_in, allowed), d_in, d_out)
+
+
+_NO_NOISE = "inputs at this distance do not move what is released: no noise is needed"
+
+
+def _pure_part(m: Measurement, d_out: Any) -> Fraction:
+    """Return the loss to aim at in the measure of ``m``; a pair stands for its epsilon."""
+    paired = isinstance(m.measure, PureDP) and isinstance(d_out, (tuple, list))
+    allowed = ApproximateDP().read(d_out)[0] if paired else m.measure.read(d_out)
+    if isinstance(allowed, Fraction) and allowed <= 0:
+        raise UsageError(f"a loss of {show(allowed)} would need noise without end")
+    return Fraction(allowed)
+
+
+def _stated(m: Measurement, d_in: NumberLike, d_out: Any) -> Measurement:
+    """State a pure guarantee as a pair where a pair was asked for, and check it."""
+    if isinstance(d_out, (tuple, list)) and isinstance(m.measure, PureDP):
+        m = convert(m, ApproximateDP())
+    if not m.check(d_in, d_out):
+        raise InfeasibleError("no amount of noise keeps this promise")
+    return m
+
+
+def _bisected(
+    build: Callable[[Fraction], Measurement], d_in: NumberLike, d_out: Any
+) -> Measurement:
+    """Return the least certified scale, for a loss that never grows with it."""
+    low = high = Fraction(1)
+    tries = 0
+    while not build(high).check(d_in, d_out):
+        low, high, tries = high, 2 * high, tries + 1
+        if tries > _FARTHEST:
+            raise InfeasibleError("no amount of noise keeps this promise")
+    while low == high or build(low).check(d_in, d_out):
+        low, high, tries = low / 2, low, tries + 1
+        if tries > _FARTHEST:
+            raise UsageError(_NO_NOISE)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if build(middle).check(d_in, d_out) else (middle, high)
+    return build(high)
+
+
+def _gaussian(
+    step: Unfinished, d_in: NumberLike, promise: tuple[Fraction, Fraction]
+) -> Measurement:
+    """Return Gaussian noise for (epsilon, delta), stated as such at this delta."""
+    epsilon, delta = promise
+    if not 0 < delta < 1 or epsilon <= 0:
+        raise UsageError("Gaussian noise needs an epsilon above zero and a delta above 0, below 1")
+    one = step.finish(scale=Fraction(1))
+    loss = one.map(d_in)
+    if not loss:
+        raise UsageError(_NO_NOISE)
+    losses = None if one._losses is None else one._losses(as_fraction(d_in))
+    losses = losses.losses if isinstance(losses, Dominating) else losses
+    if isinstance(losses, GaussianShift):
+        grid = 1 / losses.scale  # one grid unit, seen from a scale of one
+        scale = least_sigma(losses.shift, epsilon, delta) * grid
+    else:
+        scale = least_scale(loss, largest_rho(epsilon, delta))
+    m = step.finish(scale=scale)
+    return _at_delta(m, delta, m.map(d_in), epsilon)
+
+
+def _at_delta(m: Measurement, delta: Fraction, known: Fraction, epsilon: Fraction) -> Measurement:
+    """State a zCDP measurement as (epsilon, delta) at one delta, for every distance.
+
+    At the rho that it was calibrated for, epsilon is certified already.
+    """
+    privacy = m._privacy
+
+    def loss(d: Fraction) -> tuple[Fraction, Fraction]:
+        rho = privacy(d)
+        if rho == known:
+            return epsilon, delta
+        at = Fraction(0) if not rho else m.epsilon(delta, d).upper  # type: ignore[union-attr]
+        return at, delta if rho else Fraction(0)
+
+    stated = Measurement(
+        m.input,
+        ApproximateDP(),
+        m._function,
+        loss,
+        distribution=m._distribution,
+        losses=m._losses,
+    )
+    stated.links = m.links
+    return stated

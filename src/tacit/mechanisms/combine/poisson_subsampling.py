@@ -1,0 +1,158 @@
+"""Amplification by Poisson sampling, where Tacit draws the sample itself with secure bits."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tacit import noise
+from tacit.arithmetic.enclosure import Enclosure, exp, log
+from tacit.arithmetic.exact import Number as NumberLike
+from tacit.arithmetic.exact import as_fraction, show
+from tacit.core import (
+    ApproximateDP,
+    Frame,
+    Measurement,
+    PureDP,
+    SymmetricDistance,
+    Vector,
+)
+from tacit.errors import MismatchError, UsageError
+from tacit.mechanisms.shared.output_distribution import Mixture
+
+__all__ = ["poisson_sample"]
+
+_MOST_LISTED = 12
+
+
+def poisson_sample(measurement: Measurement, rate: NumberLike) -> Measurement:
+    """Release from a secret sample: every record is in it with probability ``rate``, by itself.
+
+    **Map.** Under the symmetric distance.  For one record that comes or goes, with the
+    measurement's own loss epsilon there:
+
+        ``ln(1 + rate (e^epsilon - 1))`` in pure DP, and delta becomes ``rate delta``.
+
+    Proof.  Let v be u with d records more; the sample of v holds none of them with probability
+    ``1 - q``, ``q = 1 - (1 - rate)^d``.  Given the sample of the common records, the output on u
+    has law P0, on v ``(1 - q) P0 + q P1``, where P0 and P1 are (e, delta)-close, e and delta the
+    measurement's loss at d.  So ``V(S) <= (1 - q) P0(S) + q (e^e P0(S) + delta)``, which is the
+    claim for one direction.  For the other, ``P1(S) >= e^-e (P0(S) - delta)`` gives
+    ``P0(S) <= V(S) / (1 - q + q e^-e) + q delta``, and ``1 / (1 - q + q e^-e) <= 1 + q (e^e - 1)``,
+    since ``(1 - q + q e^-e)(1 - q + q e^e) >= 1``.  Inputs that differ by d records, a of them only
+    in u and b only in v, go through what they share: the loss is at most the largest, over
+    ``a + b = d``, of the two losses one after the other, which is computed; irrational numbers are
+    rounded up.
+
+    Source: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling", NeurIPS 2018.
+
+    The sample must stay secret and be drawn afresh for every release, and here it is.
+
+    Args:
+        measurement: on a column or a table of no public size under the symmetric distance, in pure
+            or approximate DP.
+        rate: the probability, above 0 and at most 1.
+
+    Raises:
+        UsageError: a rate outside of that.
+        MismatchError: another space or measure.
+
+    Example:
+        >>> from tacit.core import Space
+        >>> from tacit.mechanisms import Laplace
+        >>> from tacit.transformations import Count
+        >>> count = Space(Vector(int), SymmetricDistance()) >> Count() >> Laplace(scale=1)
+        >>> float(poisson_sample(count, "1/10").map(1))
+        0.1585650787...
+    """
+    share = as_fraction(rate, "rate")
+    if not 0 < share <= 1:
+        raise UsageError(f"a sampling rate is above 0 and at most 1, not {show(share)}")
+    space = measurement.input
+    listed = isinstance(space.domain, (Vector, Frame))
+    if not listed or not isinstance(space.metric, SymmetricDistance) or space.domain.size:  # type: ignore[attr-defined]
+        raise MismatchError(
+            "sampling is for records of no public size under the symmetric distance, not "
+            f"({space})",
+            space,
+            SymmetricDistance(),
+        )
+    measure = measurement.measure
+    if not isinstance(measure, (PureDP, ApproximateDP)):
+        raise MismatchError(
+            f"no amplification is proven here for {measure}; state the release in pure or "
+            "approximate DP first",
+            measure,
+            PureDP(),
+        )
+    release, privacy = measurement._function, measurement._privacy
+    law = measurement._distribution
+
+    def sampled(data: Any) -> Any:
+        kept = noise.bernoulli(share, _length(data))
+        return release(_kept(data, kept))
+
+    return Measurement(
+        space,
+        measure,
+        sampled,
+        _amplified(privacy, share, paired=isinstance(measure, ApproximateDP)),
+        distribution=None if law is None else lambda data: _mixture(data, share, law),
+        name=f"poisson_sample(rate={show(share)}) of {measurement.links[-1].title}",
+    )
+
+
+def _length(data: Any) -> int:
+    return len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
+
+
+def _kept(data: Any, kept: Any) -> Any:
+    if isinstance(data, dict):
+        return {name: _kept(column, kept) for name, column in data.items()}
+    if isinstance(data, np.ndarray):
+        return data[kept]
+    return [value for value, yes in zip(data, kept.tolist(), strict=True) if yes]
+
+
+def _amplified(
+    privacy: Callable[[Fraction], Any], rate: Fraction, *, paired: bool
+) -> Callable[[Fraction], Any]:
+    def one_sided(d: int) -> tuple[Fraction, Fraction]:
+        if not d:
+            return Fraction(0), Fraction(0)
+        loss = privacy(Fraction(d))
+        epsilon, delta = loss if paired else (loss, Fraction(0))
+        some = 1 - (1 - rate) ** d
+        if some == 1:
+            return epsilon, delta
+        grown = log(1 + some * (exp(epsilon, 96) - 1), 96).rounded(80).upper
+        return min(epsilon, grown), some * delta
+
+    def loss(d: Fraction) -> Any:
+        worst = Fraction(0), Fraction(0)
+        for a in range(int(d) // 2 + 1):
+            (e, delta), (f, gamma) = one_sided(a), one_sided(int(d) - a)
+            together = delta + exp(e, 64).upper * gamma if gamma else delta
+            back = gamma + exp(f, 64).upper * delta if delta else gamma
+            worst = max(worst[0], e + f), max(worst[1], together, back)
+        return (worst[0], min(Fraction(1), worst[1])) if paired else worst[0]
+
+    return loss
+
+
+def _mixture(data: Any, rate: Fraction, law: Callable[[Any], Any]) -> Mixture:
+    """List every sample with its probability: for a few records, to be checked."""
+    n = _length(data)
+    if n > _MOST_LISTED:
+        raise UsageError(f"the samples of more than {_MOST_LISTED} records are too many to list")
+    parts = []
+    for bits in itertools.product((False, True), repeat=n):
+        kept = np.array(bits, dtype=bool)
+        weight = rate ** sum(bits) * (1 - rate) ** (n - sum(bits))
+        if weight:
+            parts.append((Enclosure.of(weight), law(_kept(data, kept))))
+    return Mixture(parts)

@@ -1,0 +1,1 @@
+"""Propose-test-release, and the search for a bound to propose."""

@@ -1,0 +1,1 @@
+"""A choice of one value among candidates, or of the keys to publish."""

@@ -1,0 +1,181 @@
+"""Permute-and-flip, and report-noisy-max in the two forms that have an exact law."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from tacit import noise
+from tacit.arithmetic.enclosure import Enclosure, exp
+from tacit.arithmetic.exact import Number, positive
+from tacit.core import Measurement, PureDP, Space, Step, register
+from tacit.errors import UsageError
+from tacit.mechanisms.selection.exponential import Exponential
+from tacit.mechanisms.selection.scores import costs_below_best, score_lattice
+from tacit.mechanisms.shared.output_distribution import FiniteDistribution
+
+__all__ = ["NoisyMax", "PermuteAndFlip"]
+
+
+@register
+@dataclass(frozen=True)
+class PermuteAndFlip(Step):
+    """Visit indices in random order; take each with probability ``exp((score - best) / scale)``.
+
+    The first one taken is the answer; the best is taken whenever it is reached.  The expected
+    error is never above that of the exponential mechanism at the same guarantee, and half of it at
+    best.
+
+    **Map.** ``d -> 2 d / scale`` in pure DP under the L-infinity distance, ``d -> d / scale`` where
+    all scores move the same way (``monotone=True``).  Write ``p_i = exp((s_i - best) / scale)``,
+    which moves by a factor of at most ``e^(2 d / scale)``.  Equivalently the index with the largest
+    ``s_i + scale E_i`` is reported, for independent standard exponentials E_i (Ding, Kifer,
+    Steinke, et al. 2021).  Given the others' noise let r be the largest ``s_j + scale E_j``, j not
+    i.  Index i wins when ``E_i > (r - s_i) / scale``; between neighbours ``r - s_i`` grows by at
+    most 2 d (by d where monotone, since r and s_i move the same way), and
+    ``P(E > x + c) >= e^-c P(E > x)`` for all x and c >= 0.
+
+    The law is ``P(i) = p_i * integral over [0, 1] of prod over j != i of (1 - x p_j) dx``: let
+    indices arrive at independent uniform times; i arrives at x, and every other one comes later or
+    has failed by then, with probability ``1 - x p_j``.
+
+    Source: McKenna and Sheldon, "Permute-and-flip: a new mechanism for differentially private
+    selection", NeurIPS 2020.
+
+    Args:
+        scale: of the scores; above zero.
+        monotone: whether all scores move the same way between neighbours.
+
+    Example:
+        >>> from tacit.core import LInfinityDistance, Vector
+        >>> scores = Space(Vector(int, size=3), LInfinityDistance())
+        >>> (scores >> PermuteAndFlip(scale=4)).map(1)
+        Fraction(1, 2)
+    """
+
+    scale: Number
+    monotone: bool = False
+
+    name: ClassVar[str] = "permute_and_flip"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+        if not isinstance(self.monotone, bool):
+            raise UsageError("monotone is True or False")
+
+    def build(self, space: Space) -> Measurement:
+        """Return the mechanism on a vector of scores.
+
+        Raises:
+            MismatchError: the scores are not compared by the L-infinity distance, or their number
+                is not public.
+        """
+        lattice = score_lattice(space, self)
+        scale = Fraction(self.scale)
+        rate = lattice.grid / scale
+        reach = (1 if self.monotone else 2) / scale
+        return Measurement(
+            space,
+            PureDP(),
+            lambda scores: _flip(costs_below_best(lattice.units(scores)).tolist(), rate),
+            lambda d: reach * d,
+            distribution=lambda scores: _law(
+                costs_below_best(lattice.units(scores)).tolist(), rate
+            ),
+            step=self,
+        )
+
+
+def _flip(costs: Sequence[int], rate: Fraction) -> int:
+    """Shuffle by secure draws and flip a coin for *every* index, so that time tells nothing."""
+    order = list(range(len(costs)))
+    for i in range(len(order) - 1, 0, -1):
+        j = int(noise.uniform(i + 1))
+        order[i], order[j] = order[j], order[i]
+    taken = [noise.bernoulli_exp(rate * costs[i]) for i in order]
+    return next(i for i, yes in zip(order, taken, strict=True) if yes)
+
+
+def _law(costs: Sequence[int], rate: Fraction) -> FiniteDistribution:
+    """Integrate the product, a polynomial in x; one division of polynomials an index is avoided.
+
+    All coefficients of ``prod (1 - x p_j)`` alternate in sign, so each is kept as the enclosure of
+    its size, an elementary symmetric function of numbers in (0, 1].
+    """
+    shares = [exp(-rate * cost, 192) for cost in costs]
+    bits = 192 + 2 * len(shares)
+    table: dict[Any, Enclosure] = {}
+    for i, share in enumerate(shares):
+        sizes = [Enclosure.of(1)]
+        for j, other in enumerate(shares):
+            if j != i:
+                shifted = [Enclosure.of(0), *(size * other for size in sizes)]
+                sizes.append(Enclosure.of(0))
+                sizes = [(a + b).rounded(bits) for a, b in zip(sizes, shifted, strict=True)]
+        area = Enclosure.of(0)
+        for power, size in enumerate(sizes):
+            area += (-1) ** power * size / (power + 1)
+        table[i] = (share * area).rounded(128)
+    return FiniteDistribution(table)
+
+
+@register
+@dataclass(frozen=True)
+class NoisyMax(Step):
+    """Add noise to every score, report the index of the largest, and nothing else.
+
+    Both forms are drawn from their exact law, without a float and without ties:
+
+    - ``noise="exponential"``: the index of the largest ``score + scale E_i``.  Its law is that of
+      :class:`PermuteAndFlip` (Ding, Kifer, Steinke, et al., "The permute-and-flip mechanism is
+      identical to report-noisy-max with exponential noise", 2021), and it is drawn as such.
+    - ``noise="gumbel"``: with standard Gumbel noise.  ``P(i wins) = exp(s_i / scale) / sum``, which
+      is the exponential mechanism, and it is drawn as such: with weights w_i the times
+      ``-ln U_i / w_i`` are exponential of rate w_i, the first of them is i with probability
+      ``w_i / sum w``, and ``-ln`` of a time is ``ln w_i`` plus a Gumbel variable.
+
+    **Map.** That of the mechanism it is identical to: ``d -> 2 d / scale`` in pure DP,
+    ``d -> d / scale`` where all scores move the same way (``monotone=True``).  The noisy *value* of
+    the winner is not part of the answer: releasing it as well breaks this map.
+
+    Args:
+        scale: of the noise, in the units of the scores; above zero.
+        noise: ``"exponential"`` or ``"gumbel"``.
+        monotone: whether all scores move the same way between neighbours.
+
+    Example:
+        >>> from tacit.core import LInfinityDistance, Vector
+        >>> scores = Space(Vector(int, size=3), LInfinityDistance())
+        >>> m = scores >> NoisyMax(scale=2, noise="gumbel")
+        >>> m.map(1), m([0, 100, 0])
+        (Fraction(1, 1), 1)
+    """
+
+    scale: Number
+    noise: str = "exponential"
+    monotone: bool = False
+
+    name: ClassVar[str] = "noisy_max"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+        if self.noise not in ("exponential", "gumbel"):
+            raise UsageError(f"the noise is 'exponential' or 'gumbel', not {self.noise!r}")
+        if not isinstance(self.monotone, bool):
+            raise UsageError("monotone is True or False")
+
+    def build(self, space: Space) -> Measurement:
+        """Return the mechanism on a vector of scores.
+
+        Raises:
+            MismatchError: the scores are not compared by the L-infinity distance, or their number
+                is not public.
+        """
+        score_lattice(space, self)
+        same = PermuteAndFlip if self.noise == "exponential" else Exponential
+        m = same(self.scale, self.monotone).build(space)
+        return Measurement(
+            space, m.measure, m._function, m._privacy, distribution=m._distribution, step=self
+        )

@@ -1,0 +1,150 @@
+"""Private selection among candidates that are themselves private: try often, keep the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from tacit import noise
+from tacit.arithmetic.enclosure import Enclosure
+from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.core import Measurement, PureDP
+from tacit.errors import MismatchError, UsageError
+from tacit.mechanisms.shared.output_distribution import FiniteDistribution, sum_of
+
+__all__ = ["select_best"]
+
+
+def select_best(measurement: Measurement, score: Callable[[Any], Any], stop: Number) -> Measurement:
+    """Run a measurement a random number of times, and release the run with the best score.
+
+    After each run it stops with probability ``stop``, so there are ``1 / stop`` runs on average,
+    geometrically many.  The number of runs is not released.
+
+    **Map.** ``d -> 3 map(d)`` in pure DP, however many runs there are on average.  Proof.  Let
+    p(y) be the probability of output y in one run, F(s) that of a score of at most s, ``F(s-)`` of
+    less.  With N runs, ``P(N = n) = stop (1 - stop)^(n - 1)``, the best score is at most s with
+    probability ``G(F(s))``, ``G(t) = stop t / (1 - (1 - stop) t)``, and given the best score the
+    earliest run that has it is distributed as p among the outputs of that score.  So y comes out
+    with probability
+
+        ``p(y) (G(F(s)) - G(F(s-))) / (F(s) - F(s-)) = p(y) stop / (A(s) A(s-))``,
+
+    ``A(s) = 1 - (1 - stop) F(s) = stop + (1 - stop) P(score > s)``.  Between neighbours p(y) grows
+    by a factor of at most e^epsilon, and each A shrinks by at most that, for it is ``stop`` plus a
+    multiple of the probability of an event.  Three factors.
+
+    The proof asks for scores in a *total* order, for "the best so far" must not depend on the order
+    of the runs.  So NaN is the lowest score there is, below minus infinity, and equal to itself; so
+    is anything that is no number, and a score that fails.  (Compared as floats, NaN is never beaten
+    where it comes first and never wins where it comes later: that lost 3.45 where 3 is claimed.)
+
+    Source: Liu and Talwar, "Private selection from private candidates", STOC 2019; Papernot and
+    Steinke, "Hyperparameter tuning with Renyi differential privacy", ICLR 2022 (geometric case).
+
+    Args:
+        measurement: in pure DP; its output may hold the candidate that was drawn and its score.
+        score: of a *released* output: a number, the larger the better; infinities are numbers, and
+            NaN, what is no number, or an exception is the lowest score.
+        stop: the probability of stopping after a run, above 0 and at most 1.
+
+    Raises:
+        MismatchError: another measure than pure DP.
+        UsageError: a probability outside of that, a score that is no function.
+
+    Example:
+        >>> from tacit.core import AbsoluteDistance, Space
+        >>> from tacit.core import Number as Numbers
+        >>> from tacit.mechanisms import Laplace
+        >>> noisy = Space(Numbers("int"), AbsoluteDistance()) >> Laplace(6)
+        >>> select_best(noisy, score=lambda released: released, stop="1/10").map(1)
+        Fraction(1, 2)
+    """
+    chance = as_fraction(stop, "stop")
+    if not 0 < chance <= 1:
+        raise UsageError(
+            f"the probability of stopping is above 0 and at most 1, not {show(chance)}"
+        )
+    if not callable(score):
+        raise UsageError("score must be a function of a released output")
+    if not isinstance(measurement.measure, PureDP):
+        raise MismatchError(
+            f"select_best is proven for pure DP, not for {measurement.measure}",
+            measurement.measure,
+            PureDP(),
+        )
+    release, privacy, law = (
+        measurement._function,
+        measurement._privacy,
+        measurement._distribution,
+    )
+
+    def best(data: Any) -> Any:
+        chosen = release(data)
+        top = _points(score, chosen)
+        while not noise.bernoulli(chance):
+            output = release(data)
+            points = _points(score, output)
+            if points > top:
+                chosen, top = output, points
+        return chosen
+
+    return Measurement(
+        measurement.input,
+        PureDP(),
+        best,
+        (lambda d: privacy(d)) if chance == 1 else (lambda d: 3 * privacy(d)),
+        distribution=None if law is None else lambda data: _law(law(data), score, chance),
+        name=f"select_best of {measurement.links[-1].title}",
+    )
+
+
+def _points(score: Callable[[Any], Any], output: Any) -> tuple[int, Fraction]:
+    """Return a score as a place in a total order, whatever it is: NaN below all numbers.
+
+    >>> places = [_points(float, x) for x in ("nan", "-inf", "-3", "1e9", "inf", "no number")]
+    >>> places == [*sorted(places[:5]), places[0]]
+    True
+    """
+    try:
+        return _place(score(output))
+    except Exception:  # no output may stop a release, and no score may tell of the other runs
+        return 0, Fraction(0)
+
+
+def _place(score: Any) -> tuple[int, Fraction]:
+    number: Any = score.item() if isinstance(score, (np.generic, np.ndarray)) else score
+    if isinstance(number, Decimal) and number.is_finite() and abs(number.adjusted()) > 1000:
+        number = float(number)  # zero or infinite, and no number of a billion digits
+    if not isinstance(number, (Real, Decimal)) or number != number:
+        return 0, Fraction(0)
+    if isinstance(number, (int, Fraction)):
+        return 2, Fraction(number)
+    if number in (math.inf, -math.inf):
+        return (3 if number == math.inf else 1), Fraction(0)
+    ratio: Any = number
+    return 2, Fraction(*ratio.as_integer_ratio())
+
+
+def _law(base: Any, score: Callable[[Any], Any], stop: Fraction) -> FiniteDistribution:
+    """Return the law of the winner from that of one run, by the formula of the proof."""
+    if not isinstance(base, FiniteDistribution) or base.rest:
+        raise UsageError("the law of the winner is listed only where that of one run is finite")
+    by_score: dict[Any, list[tuple[Any, Enclosure]]] = {}
+    for output, p in base.table.items():
+        by_score.setdefault(_points(score, output), []).append((output, p))
+    table: dict[Any, Enclosure] = {}
+    above = Enclosure.of(0)
+    for points in sorted(by_score, reverse=True):
+        here = sum_of(p for _, p in by_score[points])
+        at, below = (stop + (1 - stop) * part for part in (above, above + here))
+        factor = (stop / (at * below)).rounded(128)
+        table |= {output: (p * factor).rounded(128) for output, p in by_score[points]}
+        above = (above + here).rounded(160)
+    return FiniteDistribution(table)

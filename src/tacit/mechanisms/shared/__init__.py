@@ -1,0 +1,1 @@
+"""What several mechanisms use: output distributions, noise on a grid, group privacy."""

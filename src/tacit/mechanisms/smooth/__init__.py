@@ -1,0 +1,1 @@
+"""Noise scaled to the smooth sensitivity."""

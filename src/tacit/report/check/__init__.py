@@ -1,0 +1,1 @@
+"""Whether a certificate holds, computed again without the data."""

@@ -1,0 +1,304 @@
+"""Checking a certificate: its question is planned again, and all that follows is compared."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tacit.accounting import Budget, Ledger
+from tacit.accounting.ledger.hash_chain import canonical
+from tacit.accounting.ledger.installments import parts_of
+from tacit.errors import TacitError
+from tacit.report.check.format import ACCURACY, FIRST_FORMAT, FORMAT, fields_of, protects
+from tacit.report.check.json_difference import difference
+
+if TYPE_CHECKING:
+    from tacit.tables.replan import Replanned
+
+__all__ = ["Verification", "digest", "verify_body"]
+
+_ALWAYS_OPEN = (
+    "that the answers came from this data set, by this version of the code",
+    "that the noise was drawn as the chain says, from a secure source, and used once",
+    "that a unit of privacy in the table is a person in the world",
+)
+
+_GROWN = (
+    "that the table was only added to while it was counted, and that each read showed what "
+    "earlier reads had shown"
+)
+
+_RELEASED = (
+    "the released numbers themselves, and in them the digits beyond the ninth of what follows "
+    "from them, where machines may differ"
+)
+_CHOICES = "the expected errors that a method was chosen by: they say nothing of what was lost"
+_KEYS = "that these keys, and no others, had enough people"
+_WITHOUT_LEDGER = (
+    "the data set's name, the place, hash and time of the charge, the tag, the versions, the "
+    "budget and what remains of it: give the ledger to look them up"
+)
+_KINDS = "that the columns of the table are of the kinds that are stated"
+_FIRST_KINDS = "the kinds of the columns, which a certificate of the first format does not state"
+_FIRST_ANSWERS = (
+    "the answers, and of means, variances, quantiles and tests the errors and all intervals: a "
+    "certificate of the first format does not hold the numbers that they follow from"
+)
+_FIRST_TIMES = (
+    "the versions, and the budget as it was then: ledgers of the first format hold neither"
+)
+_UNUSED = "the delta that was asked for: nothing used it, and it was not paid"
+_PAID_MORE = "why more was paid than is lost: another version charged so"
+
+
+@dataclass
+class Verification:
+    """What was checked of a certificate, what could not be, and what failed.
+
+    Truthy when something was checked and nothing failed.
+    """
+
+    checked: list[str] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.checked) and not self.failures
+
+    def __str__(self) -> str:
+        lines = [f"FAILED    {text}" for text in self.failures]
+        lines += [f"ok        {text}" for text in self.checked]
+        lines += [f"unchecked {text}" for text in self.unchecked]
+        return "\n".join(lines)
+
+    def check(self, claim: str, check: Callable[[], str | None]) -> None:
+        """Run one check: None means that the claim holds, text says how it fails."""
+        try:
+            trouble = check()
+        except _CANNOT as error:
+            trouble = f"cannot be derived ({type(error).__name__}: {_short(str(error))})"
+        if trouble is None:
+            self.checked.append(claim)
+        else:
+            self.failures.append(f"{claim}: {trouble}")
+
+
+_CANNOT = (
+    TacitError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    AssertionError,
+)
+
+
+def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
+    """Check a certificate's body; see :meth:`tacit.report.Certificate.verify`."""
+    found = Verification()
+    found.check("the certificate is as it was sealed", lambda: _sealed(body))
+    found.check("it has the parts of a certificate, and no others", lambda: _whole(body))
+    about = "it protects the unit of the question, in a table of these columns"
+    found.check(about, lambda: _about(body))
+    planned: list[Replanned] = []
+    found.check("its question can be planned again", lambda: _plan(body, planned))
+    for again in planned:
+        _compare(found, body, again)
+    _tell_version(found, body)
+    if ledger is None:
+        found.unchecked.append(_WITHOUT_LEDGER)
+    else:
+        found.unchecked += [_FIRST_TIMES] if body.get("format") == FIRST_FORMAT else []
+        found.check("the ledger holds all of it, to the letter", lambda: _in_ledger(body, ledger))
+    found.unchecked += _ALWAYS_OPEN
+    return found
+
+
+def _tell_version(found: Verification, body: Mapping[str, Any]) -> None:
+    """Say of what fails that another version of Tacit made it, where that may be why."""
+    from tacit.report.certificate import versions
+
+    made, here = (v.get("tacit") for v in (_mapping(body.get("versions")), versions()))
+    if isinstance(made, str) and made != here:
+        found.failures[:] = [
+            f"{text} (made by Tacit {_short(made)}, and this is {here}: where they plan this "
+            "question otherwise, check it with that version)"
+            for text in found.failures
+        ]
+
+
+def _mapping(part: object) -> Mapping[str, Any]:
+    return part if isinstance(part, Mapping) else {}
+
+
+def digest(body: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a certificate without its own digest."""
+    sealed = {name: value for name, value in body.items() if name != "digest"}
+    text = json.dumps(sealed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 300 else f"{text[:300]}..."
+
+
+def _sealed(body: Mapping[str, Any]) -> str | None:
+    return None if digest(body) == body["digest"] else "its digest is another: the page was changed"
+
+
+def _whole(body: Mapping[str, Any]) -> str | None:
+    for path, names in fields_of(body["format"]).items():
+        part = body[path] if path else body
+        if set(part) != set(names):
+            return f"{path or 'it'} has the parts {', '.join(map(str, part))}"
+    charge = body["ledger"]
+    texts = [body["dataset"], *body["versions"].values(), *map(charge.get, ("id", "hash", "when"))]
+    if not all(isinstance(text, str) for text in texts):
+        return "its names, times and versions are text"
+    if type(charge["sequence"]) is not int or charge["sequence"] < 1:
+        return "the place of a charge is a whole number"
+    return None if body["accuracy"] == ACCURACY else "it says something else of its accuracy"
+
+
+def _about(body: Mapping[str, Any]) -> str | None:
+    from tacit.tables.open_source import identity_of
+
+    unit = body["question"]["query"]["unit"]
+    other = difference(body["protects"], protects({"unit": unit, "neighbours": "unbounded"}))
+    if other is not None:
+        return f"the question was asked about another unit: {other}"
+    name, _, rest = body["dataset"].rpartition(" (")
+    columns = body["chains"][0]["space"]["domain"]["columns"]
+    if rest != f"{identity_of(name, columns)[:16]})":
+        return "the digest of the data set is not that of its name and these columns"
+    return None
+
+
+def _plan(body: Mapping[str, Any], planned: list[Replanned]) -> str | None:
+    from tacit.tables.plan.parse_question import first_schemas, schema_from
+    from tacit.tables.replan import replan
+
+    question, spent = body["question"], body["spent"]
+    left, cost, budget = (Budget.from_json(spent[n]) for n in ("remaining", "cost", "budget"))
+    schemas = (
+        first_schemas(question["query"], body["chains"])
+        if body["format"] == FIRST_FORMAT
+        else (schema_from(body["table"]), None)
+    )
+    methods = {c["label"]: c["method"] for c in body["answer"]["columns"] if "method" in c}
+    groups = len(body["answer"]["keys"])
+    again = replan(question, schemas, groups, budget, left, cost, methods)
+    if sum(len(chain["steps"]) for chain in body["chains"]) != again.steps:
+        return "its chains have more steps, or fewer, than those of the question"
+    planned.append(again)
+    return None
+
+
+def _compare(found: Verification, body: Mapping[str, Any], again: Replanned) -> None:
+    described: dict[str, Any] = {}
+
+    def chains() -> str | None:
+        described.update(again.describe())
+        if body["format"] == FORMAT:
+            return difference(body["chains"], described["chains"], "chains") or difference(
+                body["table"], described["table"], "table"
+            )
+        return difference(body["chains"], described["chains"], "chains")
+
+    found.check("every chain is that of the question: bounds, grids, noise and distances", chains)
+    found.check(
+        "the chains together lose what is claimed",
+        lambda: difference(body["composition"], described["composition"], "composition"),
+    )
+    paid = "what was paid is what is lost, within the budget"
+    found.check(paid, lambda: _paid(found, body, again))
+    found.check("the answers, errors and intervals follow from it", lambda: _answers(body, again))
+    first = body["format"] == FIRST_FORMAT
+    found.unchecked += [_FIRST_KINDS, _FIRST_ANSWERS] if first else [_KINDS, _RELEASED]
+    found.unchecked += [_KEYS] if again.query.unknown_keys else []
+    found.unchecked += [_CHOICES] if again.chooses else []
+    found.unchecked += [_GROWN] if again.grows else []
+
+
+def _paid(found: Verification, body: Mapping[str, Any], again: Replanned) -> str | None:
+    spent = body["spent"]
+    left, cost, budget = (Budget.from_json(spent[n]) for n in ("remaining", "cost", "budget"))
+    told = {"cost": cost.to_json(), "budget": budget.to_json(), "remaining": left.to_json()}
+    if canonical(told) != canonical(spent):
+        return "an amount is not written as one is"
+    lost = again.cost.cost_in(budget.kind)
+    if not cost.covers(lost):
+        return f"it lost {lost!r} and paid {cost!r}"
+    if not budget.covers(cost + left):
+        return f"it paid {cost!r} out of a budget of {budget!r}, and {left!r} is said to be left"
+    if body["question"]["request"].get("delta", "0") != "0" and not lost.delta:
+        found.unchecked.append(_UNUSED)
+    if cost != lost:
+        found.unchecked.append(_PAID_MORE)
+    return None
+
+
+def _answers(body: Mapping[str, Any], again: Replanned) -> str | None:
+    claimed = body["answer"]
+    if body["format"] == FORMAT:
+        derived = again.answer(claimed["keys"], claimed["released"])
+        return difference(claimed, derived, "answer", close=True)
+    known = again.columns(claimed["keys"])
+    if len(known) != len(claimed["columns"]):
+        return "there are more answers, or fewer, than were asked for"
+    groups = len(claimed["keys"])
+    for column, derived in zip(claimed["columns"], known, strict=True):
+        told = {name: column[name] for name in column if name in derived or name not in _VALUES}
+        if derived.get("method", {}).get("used") == "ptr":
+            derived = {**derived, "refused": [value is None for value in column["value"]]}
+        other = difference(told, derived, str(derived["label"]), close=True)
+        if other is not None:
+            return other
+        if any(len(column[name]) != groups for name in _VALUES):
+            return f"{derived['label']} does not have one value a group"
+    return None
+
+
+_VALUES = ("value", "standard_error", "low", "high")
+
+
+def _in_ledger(body: Mapping[str, Any], ledger: Ledger) -> str | None:
+    from tacit.report.certificate import issue
+
+    claimed = body["ledger"]
+    if ledger.id != claimed["id"]:
+        return "this is another ledger"
+    if not ledger.contains(int(claimed["sequence"]), str(claimed["hash"])):
+        return "it is not in this ledger, which may be an older copy"
+    ledger.verify_chain()
+    entry = next(e for e in ledger.history() if e.sequence == claimed["sequence"])
+    if entry.answer is None:
+        return "the ledger holds no answer to it"
+    if "noise" in entry.question:  # a count over time: what is published grows, and stays
+        from tacit.tables.live.answer import published
+
+        told = published(entry.question, parts_of(ledger, entry), len(body["answer"]["keys"]))
+        entry = replace(entry, answer={**entry.answer, **told})
+    issued = issue(entry, ledger).body
+    if issued["format"] == FIRST_FORMAT:
+        return difference(_first_in_ledger(body), _first_in_ledger(issued))
+    return difference(body, issued)
+
+
+def _first_in_ledger(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a ledger holds of a certificate of the first format.
+
+    Not the versions, nor the budget before it was raised; and the intervals of a count over time
+    are those of today's version, which works them out of the recorded blocks.
+    """
+    spent = {**body["spent"], "budget": None}
+    found = {**body, "spent": spent, "versions": None, "digest": None}
+    if "noise" in body["question"]:
+        columns = [{**column, "low": None, "high": None} for column in body["answer"]["columns"]]
+        found["answer"] = {**body["answer"], "columns": columns}
+    return found

@@ -1,0 +1,201 @@
+"""A release told in words: what was asked, of whom, and numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tacit.accounting import Budget
+from tacit.arithmetic.exact import as_fraction, show
+from tacit.expressions.expression import Expression, from_json
+from tacit.expressions.timeline import Timeline
+from tacit.tables.spec.parsing import bin_names
+
+__all__ = [
+    "aggregate_words",
+    "budget_words",
+    "condition_words",
+    "number",
+    "question_words",
+    "unit_words",
+    "value_words",
+]
+
+_NAMES = {
+    "count": "the number of rows",
+    "count_people": "the number of people",
+    "sum": "the sum of {column}",
+    "mean": "the mean of {column}",
+    "var": "the variance of {column}",
+    "std": "the standard deviation of {column}",
+    "median": "the median of {column}",
+    "percentile": "the {q}th percentile of {column}",
+    "min": "a low value of {column} (about its minimum)",
+    "max": "a high value of {column} (about its maximum)",
+    "histogram": "how many values of {column} lie in each of {bins} bins",
+    "count_over_time": "the number of rows in each of {periods} periods of {column}",
+    "total_over_time": "the number of rows from the start to the end of each of them",
+}
+_METHODS = {
+    "smooth": "with noise that follows the data",
+    "ptr": "after a private test, which may refuse",
+    "sample_and_aggregate": "through random samples of the rows",
+    "auto": "by the method with the least expected error",
+}
+_MOST_KEYS = 12
+
+
+def number(value: Any, error: float | None = None) -> str:
+    """Write a number with the digits that its error lets one see: two of the error.
+
+    >>> number(4385, 98.0), number(3.32233, 0.2361), number(None), number(1234567.8, 40)
+    ('4,385', '3.32', '–', '1,234,568')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}".replace("-", "−")
+    if not math.isfinite(value):
+        return str(value)
+    scale = error if error and math.isfinite(error) else abs(value) / 1000
+    if not scale:
+        return f"{value:,.0f}"
+    digits = 1 - math.floor(math.log10(scale))
+    text = f"{value:,.{digits}f}" if 0 <= digits <= 9 else f"{value:,.0f}"
+    if digits > 9:
+        text = f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def value_words(
+    value: Any, error: float | None, low: float | None, high: float | None
+) -> tuple[str, str, str]:
+    """Write a released value and the ends of its interval, to the digits that the error allows.
+
+    >>> value_words(1165, 4.2, 1156.0, 1174.0)
+    ('1,165', '1,156', '1,174')
+    >>> value_words(40.5, None, 2.0, 90.0)  # a quantile has an interval and no standard error
+    ('40', '2', '90')
+    """
+    if isinstance(value, int) and low is not None and high is not None:
+        return number(value), number(math.floor(low)), number(math.ceil(high))
+    if error is None and low is not None and high is not None:
+        error = (high - low) / 4
+    return number(value, error), number(low, error), number(high, error)
+
+
+def aggregate_words(aggregate: Mapping[str, Any]) -> str:
+    """Say what one answer is, with its public bounds.
+
+    >>> aggregate_words({"kind": "mean", "column": "age", "lower": "0", "upper": "99"})
+    'the mean of age (values held between 0 and 99)'
+    """
+    kind = str(aggregate["kind"])
+    edges = aggregate.get("edges")
+    q = show(as_fraction(aggregate["q"])) if "q" in aggregate else ""
+    told = _NAMES[kind].format(
+        column=aggregate.get("column"),
+        q=q,
+        bins=len(edges or ()) - 1,
+        periods=aggregate.get("periods"),
+    )
+    if kind == "count_over_time":
+        return f"{told}, {_periods(aggregate)}"
+    if edges is not None:
+        return f"{told}: {', '.join(bin_names([as_fraction(e) for e in edges]))}"
+    if "lower" in aggregate:
+        low, high = (show(as_fraction(aggregate[side])) for side in ("lower", "upper"))
+        return f"{told} (values held between {low} and {high}){_by_method(aggregate)}"
+    return told
+
+
+def _by_method(aggregate: Mapping[str, Any]) -> str:
+    name = aggregate.get("method", {}).get("name")
+    return f", {_METHODS[name]}" if name else ""
+
+
+def _periods(aggregate: Mapping[str, Any]) -> str:
+    asked = (aggregate[name] for name in ("column", "reads", "start", "every", "periods"))
+    line = Timeline(*asked)
+    unit = "" if line.reads == "integers" else f" {line.reads}"
+    return f"from {line.label(0)}, {line.every}{unit} each"
+
+
+def question_words(question: Mapping[str, Any]) -> str:
+    """Say a whole question in one sentence.
+
+    Args:
+        question: the ``question`` of a certificate or of a ledger's entry.
+
+    >>> question_words({"query": {"aggregates": [["n", {"kind": "count"}]], "by": ["site"],
+    ...                           "keys": [["a"], ["b"]], "where": [], "derived": []}})
+    'The number of rows; for each site: a, b'
+    """
+    query = question["query"]
+    told = _listed([aggregate_words(aggregate) for _, aggregate in query["aggregates"]])
+    for condition in query["where"]:
+        told += f"; only rows where {condition_words(from_json(condition))}"
+    for name, expression in query["derived"]:
+        told += f"; {name} is {condition_words(from_json(expression))}"
+    if query["by"]:
+        told += f"; for each {_listed(query['by'])}{_keys(query['keys'])}"
+    return told[0].upper() + told[1:]
+
+
+def unit_words(unit: Mapping[str, Any]) -> str:
+    """Say whom the guarantee is about.
+
+    >>> unit_words({"column": None, "rows": 1, "groups": 1})
+    'each row of the table, which stands for one person'
+    """
+    if unit["column"] is None:
+        return "each row of the table, which stands for one person"
+    rows = "one row" if unit["rows"] == 1 else f"{unit['rows']} rows"
+    groups = "one group" if unit["groups"] == 1 else f"{unit['groups']} groups"
+    return (
+        f"each person: all the rows with one value of {unit['column']}. In every answer a person "
+        f"weighs at most as much as {rows}, and is counted as present in at most {groups}"
+    )
+
+
+def budget_words(budget: Budget) -> str:
+    """Write a budget: ``epsilon 0.5``, with its delta where there is one."""
+    if budget.kind == "approximate" and not budget.delta:
+        return f"epsilon {show(budget.amount)}"
+    return str(budget)
+
+
+def _keys(keys: Sequence[Sequence[Any]] | None) -> str:
+    if keys is None:
+        return " that enough people share"
+    if len(keys) > _MOST_KEYS:
+        return f" ({len(keys)} groups that were listed beforehand)"
+    return ": " + ", ".join(" / ".join(str(part) for part in key) for key in keys)
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def condition_words(expression: Expression, inner: bool = False) -> str:
+    """Write a condition with words for its connectives, as ``--where`` reads it.
+
+    >>> from tacit.expressions.expression import col
+    >>> condition_words((col("age") >= 18) & ~col("sex").is_null())
+    'age >= 18 and not sex is missing'
+    """
+    joined = {"&": "and", "|": "or"}.get(expression.operation)
+    if joined is not None:
+        left, right = (condition_words(o, inner=True) for o in expression.operands)
+        told = f"{left} {joined} {right}"
+        return f"({told})" if inner else told
+    if expression.operation == "~":
+        return f"not {condition_words(expression.operands[0], inner=True)}"
+    if expression.operation == "is_in":
+        value, *listed = (str(operand) for operand in expression.operands)
+        return f"{value} in ({', '.join(listed)})"
+    if expression.operation == "cut":
+        return f"{expression.operands[0]} cut into {', '.join(expression.parameters[1])}"
+    told = str(expression)
+    return told[1:-1] if told.startswith("(") and told.endswith(")") else told

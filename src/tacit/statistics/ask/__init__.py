@@ -1,0 +1,1 @@
+"""What users call: sensitivities, profiles, tables, smooth and sampled sensitivity."""

@@ -1,0 +1,1 @@
+"""Means and trimmed means."""

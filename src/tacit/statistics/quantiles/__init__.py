@@ -1,0 +1,1 @@
+"""Quantiles, minimum, maximum and the interquartile range."""

@@ -1,0 +1,1 @@
+"""Samples with exact values, and exact sums over them."""

@@ -1,0 +1,1 @@
+"""Exact search over a finite domain, for any function."""

@@ -1,0 +1,1 @@
+"""One kind of answer a file: its step, its noise and its estimate."""

@@ -1,0 +1,237 @@
+"""From noisy Bernstein sums to count, sum, mean, variance and their intervals.
+
+The released vector of a group is ``t_j + noise_j``, j = 0..degree (and the missing rows); see
+:class:`~tacit.tables.chain.row_steps.MomentsByGroup`.  Everything here is post-processing of it: no
+data.
+
+With ``n = sum t_j``, ``sum y = sum (j / degree) t_j`` and, for degree 2, ``sum y^2 = t_2``.
+Linear answers (count, sum) have the variance of their weights.  Means are ratios: their interval
+is Fieller's, the set of all m that the noise does not contradict, which keeps its coverage also in
+groups so small that the noise is larger than the count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.tables.chain.noise_law import NoiseLaw
+
+__all__ = ["Estimate", "Moments"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One answer in each group: the value, its standard error, and an interval at 95 percent.
+
+    The standard error and the interval count the noise alone, not the sampling of the people.
+    """
+
+    value: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+
+    def coherent(self) -> Estimate:
+        """Return the same with every interval stretched to hold its value.
+
+        Intervals end where the truth cannot be (a count below zero), and values do not: cut off,
+        they would be too large on average, and sums of them wrong.  *Coverage* does not fall, for
+        no interval gets smaller.
+        """
+        lower, upper = np.minimum(self.lower, self.value), np.maximum(self.upper, self.value)
+        return Estimate(self.value, self.standard_error, lower, upper)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What a noisy vector of Bernstein sums says, group by group.
+
+    Args:
+        noisy: shape (groups, degree + 1), and one column more for missing rows if there is one.
+        law: the noise on each coordinate.
+        lower, upper: the bounds of the column, on its grid.
+        degree: 1 or 2.
+        missing: whether the last column counts rows without a value.
+        level: of the intervals.
+    """
+
+    noisy: Array
+    law: NoiseLaw
+    lower: float
+    upper: float
+    degree: int
+    missing: bool
+    level: float = 0.95
+
+    @property
+    def _sums(self) -> Array:
+        return self.noisy[:, : self.degree + 1]
+
+    @property
+    def _places(self) -> Array:
+        """The weight of each coordinate in ``sum y``."""
+        return np.arange(self.degree + 1) / self.degree
+
+    def count_weights(self) -> tuple[float, ...]:
+        """The weights that make the count of rows."""
+        return (1.0,) * int(self.noisy.shape[1])
+
+    def count(self) -> Estimate:
+        """Return the number of rows (with a value, where missing ones are left out)."""
+        return self._linear(np.ones(self.noisy.shape[1]), 0.0, np.inf)
+
+    def total(self) -> Estimate:
+        """Return the sum: ``lower n + (upper - lower) sum y``."""
+        weights = self.lower + (self.upper - self.lower) * self._places
+        padded = np.append(weights, 0.0) if self.missing else weights
+        return self._linear(padded, -np.inf, np.inf)
+
+    def mean(self) -> Estimate:
+        """Return the mean: ``lower + (upper - lower) sum y / n``."""
+        share, low, high = self._mean_share()
+        size = self._size()
+        directions = self._places[None, :] - share[:, None]
+        error = np.sqrt((directions**2).sum(axis=1) * self.law.variance) / size
+        return self._scaled(share, np.minimum(error, 1.0), low, high)
+
+    def variance(self) -> Estimate:
+        """Return the variance ``sum y^2 / n - (sum y / n)^2``, scaled back.
+
+        **Interval.** On the box that holds all noisy coordinates at once (each at level
+        ``1 - (1 - level) / 3``), the variance is ``min over c of sum (y - c)^2 / n``.  For fixed c
+        that is a ratio of linear functions, so its extremes are at corners of the box: the least
+        variance is the least at a corner, and the greatest is at most the greatest corner value for
+        any one c, taken at the estimated mean.
+        """
+        value = np.clip(_variance_of(self._sums), 0.0, 0.25)
+        share, _, _ = self._mean_share()
+        size = self._size()
+        gradient = self._gradient(share, value, size)
+        error = np.minimum(np.sqrt((gradient**2).sum(axis=1) * self.law.variance), 0.25)
+        low, high = self._variance_box(share)
+        scale = (self.upper - self.lower) ** 2
+        return Estimate(value * scale, error * scale, low * scale, high * scale)
+
+    def deviation(self) -> Estimate:
+        """Return the standard deviation: the root of the variance and of its interval."""
+        squared = self.variance()
+        value = np.sqrt(squared.value)
+        low, high = np.sqrt(squared.lower), np.sqrt(squared.upper)
+        slope = squared.standard_error / (2 * np.maximum(value, 1e-300))
+        return Estimate(value, np.minimum(slope, (high - low) / 2), low, high)
+
+    def _linear(self, weights: Array, floor: float, ceiling: float) -> Estimate:
+        value = self.noisy @ weights
+        half = self.law.half_width(tuple(weights.tolist()), self.level)
+        error = float(np.sqrt((weights**2).sum() * self.law.variance))
+        return Estimate(
+            value,
+            np.full_like(value, error),
+            np.clip(value - half, floor, ceiling),
+            np.clip(value + half, floor, ceiling),
+        )
+
+    def _size(self) -> Array:
+        """Return the noisy count of values, no lower than one row."""
+        size: Array = np.maximum(self._sums.sum(axis=1), 1.0)
+        return size
+
+    def _mean_share(self) -> tuple[Array, Array, Array]:
+        """Return the mean of y and its Fieller interval, each clipped to [0, 1]."""
+        above = self._sums @ self._places
+        raw = self._sums.sum(axis=1)
+        size = self._size()
+        share = np.clip(above / size, 0.0, 1.0)
+        points, band = _fieller_band(self.law, self.degree, self.level)
+        steepest = float(np.abs(np.diff(band)).max()) * (len(points) - 1)
+
+        def outside(m: Array) -> NDArray[np.bool_]:
+            gap = np.abs(above - m * raw)
+            return np.asarray(gap > np.interp(m, points, band))
+
+        # Where the count is no clearer than the noise, the accepted set may have holes: take all.
+        open_ended = (raw <= steepest) | outside(share)
+        low = np.where(open_ended, 0.0, _edge(outside, share, 0.0))
+        high = np.where(open_ended, 1.0, _edge(outside, share, 1.0))
+        return share, low, high
+
+    def _scaled(self, share: Array, error: Array, low: Array, high: Array) -> Estimate:
+        span = self.upper - self.lower
+        return Estimate(
+            self.lower + span * share,
+            span * error,
+            self.lower + span * low,
+            self.lower + span * high,
+        )
+
+    def _gradient(self, share: Array, value: Array, size: Array) -> Array:
+        """Return the derivative of the variance by each coordinate.
+
+        One row more at place p with second moment s moves it by
+        ``(s - 2 share p + share^2 - value) / n``.
+        """
+        places, squares = self._places, np.array([0.0, 0.0, 1.0])
+        centred = squares[None, :] - 2 * share[:, None] * places[None, :] + share[:, None] ** 2
+        gradient: Array = (centred - value[:, None]) / size[:, None]
+        return gradient
+
+    def _variance_box(self, share: Array) -> tuple[Array, Array]:
+        each = 1 - (1 - self.level) / 3
+        half = self.law.half_width((1.0,), each)
+        low = np.full(len(share), 0.25)
+        high = np.zeros(len(share))
+        degenerate = np.zeros(len(share), dtype=bool)
+        for corner in np.ndindex(2, 2, 2):
+            sums = np.maximum(self._sums + half * (2 * np.array(corner) - 1), 0.0)
+            size = sums.sum(axis=1)
+            degenerate |= size <= 0
+            safe = np.maximum(size, 1e-300)
+            first, second = sums @ self._places / safe, sums[:, 2] / safe
+            low = np.minimum(low, second - first**2)
+            high = np.maximum(high, second - 2 * share * first + share**2)
+        low = np.where(degenerate, 0.0, np.clip(low, 0.0, 0.25))
+        high = np.where(degenerate, 0.25, np.clip(high, 0.0, 0.25))
+        return low, high
+
+
+def _variance_of(sums: Array) -> Array:
+    size = np.maximum(sums.sum(axis=1), 1.0)
+    first = (sums[:, 2] + sums[:, 1] / 2) / size
+    variance: Array = sums[:, 2] / size - first**2
+    return variance
+
+
+def _edge(outside: Callable[[Array], NDArray[np.bool_]], start: Array, end: float) -> Array:
+    """Bisect from the estimate towards an end for where the noise begins to contradict m.
+
+    Where the line is steeper than the band, the boundary on each side is single.  The outer
+    point is returned.
+    """
+    far = np.full_like(start, end)
+    inner, outer = start.copy(), far.copy()
+    for _ in range(60):
+        middle = (inner + outer) / 2
+        beyond = outside(middle)
+        outer = np.where(beyond, middle, outer)
+        inner = np.where(beyond, inner, middle)
+    return np.where(outside(far), outer, far)
+
+
+@lru_cache(maxsize=128)
+def _fieller_band(law: NoiseLaw, degree: int, level: float) -> tuple[Array, Array]:
+    """Tabulate the half-width of ``sum (place_j - m) noise_j`` over m in [0, 1]."""
+    points = np.linspace(0.0, 1.0, 257)
+    directions = np.arange(degree + 1)[None, :] / degree - points[:, None]
+    band = law.ratio_bands(directions, level)
+    # At an end one coordinate may drop out, and its exact quantile be below what is needed nearby.
+    band[0], band[-1] = max(band[0], band[1]), max(band[-1], band[-2])
+    # Between two points the half-width is at most the larger end's and the chord's sag, which is
+    # below a thousandth of the band: it is 1-Lipschitz in the weights up to that factor.
+    return points, band * 1.001

@@ -1,0 +1,1 @@
+"""Answers whose noise depends on the data: smooth, tested, sampled."""

@@ -1,0 +1,1 @@
+"""CSV files: how they are written is declared, never guessed."""

@@ -1,0 +1,1 @@
+"""Tables in DuckDB: files, frames and addresses."""

@@ -1,0 +1,313 @@
+"""DuckDB, in memory, in this process: with bounded memory and a private folder to spill to."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.arithmetic.exact import as_integer
+from tacit.errors import DataSourceError, UsageError
+from tacit.expressions.dialect import DUCKDB
+from tacit.tables.engines.base import EngineMemoryError
+from tacit.tables.engines.interruptible import interruptible
+from tacit.tables.engines.spill import SpillFolder
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["DuckEngine"]
+
+_serial = itertools.count()
+_MOST_THREADS = 1024
+_STATE = 64
+"""Bytes that an aggregate of ours takes in each thread for one value of what it groups by."""
+_BITS = range(12, 25)
+"""From DuckDB's own default on."""
+
+
+class DuckEngine:
+    """DuckDB, in memory, in this process.
+
+    Args:
+        memory_limit: such as ``"4GB"``: how far the process may grow by the engine's work.  Three
+            quarters of it are DuckDB's own limit, the rest is for what it holds besides.  Beyond
+            its limit DuckDB spills to a private folder that is removed on closing and at exit, or
+            by the next start where the process was killed.
+            What it writes there is enciphered, but by its built-in cipher, which its makers do not
+            call secure: the folder's privacy is what counts.
+            Default: DuckDB's own (80% of the machine).
+        threads: how many; default: all cores.
+        connection: an open DuckDB connection to work in instead; its settings stay as they are.
+
+    Raises:
+        DataSourceError: anything that the engine raises.  Its own message may quote rows of the
+            data, so the message and the exception are dropped; only their class is told.
+    """
+
+    dialect = DUCKDB
+
+    def __init__(
+        self,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        connection: duckdb.DuckDBPyConnection | None = None,
+    ) -> None:
+        # DuckDB would start as many as it is told, and bring the machine down with a million
+        if threads is not None and as_integer(threads, "threads", minimum=1) > _MOST_THREADS:
+            raise UsageError(f"threads is at most {_MOST_THREADS}, not {threads}")
+        # and would take a size below zero for no limit at all
+        if str(memory_limit).strip().startswith("-"):
+            raise UsageError(f"memory_limit is a size such as '4GB', not {memory_limit!r}")
+        self._lock = threading.RLock()
+        self._memory: int | None = None
+        self._counted = ""
+        self._pending: list[Callable[[], None]] = []
+        self._mending: list[Callable[[], None]] = []
+        folder: SpillFolder | None = None
+        if connection is None:
+            folder = SpillFolder()
+            self._connection = _connect(folder, memory_limit, threads)
+            self._connection.execute("set enable_progress_bar = false")
+        elif memory_limit is not None or threads is not None:
+            raise UsageError("set memory_limit and threads on the DuckDB connection itself")
+        else:
+            self._connection = connection.cursor()  # its temporary tables are its own
+        self.folder = None if folder is None else folder.path
+        self._close = weakref.finalize(self, _shut, self._connection, folder)
+
+    @property
+    def memory(self) -> int:
+        """How many bytes the engine may use for what it holds."""
+        if self._memory is None:
+            found = self._run("select current_setting('memory_limit')", "fetchall")
+            self._memory = _bytes(found[0][0])
+        return self._memory
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run a query and return its rows."""
+        self._prepare()
+        return list(self._run(sql, "fetchall"))
+
+    def integers(self, sql: str) -> list[NDArray[np.int64]]:
+        """Run a query of 64-bit integer columns and return the columns."""
+        self._prepare()
+        found = map(np.ma.getdata, self._run(sql, "fetchnumpy").values())
+        return [c.astype(np.int64, casting="safe", copy=False) for c in found]
+
+    def materialise(self, sql: str) -> str:
+        """Keep the result of a query as a temporary table; return its quoted name."""
+        self._prepare()
+        name = self.dialect.identifier(f"tacit_{os.getpid()}_{next(_serial)}")
+        self._run(f"create temporary table {name} as {sql}", "fetchall")
+        return name
+
+    def empty_table(self, columns: Mapping[str, str]) -> str:
+        """Make a temporary table with columns of these types; return its quoted name."""
+        name = self.dialect.identifier(f"tacit_{os.getpid()}_{next(_serial)}")
+        listed = ", ".join(f"{self.dialect.identifier(c)} {t}" for c, t in columns.items())
+        self._run(f"create temporary table {name} ({listed})", "fetchall")
+        return name
+
+    def view(self, sql: str, name: str = "") -> str:
+        """Make a temporary view, or another one of a name that is there; return its quoted name."""
+        name = name or self.dialect.identifier(f"tacit_{os.getpid()}_{next(_serial)}")
+        self._run(f"create or replace temporary view {name} as {sql}", "fetchall")
+        return name
+
+    def mend(self, action: Callable[[], None]) -> None:
+        """Have something done, once, when a query finds what it cannot read; it is tried again."""
+        self._mending.append(action)
+
+    def before_reading(self, action: Callable[[], None]) -> None:
+        """Have rows brought in when the first query asks for them, and not before.
+
+        An action that fails is tried again by the next query.
+        """
+        self._pending.append(action)
+
+    @contextlib.contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """Return a block of queries that ask for no row, before which nothing is brought in."""
+        with self._lock:
+            held, self._pending = self._pending, []
+            try:
+                yield
+            finally:
+                self._pending = held
+
+    def _prepare(self) -> None:
+        with self._lock:
+            while self._pending:
+                action = self._pending.pop(0)
+                try:
+                    action()
+                except BaseException:
+                    self._pending.insert(0, action)
+                    raise
+
+    @contextlib.contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Return a block of statements that all hold, or none of them."""
+        self._run("begin transaction", "fetchall")
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(DataSourceError):
+                self._run("rollback", "fetchall")
+            raise
+        self._run("commit", "fetchall")
+
+    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+        """Keep columns of public text as a temporary table; return its quoted name."""
+        named = {f"c{i}": np.array(list(c), dtype=object) for i, c in enumerate(columns)}
+        name = f"tacit_{os.getpid()}_{next(_serial)}"
+        with self._lock:
+            self._connection.register(name, named)
+            try:
+                return self.materialise(f"select * from {self.dialect.identifier(name)}")
+            finally:
+                self._connection.unregister(name)
+
+    def drop(self, name: str) -> None:
+        """Remove a table that :meth:`materialise` or :meth:`keep_text` made."""
+        self._run(f"drop table if exists {name}", "fetchall")
+
+    def count(self, relation: str) -> None:
+        """Say which relation has all rows: their number bounds what is grouped by array."""
+        self._counted = relation
+
+    def reading(self) -> contextlib.AbstractContextManager[object]:
+        """Return an empty block: each query of the plan bounds people by itself.
+
+        Before the first one DuckDB is told how far it may group whole numbers by their place in an
+        array, rather than by hash, which is twice as fast for people.  It does so where the
+        statistics of a column say that all its values are so near to one another, and raises where
+        those are found to be wrong.  The array is as long as the range of the values, so it may be
+        no longer than the table, nor beyond an eighth of the memory.
+        """
+        with self._lock:
+            if self._counted:
+                rows = int(self.rows(f"select count(*) from {self._counted}")[0][0])
+                threads = int(self.rows("select current_setting('threads')")[0][0])
+                room = self.memory // (8 * _STATE * threads)
+                bits = min(max(min(rows, room).bit_length() - 1, _BITS[0]), _BITS[-1])
+                self.rows(f"set perfect_ht_threshold = {bits}")
+                self._counted = ""
+        return contextlib.nullcontext()
+
+    def register(self, table: object, name: str | None = None) -> str:
+        """Make an Arrow, pandas or polars table visible; return its quoted name.
+
+        With the ``name`` of one that is visible already, it takes that one's place.
+        """
+        name = f"tacit_{os.getpid()}_{next(_serial)}" if name is None else name.strip('"')
+        with self._lock:
+            self._connection.register(name, table)
+        return self.dialect.identifier(name)
+
+    def close(self) -> None:
+        """Close the connection and remove the private folder."""
+        self._close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return not self._close.alive
+
+    def _run(self, sql: str, fetch: str) -> Any:
+        if self.closed:
+            raise DataSourceError("the table was closed; open it again")
+        import duckdb
+
+        with self._lock:
+            try:
+                return interruptible(
+                    self._connection, lambda: getattr(self._connection.execute(sql), fetch)()
+                )
+            except duckdb.InterruptException:
+                failure = ""  # somebody ended it by the connection's own interrupt()
+            except duckdb.Error as error:
+                failure = type(error).__name__
+            if failure == "InvalidInputException" and self._mending:
+                actions, self._mending = self._mending, []
+                for action in actions:
+                    action()
+                return self._run(sql, fetch)
+        # raised here, not above: the engine's error must not hang on it as its context
+        if not failure:
+            raise KeyboardInterrupt
+        if failure == "OutOfMemoryException":
+            raise EngineMemoryError(
+                "the engine ran out of memory: raise memory_limit, or free space for spilling"
+            )
+        raise DataSourceError(_advice(failure))
+
+
+def _advice(failure: str) -> str:
+    if failure == "ConnectionException":
+        return "the connection to the database was closed; keep it open while the table is in use"
+    return (
+        f"the engine could not read the data as asked ({failure}; its message is withheld because "
+        "it may quote the data): check the file or table with the engine's own tools"
+    )
+
+
+def _bytes(size: str) -> int:
+    """Read a size as DuckDB writes it.
+
+    >>> _bytes("3.7 GiB") == int(3.7 * 2**30)
+    True
+    """
+    number, unit = size.split()
+    return int(float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB").index(unit))
+
+
+def _connect(
+    folder: SpillFolder, memory_limit: str | None, threads: int | None
+) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    settings: dict[str, Any] = {
+        "temp_directory": str(folder.path),
+        "temp_file_encryption": True,
+        "autoinstall_known_extensions": False,
+        "preserve_insertion_order": False,
+    }
+    if memory_limit is not None:
+        settings["memory_limit"] = memory_limit
+    if threads is not None:
+        settings["threads"] = int(threads)
+    try:
+        connection = duckdb.connect(":memory:", config=settings)
+        # Without this DuckDB refuses to spill at all, unless an extension from the network is
+        # there; releases that do not know the setting spill without it.
+        with contextlib.suppress(duckdb.CatalogException):
+            connection.execute("set force_mbedtls_unsafe = true")
+        # The plan has the small side of every join on the right.  DuckDB guesses the sizes, and
+        # after a filter it may build its table on the rows of the data instead.
+        connection.execute("set disabled_optimizers = 'build_side_probe_side'")
+        if memory_limit is not None:
+            limit = connection.execute("select current_setting('memory_limit')").fetchall()
+            connection.execute(f"set memory_limit = '{_bytes(limit[0][0]) * 3 // 4 // 1000}KB'")
+        return connection
+    except duckdb.Error:
+        folder.remove()
+    raise UsageError(
+        f"the engine refuses memory_limit={memory_limit!r}, threads={threads!r}: "
+        "give a size such as '4GB' and a whole number of threads"
+    )
+
+
+def _shut(connection: duckdb.DuckDBPyConnection, folder: SpillFolder | None) -> None:
+    with contextlib.suppress(Exception):  # at exit the connection may be gone already
+        connection.close()
+    if folder is not None:
+        folder.remove()

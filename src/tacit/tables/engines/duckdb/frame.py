@@ -1,0 +1,194 @@
+"""Open a pandas or polars frame for DuckDB: by the names and types of its columns alone.
+
+What has one type for all its cells is read in place, or by the type that Arrow declares.  A column
+of Python objects or of categories is undeclared: at the first query each of its cells becomes text
+by the rule of its own type (:mod:`tacit.tables.engines.duckdb.frame_cells`).  A column of a type
+that has no reading (periods, intervals, complex numbers) is refused where a question names it, and
+hinders no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import DataSourceError
+from tacit.expressions.schema import Column, Schema
+from tacit.tables.engines.duckdb.arrow import arrow_types, in_unicode
+from tacit.tables.engines.duckdb.columns import column_of, types_of
+from tacit.tables.engines.duckdb.engine import DuckEngine
+from tacit.tables.engines.duckdb.frame_cells import texts
+
+__all__ = ["open_pandas", "open_polars"]
+
+_NULLABLE = {
+    *("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"),
+    *("Float32", "Float64", "boolean"),
+}
+
+
+def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
+    """Return the relation of a pandas frame and its columns; no cell is read.
+
+    Raises:
+        DataSourceError: columns that are not named by text, or twice by one.
+    """
+    names = list(table.columns)
+    if not all(isinstance(name, str) for name in names):
+        raise DataSourceError("the columns of a pandas table must be named by text")
+    _check_names(names)
+    how = {name: _reading(table.dtypes.iloc[place]) for place, name in enumerate(names)}
+    plain = [name for name in names if how[name] == "plain"]
+    declared = {name: _sql_type(table.dtypes[name]) for name in plain}
+    declared |= _arrow_columns(table, how, engine)
+    columns = [_column(name, how[name], declared) for name in names]
+    numpy = all(type(dtype).__module__.startswith("numpy") for dtype in table.dtypes)
+    if names and numpy and len(plain) == len(names):
+        return engine.register(table), Schema(columns)
+
+    def made() -> Any:
+        usable = [name for name in names if how[name] != "other"]
+        cells = {name: _cells(table[name], how[name]) for name in usable}
+        return _as_arrow(cells) if "arrow" in how.values() else cells
+
+    return _later(made, columns, engine, declared), Schema(columns)
+
+
+def _arrow_columns(table: Any, how: dict[str, str], engine: DuckEngine) -> dict[str, str]:
+    """Return the types of columns that are held in Arrow; those without a reading become others."""
+    names = [name for name, reading in how.items() if reading == "arrow"]
+    if not names:
+        return {}
+    import pyarrow as pa
+
+    shape = pa.schema([(name, table.dtypes[name].pyarrow_dtype) for name in names])
+    found = arrow_types(shape, engine)
+    how.update({name: "other" for name in names if found[name] is None})
+    return {name: declared for name, declared in found.items() if declared is not None}
+
+
+def _as_arrow(cells: dict[str, Any]) -> Any:
+    import pyarrow as pa
+
+    text = {n: pa.string() for n, c in cells.items() if isinstance(c, np.ndarray)}
+    whole = {name: pa.array(column, text.get(name)) for name, column in cells.items()}
+    return in_unicode(pa.table(whole))
+
+
+def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
+    """Return the relation of a polars frame or lazy frame and its columns; no row is read."""
+    import polars as pl
+
+    lazy = isinstance(table, pl.LazyFrame)
+    schema = table.collect_schema() if lazy else table.schema
+    objects = [name for name, kind in schema.items() if kind == pl.Object]
+    plain = pl.DataFrame(schema={n: k for n, k in schema.items() if n not in objects})
+    _check_names(list(schema))
+    declared = _types_of(plain, engine) if plain.width else {}
+    columns = [
+        _column(name, "undeclared" if name in objects else "plain", declared) for name in schema
+    ]
+    if not lazy and not objects:
+        return engine.register(table), Schema(columns)
+
+    def made() -> Any:
+        found = table.collect() if lazy else table
+        told = [pl.Series(n, list(texts(found[n].to_list())), dtype=pl.String) for n in objects]
+        return found.drop(objects).with_columns(told).select(list(schema))
+
+    return _later(made, columns, engine, declared), Schema(columns)
+
+
+def _check_names(names: list[str]) -> None:
+    if len({name.casefold() for name in names}) < len(names):
+        raise DataSourceError("two columns differ only in capital letters; rename one of them")
+
+
+def _reading(dtype: Any) -> str:
+    """Return how a column is read, by its type alone."""
+    name, family = str(dtype), type(dtype).__name__
+    if family == "ArrowDtype":
+        return "arrow"
+    if family == "CategoricalDtype" or name == "object":
+        return "undeclared"
+    if family == "StringDtype":
+        return "text"
+    if family == "DatetimeTZDtype":
+        return "zoned"
+    kind = getattr(dtype, "kind", "")
+    numpy = type(dtype).__module__.startswith("numpy")
+    if name in _NULLABLE or (numpy and kind in "biuM"):
+        return "plain"
+    if numpy and kind == "f":
+        return {2: "half", 4: "plain", 8: "plain"}.get(dtype.itemsize, "other")
+    return "other"
+
+
+def _column(name: str, how: str, declared: dict[str, str]) -> Column:
+    if how == "other":
+        problem = (
+            "has a type that has no place in a private statistic; turn it into numbers, text, "
+            "dates or truth values"
+        )
+        return Column(name, "other", "VARCHAR", problem)
+    fixed = {"undeclared": "VARCHAR", "text": "VARCHAR", "zoned": "TIMESTAMP", "half": "FLOAT"}
+    column = column_of(name, fixed.get(how) or declared[name])
+    return replace(column, kind="undeclared") if how == "undeclared" else column
+
+
+def _sql_type(dtype: Any) -> str:
+    """Return the engine's type of a column that is read as it is.
+
+    >>> _sql_type("Int64"), _sql_type("uint8"), _sql_type("datetime64[ns]")
+    ('BIGINT', 'UTINYINT', 'TIMESTAMP_NS')
+    """
+    name = str(dtype).lower()
+    if name.startswith("datetime64"):
+        unit = name[11:-1].upper()
+        return "TIMESTAMP" if unit == "US" else f"TIMESTAMP_{unit}"
+    if name.startswith("bool"):
+        return "BOOLEAN"
+    sign = "U" if name.startswith("u") else ""
+    whole = {"8": "TINYINT", "16": "SMALLINT", "32": "INTEGER", "64": "BIGINT"}
+    fixed = {"float32": "FLOAT", "float64": "DOUBLE"}
+    return fixed.get(name) or sign + whole[name.lstrip("uint")]
+
+
+def _types_of(empty: Any, engine: DuckEngine) -> dict[str, str]:
+    return types_of(engine.register(empty), engine)
+
+
+def _cells(column: Any, how: str) -> Any:
+    if how in ("undeclared", "text"):
+        return texts(column.tolist())
+    if how == "zoned":
+        return column.dt.tz_convert("UTC").dt.tz_localize(None)
+    # a copy in order: DuckDB cannot take every view of an array
+    return column.astype("float32") if how == "half" else column.copy()
+
+
+def _later(
+    made: Callable[[], Any], columns: list[Column], engine: DuckEngine, declared: dict[str, str]
+) -> str:
+    """Return a table that the first query fills; ``declared`` are types that the engine told."""
+    table = engine.empty_table({c.name: declared.get(c.name, c.declared) for c in columns})
+    engine.before_reading(partial(_fill, made, columns, table, engine))
+    return table
+
+
+def _fill(made: Callable[[], Any], columns: list[Column], table: str, engine: DuckEngine) -> None:
+    found = made()
+    if isinstance(found, dict):
+        import pandas
+
+        found = pandas.DataFrame(found)
+    names = [engine.dialect.identifier(c.name) for c in columns if not c.problem]
+    listed = ", ".join(names)
+    engine.rows("set pandas_analyze_sample = 0")  # text is text, whatever stands in it
+    relation = engine.register(found)
+    with engine.all_or_nothing():
+        engine.rows(f"insert into {table} ({listed}) select {listed} from {relation}")

@@ -1,0 +1,239 @@
+"""Open Parquet files for DuckDB: by their footers alone.
+
+*Footers are held in memory.*  DuckDB takes a footer apart as a whole, in about ten times its own
+length (measured: 8 MB of 20,000 row groups in 78 MB), and no limit of its own holds it back.  How
+long it is stands in the last eight bytes of a file; so files whose footers do not fit are refused
+before the engine sees them.
+
+*Types are decided by schemas.*  Where files declare one column differently, it is read by the type
+that holds all values of theirs: the wider whole number, a double, a decimal with enough digits, a
+timestamp.  Where none does (text and numbers), the column is refused where a question names it.
+Every cast is one that makes a value missing rather than fail.
+
+*Folders are named, not read.*  In a folder of parts such as ``site=north/1.parquet`` each part of
+the name is an undeclared column; which columns there are follows from the names on all paths.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tacit.errors import DataSourceError
+from tacit.expressions.schema import Column, Schema
+from tacit.tables.engines.base import EngineMemoryError
+from tacit.tables.engines.duckdb.columns import described, schema_of, types_of
+from tacit.tables.engines.duckdb.engine import DuckEngine
+from tacit.tables.engines.duckdb.parquet_text import text_view
+from tacit.tables.engines.duckdb.remote import is_remote, unreachable
+
+__all__ = ["FOOTER_LIMIT", "open_parquet", "together"]
+
+FOOTER_LIMIT = 1 << 28
+"""The most bytes that the footers of all files may have together, whatever memory there is."""
+_GROWTH = 12
+_WHOLE = {
+    "TINYINT": (8, 3),
+    "SMALLINT": (16, 5),
+    "INTEGER": (32, 10),
+    "BIGINT": (64, 19),
+    "UTINYINT": (9, 3),
+    "USMALLINT": (17, 5),
+    "UINTEGER": (33, 10),
+    "UBIGINT": (65, 20),
+}
+"""How many bits each whole number takes with a sign, and how many digits."""
+_TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+_DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+
+
+def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[str, Schema]:
+    """Return the relation that the files are together, and its columns; no row is read.
+
+    Args:
+        path: as the user named it.
+        files: that it stands for.
+        engine: to read them.
+
+    Raises:
+        DataSourceError: a file that is damaged, or footers that do not fit into memory.
+    """
+    if is_remote(path):
+        read = _read(files, engine, "hive_types_autocast = false")
+        _probe(path, f"select * from {read('')} limit 0", engine)
+        relation = text_view(read, engine)
+        return relation, described(relation, engine)
+    _check_footers(files, engine)
+    parts = _folder_columns(path, files)
+    option = f"hive_partitioning = {str(bool(parts)).lower()}, hive_types_autocast = false"
+    alike = _alike(path, files, engine)
+    reads = [text_view(_read(group, engine, option), engine) for group in alike]
+    told = [types_of(read, engine) for read in reads]
+    relation, schema = _united(reads, told, engine)
+    columns = [
+        Column(c.name, "undeclared", "VARCHAR") if c.name in parts and c.kind == "text" else c
+        for c in schema.values()
+    ]
+    return relation, Schema(columns)
+
+
+def _read(files: Iterable[str], engine: DuckEngine, option: str) -> Callable[[str], str]:
+    listed = ", ".join(engine.dialect.literal(f) for f in files)
+    return lambda more: f"read_parquet([{listed}], union_by_name = true, {option}{more})"
+
+
+def _check_footers(files: Sequence[str], engine: DuckEngine) -> None:
+    most = min(engine.memory // (2 * _GROWTH), FOOTER_LIMIT)
+    if sum(map(_footer, files)) <= most:
+        return
+    short = Path(files[0]).name
+    what = f"the footer of {short}"
+    if len(files) > 1:
+        what = f"the footers of {short} and the other files"
+    raise DataSourceError(
+        f"{what} would not fit into memory: longer than {max(most // 1000, 1)} kB, since the rows "
+        "are in too many row groups. "
+        "Write the table anew with larger ones (100,000 rows or more), or in fewer files, or raise "
+        "memory_limit"
+    )
+
+
+def _footer(path: str) -> int:
+    """Return how long the footer of a file is; 0 where it is none, which the engine refuses."""
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - 8, 0))
+            last = file.read(8)
+    except OSError:
+        return 0
+    length = int.from_bytes(last[:4], "little")
+    return length if last[4:] in (b"PAR1", b"PARE") and length < size else 0
+
+
+def _folder_columns(path: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in the parts of a folder, where all files have the same ones."""
+    place = Path(os.path.expanduser(path))
+    fixed = place.parts
+    if not place.is_dir():
+        magic = [i for i, part in enumerate(fixed) if any(sign in part for sign in "*?[")]
+        fixed = fixed[: magic[0]] if magic else fixed[:-1]
+    found = {
+        tuple(p.partition("=")[0] for p in Path(f).parts[len(fixed) : -1] if "=" in p)
+        for f in files
+    }
+    return found.pop() if len(found) == 1 else ()
+
+
+def _alike(path: str, files: Sequence[str], engine: DuckEngine) -> list[list[str]]:
+    """Return the files in groups that declare the same columns of the same types."""
+    listed = ", ".join(engine.dialect.literal(f) for f in files)
+    told = "name, type, type_length, num_children, converted_type, scale, precision, logical_type"
+    fields: dict[str, list[tuple[Any, ...]]] = {f: [] for f in files}
+    for file, *field in _probe(
+        path, f"select file_name, {told} from parquet_schema([{listed}])", engine
+    ):
+        fields[file].append(tuple(field))
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for file, found in fields.items():
+        groups.setdefault(tuple(found), []).append(file)
+    return list(groups.values())
+
+
+def _united(
+    reads: Sequence[str], told: Sequence[dict[str, str]], engine: DuckEngine
+) -> tuple[str, Schema]:
+    if len(reads) == 1:
+        return reads[0], schema_of(told[0])
+    types = {n: [t[n] for t in told if n in t] for n in dict.fromkeys(n for t in told for n in t)}
+    common = {name: together(found) for name, found in types.items()}
+    columns = {name: declared or '"NULL"' for name, declared in common.items()}
+    selects = [_select(read, own, common, engine) for read, own in zip(reads, told, strict=True)]
+    known = schema_of(columns)
+    problem = (
+        "is declared with types that do not go together in the files ({types}); write them anew "
+        "with one type"
+    )
+    schema = [
+        column
+        if common[name] is not None
+        else Column(
+            *(name, "other", "VARCHAR"), problem.format(types=", ".join(sorted(set(types[name]))))
+        )
+        for name, column in known.items()
+    ]
+    return f"({' union all '.join(selects)})", Schema(schema)
+
+
+def _select(
+    read: str, own: dict[str, str], common: dict[str, str | None], engine: DuckEngine
+) -> str:
+    parts = []
+    for name, declared in common.items():
+        quoted = engine.dialect.identifier(name)
+        if declared is None:
+            parts.append(f"null as {quoted}")
+        elif own.get(name) == declared:
+            parts.append(quoted)
+        elif name in own and declared != '"NULL"':
+            parts.append(f"try_cast({quoted} as {declared}) as {quoted}")
+        else:
+            parts.append(f"cast(null as {declared}) as {quoted}")
+    return f"select {', '.join(parts)} from {read}"
+
+
+def together(types: Iterable[str]) -> str | None:
+    """Return the type that holds the values of all of these, or None.
+
+    >>> together(["INTEGER", "UINTEGER"]), together(["BIGINT", "FLOAT"]), together(["DATE", "DATE"])
+    ('BIGINT', 'DOUBLE', 'DATE')
+    >>> together(["DECIMAL(5,2)", "INTEGER"]), together(["DECIMAL(38,30)", "BIGINT"])
+    ('DECIMAL(12,2)', None)
+    >>> print(together(["VARCHAR", "BIGINT"]))
+    None
+    """
+    found = set(types) - {'"NULL"'}
+    if len(found) < 2:
+        return found.pop() if found else '"NULL"'
+    if found <= _TIMES:
+        return "TIMESTAMP"
+    decimals = [_DECIMAL.fullmatch(name) for name in found]
+    floats = found & {"FLOAT", "DOUBLE"}
+    whole = found & set(_WHOLE)
+    if len(whole) + len(floats) + sum(map(bool, decimals)) < len(found):
+        return None
+    if floats:
+        return "DOUBLE"
+    if whole == found:
+        return _whole(whole)
+    scales = [(int(d[1]) - int(d[2]), int(d[2])) for d in decimals if d]
+    before = max([digits for digits, _ in scales] + [_WHOLE[name][1] for name in whole])
+    behind = max(scale for _, scale in scales)
+    return f"DECIMAL({before + behind},{behind})" if before + behind <= 38 else None
+
+
+def _whole(types: set[str]) -> str:
+    widest = max(types, key=lambda name: _WHOLE[name][0])
+    if all(name.startswith("U") for name in types):
+        return widest
+    bits = _WHOLE[widest][0]
+    signed = [name for name in _WHOLE if not name.startswith("U") and _WHOLE[name][0] >= bits]
+    return signed[0] if signed else "HUGEINT"
+
+
+def _probe(path: str, sql: str, engine: DuckEngine) -> list[tuple[Any, ...]]:
+    try:
+        return engine.rows(sql)
+    except EngineMemoryError:
+        raise
+    except DataSourceError:
+        pass
+    if is_remote(path):
+        raise unreachable(path)
+    raise DataSourceError(
+        f"{path} cannot be read: it is damaged, or no Parquet file (details are withheld: they may "
+        "quote the data)"
+    )

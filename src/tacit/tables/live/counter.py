@@ -1,0 +1,268 @@
+"""A count that is continued over time: charged once, then released period by period."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tacit.accounting import Entry, key_of
+from tacit.accounting.budgets.budget import Budget, fit
+from tacit.accounting.ledger.installments import charge_once, parts_of, record_part
+from tacit.accounting.ledger.open_release import staying_open
+from tacit.arithmetic.exact import show
+from tacit.core import step_from
+from tacit.errors import UsageError
+from tacit.expressions.timeline import Moment, Timeline
+from tacit.report import versions
+from tacit.tables.chain.noise_sums import sum_half_width
+from tacit.tables.live.answer import PeriodAnswer, answer_of_blocks, law_of, periods_of
+from tacit.tables.live.block_tree import best_branching
+from tacit.tables.live.period_counts import counts_of_periods
+from tacit.tables.live.period_plan import (
+    counts_asked,
+    counts_chain,
+    counts_step,
+    described_counts,
+    noise_of_counts,
+)
+from tacit.tables.outcome import settled
+from tacit.tables.plan.plan import Query
+from tacit.tables.release.rehearsal import without_rows
+
+if TYPE_CHECKING:
+    from tacit.tables.session import Session
+
+__all__ = ["CounterPreview", "TimeCounter"]
+
+
+class TimeCounter:
+    """Counts of rows by period, and running totals, of a table that grows.
+
+    Made by :meth:`tacit.Session.count_over_time`.  The first :meth:`update` pays for the whole
+    horizon, durably, before it reads a row; each update then releases the periods that are over,
+    at no more cost.  Any process of any machine that shares the ledger may do so, also when the
+    one before was killed.
+
+    **How the proof carries over to updates.**  The noise of a block is drawn once for what is
+    published: an update makes one part of all blocks that closed since the last recorded part, and
+    the ledger writes it, in an exclusive transaction, only if that part is still the last.  Of two
+    updates at once one is written, and the other throws its own away, unseen, and begins again.
+    Hence: each block is published once, with one noise, replayed ever after; and each part was
+    read from the table after all parts before it were written, which is the order of reads that
+    :class:`~tacit.tables.live.period_counts.CountsOverTime` asks for.  A process that dies before
+    the ledger wrote has shown nothing; one that dies after has published what the next one replays.
+    Exact counts and the noise alone are written nowhere.  Which periods are published depends on
+    the clock and never on the data.
+
+    **Limits.**  The table may only be added to (rows that are deleted or changed break the bound
+    for the people in them), and a read must show what earlier reads showed (no replica that lags,
+    no transaction that was begun earlier).  A row that comes after its period was published is
+    missing from that period; ``grace`` waits for it.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        query: Query,
+        line: Timeline,
+        request: Budget,
+        *,
+        grace: int = 0,
+        branching: int | None = None,
+        tag: str | None = None,
+    ) -> None:
+        self._session = session
+        self._query = query
+        self._line = line
+        self._request = request
+        self._grace = grace
+        self._branching = branching
+        self._tag = tag
+        self._plan()  # refuses now what can be refused
+
+    @property
+    def cost(self) -> Budget:
+        """What all periods together take from the budget, once."""
+        entry = self._entry()
+        return self._cost(self._plan()) if entry is None else entry.cost
+
+    def preview(self) -> CounterPreview:
+        """Return the expected errors, before anything is spent; no row is read."""
+        question = self._plan()
+        cost = self._cost(question).cost_in(self._session.remaining.kind)
+        law, tree = law_of(question), periods_of(question)[1]
+        mean = sum(tree.terms[1:]) / self._line.periods
+        return CounterPreview(
+            cost,
+            self._session.remaining,
+            self._line.periods,
+            tree.branching,
+            math.sqrt(law.variance),
+            sum_half_width(law, 1),
+            math.sqrt(mean * law.variance),
+            math.sqrt(max(tree.terms) * law.variance),
+        )
+
+    def update(self, now: Moment | None = None) -> PeriodAnswer:
+        """Release the periods that are over, and return all that was published so far.
+
+        Args:
+            now: up to when the table is complete; by default the machine's clock, and for a
+                column of whole numbers it must be given.  An earlier ``now`` than before releases
+                nothing new.
+
+        Raises:
+            BudgetError: the first update costs more than remains; nothing was spent.
+            UsageError: ``now`` does not fit the column.
+            DataSourceError: the table cannot be read; what was paid stays paid, and the next
+                update goes on.
+        """
+        closed = self._line.closed(self._line.now(now) - self._grace)
+        ledger = self._session.ledger
+        replayed = self._entry() is not None
+        entry = self._open()
+        while True:
+            parts = parts_of(ledger, entry)
+            done = parts[-1]["periods"][1] if parts else 0
+            if done >= closed:
+                return PeriodAnswer.so_far(entry, ledger, parts, replayed)
+            # Read only now, after what stands was read: see the proof.
+            part = staying_open(entry.cost, partial(self._part, entry, done, closed))
+            if record_part(ledger, entry, len(parts), part):
+                replayed = False
+
+    def answer(self) -> PeriodAnswer:
+        """Return what was published so far; reads no row, and costs nothing.
+
+        Raises:
+            UsageError: there was no update yet.
+        """
+        entry = self._entry()
+        if entry is None or entry.answer is None:
+            raise UsageError("nothing was released yet: update() pays and begins")
+        ledger = self._session.ledger
+        return PeriodAnswer.so_far(entry, ledger, parts_of(ledger, entry), True)
+
+    # --- the charge
+
+    def _key(self) -> str:
+        """Return the key: of what was asked, so that a choice made for the user is not in it."""
+        return key_of(self._question(self._branching, None))
+
+    def _entry(self) -> Entry | None:
+        return self._session.ledger.find(self._key())
+
+    def _open(self) -> Entry:
+        """Return the charge, made now if there is none, with its chain recorded as its answer."""
+        ledger = self._session.ledger
+        entry = self._entry()
+        if entry is None:
+            question = self._plan()
+            self._rehearse(question)
+            entry = charge_once(ledger, self._key(), self._cost(question), question)
+        if entry.answer is not None:
+            return entry
+        # What is recorded follows from the charge alone: after a crash, or another's charge, too.
+        total, left = ledger.total.to_json(), ledger.remaining.to_json()
+        described = described_counts(self._query, entry.question)
+        empty = answer_of_blocks(entry.question, [[] for _ in periods_of(entry.question)[1].widths])
+        made = {"versions": versions(), "budget": total, "remaining": left}
+        opening = {**empty, **described, **made}
+        return ledger.record(entry, opening)
+
+    def _rehearse(self, question: Mapping[str, Any]) -> None:
+        """Count no rows, so that what can be known beforehand fails before the charge."""
+        source = without_rows(self._session.source)
+        step = counts_step(self._query, question)
+
+        def ask() -> None:
+            counts_of_periods(source, self._query, step, 0, self._line.periods)
+
+        settled(ask, "nothing was spent")
+
+    def _question(self, branching: int | None, noise: Mapping[str, str] | None) -> dict[str, Any]:
+        return {
+            "query": {
+                **self._query.describe(),
+                "aggregates": counts_asked(self._line, branching),
+            },
+            "request": self._request.to_json(),
+            "tag": self._tag,
+            "noise": noise,
+        }
+
+    def _plan(self) -> dict[str, Any]:
+        """Return the question with its tree and its noise, calibrated to the request."""
+        remaining = self._session.remaining
+        granted = self._request
+        if remaining.kind != "concentrated" or granted.kind == remaining.kind:
+            granted = fit(granted.cost_in(remaining.kind), remaining)
+        branching = self._branching
+        if branching is None:
+            gaussian = granted.kind == "concentrated"
+            branching = best_branching(self._line.periods, squared=not gaussian)
+        noise = noise_of_counts(self._query, self._line, branching, granted)
+        return self._question(branching, noise)
+
+    def _cost(self, question: Mapping[str, Any]) -> Budget:
+        return Budget(self._request.kind, counts_chain(self._query, question).map(1))
+
+    # --- the release
+
+    def _part(self, entry: Entry, done: int, closed: int) -> dict[str, Any]:
+        """Count the blocks that closed, and add their noise: the only place where the two meet."""
+        source = self._session._reopen()  # after the charge: it may look at the rows
+        step = counts_step(self._query, entry.question)
+        first = step.tree.reach(done, closed)
+        counts = counts_of_periods(source, self._query, step, first, closed)
+        exact = step.tree.sums(done, closed, counts)
+        noise: Any = step.output(len(exact)) >> step_from(dict(entry.question["noise"]))
+        return {"periods": [done, closed], "blocks": [int(value) for value in noise(exact)]}
+
+    def __repr__(self) -> str:
+        line = self._line
+        return f"<TimeCounter of {line.column!r}: {line.periods} periods from {line.label(0)}>"
+
+
+@dataclass(frozen=True)
+class CounterPreview:
+    """What a count over time would cost, and how far off its numbers would be.
+
+    Attributes:
+        cost: what the first update takes, for all periods together.
+        remaining: what is left before it.
+        periods: how many periods it releases.
+        branching: how many blocks make one of the next level.
+        count_error: the standard error of the count of a period.
+        count_half_width: half of the 95% interval around it.
+        total_error: the root of the mean variance of the running totals.
+        largest_total_error: the standard error of the running total with the largest one.
+    """
+
+    cost: Budget
+    remaining: Budget
+    periods: int
+    branching: int
+    count_error: float
+    count_half_width: float
+    total_error: float
+    largest_total_error: float
+
+    @property
+    def affordable(self) -> bool:
+        """Whether what remains covers the cost."""
+        return self.remaining.covers(self.cost)
+
+    def __str__(self) -> str:
+        one, mean, most = (
+            show(float(f"{error:.3g}"))
+            for error in (self.count_error, self.total_error, self.largest_total_error)
+        )
+        return (
+            f"{self.periods} periods: a count is off by {one} (standard error), a running total by "
+            f"{mean} on average and {most} at most\n"
+            f"cost {self.cost!r} of the {self.remaining!r} that is left, once for all periods"
+        )

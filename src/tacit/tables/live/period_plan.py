@@ -1,0 +1,71 @@
+"""The plan of a count over time: its question, its chain and its noise, from public facts alone.
+
+The same functions charge a counter, carry it out and, from its certificate, plan it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tacit.accounting.budgets.budget import Budget
+from tacit.core import Measurement, Step, compose, step_from
+from tacit.expressions.timeline import Timeline
+from tacit.mechanisms import Gaussian, Laplace, calibrate
+from tacit.tables.chain.row_steps import DerivedColumn, FilterRows
+from tacit.tables.chain.space import table_space
+from tacit.tables.live.period_counts import CountsOverTime
+from tacit.tables.plan.plan import Query
+
+__all__ = ["counts_asked", "counts_chain", "counts_step", "described_counts", "noise_of_counts"]
+
+
+def counts_asked(line: Timeline, branching: int | None) -> list[Any]:
+    """Return what is asked, as the aggregates of a question."""
+    asked = {**line.to_json(), "branching": branching}
+    return [[kind, {"kind": f"{kind}_over_time", **asked}] for kind in ("count", "total")]
+
+
+def noise_of_counts(
+    query: Query, line: Timeline, branching: int, granted: Budget
+) -> dict[str, Any]:
+    """Return the noise on every block, calibrated to what was granted."""
+    kind: type[Step] = Gaussian if granted.kind == "concentrated" else Laplace
+    asked: Any = counts_asked(line, branching)
+    counts = _counts(query, {"query": {"aggregates": asked}, "noise": {"step": kind.name}})
+    scale = calibrate(counts >> kind, 1, granted.amount).describe()["steps"][-1]["scale"]
+    return {"step": kind.name, "scale": scale}
+
+
+def counts_step(query: Query, question: Mapping[str, Any]) -> CountsOverTime:
+    """Return the step that counts the blocks."""
+    asked = {k: v for k, v in question["query"]["aggregates"][0][1].items() if k != "kind"}
+    norm = "L2" if question["noise"]["step"] == Gaussian.name else "L1"
+    return CountsOverTime(**asked, rows=query.unit.rows, norm=norm)
+
+
+def _counts(query: Query, question: Mapping[str, Any]) -> Any:
+    kinds = {name: column.kind for name, column in query.schema.items()}
+    chain: Any = table_space(kinds, query.unit.column)
+    for name, expression in query.derived:
+        chain = chain >> DerivedColumn(name, query.columns[name].kind, expression.to_json())
+    for expression in query.where:
+        chain = chain >> FilterRows(expression.to_json())
+    return chain >> counts_step(query, question)
+
+
+def counts_chain(query: Query, question: Mapping[str, Any]) -> Measurement:
+    """Return the whole chain, from the table to the noise."""
+    whole: Measurement = _counts(query, question) >> step_from(dict(question["noise"]))
+    return whole
+
+
+def described_counts(query: Query, question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the chain with its distances, and what it loses, as :meth:`Plan.describe` does."""
+    chain = counts_chain(query, question)
+    loss = compose([chain])
+    return {
+        "table": query.schema.kinds(),
+        "chains": [{"title": "counts over time", **chain.describe(1)}],
+        "composition": {"measure": loss.measure.describe(), "loss": str(loss.map(1))},
+    }

@@ -1,0 +1,153 @@
+"""Open a table where it is: a file, a data frame, a table in a database.
+
+Rows stay in the engine.  What is public of a source is its schema (:mod:`tacit.expressions.schema`)
+and its identity: a name, and the names of its columns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Unpack
+
+from tacit.errors import UsageError
+from tacit.expressions.schema import Schema
+from tacit.tables.engines.base import Engine
+from tacit.tables.engines.csv.format import CsvOptions, refuse_csv
+
+__all__ = ["Source", "identity_of", "open_source"]
+
+
+class Source:
+    """A table in an engine.
+
+    Attributes:
+        name: the public name of the data set.
+        schema: its columns.
+        engine: where it is.
+        relation: the quoted SQL that stands for it after ``from``.
+    """
+
+    def __init__(self, name: str, schema: Schema, engine: Engine, relation: str) -> None:
+        self.name = name
+        self.schema = schema
+        self.engine = engine
+        self.relation = relation
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The kind of every column by its name."""
+        return {name: column.kind for name, column in self.schema.items()}
+
+    @property
+    def identity(self) -> str:
+        """A digest of the public name and the names of the columns.
+
+        It tells a ledger of another data set from this one's.  It says nothing about the rows,
+        which may grow while the ledger stays, nor about the folder, so a data set may move.  Kinds
+        are not in it, so columns may be declared later.
+        """
+        return identity_of(self.name, list(self.schema))
+
+    def close(self) -> None:
+        """Close the engine and remove what it left on disk."""
+        self.engine.close()
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}: {kind}" for name, kind in self.columns.items())
+        return f"Source({self.name!r}, {shown})"
+
+
+def identity_of(name: str, columns: Sequence[str]) -> str:
+    """Return the digest of a public name and the names of columns: see :attr:`Source.identity`."""
+    text = json.dumps([name, *columns], ensure_ascii=True)
+    return hashlib.sha256(b"tacit table 1\0" + text.encode()).hexdigest()
+
+
+def open_source(
+    source: Any,
+    table: str | None = None,
+    *,
+    name: str | None = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    **csv: Unpack[CsvOptions],
+) -> Source:
+    r"""Open a table.
+
+    Args:
+        source: a path to a CSV or Parquet file, a folder or a glob of them; a pandas, polars or
+            Arrow table; a DuckDB relation; with ``table``, a DuckDB connection or file, or the URL
+            of a PostgreSQL database or an open connection of psycopg to it; a DataFrame of Spark,
+            or a SparkSession with ``table``.
+        table: the table's name within a database, ``"schema.table"`` where needed.
+        name: the public name of the data set, for the ledger; default: the name of the file,
+            folder or table, without its path, ``"database.schema.table"`` in PostgreSQL;
+            ``"table"`` for data in memory.
+        memory_limit: the most memory of the engine, such as ``"4GB"``; in PostgreSQL that of each
+            step of a query (``work_mem``).
+        threads: how many threads the engine uses; in PostgreSQL, processes for one query.
+        timeout: the most seconds that one query may take, in PostgreSQL and Spark.
+
+        **csv: how CSV files are written; nothing of it is guessed.  ``types``: kinds of columns:
+            integer, float, text, boolean, date or timestamp; the others are *undeclared*, and read
+            as each question needs them.  ``header``: True where the first line holds the names;
+            else their list, or False where ``types`` names all columns in order.  ``delimiter``: a
+            comma by default, a tab in files named ``.tsv``.  ``quote``: ``'"'``, or ``""`` for
+            none.  ``encoding``: UTF-8.  ``null``: texts that are missing values, besides the empty
+            one.  ``date_format``, ``time_format``: how columns declared as dates and timestamps
+            are written, such as ``"%d.%m.%Y"``.  ``multiline``: how many lines a quoted field may
+            run over, 1 by default.
+
+    No row is read before the first query.
+
+    Raises:
+        DataSourceError: nothing there, not readable, empty, or broken.
+        UsageError: an option that does not fit.
+
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "people.csv"
+    >>> _ = path.write_text("age,sex\n31,f\n45,m\n")
+    >>> with open_source(path) as people:
+    ...     people
+    Source('people.csv', age: undeclared, sex: undeclared)
+    >>> folder.cleanup()
+    """
+    if isinstance(source, Source):
+        return source
+    if table is not None and not (isinstance(table, str) and table):
+        raise UsageError(f"table= is the name of a table, as text, not {table!r}")
+    # Engines take a while to load, and the schema of a plan does without.
+    from tacit.tables.engines.postgres.source import in_postgres, open_in_postgres
+
+    if in_postgres(source):
+        refuse_csv(csv, "a table of PostgreSQL declares its own columns")
+        opened = open_in_postgres(source, table, memory_limit, threads, timeout)
+        return Source(name or opened.label, opened.schema, opened.engine, opened.relation)
+    from tacit.tables.engines.spark.source import in_spark, open_in_spark
+
+    if in_spark(source):
+        refuse_csv(csv, "Spark declares its own columns")
+        opened = open_in_spark(source, table, memory_limit, threads, timeout)
+        return Source(name or opened.label, opened.schema, opened.engine, opened.relation)
+    if timeout is not None:
+        raise UsageError("timeout= is for a table in PostgreSQL or Spark")
+    from tacit.tables.engines.duckdb.source import open_in_duckdb
+
+    opened = open_in_duckdb(source, table, csv, memory_limit, threads)
+    return Source(name or opened.label, opened.schema, opened.engine, opened.relation)

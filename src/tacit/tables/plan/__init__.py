@@ -1,0 +1,1 @@
+"""What a release will publish, with which noise, and what it costs."""

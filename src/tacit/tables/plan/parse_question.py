@@ -1,0 +1,184 @@
+"""A question read back from its public description: what :meth:`Query.describe` wrote.
+
+Everything goes through the doors that a user's question goes through, so what cannot be asked
+cannot be read back either; and whoever reads one back compares its description with what was read,
+so that nothing can be left over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tacit.accounting.ledger.hash_chain import canonical
+from tacit.arithmetic.exact import Number, as_fraction
+from tacit.errors import UsageError
+from tacit.expressions.expression import from_json
+from tacit.expressions.grid import Grid
+from tacit.expressions.schema import KINDS, Column, Schema
+from tacit.tables.plan.plan import Query
+from tacit.tables.plan.sharing import QUANTILE_BITS, SQUARE_BITS, SUM_BITS
+from tacit.tables.spec import aggregate as asked
+from tacit.tables.spec.aggregate import Aggregate
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
+
+__all__ = ["first_schemas", "query_from", "schema_from"]
+
+_MOST_STEPS = 1000
+"""Filters and derived columns."""
+_MOST_ASKED = 10_000
+_BITS = (SUM_BITS, SQUARE_BITS, QUANTILE_BITS)
+
+
+def schema_from(table: Sequence[Sequence[str]]) -> Schema:
+    """Return the columns that :meth:`Schema.kinds` described.
+
+    Raises:
+        UsageError: a name that is no text or stands twice, or an unknown kind.
+    """
+    for name, kind in table:
+        if not isinstance(name, str) or kind not in KINDS:
+            raise UsageError(f"a column is a name and one of {', '.join(KINDS)}")
+    columns = [Column(name, kind, kind) for name, kind in table]
+    if len(Schema(columns)) < len(columns):
+        raise UsageError("the table has two columns of one name")
+    return Schema(columns)
+
+
+def query_from(
+    described: Mapping[str, Any], schema: Schema, derived: Schema | None = None
+) -> Query:
+    """Return the question that :meth:`Query.describe` described, to a table of such columns.
+
+    Args:
+        described: the question.
+        schema: the columns of the table.
+        derived: all columns with the derived ones, where their kinds are not to be worked out.
+
+    Raises:
+        UsageError: something that no question holds, or that does not fit the columns.
+    """
+    if len(described["where"]) + len(described["derived"]) > _MOST_STEPS:
+        raise UsageError(f"more than {_MOST_STEPS} filters and columns are too many to plan again")
+    if len(described["aggregates"]) > _MOST_ASKED:
+        raise UsageError(f"more than {_MOST_ASKED} answers are too many to plan again")
+    parts = (
+        schema,
+        _unit(described["unit"], schema),
+        tuple(from_json(expression) for expression in described["where"]),
+        tuple((str(name), from_json(expression)) for name, expression in described["derived"]),
+        tuple(map(str, described["by"])),
+        _keys(described["keys"], len(described["by"])),
+        tuple((str(label), _aggregate(one)) for label, one in described["aggregates"]),
+    )
+    query = Query(*parts) if derived is None else _Stated(*parts, stated=derived)
+    _fits(query)
+    if canonical(query.describe()) != canonical(described):
+        raise UsageError("the question holds more, or says it in another way, than one can ask")
+    return query
+
+
+@dataclass(frozen=True)
+class _Stated(Query):
+    """A question whose columns are of the kinds that are stated, derived ones too."""
+
+    stated: Schema | None = None
+
+    @cached_property
+    def columns(self) -> Schema:
+        """The columns with the derived ones."""
+        assert self.stated is not None
+        return self.stated
+
+
+def _fits(query: Query) -> None:
+    """Refuse what a session would refuse: see :class:`~tacit.tables.question.Question`."""
+    names = [name for name, _ in query.derived]
+    if len({*query.schema, *names}) < len(query.schema) + len(names):
+        raise UsageError("a derived column has the name of another column")
+    checked = () if isinstance(query, _Stated) else query.where
+    if any(c.kind(query.columns) not in ("boolean", "missing") for c in checked):
+        raise UsageError("a filter is true or false on each row")
+    labels = [label for label, _ in query.aggregates]
+    shown = [label + suffix for label in labels for suffix in ("", "_error", "_low", "_high")]
+    if len({*shown, *query.by}) < len(shown) + len(query.by) or "" in labels:
+        raise UsageError("each answer, and each grouping column, needs a name of its own")
+
+
+def _unit(described: Mapping[str, Any], schema: Schema) -> OneRowEach | PersonUnit:
+    column = described["column"]
+    if column is None:
+        return OneRowEach()
+    schema.column(column)
+    return PersonUnit(column, described["rows"], described["groups"])
+
+
+def _keys(listed: Any, parts: int) -> tuple[tuple[Any, ...], ...] | None:
+    """Return public keys, which were checked against their columns when they were asked for."""
+    if listed is None:
+        return None
+    keys = tuple(tuple(key) for key in listed)
+    plain = all(part is None or isinstance(part, (str, int, bool)) for key in keys for part in key)
+    if not keys or not plain or any(len(key) != parts for key in keys):
+        raise UsageError("a key is text, a number or nothing for each grouping column")
+    if len(set(keys)) < len(keys):
+        raise UsageError("a key stands twice")
+    return keys
+
+
+def _aggregate(described: Mapping[str, Any]) -> Aggregate:
+    """Return what was asked of a column, or of the rows."""
+    given = dict(described)
+    kind = given.pop("kind")
+    if kind in ("count", "count_people"):
+        return asked.count() if kind == "count" else asked.count_people()
+    if kind == "histogram":
+        counts: Aggregate = asked.histogram(str(given["column"]), given["edges"])
+        return counts
+    makers: dict[str, Callable[..., Any]] = {
+        name: getattr(asked, name)
+        for name in ("sum", "mean", "var", "std", "median", "min", "max", "percentile")
+    }
+    place: list[Any] = [as_fraction(given["q"])] if kind == "percentile" else []
+    bounds = given["lower"], given["upper"]
+    made: Aggregate = makers[kind](str(given["column"]), *place, *bounds, **_options(given))
+    return made
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, str | Number]:
+    method = dict(given.get("method", {}))
+    return {"method": method.pop("name"), **method} if method else {}
+
+
+def first_schemas(
+    described: Mapping[str, Any], chains: Sequence[Mapping[str, Any]]
+) -> tuple[Schema, Schema]:
+    """Return the columns that a certificate of the first format is about, which names no kinds.
+
+    Nothing is worked out from a kind but whether a column holds whole numbers (its grid is one of
+    ones then), and its chains tell that.  Of a derived column they state the kind.
+
+    Returns:
+        The columns of the table, and the same with the derived ones.
+    """
+    names = [str(name) for name in chains[0]["space"]["domain"]["columns"]]
+    steps = [step for chain in chains for step in chain["steps"]]
+    on_grid = [step for step in steps if "cells" in step]
+    kinds = {name: "integer" if _whole(name, on_grid) else "missing" for name in names}
+    derived = {s["column"]: s["kind"] for s in steps if s["step"] == "derive"}
+    both = {**kinds, **{name: derived[name] for name, _ in described["derived"]}}
+    return schema_from(list(kinds.items())), schema_from(list(both.items()))
+
+
+def _whole(name: str, steps: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether every grid of a column is one of whole numbers."""
+    grids = [step for step in steps if step["column"] == name]
+    return bool(grids) and all(map(_is_whole, grids))
+
+
+def _is_whole(step: Mapping[str, Any]) -> bool:
+    low, high = as_fraction(step["lower"]), as_fraction(step["upper"])
+    tried = [Grid.for_bounds(low, high, bits=bits, whole=True) for bits in _BITS]
+    return step["cells"] in [grid.cells for grid in tried]

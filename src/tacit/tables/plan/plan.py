@@ -1,0 +1,400 @@
+"""The plan of a release: its parts, the noise of each, and what all of it costs.
+
+Made from public facts alone.  The same plan previews a release, carries it out and, as a
+certificate, lets anyone derive its privacy loss again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from tacit.accounting.budgets.budget import Budget, Kind
+from tacit.arithmetic.exact import as_fraction, show
+from tacit.core import Measurement, PureDP, Step, compose
+from tacit.errors import UsageError, did_you_mean
+from tacit.expressions.expression import Expression, col
+from tacit.expressions.grid import Grid
+from tacit.expressions.schema import Column, Schema
+from tacit.mechanisms.selection.partition_selection import least_threshold
+from tacit.tables.answers.quantile_part import QuantilePart
+from tacit.tables.answers.unlisted_keys import KeysPart
+from tacit.tables.chain.part import (
+    HistogramPart,
+    MomentsPart,
+    Noise,
+    Part,
+    PeoplePart,
+    RowsPart,
+)
+from tacit.tables.chain.row_steps import (
+    BoundContributions,
+    DerivedColumn,
+    FilterRows,
+)
+from tacit.tables.chain.space import table_space
+from tacit.tables.data_dependent.base import LocalPart
+from tacit.tables.data_dependent.propose_test_release import ProposalPart
+from tacit.tables.data_dependent.smooth import SmoothPart
+from tacit.tables.plan.choose_method import Choice, choose, local_part
+from tacit.tables.plan.sharing import (
+    QUANTILE_BITS,
+    SQUARE_BITS,
+    SUM_BITS,
+    global_bits,
+    local_bits,
+    lone_sum,
+    place,
+)
+from tacit.tables.spec.aggregate import Aggregate
+from tacit.tables.spec.method import Method
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
+
+__all__ = ["Plan", "Query", "Unit", "plain_key"]
+
+Unit: TypeAlias = OneRowEach | PersonUnit
+
+_NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question to a table, from public facts alone.
+
+    Attributes:
+        schema: the columns of the source.
+        unit: what is protected.
+        where: filters, all of which must hold.
+        derived: columns computed from each row, by name.
+        by: the grouping columns.
+        keys: the public keys, one tuple each; None where they are unknown (or there is no ``by``).
+        aggregates: what is asked, by label.
+    """
+
+    schema: Schema
+    unit: Unit
+    where: tuple[Expression, ...] = ()
+    derived: tuple[tuple[str, Expression], ...] = ()
+    by: tuple[str, ...] = ()
+    keys: tuple[tuple[Any, ...], ...] | None = None
+    aggregates: tuple[tuple[str, Aggregate], ...] = ()
+
+    @cached_property
+    def columns(self) -> Schema:
+        """The columns with the derived ones."""
+        columns: dict[str, Column] = dict(self.schema)
+        for name, expression in self.derived:
+            kind = expression.kind(Schema(list(columns.values())))
+            columns[name] = Column(name, kind, kind)
+        return Schema(list(columns.values()))
+
+    @property
+    def unknown_keys(self) -> bool:
+        """Whether the keys themselves must be released."""
+        return bool(self.by) and self.keys is None
+
+    def describe(self) -> dict[str, Any]:
+        """Return the question as plain JSON values: equal questions, equal values."""
+        return {
+            "unit": self.unit.describe(),
+            "where": [expression.to_json() for expression in self.where],
+            "derived": [[name, expression.to_json()] for name, expression in self.derived],
+            "by": list(self.by),
+            "keys": None if self.keys is None else [list(map(plain_key, k)) for k in self.keys],
+            "aggregates": [[label, a.to_json()] for label, a in self.aggregates],
+        }
+
+
+def plain_key(value: Any) -> Any:
+    """Return a part of a key as plain JSON: a date as text."""
+    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query with its noise.
+
+    Args:
+        query: the question.
+        request: what may be spent: a pure epsilon, (epsilon, delta), or a rho.
+
+    Raises:
+        UsageError: a column that is not there or holds no numbers, nothing asked, or unknown keys
+            without a delta.
+    """
+
+    query: Query
+    request: Budget
+
+    def __post_init__(self) -> None:
+        query = self.query
+        if not query.aggregates:
+            raise UsageError("nothing is asked; use .agg(n=tc.count(), ...)")
+        if query.unknown_keys and self.request.kind != "approximate":
+            raise UsageError(
+                f"the keys of {', '.join(query.by)} are not public, and releasing them takes a "
+                "delta: list them with keys=[...], or use a budget such as "
+                "tc.epsilon_delta(1, '1e-6') and release(epsilon=..., delta=...)"
+            )
+        if query.unknown_keys and self.request.delta == 0:
+            raise UsageError(
+                "releasing keys that are not public takes a delta; release(epsilon=..., "
+                "delta='1e-7'), or list the keys with keys=[...]"
+            )
+        for name in query.by:
+            kind = query.columns.column(name).kind
+            if kind == "other":
+                col(name).kind(query.columns)  # refuses it, and says why
+            if kind in ("float", "decimal"):
+                raise UsageError(
+                    f"{name!r} holds {kind} values, too many to be groups; cut it into bins first: "
+                    f'with_column("bin", tc.col({name!r}).cut([...]))'
+                )
+        self.parts  # noqa: B018  (checks every column now, before anything is spent)
+
+    @cached_property
+    def _placed(self) -> dict[Any, Part]:
+        """The parts by what they answer, in the order in which they are first asked for."""
+        return self._place_all([self.used(aggregate) for _, aggregate in self.query.aggregates])
+
+    def _place_all(self, aggregates: Sequence[Aggregate]) -> dict[Any, Part]:
+        found: dict[Any, Part] = {}
+        counted = self._counted
+        for aggregate in aggregates:
+            key = place(aggregate)
+            if aggregate.method is not None:
+                found[key] = local_part(
+                    aggregate,
+                    aggregate.require_column(),
+                    self._grid(aggregate, local_bits(aggregate)),
+                    self.query.unit,
+                    bool(self.query.by),
+                )
+            elif aggregate.family == "moments":
+                before = found.get(key)
+                kinds = before.kinds if isinstance(before, MomentsPart) else frozenset()
+                found[key] = self._moments(aggregate, kinds | {aggregate.kind}, counted)
+            elif aggregate.family == "quantile":
+                found[key] = QuantilePart(
+                    aggregate.require_column(),
+                    self._grid(aggregate, QUANTILE_BITS),
+                    aggregate.kind,
+                    as_fraction(aggregate.q or 0) / 100,
+                )
+            elif aggregate.family == "histogram":
+                found[key] = HistogramPart(
+                    aggregate.require_column(),
+                    self._grid(aggregate, SUM_BITS),
+                    aggregate.edges or (),
+                )
+            elif aggregate.family == "people":
+                found[key] = PeoplePart(self.query.unit.groups if self.query.by else 1)
+        placed = {key: lone_sum(part) for key, part in found.items()}
+        if counted and not any(isinstance(part, MomentsPart) for part in placed.values()):
+            placed["count"] = RowsPart()
+        return placed
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts, each once."""
+        return tuple(self._placed.values())
+
+    def parts_of(self, aggregate: Aggregate) -> list[int]:
+        """Return the places of the parts that answer an aggregate.
+
+        It is one part, but for a count of rows, which every family of moments makes again.
+        """
+        if aggregate.kind == "count":
+            served = (RowsPart, MomentsPart)
+            return [i for i, part in enumerate(self.parts) if isinstance(part, served)]
+        return [self._places[place(self.used(aggregate))]]
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {key: number for number, key in enumerate(self._placed)}
+
+    def used(self, aggregate: Aggregate) -> Aggregate:
+        """Return the aggregate with the method that answers it."""
+        if aggregate.method is None or aggregate.method.name != "auto":
+            return aggregate
+        return self.choice(aggregate).used
+
+    @property
+    def _counted(self) -> bool:
+        return any(a.kind == "count" for _, a in self.query.aggregates)
+
+    def choice(self, aggregate: Aggregate) -> Choice:
+        """Return what ``auto`` chooses, as if every such aggregate had a part of its own."""
+        grids = (
+            self._grid(aggregate, global_bits(aggregate)),
+            self._grid(aggregate, local_bits(aggregate)),
+        )
+        return choose(
+            aggregate,
+            grids,
+            self.query.unit,
+            bool(self.query.by),
+            self._counted,
+            (self._noise(self._placed_as(None)), self._noise(self._placed_as(Method("smooth")))),
+        )
+
+    def _placed_as(self, method: Method | None) -> tuple[Part, ...]:
+        """Return the parts there would be if every choice fell on one method."""
+        chosen = [
+            replace(a, method=method) if a.method and a.method.name == "auto" else a
+            for _, a in self.query.aggregates
+        ]
+        return tuple(self._place_all(chosen).values())
+
+    def told(self, aggregate: Aggregate) -> str:
+        """Say which method answers, and why; nothing where none was asked."""
+        record = self.record(aggregate)
+        if record is None:
+            return ""
+        if record["asked"] == "auto":
+            return str(self.choice(aggregate))
+        options = {k: v for k, v in record.items() if k not in ("asked", "used")}
+        if options.get("bound", "search") != "search":
+            options["bound"] = show(as_fraction(options["bound"]))
+        return ", ".join([record["used"], *(f"{k} {v}" for k, v in options.items())])
+
+    def record(self, aggregate: Aggregate) -> dict[str, Any] | None:
+        """Return what a certificate says of the method of an answer; None where none was asked."""
+        if aggregate.method is None:
+            return None
+        used = self.parts[self.parts_of(aggregate)[0]]
+        told = used.record(self.noise) if isinstance(used, LocalPart) else {"used": "global"}
+        if aggregate.method.name != "auto":
+            return {"asked": aggregate.method.name, **told}
+        return {**self.choice(aggregate).record(), **told}
+
+    def _moments(self, aggregate: Aggregate, kinds: frozenset[str], counted: bool) -> MomentsPart:
+        squares = bool(kinds & {"var", "std"})
+        grid = self._grid(aggregate, SQUARE_BITS if squares else SUM_BITS)
+        asked = kinds | {"count"} if counted else kinds
+        return MomentsPart(aggregate.require_column(), grid, frozenset(asked), missing=counted)
+
+    def _grid(self, aggregate: Aggregate, bits: int) -> Grid:
+        column = self.query.columns.column(aggregate.require_column())
+        col(column.name).kind(self.query.columns)  # refuses what has no use, and says why
+        if column.kind not in _NUMERIC:
+            raise UsageError(
+                f"{aggregate.kind} needs numbers, and {column.name!r} holds {column.kind}; name "
+                f"another column ({did_you_mean(column.name, self._numeric_columns())})"
+            )
+        # Whole numbers lie on a grid of ones, unless an edge between them must be told apart.
+        whole = column.kind in ("integer", "boolean")
+        whole = whole and all(edge.denominator == 1 for edge in aggregate.edges or ())
+        lower, upper = as_fraction(aggregate.lower or 0), as_fraction(aggregate.upper or 0)
+        return Grid.for_bounds(lower, upper, bits=bits, whole=whole)
+
+    def _numeric_columns(self) -> list[str]:
+        return [name for name, c in self.query.columns.items() if c.kind in _NUMERIC]
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The noise that one part may use: an even share of the request."""
+        return self._noise(self.parts)
+
+    def _noise(self, parts: Sequence[Part]) -> Noise:
+        kind: Literal["laplace", "gaussian"] = (
+            "gaussian" if self.request.kind == "concentrated" else "laplace"
+        )
+        unit, keys = self.query.unit, int(self.query.unknown_keys)
+        local = sum(isinstance(part, (SmoothPart, ProposalPart)) for part in parts)
+        share = self.request.amount / (len(parts) + keys)
+        # A delta is shared by the parts that can use one, and by the keys.
+        delta = self.request.delta / (local + keys) if local else Fraction(0)
+        return Noise(kind, share, unit.rows, unit.one, delta)
+
+    @cached_property
+    def keys(self) -> KeysPart | None:
+        """How unknown keys are released, if they are."""
+        if not self.query.unknown_keys:
+            return None
+        groups = self.query.unit.groups
+        scale = groups / self.noise.loss
+        threshold = least_threshold(scale, groups, self.noise.delta or self.request.delta)
+        return KeysPart(scale, threshold, groups)
+
+    def chains(self, size: int) -> list[list[tuple[Step, Step]]]:
+        """Return each part's chains, for so many groups."""
+        return [part.chains(size, self.query.by, self.noise) for part in self.parts]
+
+    def measurement(self, end: tuple[Step, Step], people: bool) -> Measurement:
+        """Return the whole chain from the table to the noise.
+
+        Args:
+            end: the step that computes, and the noise on it.
+            people: whether the chain starts from people rather than from bounded rows.
+        """
+        chain: Any = self._space
+        for step in self._row_steps:
+            chain = chain >> step
+        if not people:
+            chain = chain >> BoundContributions(self.query.unit.rows, self.query.unit.groups)
+        return chain >> end[0] >> end[1]  # type: ignore[no-any-return]
+
+    @cached_property
+    def _space(self) -> Any:
+        kinds = {name: column.kind for name, column in self.query.schema.items()}
+        return table_space(kinds, self.query.unit.column)
+
+    @cached_property
+    def _row_steps(self) -> list[Step]:
+        query = self.query
+        derived: list[Step] = [
+            DerivedColumn(name, query.columns[name].kind, expression.to_json())
+            for name, expression in query.derived
+        ]
+        return derived + [FilterRows(expression.to_json()) for expression in query.where]
+
+    def measurements(self, size: int) -> list[list[Measurement]]:
+        """Return each part's whole chains; the keys' chain, where there is one, stands first."""
+        chains = [
+            [self.measurement(end, part.on_people) for end in ends]
+            for part, ends in zip(self.parts, self.chains(size), strict=True)
+        ]
+        if self.keys is not None:
+            chains.insert(0, [self.measurement(self.keys.chain(self.query.by), people=True)])
+        return chains
+
+    @cached_property
+    def cost(self) -> Budget:
+        """What the release loses, by composing the maps of all chains at one person."""
+        size = 1 if self.query.keys is None else len(self.query.keys)
+        whole = compose([m for chain in self.measurements(size) for m in chain])
+        loss = whole.map(1)
+        if isinstance(loss, tuple):
+            return Budget("approximate", *loss)
+        # A loss is of the kind that the chains have, which need not be the kind that is asked for.
+        kind: Kind = "pure" if isinstance(whole.measure, PureDP) else "concentrated"
+        return Budget(kind, loss).cost_in(self.request.kind)
+
+    def describe(self, size: int) -> dict[str, Any]:
+        """Return every chain with its distances, and what they lose together, as JSON values.
+
+        Beside them stand the kinds of the columns: public facts that the plan was made from, and
+        that the question does not say.
+        """
+        chains = self.measurements(size)
+        titles = [part.title for part in self.parts]
+        if self.keys is not None:
+            titles.insert(0, f"keys of {', '.join(self.query.by)}")
+        whole = compose([m for chain in chains for m in chain])
+        loss = whole.map(1)
+        return {
+            "table": self.query.schema.kinds(),
+            "chains": [
+                {"title": title, **m.describe(1)}
+                for title, chain in zip(titles, chains, strict=True)
+                for m in chain
+            ],
+            "composition": {
+                "measure": whole.measure.describe(),
+                "loss": [str(part) for part in loss] if isinstance(loss, tuple) else str(loss),
+            },
+        }

@@ -1,0 +1,139 @@
+"""What a release would cost and how far off its answers would be, before anything is spent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.accounting.budgets.budget import Budget
+from tacit.arithmetic.exact import show
+from tacit.errors import UsageError, need
+from tacit.tables.chain.part import Part
+from tacit.tables.data_dependent.base import LocalPart
+from tacit.tables.data_dependent.propose_test_release import ProposalPart
+from tacit.tables.plan.plan import Plan
+from tacit.tables.spec.aggregate import Aggregate
+from tacit.tables.spec.method import MOST_ROWS
+
+__all__ = ["Preview"]
+
+_NEVER = 1e-6
+"""The chance of a refusal that is not worth a word."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The expected error of every answer, from the noise alone.
+
+    Attributes:
+        cost: what the release would take.
+        remaining: what is left before it.
+        rows: the sizes of a group for which errors are given.
+        errors: for each label, one error for each size: a standard error; for quantiles, how many
+            *rows* the answer is off in rank at most, in 95 of 100 releases; by a method from local
+            sensitivity, the mean absolute error on rows that are spread evenly over the bounds.
+        threshold: how many people a key must have, about, to be released; None for public keys.
+        methods: for each label that names a method, the one that answers, and why.
+        refusals: for each label by propose-test-release, the chance at each size that the test
+            refuses an answer.
+    """
+
+    cost: Budget
+    remaining: Budget
+    rows: tuple[int, ...]
+    errors: dict[str, tuple[float, ...]]
+    units: dict[str, str]
+    threshold: int | None = None
+    methods: dict[str, str] = field(default_factory=dict)
+    refusals: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan, remaining: Budget, rows: tuple[int, ...]) -> Preview:
+        """Return the preview of a plan.
+
+        Raises:
+            UsageError: sizes that are not above zero, or a budget that cannot pay for the release.
+        """
+        if not rows or any(size <= 0 for size in rows):
+            raise UsageError("rows are sizes of a group, above zero")
+        if any(isinstance(part, LocalPart) for part in plan.parts) and max(rows) > MOST_ROWS:
+            raise UsageError(
+                f"errors by local sensitivity are worked out for groups of at most {MOST_ROWS} rows"
+            )
+        errors = {}
+        units = {}
+        methods = {}
+        refusals = {}
+        for label, aggregate in plan.query.aggregates:
+            served = [plan.parts[place] for place in plan.parts_of(aggregate)]
+            errors[label] = tuple(
+                # The mean of several noisy counts, where more than one part makes it.
+                math.hypot(*(p.expected_error(aggregate.kind, plan.noise, size) for p in served))
+                / len(served)
+                for size in rows
+            )
+            units[label] = _unit(aggregate, served[0])
+            told = plan.told(aggregate)
+            if told:
+                methods[label] = told
+            if isinstance(served[0], ProposalPart):
+                refusals[label] = tuple(served[0].refusal(plan.noise, size) for size in rows)
+        threshold = None if plan.keys is None else plan.keys.threshold
+        cost = plan.cost.cost_in(remaining.kind)
+        return cls(cost, remaining, rows, errors, units, threshold, methods, refusals)
+
+    @property
+    def affordable(self) -> bool:
+        """Whether what remains covers the cost."""
+        return self.remaining.covers(self.cost)
+
+    def refused(self) -> dict[str, str]:
+        """Say for each label at which sizes its test may refuse, and with which chance."""
+        found = {}
+        for label, chances in self.refusals.items():
+            at = zip(self.rows, chances, strict=True)
+            told = [f"{show(chance)} at {size} rows" for size, chance in at if chance > _NEVER]
+            if told:
+                found[label] = ", ".join(told)
+        return found
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the preview as columns: label, unit, and the error at each size of a group."""
+        table: dict[str, list[Any]] = {
+            "label": list(self.errors),
+            "error in": list(self.units.values()),
+        }
+        for place, size in enumerate(self.rows):
+            table[f"{size} rows"] = [errors[place] for errors in self.errors.values()]
+        return table
+
+    def to_pandas(self) -> Any:
+        """Return the preview as a pandas DataFrame (needs the extra ``pandas``)."""
+        return need("pandas", "pandas").DataFrame(self.to_dict())
+
+    def __str__(self) -> str:
+        table = self.to_dict()
+        rows = [list(table)] + [
+            [v if isinstance(v, str) else show(float(v)) for v in row]
+            for row in zip(*table.values(), strict=True)
+        ]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = [
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        lines += [f"{label}: {told}" for label, told in self.methods.items()]
+        refused = self.refused().items()
+        lines += [f"{label}: refused with a chance of {told}" for label, told in refused]
+        lines.append(f"cost {self.cost!r} of the {self.remaining!r} that is left")
+        if self.threshold is not None:
+            lines.append(f"a key is released where its noisy count of people is {self.threshold}+")
+        return "\n".join(lines)
+
+
+def _unit(aggregate: Aggregate, part: Part) -> str:
+    """Say what an error of an answer is counted in."""
+    if isinstance(part, LocalPart):
+        return "mean absolute error"
+    return "rows in rank" if aggregate.family == "quantile" else "standard error"

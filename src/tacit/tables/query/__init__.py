@@ -1,0 +1,1 @@
+"""Exact integers from the engine, as SQL text."""

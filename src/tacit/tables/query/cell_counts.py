@@ -1,0 +1,107 @@
+"""Counts of the rows of each group, by bin or by cell of a grid."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import UsageError
+from tacit.expressions.bin_sql import bins_sql
+from tacit.expressions.dialect import Dialect
+from tacit.expressions.integer_sql import Whole, product
+from tacit.tables.engines.base import Engine
+from tacit.tables.query.weighted_rows import BoundedRows, Term
+
+__all__ = ["bins", "cells", "check_places"]
+
+
+def bins(rows: BoundedRows, z: str, edges: Sequence[int], groups: int, engine: Engine) -> Any:
+    """Return the weights between the edges: integers of shape (groups, bins)."""
+    size = len(edges) - 1
+    codes, found, weights = _counted(
+        bins_sql(z, edges, engine.dialect), size, groups, rows, z, engine
+    )
+    counts = np.zeros((groups, size), dtype=np.int64)
+    counts[codes, found] = weights
+    return counts
+
+
+def cells(
+    rows: BoundedRows, z: str, size: int, shift: int, lists: int, engine: Engine
+) -> list[tuple[Any, Any]]:
+    """Return the cells ``z >> shift`` that occur, rising, and their weights, for each list.
+
+    Args:
+        rows: the rows; the code of a row says which list it is counted in.
+        z: the column of the offset.
+        size: how many cells there are before the shift.
+        shift: how many bits of the offset are left out.
+        lists: how many lists there are.
+        engine: where the rows are.
+    """
+    cell = engine.dialect.shift(z, shift)
+    codes, found, weights = _counted(cell, (size >> shift) + 1, lists, rows, z, engine)
+    ends = np.searchsorted(codes, np.arange(lists + 1))
+    return [(found[a:b].copy(), weights[a:b].copy()) for a, b in itertools.pairwise(ends)]
+
+
+def check_places(lists: int, cells: int) -> None:
+    """Refuse more places than numbers of 64 bits tell apart.
+
+    Raises:
+        UsageError: there are ``lists`` times ``cells`` of them, or more.
+    """
+    if lists * cells > 1 << 63:
+        raise UsageError(
+            f"{lists} groups or bins of {cells} cells each are more than can be told apart: list "
+            "fewer keys, or ask for fewer bins"
+        )
+
+
+def _first(lists: int, cells: int, d: Dialect) -> Whole:
+    """Return the number of the first cell of a row's list.
+
+    It and every cell of the list are below ``lists * cells``, so within 64 bits.
+    """
+    check_places(lists, cells)
+    return product([Whole("code", 0, lists - 1), Whole(d.literal(cells), cells, cells)], d)
+
+
+def _counted(
+    cell: str, cells: int, lists: int, rows: BoundedRows, z: str, engine: Engine
+) -> list[Any]:
+    """Return the codes, cells and weights that occur, in order.
+
+    Group and cell are one whole number in the engine, which groups by that far faster; and faster
+    still where it keeps that number of each row first, for then it knows how far the numbers reach.
+    """
+    d = engine.dialect
+    both = f"{_first(lists, cells, d).sql} + {d.cast(cell, 'integer')}"
+    column = "u" if rows.heavy else rows.weight
+    if not (d.keeps and column):
+        return _read(rows.sums(both, [Term()], f"{z} is not null"), cells, engine)
+    place = f"case when {z} is not null then {both} end"
+    kept = engine.materialise(f"select {place} as place, {column} from ({rows.base}) as r")
+    try:
+        found = replace(rows, base=f"select place, {column} from {kept}", kept=True)
+        return _read(found.sums("place", [Term()], "place is not null"), cells, engine)
+    finally:
+        engine.drop(kept)
+
+
+def _read(lines: str, cells: int, engine: Engine) -> list[Any]:
+    d = engine.dialect
+    weight = d.cast(f"scale * {d.cast('s0', 'integer')}", "integer")
+    sql = f"select place, {weight} as weight from ({lines}) as lines"
+    places, weights = engine.integers(sql)
+    order = np.argsort(places, kind="stable")
+    places, weights = places[order], weights[order]
+    del order  # these are as long as there are places, beside the memory that the engine may use
+    # a place with rows of heavy people comes twice: with all its rows, and with what they lose
+    first = np.flatnonzero(np.diff(places, prepend=-1))
+    places, weights = places[first], np.add.reduceat(weights, first) if len(first) else weights
+    return [*np.divmod(places, cells), weights]

@@ -1,0 +1,397 @@
+"""The exact integer plan: from a table, in its engine, to vectors of whole numbers.
+
+``select`` the person, the group's code and every value's grid offset of the rows that the filter
+keeps; bound each person's weight; add up weights and weighted offsets as wide integers.
+Integer addition is associative, so row order, threads and the engine do not matter.  Codes are
+those of the public keys; a group without rows is zeros, and the shape of an answer is public.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import UsageError
+from tacit.expressions.expression import Expression
+from tacit.expressions.grid import Grid
+from tacit.expressions.integer_sql import Whole
+from tacit.expressions.undeclared_columns import as_keys, read_as
+from tacit.tables.open_source import Source
+from tacit.tables.query.cell_counts import bins, cells, check_places
+from tacit.tables.query.keys_sql import (
+    check_keys,
+    group_kind,
+    keep_keys,
+    key_names,
+    key_part_sql,
+    keys_sql,
+    same_key,
+)
+from tacit.tables.query.moment_sums import MomentSums
+from tacit.tables.query.people_first import PeopleFirst
+from tacit.tables.query.people_sums import clamped_total_sql, people_sql
+from tacit.tables.query.requests import (
+    Bins,
+    Cells,
+    ExactAggregates,
+    Moments,
+    People,
+    Request,
+    Rows,
+    Total,
+)
+from tacit.tables.query.weighted_rows import BoundedRows, Term, heavy_people, weighted
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, few_groups
+
+__all__ = ["Query"]
+
+_LISTED_KEYS = 200
+"""Up to so many public keys stand in the query itself; more are kept in a table."""
+_VALUE_KINDS = ("integer", "float", "decimal", "boolean", "missing")
+
+
+class Query:
+    """Rows of a source that a filter keeps, in groups, with the unit of privacy.
+
+    All of it is checked here, on names and kinds alone; once made, no value in the data can make it
+    fail.
+
+    Args:
+        source: the table.
+        unit: whose contribution is bounded.
+        where: the filter, or None.
+        by: the group's columns, by name.
+        keys: the public keys, one tuple a group (or one value, where ``by`` has one column); None
+            for keys that are not known, which :meth:`people_by_key` counts.
+            None within a key is the key of rows where the column is missing.
+        part: ``(i, n)`` to answer for part i of n of the people only, by a hash of the person.
+
+    Raises:
+        UsageError: a column that does not exist, kinds that do not fit, keys that are none.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        unit: OneRowEach | PersonUnit,
+        *,
+        where: Expression | None = None,
+        by: Mapping[str, Expression] | None = None,
+        keys: Iterable[Any] | None = None,
+        part: tuple[int, int] | None = None,
+    ) -> None:
+        self.source, self.unit, self._part = source, unit, part
+        self._dialect = source.engine.dialect
+        self._person = unit.person(source.schema, self._dialect)
+        self._spelled = unit.spelled(source.schema, self._dialect)
+        self._where = self._condition(where)
+        keys = None if keys is None else keys if isinstance(keys, (str, bytes)) else list(keys)
+        self.by = as_keys(by or {}, keys, source.schema)
+        self._kinds = [group_kind(name, e, source.schema) for name, e in self.by.items()]
+        kinds = zip(self.by.values(), self._kinds, strict=True)
+        self._groups = [key_part_sql(e, kind, source.schema, self._dialect) for e, kind in kinds]
+        self.keys: list[tuple[Any, ...]] | None = [()] if not self.by else None
+        if keys is not None:
+            self.keys = check_keys(keys, list(self.by), self._kinds)
+            for part in itertools.chain.from_iterable(self.keys):
+                self._dialect.literal(part)  # refuses what the engine has no place for, now
+        self._asked: set[str] = set()
+        self._kept: list[tuple[dict[str, str], str]] = []
+        self._people_kept: list[tuple[dict[str, str], set[str], str]] = []
+        self._keep_people = False
+        self.tables: list[str] = []
+        """What this query keeps in the engine, to be dropped when no one uses the query."""
+        self._key_relation: tuple[str, list[str]] | None = None
+        self._lock = threading.RLock()
+
+    def forget(self) -> None:
+        """Drop what this query keeps in the engine."""
+        with self._lock:
+            self._kept, self._people_kept, self._key_relation = [], [], None
+            while self.tables:
+                self.source.engine.drop(self.tables.pop())
+
+    def check(self, request: Request) -> None:
+        """Refuse a request whose column is not a number or does not exist, or with too many places.
+
+        Of keys that are not known there may be 2^20.
+        """
+        if not isinstance(request, (Rows, People)):
+            self._place(request)
+        if isinstance(request, Cells):
+            lists = (1 << 20 if self.keys is None else self._size) * request.bins
+            check_places(lists, (request.grid.cells >> request.shift) + 1)
+
+    def run(self, requests: Sequence[Request]) -> ExactAggregates:
+        """Answer requests exactly.  What comes back is not private: add noise to it.
+
+        Raises:
+            UsageError: the keys are not known; or see :meth:`check`.
+            DataSourceError: the engine failed.
+        """
+        if self.keys is None:
+            raise UsageError("the keys are not known: give keys, or release them first")
+        for request in requests:
+            self.check(request)
+        with self.source.engine.reading():
+            return ExactAggregates(self._found(requests), self._size)
+
+    def _found(self, requests: Sequence[Request]) -> dict[Request, Any]:
+        found: dict[Request, Any] = {}
+        sums = [r for r in requests if isinstance(r, (Rows, Moments))]
+        counts = [r for r in requests if isinstance(r, (Bins, Cells)) and r.weighted]
+        self._keep_rows(sums, counts)
+        if sums:
+            found |= self._moments(sums)
+        for request in requests:
+            if isinstance(request, People):
+                found[request] = self._people()
+            elif isinstance(request, Total):
+                found[request] = self._total(request)
+            elif isinstance(request, Bins):
+                rows, (z,) = self._bounded([self._place(request)])
+                found[request] = bins(rows, z, request.edges, self._size, self.source.engine)
+            elif isinstance(request, Cells):
+                size, lists = request.grid.cells, self._size * request.bins
+                rows, z = request.rows(self)
+                found[request] = cells(rows, z, size, request.shift, lists, self.source.engine)
+        return found
+
+    def people_by_key(self) -> dict[tuple[Any, ...], int]:
+        """Return every key that occurs with its number of people: not private, nor are the keys.
+
+        A person counts in at most ``unit.groups`` keys, drawn at random among their own.
+        """
+        if not self.by:
+            raise UsageError("keys belong to group_by; this question has no groups")
+        names = [f"g{i}" for i in range(len(self._groups))]
+        columns = [f"{sql} as {n}" for sql, n in zip(self._groups, names, strict=True)]
+        shown = ", ".join(names)
+        base = self._select(columns, keyed=False)
+        if self._person is not None:
+            base = few_groups(base, names, self.unit.groups, self._dialect, self._spelled)
+        counted = f"select {shown}, count(*) from ({base}) as pairs group by {shown}"
+        people: dict[tuple[Any, ...], int] = {}
+        for *key, number in self.source.engine.rows(counted):
+            people[tuple(key)] = people.get(tuple(key), 0) + number
+        return people
+
+    # ---- the parts of the plan
+
+    def _condition(self, where: Expression | None) -> str | None:
+        if where is None:
+            return None
+        where = read_as(where, "read_boolean", self.source.schema)
+        kind = where.kind(self.source.schema)
+        if kind not in ("boolean", "missing"):
+            raise UsageError(f"a filter is a condition; {where} is of kind {kind}")
+        return where.sql(self.source.schema, self._dialect)
+
+    @property
+    def _size(self) -> int:
+        """How many groups there are."""
+        return len(self.keys or ())
+
+    def _place(self, request: Moments | Total | Bins | Cells) -> str:
+        """Return the SQL of where a row's value is on the grid of a request."""
+        return self._offset(request.value, request.grid, clamp=not isinstance(request, Bins))
+
+    def _offset(self, value: Expression, grid: Grid, *, clamp: bool = True) -> str:
+        value = read_as(value, "read_number", self.source.schema)
+        kind = value.kind(self.source.schema)
+        if kind not in _VALUE_KINDS:
+            raise UsageError(f"{value} is of kind {kind}; this statistic needs numbers")
+        d = self._dialect
+        if value.operation == "col" and self._declared(value) == "float":
+            return grid.sql(self._plain_float(value), kind, d, clamp=clamp)
+        return grid.sql(value.sql(self.source.schema, d), kind, d, clamp=clamp)
+
+    def _declared(self, column: Expression) -> str:
+        return self.source.schema.column(str(column.parameters[0])).kind
+
+    def _plain_float(self, value: Expression) -> str:
+        """Return the SQL of a float column as it is, for the grid itself leaves NaN out."""
+        d = self._dialect
+        return d.cast(d.column(str(value.parameters[0])), "double")
+
+    def _select(self, columns: list[str], *, keyed: bool = True) -> str:
+        """Return the SQL of the rows that count, with the person as ``u`` and the code."""
+        d = self._dialect
+        chosen = list(columns)
+        join = ""
+        if keyed and self.by:
+            values, names = self._keys_sql()
+            same = same_key(self._groups, names, self._kinds, self.keys or [], d)
+            join = f" join {values} on {same}"
+            chosen.append("tacit_keys.tacit_code as code")
+        elif keyed:
+            chosen.append(f"{d.literal(0)} as code")
+        tests = [self._where] if self._where else []
+        if self._person is not None:
+            chosen.append(f"{self._person} as u")
+        where = " where " + " and ".join(tests) if tests else ""
+        rows = f"{self.source.relation} as tacit_rows{join}{where}"
+        sql = f"select {', '.join(chosen)} from {rows}"
+        if self._person is None:
+            return sql
+        # asked of what was read as the person, which a column that is reckoned may not say again
+        owned = ["u is not null"]
+        if self._part is not None and d.part is not None:
+            owned.append(d.part.format(*self._part, x="u"))
+        sql = d.fence.format(sql=sql)
+        return f"select * from ({sql}) as tacit_owned where {' and '.join(owned)}"
+
+    def _keys_sql(self) -> tuple[str, list[str]]:
+        """Return a relation of the public keys, made once, and the names of its columns."""
+        assert self.keys is not None
+        with self._lock:
+            if self._key_relation is None:
+                if len(self.keys) <= _LISTED_KEYS:
+                    self._key_relation = keys_sql(self.keys, self._kinds, self._dialect)
+                else:
+                    table = self._keep(keep_keys(self.keys, self._kinds, self.source.engine))
+                    named = f"(select * from {table}) as tacit_keys"
+                    self._key_relation = named, key_names(self._kinds)
+            return self._key_relation
+
+    @property
+    def _numbers(self) -> bool:
+        """Whether people are told apart by numbers."""
+        kind = self.source.schema.column(str(self.unit.column)).kind
+        return kind not in ("text", "undeclared")
+
+    def _keep(self, table: str) -> str:
+        self.tables.append(table)
+        return table
+
+    # ---- rows whose people are bounded
+
+    def _bounded(self, offsets: Sequence[str]) -> tuple[BoundedRows, list[str]]:
+        """Return the rows with the offsets, and the names of these in them."""
+        with self._lock:
+            for known, table in self._kept:
+                if all(sql in known for sql in offsets):
+                    kept = BoundedRows(f"select * from {table}", self._dialect, weight="w")
+                    return replace(kept, one=self.unit.one), [known[sql] for sql in offsets]
+        names = _names(offsets)
+        return self._rows_of(names), [names[sql] for sql in offsets]
+
+    def _rows_of(self, names: Mapping[str, str]) -> BoundedRows:
+        base = self._select([f"{sql} as {name}" for sql, name in names.items()])
+        return self._bound(base, None, self.unit.rows)
+
+    def _bound(self, base: str, mass: Whole | None, limit: int) -> BoundedRows:
+        one, d = self.unit.one, self._dialect
+        if self._person is None:
+            return BoundedRows(base, d, one)
+        if d.one_scan:
+            return PeopleFirst(base, d, one, limit=limit, mass=mass)
+        heavy = heavy_people(mass, limit, one, d, numbers=self._numbers)
+        return BoundedRows(base, d, one, heavy=heavy)
+
+    @contextmanager
+    def _read_once(self, rows: BoundedRows) -> Iterator[BoundedRows]:
+        """Return rows that all scans of a statement agree on, kept by the engine if need be.
+
+        A table of them is faster than a named subquery where the engine may make one, for it knows
+        how far the numbers in it reach.
+        """
+        if not (self._dialect.keeps and rows.heavy):
+            yield rows
+            return
+        engine = self.source.engine
+        kept = engine.materialise(rows.base)
+        try:
+            yield replace(rows, base=f"select * from {kept}", kept=True)
+        finally:
+            engine.drop(kept)
+
+    def _keep_rows(self, sums: Sequence[Rows | Moments], counts: Sequence[Bins | Cells]) -> None:
+        """Keep the weighted rows in the engine, where several queries will read them.
+
+        A question of one query is answered without, which takes no memory; to bound people once
+        and keep the rows pays from the second query on.
+        """
+        if self._person is None or not self._dialect.keeps or not (sums or counts):
+            return
+        offsets = [self._place(r) for r in (*sums, *counts) if not isinstance(r, Rows)]
+        asked = {"", *offsets}
+        with self._lock:
+            again, self._asked = asked <= self._asked, self._asked | asked
+            if not again and len(counts) + bool(sums) < 2:
+                return
+            if any(known.keys() >= set(offsets) for known, _ in self._kept):
+                return
+            if not self.by and not counts:
+                self._keep_people = True
+                return
+            d, names = self._dialect, _names(offsets)
+            kept = [f"{d.cast(name, 'small')} as {name}" for name in ["code", "w", *names.values()]]
+            with self._read_once(self._rows_of(names)) as rows:
+                sql = f"select {', '.join(kept)} from ({weighted(rows)}) as r"
+                self._kept.append((names, self._keep(self.source.engine.materialise(sql))))
+
+    def _moments(self, requests: Sequence[Rows | Moments]) -> dict[Request, Any]:
+        sums = MomentSums(requests, [self._place(r) for r in requests if isinstance(r, Moments)])
+        rows, names = self._bounded(sums.offsets)
+        named = dict(zip(sums.offsets, names, strict=True))
+        if self.by or not rows.heavy:
+            terms = sums.row_terms(named)
+        else:
+            assert isinstance(self.unit, PersonUnit)
+            rows, named = self._by_person(sums, self.unit)
+            terms = sums.people_terms(named, self.unit, self._dialect)
+        with self._read_once(rows) as read:
+            lines = self.source.engine.rows(read.sums("code" if self.by else "", terms))
+        return sums.read(lines, self._size)
+
+    def _by_person(self, sums: MomentSums, unit: PersonUnit) -> tuple[BoundedRows, dict[str, str]]:
+        """Return people with their weight and sums, and the names of the offsets: no groups."""
+        d, one = self._dialect, unit.one
+        with self._lock:
+            for known, squares, table in self._people_kept:
+                if known.keys() >= set(sums.offsets) and squares >= sums.squared:
+                    return BoundedRows(f"select * from {table}", d, one, "w"), known
+            names = _names(sums.offsets)
+            base = self._select([f"{sql} as {name}" for sql, name in names.items()])
+            squared = [names[sql] for sql in sums.squared]
+            told = list(names.values())
+            people = people_sql(base, told, squared, unit, d, numbers=self._numbers)
+            if self._keep_people:
+                table = self._keep(self.source.engine.materialise(people))
+                self._people_kept.append((names, sums.squared, table))
+                people = f"select * from {table}"
+            return BoundedRows(people, d, one, "w"), names
+
+    def _people(self) -> Any:
+        base, most = self._select([]), min(self.unit.groups, self._size)
+        if self._person is not None:
+            base = few_groups(base, ["code"], most, self._dialect, self._spelled)
+        return self._spread(f"select code, 1, count(*) from ({base}) as pairs group by code")
+
+    def _total(self, request: Total) -> Any:
+        grid = request.grid
+        point = Whole("z0", 0, grid.cells).plus(grid.first, self._dialect)
+        base = self._select([f"{self._place(request)} as z0"])
+        if isinstance(self.unit, PersonUnit) and not self.by:
+            return self._spread(clamped_total_sql(base, point, self.unit, self._dialect))
+        rows = self._bound(base, point.size(), self.unit.rows * point.most)
+        with self._read_once(rows) as read:
+            return self._spread(read.sums("code" if self.by else "", [Term((point,))]))
+
+    def _spread(self, sql: str) -> Any:
+        """Return one number of each group, from lines ``code, scale, number``."""
+        counts = np.zeros(self._size, dtype=object)
+        for code, scale, value in self.source.engine.rows(sql):
+            counts[code] += int(scale) * int(value)
+        return counts
+
+
+def _names(offsets: Iterable[str]) -> dict[str, str]:
+    return {sql: f"z{i}" for i, sql in enumerate(dict.fromkeys(offsets))}

@@ -1,0 +1,227 @@
+"""Public keys of groups, as a table in SQL: checked against the kinds of their columns."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tacit.errors import UsageError
+from tacit.expressions.cell_grammar import GIVES
+from tacit.expressions.dialect import LONGEST_NAME, Dialect
+from tacit.expressions.expression import Expression
+from tacit.expressions.schema import Schema
+from tacit.tables.engines.base import Engine
+
+__all__ = [
+    "check_keys",
+    "group_kind",
+    "keep_keys",
+    "key_names",
+    "key_part_sql",
+    "keys_sql",
+    "same_key",
+    "sample_keys",
+]
+
+_FILLERS = {
+    "text": "",
+    "integer": 0,
+    "boolean": False,
+    "date": datetime.date(1970, 1, 1),
+    "undeclared": "",
+    "missing": "",
+}
+"""A value of each kind, to stand for NULL where the other side is not NULL."""
+_KINDS = ("text", "integer", "boolean", "date", "missing")
+_TYPES = {"text": str, "integer": int, "boolean": bool, "date": datetime.date}
+
+
+def check_keys(
+    keys: Iterable[Any], names: Sequence[str], kinds: Sequence[str]
+) -> list[tuple[Any, ...]]:
+    """Return the keys as tuples of plain values.
+
+    Raises:
+        UsageError: no keys, a key twice, too many or too few parts, a part of another kind.
+
+    >>> check_keys(["f", "m", None], ["sex"], ["text"])
+    [('f',), ('m',), (None,)]
+    """
+    if not names:
+        raise UsageError("keys belong to group_by; this question has no groups")
+    if isinstance(keys, (str, bytes)):
+        raise UsageError(f"keys are a list, not the text {keys!r}")
+    found: dict[tuple[Any, ...], None] = {}
+    for key in keys:
+        parts = tuple(key) if isinstance(key, (tuple, list)) else (key,)
+        if len(parts) != len(names):
+            raise UsageError(f"the key {key!r} has {len(parts)} parts for {len(names)} columns")
+        plain = tuple(map(_part, parts, names, kinds))
+        if plain in found:
+            raise UsageError(f"the key {plain!r} is given twice")
+        found[plain] = None
+    if not found:
+        raise UsageError("the list of keys is empty")
+    return list(found)
+
+
+def sample_keys(kinds: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
+    """Return keys that stand for any others of these kinds, where a question is only tried out.
+
+    >>> sample_keys(["text", "integer"])
+    ((None, None), ('', 0))
+    """
+    filled = tuple(None if kind == "missing" else _FILLERS[kind] for kind in kinds)
+    return tuple(dict.fromkeys([(None,) * len(kinds), filled]))
+
+
+def group_kind(name: str, expression: Expression, schema: Schema) -> str:
+    """Return the kind of a grouping column, or refuse one that makes no groups."""
+    kind = expression.kind(schema)
+    if kind not in _KINDS:
+        raise UsageError(
+            f"{name!r} is of kind {kind} and makes no groups: cut it into bins, as in "
+            f"tc.col({name!r}).cut([0, 10, 20])"
+        )
+    return kind
+
+
+def _part(value: Any, name: str, kind: str) -> Any:
+    if hasattr(value, "item"):  # numpy scalars
+        value = value.item()
+    if value is None or value != value:
+        return None
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if kind == "date" and isinstance(value, str):
+        value = _date(value, name)
+    if isinstance(value, datetime.datetime):
+        value = value.date()
+    if kind != "missing" and type(value) is not _TYPES[kind]:
+        raise UsageError(f"the key {value!r} of {name!r} is not of kind {kind}")
+    if isinstance(value, str) and len(value.encode(errors="surrogatepass")) > LONGEST_NAME:
+        raise UsageError(
+            f"a key of {name!r} is too long: a text of more than {LONGEST_NAME} bytes counts as "
+            "missing"
+        )
+    return value
+
+
+def _date(text: str, name: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"the key {text!r} of {name!r} is not a date") from None
+
+
+def keys_sql(
+    keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], dialect: Dialect
+) -> tuple[str, list[str]]:
+    """Return a relation of the keys with their number as ``tacit_code``, and its column names."""
+    names = [f"tacit_key{i}" for i in range(len(kinds))]
+    lines = []
+    for code, key in enumerate(keys):
+        parts = [_typed(v, k, dialect) for v, k in zip(key, kinds, strict=True)]
+        lines.append(f"({', '.join([*parts, dialect.literal(code)])})")
+    columns = ", ".join([*names, "tacit_code"])
+    return f"(values {', '.join(lines)}) as tacit_keys({columns})", key_names(kinds)
+
+
+def key_names(kinds: Sequence[str]) -> list[str]:
+    """Return what the parts of a key are called beside a table whose columns have any names."""
+    return [f"tacit_keys.tacit_key{i}" for i in range(len(kinds))]
+
+
+def keep_keys(keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], engine: Engine) -> str:
+    """Keep many keys in the engine, which reads them far faster than a query that lists them.
+
+    Return a relation like that of :func:`keys_sql`; its name is that of the table to drop.
+    """
+    d = engine.dialect
+    columns = [_texts(column) for column in zip(*keys, strict=True)]
+    raw = engine.keep_text([*columns, list(map(str, range(len(keys))))])
+    casts = [
+        f"{d.cast(f'c{i}', _column_type(kind, [key[i] for key in keys]))} as tacit_key{i}"
+        for i, kind in enumerate(kinds)
+    ]
+    casts.append(f"{d.cast(f'c{len(kinds)}', 'integer')} as tacit_code")
+    try:
+        return engine.materialise(f"select {', '.join(casts)} from {raw}")
+    finally:
+        engine.drop(raw)
+
+
+def _texts(values: Iterable[Any]) -> list[str | None]:
+    """Return values as text that a cast reads back: true, 12, 2020-01-31, or the text itself."""
+    return [v if v is None or isinstance(v, str) else str(v).lower() for v in values]
+
+
+def _column_type(kind: str, values: Iterable[Any]) -> str:
+    if kind == "integer" and any(v is not None and abs(v) >= 1 << 63 for v in values):
+        return "wide"
+    return "text" if kind == "missing" else kind
+
+
+def _typed(value: Any, kind: str, dialect: Dialect) -> str:
+    """Return a literal; a NULL with the type of its column."""
+    if value is not None:
+        return dialect.literal(value)
+    return dialect.cast("null", "text" if kind == "missing" else kind)
+
+
+def key_part_sql(expression: Expression, kind: str, schema: Schema, dialect: Dialect) -> str:
+    """Return the SQL of a part of the key: what cannot be written as a key is missing.
+
+    A date outside the years 1 to 9999 (or infinite), a whole number of more than 126 bits, bytes
+    that are no Unicode and a text of more than 65,536 bytes would come out of the engine as another
+    key, or as none that a query can be asked for.  What remains is carried to Python as it is: two
+    values are one key in the engine if and only if they are in Python.
+    """
+    sql = expression.sql(schema, dialect)
+    if kind == "text":
+        return dialect.name_of(dialect.unicode.format(x=sql))
+    if expression.operation in GIVES:  # a reading of a cell is within these ends by itself
+        return sql
+    if kind == "date":
+        ends: tuple[Any, Any] = (datetime.date.min, datetime.date.max)
+    elif kind == "integer" and not _is_narrow(expression, schema):
+        ends = (1 - (1 << 126), (1 << 126) - 1)
+    else:
+        return sql
+    low, high = map(dialect.literal, ends)
+    return f"case when {sql} between {low} and {high} then {sql} end"
+
+
+def _is_narrow(expression: Expression, schema: Schema) -> bool:
+    """Whether a whole number is a column of an engine's type of at most 64 bits."""
+    if expression.operation != "col":
+        return False
+    declared = schema.column(expression.parameters[0]).declared.upper()
+    return declared.removeprefix("U") in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+
+
+def same_key(
+    groups: Sequence[str],
+    names: Sequence[str],
+    kinds: Sequence[str],
+    keys: Sequence[tuple[Any, ...]],
+    dialect: Dialect,
+) -> str:
+    """Return the SQL of whether a row's group is a public key: NULL is the key None.
+
+    Args:
+        groups: SQL of the parts of a row's group.
+        names: of the columns that hold the parts of the key.
+        kinds: of the parts.
+        keys: the keys; where none has None, an equality does, which joins fastest.
+        dialect: the engine's.
+    """
+    tests = []
+    for part, (group, name, kind) in enumerate(zip(groups, names, kinds, strict=True)):
+        if any(key[part] is None for key in keys):
+            filler = dialect.literal(_FILLERS[kind])
+            tests.append(dialect.same.format(x=group, y=name, filler=filler))
+        else:
+            tests.append(f"{group} = {name}")
+    return " and ".join(tests)

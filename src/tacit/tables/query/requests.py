@@ -1,0 +1,147 @@
+"""What can be asked of the engine in whole numbers, and the object that holds the answers.
+
+Weights are multiples of ``1 / unit.one`` (:mod:`tacit.tables.spec.privacy_unit`), so every count
+and sum below is ``unit.one`` times the number that it stands for.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
+
+from tacit.errors import UsageError
+from tacit.expressions.expression import Expression
+from tacit.expressions.grid import Grid
+
+if TYPE_CHECKING:
+    from tacit.tables.query.integer_query import Query
+    from tacit.tables.query.weighted_rows import BoundedRows
+
+__all__ = [
+    "Bins",
+    "Cells",
+    "ExactAggregates",
+    "Moments",
+    "People",
+    "Request",
+    "Rows",
+    "Total",
+]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The weight of all rows in each group: integers of shape (groups,)."""
+
+
+@dataclass(frozen=True)
+class People:
+    """How many people each group has: integers of shape (groups,), never scaled by weights."""
+
+
+@dataclass(frozen=True)
+class _OfValue:
+    value: Expression
+    grid: Grid
+
+    weighted: ClassVar[bool] = True
+    """Whether rows count with the weights of their people."""
+
+    def __hash__(self) -> int:
+        return hash((type(self), str(self.value), self.grid))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(self) is type(other)
+            and isinstance(other, _OfValue)
+            and _plain(self) == _plain(other)
+        )
+
+
+def _plain(request: _OfValue) -> list[Any]:
+    rest = [getattr(request, n) for n in request.__dataclass_fields__ if n != "value"]
+    return [request.value.to_json(), *rest]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(_OfValue):
+    """Sums over the rows with a value, in offsets z of the grid: integers of shape (groups, 4).
+
+    The columns: the weight of rows with a value, of rows without, ``sum w z``, ``sum w z^2``.
+    The one-sided sums follow exactly: of ``z`` the third, of ``cells - z`` the first times
+    ``cells`` less the third.  Without ``squares`` the last column is zeros, for less work.
+    """
+
+    squares: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Total(_OfValue):
+    """The sum of grid points q, each person's total bounded by k max|q|: shape (groups,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bins(_OfValue):
+    """The weight of rows between ``edges``: integers of shape (groups, bins).
+
+    ``edges`` are offsets on the grid, rising, from its first point to its last; a bin holds its
+    lower edge, the last one its upper too.  Values beyond the bounds of the grid are in no bin.
+    """
+
+    edges: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        rising = all(a < b for a, b in itertools.pairwise(self.edges))
+        if len(self.edges) < 2 or not rising:
+            raise UsageError("a histogram needs at least two edges that the grid can tell apart")
+        if self.edges[0] != 0 or self.edges[-1] != self.grid.cells:
+            raise UsageError("the outer edges of a histogram are the bounds of its grid")
+
+
+@dataclass(frozen=True, eq=False)
+class Cells(_OfValue):
+    """For each group the cells ``z >> shift`` that occur, rising, and their weights.
+
+    A list of pairs of int64 arrays, one pair a group.  Enough for every quantile, to 2^shift steps.
+    """
+
+    shift: int = 0
+
+    bins: ClassVar[int] = 1
+    """How many lists of cells each group has."""
+
+    def rows(self, query: Query) -> tuple[BoundedRows, str]:
+        """Return the rows that are counted, and the name of the offset in them."""
+        rows, (z,) = query._bounded([query._place(self)])
+        return rows, z
+
+
+Request: TypeAlias = Rows | People | Moments | Total | Bins | Cells
+
+
+class ExactAggregates:
+    """Exact answers, by request.  They are not private: never shown, copied out or pickled.
+
+    >>> ExactAggregates({}, 3)
+    <exact aggregates of 0 requests in 3 groups, not shown>
+    """
+
+    __slots__ = ("_found", "groups")
+
+    def __init__(self, found: Mapping[Any, Any], groups: int) -> None:
+        self._found = dict(found)
+        self.groups = groups
+
+    def of(self, request: Request) -> Any:
+        """Return the exact answer to a request, for noise to be added to."""
+        return self._found[request]
+
+    def __repr__(self) -> str:
+        return (
+            f"<exact aggregates of {len(self._found)} requests in {self.groups} groups, not shown>"
+        )
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("exact aggregates are not copied or pickled: they are not private")

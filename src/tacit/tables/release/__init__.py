@@ -1,0 +1,1 @@
+"""Noise is drawn, the answer is recorded and returned."""

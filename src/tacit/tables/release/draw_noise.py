@@ -1,0 +1,156 @@
+"""Carrying a plan out: exact integers in, a published answer out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.core import Step
+from tacit.mechanisms.propose_test_release.bound_search import BoundedAnswer
+from tacit.report import versions
+from tacit.tables.answers.moment_estimates import Estimate
+from tacit.tables.chain.noise_law import NoiseLaw
+from tacit.tables.chain.part import LEVEL, MomentsPart, Part
+from tacit.tables.chain.space import Answers
+from tacit.tables.plan.plan import Plan, plain_key
+from tacit.tables.release.collector import Exact
+from tacit.tables.spec.aggregate import Aggregate
+from tacit.tables.spec.parsing import bin_names
+
+__all__ = ["answer_of", "in_order", "release_answer"]
+
+
+def release_answer(plan: Plan, exact: Exact) -> dict[str, Any]:
+    """Draw the noise of every chain of a plan, and return the answer as plain JSON values.
+
+    The only place where exact aggregates meet noise.  What is returned holds released values and
+    what follows from them.
+    """
+    keys = _released_keys(plan, exact)
+    chains = plan.chains(len(keys))
+    answers = Answers(exact.vectors(chains, keys))
+    released = [
+        [_released(value) for value in plan.measurement(end, part.on_people)(answers)]
+        for part, ends in zip(plan.parts, chains, strict=True)
+        for end in ends
+    ]
+    shown = [[plain_key(value) for value in key] for key in keys]
+    described = plan.describe(len(keys))
+    return {**answer_of(plan, shown, released), **described, "versions": versions()}
+
+
+def answer_of(
+    plan: Plan, keys: Sequence[Sequence[Any]], released: Sequence[Sequence[Any]]
+) -> dict[str, Any]:
+    """Return the answer that released numbers make: their post-processing, and no more.
+
+    A certificate carries the numbers, so that whoever checks it works the answer out again.
+
+    Args:
+        plan: what was asked, with which noise.
+        keys: of the groups, as plain JSON values.
+        released: what each chain gave, in the order of the chains; a chain of keys is not among
+            them.
+    """
+    numbers = iter(released)
+    estimates: list[dict[str, Estimate]] = []
+    for part, ends in zip(plan.parts, plan.chains(len(keys)), strict=True):
+        estimates.append(part.estimates([next(numbers) for _ in ends], plan.noise))
+    columns = [
+        {"label": label, **_column(plan, aggregate, estimates)}
+        for label, aggregate in plan.query.aggregates
+    ]
+    listed = [list(each) for each in released]
+    return {"keys": [list(key) for key in keys], "columns": columns, "released": listed}
+
+
+def _released(value: Any) -> Any:
+    """Return what one group or coordinate gave, as plain JSON: a number, None, or a pair."""
+    if value is None:
+        return None
+    if isinstance(value, BoundedAnswer):
+        return [float(value.value), float(value.bound)]
+    return int(value) if isinstance(value, (int, np.integer)) else float(value)
+
+
+def _released_keys(plan: Plan, exact: Exact) -> list[tuple[Any, ...]]:
+    """Return the public keys, or those of the data that pass the noisy threshold."""
+    if plan.keys is None:
+        return list(plan.query.keys or [()])
+    end: tuple[Step, Step] = plan.keys.chain(plan.query.by)
+    keys, people = exact.people_by_key()
+    passed = plan.measurement(end, people=True)(Answers({end[0]: people}))
+    released = [key for key, noisy in zip(keys, passed, strict=True) if noisy is not None]
+    return in_order(released)
+
+
+def in_order(keys: Iterable[Sequence[Any]]) -> list[Any]:
+    """Return released keys in the order in which they are shown.
+
+    The order in which an engine finds keys could depend on the data; this one is of what is shown.
+    """
+
+    def place(key: Sequence[Any]) -> list[Any]:
+        shown = map(plain_key, key)
+        return [(value is None, str(type(value)), value) for value in shown]
+
+    return sorted(keys, key=place)
+
+
+def _column(
+    plan: Plan, aggregate: Aggregate, estimates: Sequence[dict[str, Estimate]]
+) -> dict[str, Any]:
+    """Return one answer with its errors."""
+    kind = aggregate.kind
+    served = plan.parts_of(aggregate)
+    found = estimates[served[0]][kind]
+    if len(served) > 1:
+        found = _mean_count(plan, [(plan.parts[i], estimates[i]["count"]) for i in served])
+    found = found.coherent()
+    whole = kind in ("count", "count_people", "histogram")
+    column: dict[str, Any] = {
+        "kind": kind,
+        # floor(low) <= floor(v) <= floor(v + 1/2) <= ceil(v) <= ceil(high): rounding keeps order
+        "value": _numbers(found.value + 0.5 * whole, math.floor if whole else None),
+        "standard_error": _numbers(found.standard_error),
+        "low": _numbers(found.lower, math.floor if whole else None),
+        "high": _numbers(found.upper, math.ceil if whole else None),
+    }
+    if aggregate.edges is not None:
+        column["bins"] = bin_names(aggregate.edges)
+    method = plan.record(aggregate)
+    if method is not None:
+        column["method"] = method
+        if method["used"] == "ptr":
+            column["refused"] = [value is None for value in column["value"]]
+    return column
+
+
+def _mean_count(plan: Plan, families: Sequence[tuple[Part, Estimate]]) -> Estimate:
+    """Return the mean of the counts of several families of moments.
+
+    Every family counts the rows again, with independent noise of one scale; the mean over m of them
+    has a m-th of the variance.
+    """
+    parts = [part for part, _ in families if isinstance(part, MomentsPart)]
+    value = np.mean([found.value for _, found in families], axis=0)
+    weights = tuple(1 / len(parts) for part in parts for _ in range(part.width))
+    laws = [part.law(plan.noise) for part in parts]
+    widest = NoiseLaw(laws[0].kind, laws[0].scale, max(law.grid for law in laws))
+    half = widest.half_width(weights, LEVEL)
+    each = [part.width * law.variance for part, law in zip(parts, laws, strict=True)]
+    error = math.sqrt(sum(each)) / len(parts)
+    low, high = np.maximum(value - half, 0), np.maximum(value + half, 0)
+    return Estimate(value, np.full_like(value, error), low, high)
+
+
+def _numbers(values: Any, rounded: Callable[[float], int] | None = None) -> list[Any]:
+    """Return plain numbers; what is not known is None."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim > 1:
+        return [_numbers(row, rounded) for row in array]
+    known = rounded or float
+    return [None if math.isnan(v) else known(v) for v in array.tolist()]

@@ -1,0 +1,150 @@
+"""The figure of an answer: a panel a label, a mark a group, its interval as a bar.
+
+Groups stand on the vertical axis, so that long names are read without turning the head.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from tacit import plotting
+from tacit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tacit.tables.release.answer import Answer
+
+__all__ = ["answer_figure"]
+
+_AMOUNTS = ("count", "count_people", "sum", "histogram")
+_MOST_GROUPS = 80
+_MOST_PANELS = 12
+_ACROSS = 2
+_WIDTH = 4.7  # inches a panel
+_LINE = 0.27  # inches a group
+
+
+def answer_figure(answer: Answer) -> Any:
+    """Draw every label of an answer with its 95% intervals.
+
+    A label with one value a group is a panel with the groups from top to bottom: bars for amounts,
+    points for means, quantiles and the like.  A histogram is a panel of bins for every group.
+
+    Returns:
+        A matplotlib Figure; save it with ``.savefig("answer.png")``.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        UsageError: more groups than a figure can show, or none.
+    """
+    groups = [_named(key) for key in answer.keys]
+    if not 0 < len(groups) <= _MOST_GROUPS:
+        raise UsageError(
+            f"a figure shows 1 to {_MOST_GROUPS} groups, and this answer has {len(groups)}; "
+            "use to_pandas() and draw the groups that matter"
+        )
+    panels = [panel for label in answer.labels for panel in _panels(answer, label, groups)]
+    across = min(_ACROSS, len(panels))
+    rows = [panels[i : i + across] for i in range(0, len(panels), across)]
+    heights = [max(_height(panel) for panel in row) for row in rows]
+    fig = plotting.figure(_WIDTH * across, sum(heights))
+    grid = plotting.axes(fig, len(rows), across, heights=heights)
+    fig.get_layout_engine().set(h_pad=0.14, w_pad=0.1)
+    for row, places in zip(rows, grid, strict=True):
+        slots = max(2, *(len(panel.names) for panel in row))
+        for panel, place in zip(row, places, strict=False):
+            _draw(place, panel, slots)
+        for place in places[len(row) :]:
+            place.set_axis_off()
+    return fig
+
+
+class _Panel:
+    """What one panel shows: names, values, and intervals where they are known."""
+
+    def __init__(
+        self, title: str, detail: str, names: list[str], parts: list[list[Any]], bars: bool
+    ) -> None:
+        self.title = title
+        self.detail = detail
+        self.names = names
+        self.value, self.low, self.high = parts
+        self.bars = bars
+        self.limits: tuple[float, float] | None = None
+
+
+def _panels(answer: Answer, label: str, groups: list[str]) -> list[_Panel]:
+    column = answer.column(label)
+    kind = str(column["kind"]).replace("_", " ")
+    by = ", ".join(answer.by)
+    bins = column.get("bins")
+    parts = [list(column[part]) for part in ("value", "low", "high")]
+    if bins is None:
+        detail = f"{kind} by {by}" if by else kind
+        return [_Panel(label, detail, groups, parts, column["kind"] in _AMOUNTS)]
+    shown = list(enumerate(groups))[:_MOST_PANELS]
+    names = [str(name) for name in bins]
+    left_out = len(groups) - len(shown)
+    panels = [
+        _Panel(
+            label if not by else f"{label}: {by} {group}",
+            kind + (f" (one of the first {len(shown)} groups)" if left_out else ""),
+            names,
+            [part[place] for part in parts],
+            True,
+        )
+        for place, group in shown
+    ]
+    ends = [x for p in panels for x in (*p.value, *p.low, *p.high) if x is not None]
+    margin = 0.04 * (max(ends) - min(0, *ends)) or 1
+    for panel in panels:  # one scale for all groups, so that they compare
+        panel.limits = (min(0, *ends) - margin * (min(ends) < 0), max(0, *ends) + margin)
+    return panels
+
+
+def _height(panel: _Panel) -> float:
+    lines = sum(name.count("\n") + 1 for name in panel.names)
+    return 1.15 + _LINE * max(2, lines)
+
+
+def _draw(place: Any, panel: _Panel, slots: int) -> None:
+    """Draw a panel, its groups from the top in so many slots: bars of a row are equally thick."""
+    across = range(len(panel.names))
+    known = [i for i in across if panel.value[i] is not None]
+    if panel.bars:
+        values = [panel.value[i] for i in known]
+        place.barh(
+            known, values, height=0.62, color="#b9c3cc", edgecolor=plotting.MUTED, linewidth=0.8
+        )
+        place.axvline(0, color=plotting.INK, linewidth=1)
+    for i in across:
+        low, high = panel.low[i], panel.high[i]
+        if low is not None and high is not None:
+            place.plot(
+                [low, high], [i, i], color=plotting.INK, linewidth=1.5, marker="|", markersize=7
+            )
+    if not panel.bars:
+        place.plot(
+            [panel.value[i] for i in known], known, linestyle="none", marker="o",
+            color=plotting.ACCENT, markeredgecolor="white", markersize=7.5, zorder=3,
+        )  # fmt: skip
+    place.set_yticks(list(across), panel.names)
+    place.set_ylim(slots - 0.4, -0.6)
+    if panel.limits is not None:
+        place.set_xlim(*panel.limits)
+    place.grid(visible=False, axis="y")
+    place.grid(visible=True, axis="x", color=plotting.FAINT, linewidth=0.7)
+    place.ticklabel_format(axis="x", style="plain", useOffset=False)
+    place.xaxis.set_major_formatter(lambda value, _: _tick(value))
+    place.locator_params(axis="x", nbins=6)
+    plotting.title(place, panel.title, f"{panel.detail}, with 95% intervals")
+
+
+def _tick(value: float) -> str:
+    return f"{value:,.10g}".replace("-", "\N{MINUS SIGN}")
+
+
+def _named(key: tuple[Any, ...]) -> str:
+    """Return the name of a group, wrapped where it is long."""
+    told = " / ".join("missing" if part is None else str(part) for part in key) or "all"
+    return "\n".join(textwrap.wrap(told, 28, max_lines=3, placeholder=" …") or [""])

@@ -1,0 +1,99 @@
+"""What public facts decide fails before the charge: a plan is carried out on no rows first.
+
+A release is charged before the first private byte is read, so whatever can be known beforehand
+must be found out beforehand.  :func:`rehearse` runs the very statements of a plan, in the engine
+that will run them, on ``select * from the table where false``: names, types, rights, a connection
+that is gone and the sizes of the plan are all tried, and no row is asked for.  What fails here is a
+function of the schema, the question and the machine, and nothing was spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.tables.engines.base import Engine
+from tacit.tables.open_source import Source
+from tacit.tables.plan.plan import Plan
+from tacit.tables.query.keys_sql import sample_keys
+from tacit.tables.release.collector import Collector, requests_of
+
+__all__ = ["rehearse", "without_rows"]
+
+_KEYS = 256
+"""So many public keys stand for all: beyond a smaller number they go another way to the engine."""
+
+
+def rehearse(source: Source, plan: Plan) -> None:
+    """Carry a plan out up to the noise, on no rows.
+
+    Raises:
+        UsageError: the question does not fit the table.
+        DataSourceError: the engine cannot be asked.
+    """
+    collector = Collector(without_rows(source))
+    keys = plan.query.keys
+    asked = requests_of(plan)
+    whole = collector.query(plan.query, keys)  # each of the keys is looked at, and none asked for
+    for request in asked:
+        whole.check(request)
+    if plan.keys is not None:
+        whole.people_by_key()
+        keys = sample_keys([plan.query.columns.column(name).kind for name in plan.query.by])
+    query = collector.query(plan.query, None if keys is None else keys[:_KEYS])
+    try:
+        query.run(asked)
+    finally:
+        query.forget()
+
+
+def without_rows(source: Source) -> Source:
+    """Return the table without its rows, in the same engine."""
+    nothing = f"(select * from {source.relation} as tacit_all where 1 = 0)"
+    return Source(source.name, source.schema, _Rehearsed(source.engine), nothing)
+
+
+class _Rehearsed:
+    """An engine that is asked for no row: nothing that would look at how many there are is done."""
+
+    memory: int | None = None
+
+    def __init__(self, engine: Engine) -> None:
+        self.dialect = engine.dialect
+        self._engine = engine
+        self.drop = engine.drop
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run a query on no rows."""
+        with self._engine.rehearsal():
+            return self._engine.rows(sql)
+
+    def integers(self, sql: str) -> list[NDArray[np.int64]]:
+        """Run a query on no rows."""
+        with self._engine.rehearsal():
+            return self._engine.integers(sql)
+
+    def materialise(self, sql: str) -> str:
+        """Keep the result of a query on no rows."""
+        with self._engine.rehearsal():
+            return self._engine.materialise(sql)
+
+    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+        """Keep public text."""
+        with self._engine.rehearsal():
+            return self._engine.keep_text(columns)
+
+    def rehearsal(self) -> AbstractContextManager[object]:
+        """Return an empty block: this is one."""
+        return nullcontext()
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Return an empty block: no rows, no state of them."""
+        return nullcontext()
+
+    def close(self) -> None:
+        """Do nothing: the engine goes on."""

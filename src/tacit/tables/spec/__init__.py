@@ -1,0 +1,1 @@
+"""What is asked: aggregates, the unit of privacy, keys, the method."""

@@ -1,0 +1,38 @@
+"""Edges and percentiles as callers write them, and the names of bins."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.errors import UsageError
+
+__all__ = ["bin_names", "listed", "percent"]
+
+
+def listed(edges: Any) -> list[Number]:
+    """Return edges as a list, or say that a column is text."""
+    if not hasattr(edges, "__iter__"):
+        raise UsageError(f"a column is named by text, not by {edges!r}")
+    return list(edges)
+
+
+def bin_names(edges: Sequence[Fraction]) -> list[str]:
+    """Name the bins between edges.
+
+    >>> bin_names([Fraction(0), Fraction(1, 2), Fraction(1)])
+    ['[0, 0.5)', '[0.5, 1]']
+    """
+    names = [f"[{show(a)}, {show(b)})" for a, b in itertools.pairwise(edges)]
+    return [*names[:-1], names[-1][:-1] + "]"]
+
+
+def percent(q: object) -> Fraction:
+    """Return a percentile within 0..100."""
+    exact = as_fraction(q, "a percentile")  # type: ignore[arg-type]
+    if not 0 <= exact <= 100:
+        raise UsageError(f"a percentile lies in 0..100, not at {show(exact)}")
+    return exact

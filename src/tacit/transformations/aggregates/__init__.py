@@ -1,0 +1,1 @@
+"""Steps from records to numbers: counts, sums, means, variances, histograms."""

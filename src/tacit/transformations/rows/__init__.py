@@ -1,0 +1,1 @@
+"""Steps on records: clamp, bin, cast, select, resize."""

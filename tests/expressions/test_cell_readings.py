@@ -1,0 +1,182 @@
+"""What a cell of text says: the same on every engine and in Python, whatever stands in it."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import random
+import struct
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.examples import examples
+from support.tables.engine_tables import ENGINES
+from tacit.errors import UsageError
+from tacit.expressions.cell_grammar import GIVES, is_date, read_cell, reading_sql
+from tacit.expressions.dialect import DUCKDB
+from tacit.expressions.expression import Expression, col, when
+from tacit.expressions.schema import Column, Schema
+from tacit.expressions.undeclared_columns import as_asked
+
+PLAIN = [
+    *("", " ", "0", "-0", "+7", "12", "012", "12.", ".5", ".", "-", "+", "1.5", "-1.2e-3", "1E+5"),
+    *("1e249", "1e250", "9" * 30, "9" * 31, "1." + "0" * 30, "1." + "0" * 31, "9" * 30 + "e249"),
+    *("." + "0" * 29 + "1e-249", "1e-250", "0e-249", "1e", "e1", "1e1.5", "1_000", "1,000", "0x10"),
+    *("nan", "NaN", "inf", "-Infinity", "1d", "1f", "1e5L", "١٢", "1²", "12\n", "\t12", "\u00a012"),
+    *("12 ", " " * 8 + "12" + " " * 8, " " * 9 + "12", "12" + " " * 200, "1 2", "--1", "+-1"),
+    *("999999999999999999", "1000000000000000000", "12.0", "12.000", "12.01", "12.", "-5.0"),
+    *("0.1", "1e23", "8.5e22", "9007199254740993", "2.2250738585072011e-20", "123456789012345678"),
+    *("2024-02-29", "2023-02-29", "1900-02-29", "2000-02-29", "0000-01-01", "0001-01-01"),
+    *("9999-12-31", "10000-01-01", "2024-13-01", "2024-00-10", "2024-01-00", "2024-04-31"),
+    *("2024-1-1", "20240101", "2024/01/01", "01.02.2024", "03/13/2020", "2024-01-01T", "2024-1"),
+    *("2024-01-01 18:30", "2024-01-01T18:30:05", "2024-01-01 18:30:05.25Z", "2024-01-01 24:00"),
+    *("2024-01-01 18:60", "2024-01-01 18:30:60", "2024-01-01 18", "2024-01-01T18:30+01:00"),
+    *("1969-12-31 23:59:59", "0001-01-01 00:00:01", " 2024-01-01 ", "2024-01-01  18:30", "now"),
+    *("true", "TRUE", "True", "t", "T", "yes", "Y", "1", "false", "FALSE", "f", "no", "N", "0"),
+    *("tru", "truee", "on", "off", "ja", "null", "NA", "a'b", 'a"b', "\\", "é", "日本", "İ", "ſ"),
+    *("x" * 5000, "1" * 5000, "today", "infinity", "epoch", "${user.home}"),
+]
+
+
+def hostile_cells(size: int = 400) -> list[str | None]:
+    """Cells, and cells that differ from them in one character."""
+    draw, found = random.Random(3), [None, *PLAIN]
+    for _ in range(size):
+        text = draw.choice([t for t in PLAIN if 0 < len(t) < 40])
+        place = draw.randrange(len(text))
+        put = draw.choice(["", *"0123456789+-.eE :TZ ntfy"])
+        found.append(text[:place] + put + text[place + draw.randrange(2) :])
+    return found
+
+
+def same(x: object, y: object) -> bool:
+    """Whether two values are of one type and equal, doubles bit by bit."""
+    if isinstance(x, float) and isinstance(y, float):
+        return struct.pack("d", x) == struct.pack("d", y)
+    return type(x) is type(y) and x == y
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_reads_a_cell_as_python_does(engine, request):
+    cells = hostile_cells()
+    rows = [{"place": place, "cell": cell} for place, cell in enumerate(cells)]
+    readings = [Expression(name, (col("cell"),)) for name in GIVES]
+    with ENGINES[engine](request)(rows, {"place": "bigint", "cell": "varchar"}) as source:
+        columns = [r.sql(source.schema, source.engine.dialect) for r in readings]
+        sql = f"select place, {', '.join(columns)} from {source.relation} as tacit_rows"
+        found = source.engine.rows(sql)
+    assert len(found) == len(cells)
+    for place, *values in found:
+        for name, value in zip(GIVES, values, strict=True):
+            expected = read_cell(name, cells[place])
+            assert same(value, expected), (name, cells[place], value, expected)
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """A connection of DuckDB with a statement that reads one cell in every way."""
+    connection = duckdb.connect()
+    columns = ", ".join(reading_sql(name, "cell", DUCKDB) for name in GIVES)
+    return connection, f"select {columns} from (select cast(? as varchar) as cell)"
+
+
+@examples(3)
+@given(st.one_of(st.text(), st.text("0123456789+-.eE :TZ", max_size=30), st.floats().map(repr)))
+def test_any_text_is_read_alike_and_raises_nowhere(asked, text):
+    connection, sql = asked
+    (values,) = connection.execute(sql, [text]).fetchall()
+    for name, value in zip(GIVES, values, strict=True):
+        assert same(value, read_cell(name, text)), (name, text)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_double_in_its_shortest_form_is_read_as_itself(value):
+    within = value == 0 or 1e-249 <= abs(value) < 1e250
+    assert read_cell("read_number", repr(value)) == (value if within else None)
+
+
+@given(st.integers(0, 3_652_058), st.integers(0, 86_399))
+def test_the_grammar_of_dates_is_the_calendar(day, second):
+    date = datetime.date.fromordinal(day + 1)
+    assert is_date(date.isoformat())
+    assert read_cell("read_date", date.isoformat()) == date
+    at = datetime.datetime(date.year, date.month, date.day) + datetime.timedelta(seconds=second)
+    whole = (at - datetime.datetime(1970, 1, 1)) // datetime.timedelta(seconds=1)
+    assert read_cell("read_seconds", at.isoformat(" ")) == whole
+
+
+def test_no_day_that_is_not_in_the_calendar_is_a_date():
+    for year in (0, 1, 4, 100, 400, 1900, 2000, 2023, 2024, 9999):
+        for month in range(14):
+            for day in range(33):
+                text = f"{year:04}-{month:02}-{day:02}"
+                try:
+                    datetime.date.fromisoformat(text)
+                except ValueError:
+                    assert not is_date(text)
+                else:
+                    assert is_date(text)
+
+
+def test_the_largest_and_smallest_numbers_are_ordinary_doubles():
+    """The premise of the proof that no cast raises."""
+    largest = read_cell("read_number", "9" * 30 + "." + "9" * 30 + "e249")
+    smallest = read_cell("read_number", "." + "0" * 29 + "1e-249")
+    assert math.isfinite(largest)
+    assert largest < 1e280
+    assert smallest > 1e-280
+
+
+KINDS = {"a": "undeclared", "b": "undeclared", "t": "text", "d": "date", "n": "integer"}
+SCHEMA = Schema([Column(name, kind, kind) for name, kind in KINDS.items()])
+
+
+@pytest.mark.parametrize(
+    ("expression", "reads"),
+    [
+        (col("a") > 3, "(read_number(a) > 3)"),
+        (col("n") == col("a"), "(n == read_number(a))"),
+        (col("a") == col("b"), "(read_text(a) == read_text(b))"),
+        (col("a") == "x", "(read_text(a) == 'x')"),
+        (col("a") == col("t"), "(read_text(a) == t)"),
+        (col("a") >= "2024-01-31", "(read_date(a) >= '2024-01-31')"),
+        (col("d") != col("a"), "(d != read_date(a))"),
+        (col("a").is_in([1, 2.5]), "is_in(read_number(a), 1, 2.5)"),
+        (col("a").is_in(["x", "2024-01-31"]), "is_in(read_text(a), 'x', '2024-01-31')"),
+        (col("a") & (col("b") == True), "(read_boolean(a) & (read_boolean(b) == True))"),  # noqa: E712
+        (~col("a"), "~read_boolean(a)"),
+        (col("a").year(), "year(read_date(a))"),
+        (col("a").length(), "length(read_text(a))"),
+        (-col("a") * 2, "((0 - read_number(a)) * 2)"),
+        (when(col("a")).then(col("b")).otherwise(1), "when(read_boolean(a), read_number(b), 1)"),
+        (when(col("n") > 0).then(col("a")).otherwise(col("b")), "when((n > 0), a, b)"),
+        (col("a").fill(0) + 1, "(fill(read_number(a), 0) + 1)"),
+        (col("a").fill(None) + 1, "(read_number(fill(a, None)) + 1)"),
+        (col("a").is_null(), "(a is missing)"),
+        (col("t") == "x", "(t == 'x')"),
+    ],
+)
+def test_the_question_says_how_a_cell_is_read(expression, reads):
+    assert str(as_asked(expression, SCHEMA)) == reads
+    expression.sql(SCHEMA, DUCKDB)
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        (col("t") > 3, "side by side"),
+        (col("t").fill(0), "side by side"),
+        (col("t") + 1, "needs a value of kind"),
+        (col("a") < col("b"), "read_number"),
+        (col("a") < "b", "needs a value of kind"),
+        (col("a") == 2**60, "declare it with types="),
+        (col("a").is_in([1, "x"]), "side by side"),
+        (col("n").read_number(), "needs a value of kind text"),
+    ],
+)
+def test_what_the_question_leaves_open_is_refused(expression, says):
+    with pytest.raises(UsageError, match=says):
+        expression.kind(SCHEMA)

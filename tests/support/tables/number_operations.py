@@ -1,0 +1,52 @@
+"""Every operation of an expression, on columns of each kind."""
+
+from __future__ import annotations
+
+from tacit.expressions.expression import Expression, when
+
+
+def of_one(x: Expression) -> list[Expression]:
+    """Operations on a number."""
+    return [
+        x == 7,
+        x != 0.5,
+        x <= (1 << 100),
+        x > -1e300,
+        x.is_in([0, 7, (1 << 53) + 1]),
+        x.is_in([0.1, 1e160]),
+        x.is_null(),
+        -x,
+        abs(x),
+        x.clamp(-7, "0.5"),
+        x.clamp(-1e150, 1e150),
+        x.cut([-5, 0, 1, 1e10]),
+        x.fill(3),
+        x.fill(0.5),
+        when(x > 0).then(x).otherwise(None),
+        (x * x) * (x * x) / (x + 1e-200),
+        1 / (x - 0.5),
+    ]
+
+
+def of_two(x: Expression, y: Expression) -> list[Expression]:
+    """Operations on two numbers."""
+    choice = when(x < y).then(x).otherwise(y)
+    return [x == y, x < y, x + y, x - y, x * y, x / y, x.fill(y), choice, choice == x]
+
+
+def of_text(x: Expression) -> list[Expression]:
+    return [
+        x == "A'b",
+        x.is_in(["", "ÉÀ"]),
+        x.lower(),
+        x.lower() == "a'b",
+        x.length(),
+        x.starts_with("\\n$"),
+        x.fill("none"),
+        when(x == "a").then(x).otherwise("no"),
+    ]
+
+
+def of_date(x: Expression) -> list[Expression]:
+    days = [x >= "1970-01-01", x == "2000-02-29", x.is_in(["0001-01-01", "9999-12-31"])]
+    return [*days, x.year(), x.month(), x.month() * x.year() / 3, x.fill(None), x.is_null()]

@@ -1,0 +1,163 @@
+"""The exact plan in pure Python, in rationals: what every engine must agree with, bit by bit."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+from hashlib import md5
+from typing import Any
+
+import numpy as np
+
+from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
+from tacit.tables.spec.privacy_unit import PersonUnit
+
+
+def offset(value: Any, grid: Any) -> int | None:
+    """The offset of a value on a grid, by the definition: clip, round half up, clip."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, float) and math.isinf(value):
+        return grid.cells if value > 0 else 0
+    number = Fraction(value) if not isinstance(value, bool) else Fraction(int(value))
+    q = math.floor(number / grid.step + Fraction(1, 2))
+    return min(max(q, grid.first), grid.last) - grid.first
+
+
+def binned(value: Any, grid: Any) -> int | None:
+    """The offset of a value within the bounds; a double compares with the doubles of the bounds."""
+    if isinstance(value, float):
+        inside = float(grid.lower) <= value <= float(grid.upper)
+    else:
+        inside = value is not None and grid.lower <= value <= grid.upper
+    return offset(value, grid) if inside else None
+
+
+def _person(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def spelled(person: Any) -> str:
+    """A person as it enters a digest: a double by the whole numbers that it is made of."""
+    if not isinstance(person, float):
+        return str(person)
+    sign, size = "-" if person < 0 else "", abs(person)
+    if math.isinf(size):
+        return f"{sign}infinite"
+    exact, block = Fraction(size), -18
+    while block < 17 and exact >= Fraction(2) ** (60 * (block + 1)):
+        block += 1
+    scaled = exact / Fraction(2) ** (60 * block)
+    rest = (scaled - math.floor(scaled)) * 2**52
+    assert rest.denominator == 1
+    return f"{sign}{block}.{math.floor(scaled)}.{rest}"
+
+
+def kept(rows: list[dict[str, Any]], query: dict[str, Any]) -> list[tuple[Any, int, dict]]:
+    """The rows that count: person, code, row."""
+    out = []
+    codes = {key: i for i, key in enumerate(query["keys"])}
+    for number, row in enumerate(rows):
+        if query["where"] is not None and not query["where"].evaluate(row):
+            continue
+        key = tuple(e.evaluate(row) for e in query["by"].values())
+        unit = query["unit"]
+        person = _person(row[unit.column]) if isinstance(unit, PersonUnit) else number
+        if person is not None and key in codes:
+            out.append((person, codes[key], row))
+    return out
+
+
+def weights(chosen: list, masses: list[int], limit: int, one: int) -> list[int]:
+    """The weight of each row from the total mass of its person."""
+    totals: dict[Any, int] = defaultdict(int)
+    for (person, _, _), mass in zip(chosen, masses, strict=True):
+        totals[person] += mass
+    return [one if totals[p] <= limit else one * limit // totals[p] for p, _, _ in chosen]
+
+
+def answer(rows: list[dict[str, Any]], query: dict[str, Any], request: Any) -> Any:
+    """The exact answer to a request."""
+    chosen, unit, size = kept(rows, query), query["unit"], len(query["keys"])
+    by_row = weights(chosen, [1] * len(chosen), unit.rows, unit.one)
+    if isinstance(request, People):
+        return _people(chosen, unit, size, query["salt"])
+    if isinstance(request, Rows):
+        found = [0] * size
+        for (_, code, _), w in zip(chosen, by_row, strict=True):
+            found[code] += w
+        return found
+    place = binned if isinstance(request, Bins) else offset
+    offsets = [place(request.value.evaluate(row), request.grid) for _, _, row in chosen]
+    if isinstance(request, Moments):
+        table = [[0] * 4 for _ in range(size)]
+        for (_, code, _), w, z in zip(chosen, by_row, offsets, strict=True):
+            table[code][0] += w * (z is not None)
+            table[code][1] += w * (z is None)
+            table[code][2] += w * (z or 0)
+            table[code][3] += w * (z or 0) ** 2 * request.squares
+        return table
+    if isinstance(request, Total):
+        return _total(chosen, offsets, request, unit, size, grouped=bool(query["by"]))
+    if isinstance(request, Bins):
+        bins = [[0] * (len(request.edges) - 1) for _ in range(size)]
+        for (_, code, _), w, z in zip(chosen, by_row, offsets, strict=True):
+            if z is not None:
+                place = sum(z >= e for e in request.edges) - 1
+                bins[code][min(max(place, 0), len(request.edges) - 2)] += w
+        return bins
+    assert isinstance(request, Cells)
+    cells: list[dict[int, int]] = [defaultdict(int) for _ in range(size)]
+    for (_, code, _), w, z in zip(chosen, by_row, offsets, strict=True):
+        if z is not None:
+            cells[code][z >> request.shift] += w
+    return [([c for c, _ in sorted(g.items())], [w for _, w in sorted(g.items())]) for g in cells]
+
+
+def _people(chosen: list, unit: Any, size: int, salt: str) -> list[int]:
+    """Distinct people of each group, each in the first of their groups by a salted digest."""
+    own: dict[Any, set[int]] = defaultdict(set)
+    for person, code, _ in chosen:
+        own[person].add(code)
+    found = [0] * size
+    if not isinstance(unit, PersonUnit):
+        for _, code, _ in chosen:
+            found[code] += 1
+        return found
+    for person, codes in own.items():
+        drawn = sorted(
+            codes, key=lambda c: md5(f"{salt}/v{spelled(person)}/v{c}".encode()).hexdigest()
+        )
+        for code in drawn[: min(unit.groups, size)]:
+            found[code] += 1
+    return found
+
+
+def _total(
+    chosen: list, offsets: list, request: Total, unit: Any, size: int, *, grouped: bool
+) -> list[int]:
+    first, last = request.grid.first, request.grid.last
+    points = [0 if z is None else z + first for z in offsets]
+    limit = unit.rows * max(abs(first), abs(last))
+    by_mass = weights(chosen, [abs(q) for q in points], limit, unit.one)
+    if not isinstance(unit, PersonUnit):
+        by_mass = [1] * len(points)
+    elif not grouped:
+        own: dict[Any, int] = defaultdict(int)
+        for (person, _, _), q in zip(chosen, points, strict=True):
+            own[person] += q
+        return [unit.one * sum(min(max(q, -limit), limit) for q in own.values())]
+    found = [0] * size
+    for (_, code, _), w, q in zip(chosen, by_mass, points, strict=True):
+        found[code] += w * q
+    return found
+
+
+def plain(value: Any) -> Any:
+    """An answer as nested lists of Python integers."""
+    if isinstance(value, np.ndarray):
+        return [plain(v) for v in value.tolist()]
+    if isinstance(value, (list, tuple)):
+        return type(value)(plain(v) for v in value)
+    return int(value)
