@@ -14,7 +14,7 @@ from tacit.core import PrivacyLossDistribution, Space, SymmetricDistance, Vector
 from tacit.core.divergences.divergence import Profile, distribution
 from tacit.core.losses import additive_noise as shifted_loss
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
-from tacit.core.losses.distribution import BothWays, Dominating
+from tacit.core.losses.bounds import BothWays, Dominating
 from tacit.errors import UsageError
 
 PEOPLE = Space(Vector(int, bounds=(0, 9)), SymmetricDistance())
@@ -131,7 +131,8 @@ def test_losses_in_enclosures_stay_an_enclosure_when_composed(p, q, width):
 
 def test_atoms_in_equal_enclosures_are_not_joined():
     """Two losses, ln 3 and ln 1/3, that are only known to lie in one wide interval."""
-    from tacit.core.losses.distribution import Atom, Loss, _merged
+    from tacit.core.losses.base import Atom, Loss
+    from tacit.core.losses.distribution import _merged
 
     unknown = Loss(Enclosure(Fraction(-2), Fraction(2)))
     high = Atom(unknown, Enclosure.of(Fraction(3, 4)), Enclosure.of(Fraction(1, 4)))

@@ -10,7 +10,8 @@ from tacit.core.chain.transformation import Transformation
 from tacit.core.divergences.divergence import Profile, hockey_stick, max_divergence, total_variation
 from tacit.core.divergences.renyi import renyi as renyi_divergence
 from tacit.core.divergences.tradeoff import Tradeoff
-from tacit.core.losses.distribution import PrivacyLoss, PrivacyLossDistribution
+from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.distribution import PrivacyLossDistribution
 from tacit.core.measures.continuous_noise import IdealisedGaussian, IdealisedLaplace
 from tacit.core.measures.measure import (
     ApproximateDP,

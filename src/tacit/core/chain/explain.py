@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.arithmetic.exact import show
-from tacit.core.chain.space import Space
-from tacit.core.chain.step import Step
+from tacit.core.chain.protocols import Recipe, Start
 
 __all__ = ["Link", "chain_html", "chain_text", "distances"]
 
@@ -20,7 +19,7 @@ class Link:
     """One step of a chain: its title, its recipe, where it leads, and its own map."""
 
     name: str
-    step: Step | None
+    step: Recipe | None
     output: Any
     map: Callable[[Fraction], Any]
 
@@ -43,14 +42,14 @@ def distances(links: Sequence[Link], d_in: Fraction) -> list[Any]:
     return found
 
 
-def chain_text(start: Space, links: Sequence[Link], d_in: Fraction) -> str:
+def chain_text(start: Start, links: Sequence[Link], d_in: Fraction) -> str:
     """Write the chain as aligned text."""
     rows = _rows(start, links, d_in)
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows)
 
 
-def chain_html(start: Space, links: Sequence[Link], d_in: Fraction) -> str:
+def chain_html(start: Start, links: Sequence[Link], d_in: Fraction) -> str:
     """Write the chain as an HTML table, for notebooks."""
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
@@ -60,7 +59,7 @@ def chain_html(start: Space, links: Sequence[Link], d_in: Fraction) -> str:
     return f"<table>{head}{body}</table>"
 
 
-def _rows(start: Space, links: Sequence[Link], d_in: Fraction) -> list[tuple[str, str, str]]:
+def _rows(start: Start, links: Sequence[Link], d_in: Fraction) -> list[tuple[str, str, str]]:
     rows = [("data", show_distance(d_in), str(start))]
     for link, distance in zip(links, distances(links, d_in), strict=True):
         rows.append((link.title, show_distance(distance), str(link.output)))

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tacit.core.chain.protocols import Recipe, Start
 from tacit.errors import MismatchError, TacitError
-
-if TYPE_CHECKING:
-    from tacit.core.chain.space import Space
-    from tacit.core.chain.step import Step
-    from tacit.core.chain.transformation import Transformation
 
 __all__ = ["build_or_advise", "register_join", "steps_between"]
 
-_JOINS: dict[str, Step] = {}
+_JOINS: dict[str, Recipe] = {}
 _MOST = 4
 
 
-def register_join(text: str, step: Step) -> None:
+def register_join(text: str, step: Recipe) -> None:
     """Make a step known as one that may join two parts of a chain.
 
     Args:
@@ -33,7 +29,7 @@ def register_join(text: str, step: Step) -> None:
     _JOINS[text] = step
 
 
-def steps_between(space: Space, fits: Callable[[Space], bool]) -> tuple[str, ...]:
+def steps_between(space: Start, fits: Callable[[Start], bool]) -> tuple[str, ...]:
     """Name the steps after which ``fits`` holds: single ones, else pairs written ``a >> b``."""
     first = list(_one_further(space))
     found = [text for text, reached in first if fits(reached)]
@@ -47,7 +43,7 @@ def steps_between(space: Space, fits: Callable[[Space], bool]) -> tuple[str, ...
     return tuple(itertools.islice(found, _MOST))
 
 
-def build_or_advise(step: Step, space: Space) -> Any:
+def build_or_advise(step: Recipe, space: Start) -> Any:
     """Build a step on a space; if it does not fit, say which step before it would make it fit.
 
     Raises:
@@ -71,14 +67,14 @@ def advised(message: str, left: object, right: object, joins: tuple[str, ...]) -
     return MismatchError(message, left, right, joins)
 
 
-def _one_further(space: Space) -> Iterator[tuple[str, Space]]:
+def _one_further(space: Start) -> Iterator[tuple[str, Start]]:
     for text, step in _JOINS.items():
         built = _built(step, space)
         if built is not None and built.output != space:
             yield text, built.output
 
 
-def _built(step: Step, space: Space) -> Transformation | Any:
+def _built(step: Recipe, space: Start) -> Any:
     try:
         return step.build(space)
     except TacitError:

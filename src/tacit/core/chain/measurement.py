@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +13,9 @@ from tacit.core.chain.explain import Link, chain_html, chain_text, distances
 from tacit.core.chain.space import Space
 from tacit.core.chain.step import Step
 from tacit.core.chain.transformation import Transformation, read_distance
-from tacit.core.losses.distribution import Dominating, PrivacyLoss
+from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.bounds import Dominating
+from tacit.core.measures import plot_outputs
 from tacit.core.measures.epsilon_bound import LossMap, epsilon_bound
 from tacit.core.measures.measure import Loss, Measure
 from tacit.errors import UsageError
@@ -194,19 +195,15 @@ class Measurement:
             UsageError: no explicit output distribution, or one that cannot be drawn.
             MissingExtraError: matplotlib is not installed.
         """
-        return importlib.import_module("tacit.core.measures.plot_outputs").outputs(
-            self, u, v, event
-        )
+        return plot_outputs.outputs(self, u, v, event)
 
     def plot_privacy_loss(self, u: Any, v: Any) -> Any:
         """Draw the privacy loss of each output, and how likely each loss is; see :meth:`plot`."""
-        return importlib.import_module("tacit.core.measures.plot_outputs").privacy_losses(
-            self, u, v
-        )
+        return plot_outputs.privacy_losses(self, u, v)
 
     def plot_tradeoff(self, u: Any, v: Any) -> Any:
         """Draw the error rates of the best test between two data sets; see :meth:`plot`."""
-        return importlib.import_module("tacit.core.measures.plot_outputs").trade_off(self, u, v)
+        return plot_outputs.trade_off(self, u, v)
 
     def explain(self, d_in: Number = 1) -> str:
         """Return the chain as text, with the distance after each step and the loss at its end."""

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from tacit.core.chain.step import Step
 from tacit.errors import UsageError
-
-if TYPE_CHECKING:
-    from tacit.core.chain.measurement import Measurement
-    from tacit.core.chain.space import Space
-    from tacit.core.chain.transformation import Transformation
 
 __all__ = ["Unfinished", "unfinished"]
 
@@ -39,7 +34,7 @@ class Unfinished:
 
     def __init__(
         self,
-        chain: Space | Transformation,
+        chain: Any,
         kind: Callable[..., Step],
         given: Mapping[str, Any],
         name: str,
@@ -53,12 +48,12 @@ class Unfinished:
         self.fields = fields
         self.after = after
 
-    def finish(self, **parameters: Any) -> Measurement:
+    def finish(self, **parameters: Any) -> Any:
         """Return the measurement with the parameters that were open."""
         built: Any = self.chain >> self.kind(**self.given, **parameters)
         for function in self.after:
             built = built >> function
-        return built  # type: ignore[no-any-return]
+        return built
 
     def __rshift__(self, function: Callable[[Any], Any]) -> Unfinished:
         if not callable(function):
@@ -78,7 +73,7 @@ class Unfinished:
         return f"<Unfinished chain that ends in {self.name}: calibrate it>"
 
 
-def unfinished(chain: Space | Transformation, step: Any) -> Unfinished | None:
+def unfinished(chain: Any, step: Any) -> Unfinished | None:
     """Return the unfinished chain if ``step`` is a class of steps (or a partial of one).
 
     Raises:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.core.chain.join_hints import build_or_advise
 from tacit.core.chain.partial_chain import unfinished
 from tacit.core.spaces.domain import Domain
 from tacit.core.spaces.metric import Metric
 from tacit.errors import MismatchError, UsageError, did_you_mean
-
-if TYPE_CHECKING:
-    from tacit.core.chain.step import Step
 
 __all__ = ["Space", "register_space", "space_from"]
 
@@ -48,13 +45,13 @@ class Space:
                 self.metric,
             )
 
-    def __rshift__(self, step: Step | type[Step]) -> Any:
+    def __rshift__(self, step: Any) -> Any:
         still_open = unfinished(self, step)
         if still_open is not None:
             return still_open
         if not hasattr(step, "build"):
             return NotImplemented
-        return build_or_advise(step, self)  # type: ignore[arg-type]
+        return build_or_advise(step, self)
 
     def describe(self) -> dict[str, Any]:
         """Return the space as plain JSON values."""

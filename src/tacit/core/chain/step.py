@@ -6,14 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from tacit.core.chain.protocols import Built
 from tacit.errors import UsageError, did_you_mean
-
-if TYPE_CHECKING:
-    from tacit.core.chain.measurement import Measurement
-    from tacit.core.chain.space import Space
-    from tacit.core.chain.transformation import Transformation
 
 __all__ = ["Pipeline", "Step", "register", "step_from"]
 
@@ -30,8 +26,8 @@ class Step(ABC):
     name: ClassVar[str] = ""
 
     @abstractmethod
-    def build(self, space: Space) -> Transformation | Measurement:
-        """Return the transformation or measurement on ``space``.
+    def build(self, space: Any) -> Built:
+        """Return the transformation or measurement on ``space``, a :class:`~tacit.Space`.
 
         Raises:
             MismatchError: the step does not fit this space; the message names what would join them.
@@ -63,7 +59,7 @@ class Pipeline(Step):
 
     name: ClassVar[str] = "pipeline"
 
-    def build(self, space: Space) -> Transformation | Measurement:
+    def build(self, space: Any) -> Built:
         """Chain the steps, one after the other, on ``space``."""
         chain: Any = space
         for step in self.steps:

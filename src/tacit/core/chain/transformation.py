@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction
 from tacit.core.chain.explain import Link, chain_html, chain_text
 from tacit.core.chain.join_hints import advised, build_or_advise, steps_between
 from tacit.core.chain.partial_chain import unfinished
+from tacit.core.chain.protocols import Ended
 from tacit.core.chain.space import Space
 from tacit.core.chain.step import Step
 from tacit.errors import UsageError
-
-if TYPE_CHECKING:
-    from tacit.core.chain.measurement import Measurement
 
 __all__ = ["Transformation", "read_distance"]
 
@@ -98,7 +96,7 @@ class Transformation:
             return self.then(other)
         return NotImplemented
 
-    def then(self, other: Transformation | Measurement) -> Any:
+    def then(self, other: Transformation | Ended) -> Any:
         """Chain another transformation, or the measurement that ends the chain.
 
         Raises:

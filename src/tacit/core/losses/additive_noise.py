@@ -26,7 +26,9 @@ from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, show
 from tacit.core.divergences.event_probability import interval_mass
-from tacit.core.losses.distribution import Atom, Loss, PrivacyLoss, PrivacyLossDistribution
+from tacit.core.losses.additive_renyi import renyi_of_gaussian, renyi_of_laplace
+from tacit.core.losses.base import Atom, Loss, PrivacyLoss
+from tacit.core.losses.distribution import PrivacyLossDistribution
 from tacit.core.losses.lattice import UNIT, LatticeLoss, Masses
 from tacit.errors import InfeasibleError, UsageError
 
@@ -82,6 +84,10 @@ class ShiftedLoss(PrivacyLoss):
     @abstractmethod
     def concentrated(self) -> Fraction | Enclosure:
         """Return the supremum over all orders above one of the Renyi divergence over the order."""
+
+    @abstractmethod
+    def renyi(self, alpha: Fraction) -> Enclosure:
+        """Enclose the Renyi divergence of an order above one."""
 
     def tail(self, x: int, bits: int = _BITS) -> Enclosure:
         """Enclose P(X >= x) within ``2^-bits``, or to a relative width where that is tiny."""
@@ -233,6 +239,10 @@ class LaplaceShift(ShiftedLoss):
         assert isinstance(found, Enclosure)
         return found
 
+    def renyi(self, alpha: Fraction) -> Enclosure:
+        """Enclose the Renyi divergence of an order above one."""
+        return renyi_of_laplace(self.scale, self.shift, alpha)
+
     def _as_atoms(self) -> PrivacyLossDistribution | None:
         s = self.shift
         if s > ATOMS:
@@ -278,6 +288,10 @@ class GaussianShift(ShiftedLoss):
     def concentrated(self) -> Fraction:
         """Return ``s^2 / (2 sigma^2)``: attained at order two, whose tilt lands on the grid."""
         return Fraction(self.shift**2) / (2 * self.scale**2)
+
+    def renyi(self, alpha: Fraction) -> Enclosure:
+        """Enclose the Renyi divergence of an order above one."""
+        return renyi_of_gaussian(self.scale, self.shift, alpha)
 
     def _as_atoms(self) -> PrivacyLossDistribution | None:
         if self.shift == 0:

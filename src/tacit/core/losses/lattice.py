@@ -24,15 +24,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number
 from tacit.core.divergences.privacy_profile import Curve
-from tacit.core.losses.distribution import (
+from tacit.core.losses.base import (
+    BITS,
+    Atoms,
+    ExplicitLoss,
     Loss,
-    PrivacyLoss,
-    PrivacyLossDistribution,
     enclosed_delta,
     enclosed_epsilon,
 )
@@ -46,9 +47,8 @@ POINTS = 1 << 12
 MOST_POINTS = 1 << 13
 """Twice the step where there would be more points than this."""
 _DUST = 10 ** (DIGITS - 40)
-_BITS = 224
 
-Explicit: TypeAlias = "PrivacyLossDistribution | LatticeLoss"
+Explicit: TypeAlias = "Atoms | LatticeLoss"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Masses:
 
 
 @dataclass(frozen=True)
-class LatticeLoss(PrivacyLoss):
+class LatticeLoss(ExplicitLoss):
     """Privacy losses on a lattice, from above and from below."""
 
     step: Loss
@@ -88,13 +88,13 @@ class LatticeLoss(PrivacyLoss):
 
     def _curve(self, masses: Masses, *, up: bool) -> Curve:
         ratio = self.step.factor()
-        weight = (self.origin + self.step.times(masses.first)).factor().rounded(_BITS)
+        weight = (self.origin + self.step.times(masses.first)).factor().rounded(BITS)
         rows = []
         for mass in masses.weights:
             if mass:
                 p = Fraction(mass, UNIT)
                 rows.append((p, p * (weight.lower if up else weight.upper)))
-            weight = (weight * ratio).rounded(_BITS)
+            weight = (weight * ratio).rounded(BITS)
         return Curve.ordered(Fraction(masses.infinite, UNIT), reversed(rows))
 
     def delta(self, epsilon: Number) -> Enclosure:
@@ -105,9 +105,9 @@ class LatticeLoss(PrivacyLoss):
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
         return enclosed_epsilon(self._curves, delta)
 
-    def explicit(self) -> LatticeLoss:
-        """Return itself."""
-        return self
+    def joined(self, other: Any) -> LatticeLoss:
+        """Return the composition on one lattice."""
+        return join(self, other)
 
     def losses(self, *, up: bool) -> Iterator[tuple[Enclosure, int]]:
         """Yield the losses with their masses, of one of the two bounds."""
@@ -137,7 +137,7 @@ def split(loss: Fraction, mass: int, width: Fraction) -> list[tuple[int, int]]:
     rest = loss - index * width
     if rest == 0:
         return [(index, mass)]
-    share = (1 - exp(-rest, _BITS)) / (1 - exp(-width, _BITS))
+    share = (1 - exp(-rest, BITS)) / (1 - exp(-width, BITS))
     high = min(math.ceil(share.upper * mass), mass)
     return [(index, mass - high), (index + 1, high)]
 

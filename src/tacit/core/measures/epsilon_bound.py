@@ -10,7 +10,9 @@ from typing import Any
 
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import show
-from tacit.core.losses.distribution import Dominating, PrivacyLoss, dominating_pair
+from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.bounds import Dominating
+from tacit.core.losses.distribution import dominating_pair
 from tacit.core.measures.conversion import concentrated_epsilon, renyi_epsilon
 from tacit.core.measures.measure import ApproximateDP, Measure, PureDP, RenyiDP, ZeroConcentratedDP
 from tacit.errors import UsageError

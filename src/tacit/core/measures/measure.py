@@ -7,16 +7,19 @@ see :mod:`tacit.core.divergences.divergence`.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
 from tacit.arithmetic.enclosure import Enclosure
-from tacit.arithmetic.exact import as_fraction, show
+from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.core.divergences import divergence as exact
 from tacit.core.divergences.renyi import concentrated, renyi
+from tacit.core.losses.additive_noise import ShiftedLoss
+from tacit.core.losses.output_pair import composed, listed_pair, shifted_losses
 from tacit.errors import MismatchError, UsageError
 
 __all__ = [
@@ -55,16 +58,30 @@ class Measure(ABC):
             UsageError: no distributions, or two that have no evaluation in this measure.
         """
         if hasattr(p, "law") or hasattr(p, "parts"):
-            from tacit.core.measures.output_divergence import (
-                between,  # which asks this measure about each part
-            )
-
-            return between(p, q, self)
+            return self.between(p, q)
         return self._of_listed(p, q)
+
+    def between(self, p: Any, q: Any) -> Any:
+        """Evaluate the distance between two distributions of ``m.distribution(data)``.
+
+        Raises:
+            UsageError: two that are neither listed nor one law in two places.
+        """
+        listed = listed_pair(p, q)
+        if listed is not None:
+            return self._of_listed(*listed)
+        return self._of_shifted(shifted_losses(p, q))
 
     @abstractmethod
     def _of_listed(self, p: Any, q: Any) -> Any:
         """Evaluate the distance between two distributions that list their outcomes."""
+
+    def _of_shifted(self, losses: list[ShiftedLoss]) -> Any:
+        """Evaluate the distance of one law from itself, shifted; one loss a coordinate.
+
+        The logarithm of a product is a sum, so max and Renyi divergences add up over coordinates.
+        """
+        raise UsageError(f"{self} has no evaluation on these distributions")
 
     def read(self, loss: Any) -> Loss:
         """Read a loss that a caller wrote, exactly; refuses a negative one."""
@@ -115,6 +132,13 @@ class PureDP(Measure):
         """Return the larger of the two max divergences (``math.inf`` where supports differ)."""
         return exact.largest(exact.max_divergence(p, q), exact.max_divergence(q, p))
 
+    def _of_shifted(self, losses: list[ShiftedLoss]) -> Enclosure | float:
+        """Return the sum of the largest losses."""
+        largest = [loss.max_divergence() for loss in losses]
+        if math.inf in largest:
+            return math.inf
+        return Enclosure.of(sum((Fraction(loss) for loss in largest), Fraction(0)))
+
     def from_pure(self, epsilon: Fraction) -> Loss:
         """Return epsilon itself."""
         return epsilon
@@ -133,6 +157,10 @@ class ApproximateDP(Measure):
     def _of_listed(self, p: Any, q: Any) -> exact.Profile:
         """Return the privacy profile: a function of epsilon that gives the least delta."""
         return exact.Profile(exact.distribution(p), exact.distribution(q))
+
+    def _of_shifted(self, losses: list[ShiftedLoss]) -> Callable[[Number], Enclosure]:
+        """Return the function of epsilon that gives the least delta."""
+        return composed(losses).delta
 
     def read(self, loss: Any) -> Loss:
         """Read a pair ``(epsilon, delta)``."""
@@ -177,6 +205,11 @@ class ZeroConcentratedDP(Measure):
         """Return an enclosure of ``sup over alpha > 1 of D_alpha / alpha``, both directions."""
         return exact.largest(concentrated(p, q), concentrated(q, p))
 
+    def _of_shifted(self, losses: list[ShiftedLoss]) -> Enclosure:
+        """Return the sum of the largest ratios over all orders: attained at one, or a bound."""
+        parts = [Enclosure.of(loss.concentrated()) for loss in losses]
+        return parts[0] if len(parts) == 1 else sum(parts, Enclosure.of(0))
+
     def from_pure(self, epsilon: Fraction) -> Loss:
         """Return ``epsilon^2 / 2`` (Bun and Steinke 2016, proposition 1.4)."""
         return epsilon * epsilon / 2
@@ -204,6 +237,10 @@ class RenyiDP(Measure):
     def _of_listed(self, p: Any, q: Any) -> Enclosure | float:
         """Return the larger of the two Renyi divergences of this order."""
         return exact.largest(renyi(p, q, self.alpha), renyi(q, p, self.alpha))
+
+    def _of_shifted(self, losses: list[ShiftedLoss]) -> Enclosure:
+        """Return the sum of the Renyi divergences of this order."""
+        return sum((loss.renyi(self.alpha) for loss in losses), Enclosure.of(0))
 
     def from_pure(self, epsilon: Fraction) -> Loss:
         """Return ``min(epsilon, alpha epsilon^2 / 2)`` (Bun and Steinke 2016, proposition 3.3)."""

@@ -6,23 +6,29 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from tacit import plotting
 from tacit.arithmetic.exact import show
 from tacit.core.divergences.event_probability import mass_of
 from tacit.core.measures.measure import ApproximateDP, PureDP
-from tacit.core.measures.output_divergence import divergence
+from tacit.core.measures.output_divergence import HasOutputs, divergence
 from tacit.errors import UsageError
-
-if TYPE_CHECKING:
-    from tacit.core.chain.measurement import Measurement
 
 __all__ = ["outputs", "privacy_losses", "shown", "trade_off"]
 
 _MASS = Fraction(999, 1000)
 _MOST = 400
 _MOST_BARS = 60
+
+
+class Drawn(HasOutputs, Protocol):
+    """What is asked of a measurement that is drawn: its claim, too."""
+
+    input: Any
+
+    def map(self, d_in: Any) -> Any:
+        """Return the privacy loss at an input distance."""
 
 
 def shown(p: Any, q: Any) -> tuple[list[Any], list[float], list[float]]:
@@ -76,7 +82,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
 
 
-def outputs(m: Measurement, u: Any, v: Any, event: Any = None) -> Any:
+def outputs(m: Drawn, u: Any, v: Any, event: Any = None) -> Any:
     """Draw both output distributions, one above the other, with the event shaded in both."""
     p, q = m.distribution(u), m.distribution(v)
     values, left, right = shown(p, q)
@@ -99,7 +105,7 @@ def outputs(m: Measurement, u: Any, v: Any, event: Any = None) -> Any:
     return figure
 
 
-def _told(m: Measurement, u: Any, v: Any, event: Any) -> str:
+def _told(m: Drawn, u: Any, v: Any, event: Any) -> str:
     """Say the divergence of the two outputs beside what the map claims at their distance."""
     apart = m.input.metric.distance(u, v)
     claim = m.measure.show(m.map(apart)) if isinstance(apart, Fraction) else "nothing"
@@ -121,7 +127,7 @@ def _short(data: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _claim(m: Measurement, u: Any, v: Any) -> Fraction | None:
+def _claim(m: Drawn, u: Any, v: Any) -> Fraction | None:
     apart = m.input.metric.distance(u, v)
     pure = isinstance(m.measure, PureDP) and isinstance(apart, Fraction)
     return Fraction(m.map(apart)) if pure else None
@@ -160,7 +166,7 @@ def _bars(
             )
 
 
-def privacy_losses(m: Measurement, u: Any, v: Any) -> Any:
+def privacy_losses(m: Drawn, u: Any, v: Any) -> Any:
     """Draw the privacy loss ``ln(P(x) / Q(x))`` of each output, and how likely each loss is."""
     claim = _claim(m, u, v)
     values, left, right = shown(m.distribution(u), m.distribution(v))
@@ -195,7 +201,7 @@ def privacy_losses(m: Measurement, u: Any, v: Any) -> Any:
     return figure
 
 
-def trade_off(m: Measurement, u: Any, v: Any) -> Any:
+def trade_off(m: Drawn, u: Any, v: Any) -> Any:
     """Draw the best error rates of anyone who tells the two inputs apart (Dong, Roth, Su 2022).
 
     The curve goes through the tests that reject at the largest ratios ``Q(x) / P(x)`` first, which

@@ -27,7 +27,7 @@ from tacit.core import (
 )
 from tacit.core.chain.partial_chain import unfinished
 from tacit.core.losses.additive_noise import GaussianShift
-from tacit.core.losses.distribution import Dominating
+from tacit.core.losses.bounds import Dominating
 from tacit.errors import InfeasibleError, MismatchError, UsageError
 from tacit.mechanisms.additive.gaussian import Gaussian
 from tacit.mechanisms.additive.gaussian_calibration import largest_rho, least_scale, least_sigma

@@ -16,7 +16,8 @@ from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction
 from tacit.core import Number, Space, Step, Vector
 from tacit.core.losses.additive_noise import ShiftedLoss
-from tacit.core.losses.distribution import Dominating, PrivacyLoss
+from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.bounds import Dominating
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.output_distribution import Product
 

@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Unpack
 
 from tacit.arithmetic.exact import Number, as_fraction, show
-from tacit.core import Measurement, Space, Step, Transformation
+from tacit.core import Space, Step
+from tacit.core.chain.protocols import Built
 from tacit.errors import MismatchError, UsageError
 from tacit.tables.spec.method import Method, Options, only_global, read_method
 from tacit.tables.spec.parsing import listed, percent
@@ -87,7 +88,7 @@ class Aggregate(Step):
             return lookup(f"{self.kind}(ddof={self.ddof})")
         return lookup("count" if self.kind == "count_people" else self.kind)
 
-    def build(self, space: Space) -> Transformation | Measurement:
+    def build(self, space: Space) -> Built:
         """Build the step of a chain that this statistic is.
 
         Raises:
