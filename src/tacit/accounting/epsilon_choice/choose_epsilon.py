@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.accounting.epsilon_choice.plot import draw_choice
 from tacit.arithmetic import enclosure
 from tacit.arithmetic.exact import Number, as_fraction, float_down, float_up, show
 from tacit.errors import InfeasibleError, UsageError
@@ -156,8 +157,6 @@ class EpsilonChoice:
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        from tacit.accounting.epsilon_choice.plot import draw_choice
-
         return draw_choice(self)
 
     def __str__(self) -> str:

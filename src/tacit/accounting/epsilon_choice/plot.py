@@ -3,21 +3,55 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Protocol
 
 import numpy as np
 
 from tacit import plotting
-
-if TYPE_CHECKING:
-    from tacit.accounting.epsilon_choice.choose_epsilon import EpsilonChoice
 
 __all__ = ["draw_choice"]
 
 _MOST_LINES = 8
 
 
-def draw_choice(choice: EpsilonChoice) -> Any:
+class Drawn(Protocol):
+    """What a picture asks of a choice of epsilon."""
+
+    @property
+    def statistic(self) -> Any:
+        """The statistic."""
+
+    @property
+    def risk(self) -> Fraction:
+        """The largest posterior that is allowed."""
+
+    @property
+    def bound(self) -> Fraction | float:
+        """Epsilon in closed form."""
+
+    @property
+    def tight(self) -> Fraction | float:
+        """The largest epsilon that keeps the risk."""
+
+    @property
+    def worlds(self) -> int:
+        """How many data sets are possible."""
+
+    @property
+    def sensitivity(self) -> Any:
+        """Of the statistic."""
+
+    @property
+    def values(self) -> Sequence[tuple[Any, int]]:
+        """The values, and in how many worlds."""
+
+    def posterior(self, epsilon: Any) -> float:
+        """Return the largest posterior at an epsilon."""
+
+
+def draw_choice(choice: Drawn) -> Any:
     """Draw a choice; see :meth:`EpsilonChoice.plot`."""
     fig = plotting.figure(10.2, 3.6)
     left, right = plotting.axes(fig, 1, 2)[0]
@@ -27,7 +61,7 @@ def draw_choice(choice: EpsilonChoice) -> Any:
     return fig
 
 
-def _against_epsilon(panel: Any, choice: EpsilonChoice, shown: float) -> None:
+def _against_epsilon(panel: Any, choice: Drawn, shown: float) -> None:
     epsilons = np.linspace(shown / 200, 2 * shown, 120)
     panel.plot(epsilons, [choice.posterior(e) for e in epsilons.tolist()], color=plotting.ACCENT)
     panel.axhline(float(choice.risk), color=plotting.INK, linestyle=(0, (5, 2)), linewidth=1)
@@ -46,7 +80,7 @@ def _against_epsilon(panel: Any, choice: EpsilonChoice, shown: float) -> None:
     plotting.title(panel, f"Disclosure risk of the {choice.statistic.name}", detail)
 
 
-def _against_output(panel: Any, choice: EpsilonChoice, shown: float) -> None:
+def _against_output(panel: Any, choice: Drawn, shown: float) -> None:
     known = [(float(v), count) for v, count in choice.values if not isinstance(v, tuple)]
     if not known:
         panel.set_axis_off()

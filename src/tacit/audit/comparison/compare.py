@@ -15,6 +15,7 @@ from tacit import noise
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, show
 from tacit.audit.comparison.candidate import GLOBAL, Asked, Candidate
 from tacit.audit.comparison.methods import candidates
+from tacit.audit.comparison.plot import draw_comparison
 from tacit.errors import UsageError, did_you_mean, need
 from tacit.statistics.ask.registry import lookup
 
@@ -154,8 +155,6 @@ class Comparison:
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        from tacit.audit.comparison.plot import draw_comparison
-
         return draw_comparison(self)
 
     def __str__(self) -> str:

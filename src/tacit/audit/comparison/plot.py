@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from tacit import plotting
 from tacit.errors import need
-
-if TYPE_CHECKING:
-    from tacit.audit.comparison.compare import Comparison
 
 __all__ = ["draw_comparison"]
 
@@ -19,7 +17,33 @@ _WIDEST = 1e6
 _SWEPT = {"sample and aggregate": "bins", "propose-test-release": "proposed bound"}
 
 
-def draw_comparison(comparison: Comparison) -> Any:
+class Drawn(Protocol):
+    """What a picture asks of a comparison."""
+
+    @property
+    def statistic(self) -> str:
+        """The name of the statistic."""
+
+    @property
+    def size(self) -> float:
+        """What errors are percents of."""
+
+    @property
+    def rows(self) -> Sequence[Any]:
+        """One for each method and setting."""
+
+    @property
+    def methods(self) -> Sequence[str]:
+        """Their names."""
+
+    def best(self, method: str) -> Any:
+        """Return the row of a method with the least error."""
+
+    def percent(self, row: Any) -> Any:
+        """Return the errors of a row in percent."""
+
+
+def draw_comparison(comparison: Drawn) -> Any:
     """Draw a comparison; see :meth:`Comparison.plot`."""
     swept = [name for name in comparison.methods if len(_points(comparison, name)) > 1]
     fig = plotting.figure(8.4, 3.6 + (3.0 if swept else 0))
@@ -33,7 +57,7 @@ def draw_comparison(comparison: Comparison) -> Any:
     return fig
 
 
-def _draw_errors(panel: Any, comparison: Comparison) -> None:
+def _draw_errors(panel: Any, comparison: Drawn) -> None:
     best = [row for row in map(comparison.best, comparison.methods) if len(row.errors)]
     percents = [np.maximum(comparison.percent(row), 1e-9) for row in best]
     low = min(float(np.quantile(p, 0.01)) for p in percents)
@@ -63,7 +87,7 @@ def _draw_errors(panel: Any, comparison: Comparison) -> None:
     plotting.title(panel, f"Errors of the {comparison.statistic}, every way at its best setting")
 
 
-def _draw_sweep(panel: Any, comparison: Comparison, method: str) -> None:
+def _draw_sweep(panel: Any, comparison: Drawn, method: str) -> None:
     points = _points(comparison, method)
     values = [row.value for row in points]
     measured, predicted = plotting.series(0).line(), plotting.series(1).line()
@@ -90,5 +114,5 @@ def _draw_sweep(panel: Any, comparison: Comparison, method: str) -> None:
     plotting.title(panel, method)
 
 
-def _points(comparison: Comparison, method: str) -> list[Any]:
+def _points(comparison: Drawn, method: str) -> list[Any]:
     return [r for r in comparison.rows if r.method == method and r.value is not None]

@@ -3,20 +3,58 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from tacit import plotting
-
-if TYPE_CHECKING:
-    from tacit.statistics.ask.sensitivity_profile import Profile, ProfileRow
 
 __all__ = ["draw_profile"]
 
 _WIDE_RATIO = 30.0
 
 
-def draw_profile(profile: Profile, log: bool | None) -> Any:
+class Point(Protocol):
+    """What a picture asks of a point of a profile."""
+
+    @property
+    def column(self) -> str:
+        """Of the data."""
+
+    @property
+    def statistic(self) -> Any:
+        """The statistic."""
+
+    @property
+    def scope(self) -> str:
+        """Global or local."""
+
+    @property
+    def relation(self) -> str:
+        """Which data sets are neighbours."""
+
+    @property
+    def distance(self) -> int:
+        """The distance."""
+
+    @property
+    def value(self) -> float | None:
+        """The sensitivity."""
+
+
+class Drawn(Protocol):
+    """What a picture asks of a profile."""
+
+    @property
+    def rows(self) -> Sequence[Point]:
+        """The points."""
+
+    @property
+    def within(self) -> bool:
+        """Whether nearer neighbours count."""
+
+
+def draw_profile(profile: Drawn, log: bool | None) -> Any:
     """Draw a profile; see :meth:`Profile.plot`."""
     rows = profile.rows
     columns = _ordered(r.column for r in rows)
@@ -40,7 +78,7 @@ def draw_profile(profile: Profile, log: bool | None) -> Any:
     return fig
 
 
-def _draw_panel(panel: Any, rows: list[ProfileRow], names: list[str]) -> None:
+def _draw_panel(panel: Any, rows: list[Point], names: list[str]) -> None:
     for index, name in enumerate(names):
         points = [r for r in rows if r.statistic.name == name]
         values = [float("nan") if r.value is None else r.value for r in points]
@@ -55,7 +93,7 @@ def _draw_panel(panel: Any, rows: list[ProfileRow], names: list[str]) -> None:
     plotting.integer_ticks(panel, [r.distance for r in rows])
 
 
-def _scale(panel: Any, rows: list[ProfileRow], log: bool | None) -> None:
+def _scale(panel: Any, rows: list[Point], log: bool | None) -> None:
     values = [r.value for r in rows if r.value]
     wide = bool(values) and max(values) > _WIDE_RATIO * min(values)
     if not values or not (wide if log is None else log):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Protocol
 
 from tacit import plotting
 from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
-
-if TYPE_CHECKING:
-    from tacit.statistics.ask.sensitivity_table import Neighbour, Release, SensitivityTable
 
 __all__ = ["draw_table"]
 
@@ -18,7 +17,63 @@ _CHARACTER = 0.082  # inches a character of a cell
 _LINE = 0.46  # inches a line
 
 
-def draw_table(table: SensitivityTable) -> Any:
+class Near(Protocol):
+    """What a picture asks of a neighbour."""
+
+    @property
+    def records(self) -> tuple[Any, ...]:
+        """Its records."""
+
+    @property
+    def value(self) -> Any:
+        """The statistic on it."""
+
+    @property
+    def gap(self) -> Fraction | float:
+        """How far that is from the release's own."""
+
+
+class Line(Protocol):
+    """What a picture asks of a release."""
+
+    @property
+    def records(self) -> tuple[Any, ...]:
+        """Its records."""
+
+    @property
+    def value(self) -> Any:
+        """The statistic on it."""
+
+    @property
+    def neighbours(self) -> Sequence[Near]:
+        """Its neighbours."""
+
+    @property
+    def local(self) -> Fraction | float:
+        """The largest gap."""
+
+
+class Drawn(Protocol):
+    """What a picture asks of a table."""
+
+    @property
+    def statistic(self) -> Any:
+        """The statistic."""
+
+    @property
+    def question(self) -> Any:
+        """The question."""
+
+    @property
+    def releases(self) -> Sequence[Line]:
+        """The lines."""
+
+    @property
+    def value(self) -> Fraction | float:
+        """The global sensitivity."""
+
+
+def draw_table(table: Drawn) -> Any:
     """Draw a table; see :meth:`SensitivityTable.plot`."""
     releases = table.releases
     most = max((len(r.neighbours) for r in releases), default=0)
@@ -50,13 +105,13 @@ def draw_table(table: SensitivityTable) -> Any:
     return fig
 
 
-def _widths(table: SensitivityTable, most: int) -> list[float]:
+def _widths(table: Drawn, most: int) -> list[float]:
     def inches(texts: list[str], least: int) -> float:
         return _CHARACTER * (max([least, *map(len, texts)]) + 3)
 
     name = len(table.statistic.name) + 3
     first = inches([_set(r.records) for r in table.releases], 7)
-    second = inches([plotting.number(r.value) for r in table.releases], name)  # type: ignore[arg-type]
+    second = inches([plotting.number(r.value) for r in table.releases], name)
     columns = [[n for r in table.releases for n in r.neighbours[i : i + 1]] for i in range(most)]
     cells = [
         inches([t for n in near for t in (_set(n.records), _values(n))], 9) for near in columns
@@ -64,7 +119,7 @@ def _widths(table: SensitivityTable, most: int) -> list[float]:
     return [first, second, *cells, inches([], 7)]
 
 
-def _head(ax: Any, table: SensitivityTable, edges: list[float], most: int) -> None:
+def _head(ax: Any, table: Drawn, edges: list[float], most: int) -> None:
     name = table.statistic.name
     bold = {"fontsize": 9, "fontweight": "bold", "va": "center", "color": plotting.INK}
     ax.text(edges[0] + 0.06, -0.5, "release x", **bold)
@@ -80,16 +135,14 @@ def _head(ax: Any, table: SensitivityTable, edges: list[float], most: int) -> No
     ax.plot([0, edges[-1]], [0, 0], color=plotting.INK, linewidth=1.2)
 
 
-def _draw_release(
-    ax: Any, table: SensitivityTable, release: Release, line: int, edges: list[float]
-) -> None:
+def _draw_release(ax: Any, table: Drawn, release: Line, line: int, edges: list[float]) -> None:
     middle = line + 0.5
     plain = {"fontsize": 8.5, "va": "center", "color": plotting.INK}
     ax.text(edges[0] + 0.06, middle, _set(release.records), **plain)
     ax.text(
         (edges[1] + edges[2]) / 2,
         middle,
-        plotting.number(release.value),  # type: ignore[arg-type]
+        plotting.number(release.value),
         ha="center",
         **plain,
     )
@@ -108,15 +161,15 @@ def _draw_release(
 
 def _draw_cell(
     ax: Any,
-    table: SensitivityTable,
-    release: Release,
-    neighbour: Neighbour,
+    table: Drawn,
+    release: Line,
+    neighbour: Near,
     span: tuple[float, float],
     line: int,
 ) -> None:
     left, right = span
     middle = (left + right) / 2
-    largest, overall = release.is_largest(neighbour), neighbour.gap == table.value
+    largest, overall = neighbour.gap == release.local, neighbour.gap == table.value
     if largest:
         from matplotlib.patches import Rectangle
 
@@ -154,8 +207,8 @@ def _foot(ax: Any, lines: int) -> None:
     )
 
 
-def _values(neighbour: Neighbour) -> str:
-    value = plotting.number(neighbour.value)  # type: ignore[arg-type]
+def _values(neighbour: Near) -> str:
+    value = plotting.number(neighbour.value)
     return f"{value}   \N{GREEK CAPITAL LETTER DELTA} {plotting.number(neighbour.gap)}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tacit.arithmetic.exact import as_integer
 from tacit.errors import InfeasibleError, UsageError, need
+from tacit.statistics.ask.plot_profile import draw_profile
 from tacit.statistics.ask.registry import lookup
 from tacit.statistics.ask.sensitivity import Asked, ask, by_column
 from tacit.statistics.base.domain import Domain
@@ -74,8 +75,6 @@ class Profile:
 
         Returns a ``matplotlib.figure.Figure``: ``profile.plot().savefig("profile.svg")``.
         """
-        from tacit.statistics.ask.plot_profile import draw_profile
-
         return draw_profile(self, log=log)
 
 

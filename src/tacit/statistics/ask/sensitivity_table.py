@@ -11,6 +11,7 @@ import numpy as np
 
 from tacit.arithmetic.exact import show
 from tacit.errors import InfeasibleError, UsageError, need
+from tacit.statistics.ask.plot_table import draw_table
 from tacit.statistics.ask.registry import lookup
 from tacit.statistics.ask.sensitivity import Asked, by_column, domain_of
 from tacit.statistics.base.domain import Domain, Interval, Records
@@ -91,8 +92,6 @@ class SensitivityTable:
         Raises:
             UsageError: more releases or neighbours than can be read in a figure.
         """
-        from tacit.statistics.ask.plot_table import draw_table
-
         return draw_table(self)
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import cast
 
 from tacit.arithmetic.exact import as_integer
 from tacit.errors import InfeasibleError, UsageError
@@ -102,7 +103,7 @@ def map_of(answer: Sensitivity) -> StabilityMap:
     Fraction(12, 1)
     """
     question = _guaranteed(answer).question
-    return stability_map(answer.statistic, question.domain, question.relation)
+    return stability_map(cast(Statistic, answer.statistic), question.domain, question.relation)
 
 
 def _guaranteed(answer: Sensitivity) -> Sensitivity:

@@ -71,6 +71,8 @@ class _Extreme(NamedTuple):
 class Monotone(Statistic):
     """A statistic that the argument of this module covers."""
 
+    marks = "line"
+
     @abstractmethod
     def split(self, low: int, high: int, total: int) -> int:
         """How many ranks of the union ``T`` carry a negative weight in ``g(T)``."""

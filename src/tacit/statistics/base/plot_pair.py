@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,7 @@ import numpy.typing as npt
 from tacit import plotting
 from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
-from tacit.statistics.base.monotone_statistic import Monotone
-from tacit.statistics.base.statistic import Exact
-from tacit.statistics.sums.histogram import Histogram
-
-if TYPE_CHECKING:
-    from tacit.statistics.base.result import Sensitivity
+from tacit.statistics.samples.sample import Sample
 
 __all__ = ["draw_pair"]
 
@@ -28,7 +23,20 @@ _MOST_RUGS = 3000
 _MOST_BINS_TOLD = 12
 
 
-def draw_pair(answer: Sensitivity) -> Any:
+class Drawn(Protocol):
+    """What a picture asks of a :class:`~tacit.statistics.base.result.Sensitivity`."""
+
+    value: Any
+    method: Any
+    statistic: Any
+    question: Any
+
+    @property
+    def pair(self) -> tuple[Sample, Sample] | None:
+        """The two neighbours."""
+
+
+def draw_pair(answer: Drawn) -> Any:
     """Draw the two neighbours of an answer; see :meth:`Sensitivity.plot`."""
     if answer.pair is None:
         bound = answer.method == "upper bound"
@@ -36,14 +44,15 @@ def draw_pair(answer: Sensitivity) -> Any:
         raise UsageError(f"there is no pair of neighbours to draw: {why}")
     x, y = (sample.floats for sample in answer.pair)
     found = [answer.statistic.of(sample) for sample in answer.pair]
-    on_line = isinstance(answer.statistic, Monotone)
+    marks = answer.statistic.marks
+    on_line = marks == "line"
     fig = plotting.figure(7.6, 3.3 if on_line else 4.1)
-    strip = 1.4 if isinstance(answer.statistic, Histogram) else 1.0
+    strip = 1.4 if marks == "bins" else 1.0
     rows = plotting.axes(fig, 1 if on_line else 2, 1, heights=None if on_line else [3, strip])
     line = rows[0][0]
     _draw_releases(line, x, y)
-    if isinstance(answer.statistic, Histogram):
-        _mark_bins(line, rows[1][0], found, answer.statistic)
+    if marks == "bins":
+        _mark_bins(line, rows[1][0], found, answer.statistic.edges)
     elif on_line:
         _mark_on_line(line, [as_float(v) for v in found], answer)
     else:
@@ -52,7 +61,7 @@ def draw_pair(answer: Sensitivity) -> Any:
     return fig
 
 
-def as_float(value: Exact) -> float:
+def as_float(value: Any) -> float:
     """A value of a statistic as a coordinate."""
     if isinstance(value, tuple):
         raise UsageError("a histogram has no place on the number line")
@@ -136,7 +145,7 @@ def _dots(
         line.scatter(special, height + lift * rank[n:], s=62, zorder=4, label=label, **look)
 
 
-def _mark_on_line(line: Any, values: list[float], answer: Sensitivity) -> None:
+def _mark_on_line(line: Any, values: list[float], answer: Drawn) -> None:
     """The statistic as a stroke through each line, the gap as a band between them."""
     low, high = sorted(values)
     line.axvspan(low, high, ymin=0.12, ymax=0.88, color="#fdf0c4", zorder=-2, linewidth=0)
@@ -158,7 +167,7 @@ def _label(line: Any, value: float, height: float, text: str) -> None:
     line.annotate(text, (value, height), ha=side, va="center", fontsize=9, color=plotting.INK)
 
 
-def _gap(line: Any, low: float, high: float, height: float, answer: Sensitivity) -> None:
+def _gap(line: Any, low: float, high: float, height: float, answer: Drawn) -> None:
     text = f"gap = {show(answer.value)}"
     lowest, highest = line.get_xlim()
     if high - low > 0.02 * (highest - lowest):
@@ -195,7 +204,7 @@ def _gap(line: Any, low: float, high: float, height: float, answer: Sensitivity)
     )
 
 
-def _mark_apart(strip: Any, values: list[float], answer: Sensitivity) -> None:
+def _mark_apart(strip: Any, values: list[float], answer: Drawn) -> None:
     """A statistic that is no place on the records' line gets a line of its own."""
     low, high = sorted(values)
     pad = 0.35 * (high - low or max(1.0, abs(low)))
@@ -223,10 +232,10 @@ def _mark_apart(strip: Any, values: list[float], answer: Sensitivity) -> None:
     _gap(strip, low, high, 0.32, answer)
 
 
-def _mark_bins(line: Any, strip: Any, counts: Any, histogram: Histogram) -> None:
+def _mark_bins(line: Any, strip: Any, counts: Any, edges: Sequence[Fraction]) -> None:
     """The edges between the bins as strokes, and below the two counts of every bin side by side."""
     lowest, highest = line.get_xlim()
-    for edge in histogram.edges[1:-1]:
+    for edge in edges[1:-1]:
         if lowest < edge < highest:
             line.axvline(float(edge), color=plotting.INK, linewidth=0.9, linestyle=":", zorder=1)
     places = np.arange(len(counts[0]))
@@ -239,7 +248,7 @@ def _mark_bins(line: Any, strip: Any, counts: Any, histogram: Histogram) -> None
     strip.set_yticks([])
     strip.set_ylabel("counts")
     step = -(-len(places) // _MOST_BINS_TOLD)
-    strip.set_xticks(places[::step], _bin_names(histogram.edges)[::step], fontsize=8)
+    strip.set_xticks(places[::step], _bin_names(edges)[::step], fontsize=8)
     strip.legend(loc="upper right", ncols=2, frameon=False, fontsize=8.5)
 
 
@@ -256,7 +265,7 @@ def _bin_names(edges: Sequence[Fraction]) -> list[str]:
     return [f"below {inner[0]}", *middle, f"{inner[-1]} or more"]
 
 
-def _describe(line: Any, answer: Sensitivity) -> None:
+def _describe(line: Any, answer: Drawn) -> None:
     question = answer.question
     kind = "Global" if question.at is None else "Local"
     how = "within" if question.within else "at exactly"

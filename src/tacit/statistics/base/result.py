@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from tacit.arithmetic.exact import float_up, show
 from tacit.statistics.base.extreme_pair import differing_pair
+from tacit.statistics.base.plot_pair import draw_pair
 from tacit.statistics.samples.sample import Plain, Sample
 
 if TYPE_CHECKING:
     from tacit.statistics.base.question import Question
-    from tacit.statistics.base.statistic import Statistic
 
 __all__ = ["Method", "Sensitivity", "Witness"]
 
@@ -20,6 +20,14 @@ Method: TypeAlias = Literal[
     "closed form", "polynomial", "exhaustive", "lower bound", "upper bound", "sampled"
 ]
 Witness: TypeAlias = tuple[tuple[Plain, ...], tuple[Plain, ...]]
+
+
+class Named(Protocol):
+    """What an answer asks of the statistic that it is about."""
+
+    @property
+    def name(self) -> str:
+        """The name that people use."""
 
 
 class Sensitivity:
@@ -47,7 +55,7 @@ class Sensitivity:
         value: Fraction | float,
         method: Method,
         *,
-        statistic: Statistic,
+        statistic: Named,
         question: Question,
         witness: Callable[[], tuple[Sample, Sample] | None] | None = None,
         evaluations: int = 1,
@@ -140,8 +148,6 @@ class Sensitivity:
             MissingExtraError: matplotlib is not installed.
             UsageError: there is no witness to draw (a bound).
         """
-        from tacit.statistics.base.plot_pair import draw_pair
-
         return draw_pair(self, **options)
 
     def __repr__(self) -> str:

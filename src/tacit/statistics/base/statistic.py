@@ -12,7 +12,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,10 @@ class Statistic(ABC):
     they answer "nothing known", until it brings its own.  ``class Mean(Monotone, proven=True)``
     vouches that the argument of the base class covers the new one, and says so in its docstring.
     """
+
+    marks: ClassVar[Literal["line", "bins", "apart"]] = "apart"
+    """Where a picture marks the value: on the line of the records, in bins (there are ``edges``),
+    or on a line of its own."""
 
     def __init_subclass__(cls, *, proven: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -74,6 +74,8 @@ class Histogram(Statistic):
 
     edges: Any
 
+    marks = "bins"
+
     def __post_init__(self) -> None:
         read = tuple(as_fraction(e, "edges") for e in self.edges)
         if len(read) < 2 or any(a >= b for a, b in pairwise(read)):

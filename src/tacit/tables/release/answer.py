@@ -11,6 +11,7 @@ from tacit.accounting.budgets.budget import Budget
 from tacit.arithmetic.exact import show
 from tacit.errors import UsageError, did_you_mean, need
 from tacit.report import Certificate, issue
+from tacit.tables.release.plot_answer import answer_figure
 
 __all__ = ["Answer"]
 
@@ -141,8 +142,6 @@ class Answer:
         Returns:
             A matplotlib Figure; save it with ``.savefig("answer.png")``.
         """
-        from tacit.tables.release.plot_answer import answer_figure
-
         return answer_figure(self)
 
     def __len__(self) -> int:

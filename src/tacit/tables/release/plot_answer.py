@@ -6,13 +6,11 @@ Groups stand on the vertical axis, so that long names are read without turning t
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from tacit import plotting
 from tacit.errors import UsageError
-
-if TYPE_CHECKING:
-    from tacit.tables.release.answer import Answer
 
 __all__ = ["answer_figure"]
 
@@ -24,7 +22,26 @@ _WIDTH = 4.7  # inches a panel
 _LINE = 0.27  # inches a group
 
 
-def answer_figure(answer: Answer) -> Any:
+class Drawn(Protocol):
+    """What a picture asks of an answer."""
+
+    @property
+    def keys(self) -> Sequence[tuple[Any, ...]]:
+        """The groups."""
+
+    @property
+    def labels(self) -> Iterable[str]:
+        """What was asked."""
+
+    @property
+    def by(self) -> Sequence[str]:
+        """The columns of the groups."""
+
+    def column(self, label: str) -> Mapping[str, Any]:
+        """Return what was released under a label."""
+
+
+def answer_figure(answer: Drawn) -> Any:
     """Draw every label of an answer with its 95% intervals.
 
     A label with one value a group is a panel with the groups from top to bottom: bars for amounts,
@@ -73,7 +90,7 @@ class _Panel:
         self.limits: tuple[float, float] | None = None
 
 
-def _panels(answer: Answer, label: str, groups: list[str]) -> list[_Panel]:
+def _panels(answer: Drawn, label: str, groups: list[str]) -> list[_Panel]:
     column = answer.column(label)
     kind = str(column["kind"]).replace("_", " ")
     by = ", ".join(answer.by)
