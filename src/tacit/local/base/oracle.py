@@ -31,6 +31,7 @@ from tacit.errors import MismatchError, UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.items import OUTSIDE, Items
 from tacit.local.base.parameters import read_share, read_size
+from tacit.local.base.registry import load
 from tacit.local.base.report_layout import Layout
 
 __all__ = [
@@ -238,9 +239,8 @@ def oracle_from(description: Mapping[str, Any]) -> Oracle:
     >>> oracle_from(grr.describe()) == grr
     True
     """
-    import tacit.local  # noqa: F401  (a mechanism is known once its module is loaded)
-
     try:
+        load(description["mechanism"])
         kind = _KNOWN[description["mechanism"]]
         return kind._build(description)
     except UsageError:

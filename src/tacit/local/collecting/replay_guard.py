@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_integer
+from tacit.arithmetic.mixing import mixed
 from tacit.errors import MismatchError, UsageError
 
 __all__ = ["Bitmap", "ExactSet", "Remembering", "Seen", "Shards", "seen_from", "shard_of"]
@@ -55,7 +56,7 @@ class Shards:
     def numbers(self, ids: Ids) -> NDArray[np.uint64]:
         """Return the number of each id."""
         words = np.ascontiguousarray(ids[:, self.at : self.at + 4]).view("<u4")[:, 0]
-        found: NDArray[np.uint64] = _mixed(words.astype(np.uint64)) % np.uint64(self.of)
+        found: NDArray[np.uint64] = mixed(words.astype(np.uint64)) % np.uint64(self.of)
         return found
 
     def hold(self, ids: Ids) -> NDArray[np.bool_]:
@@ -218,7 +219,7 @@ class Bitmap(Seen):
     def _places(self, ids: Ids) -> NDArray[np.uint64]:
         """Return four places an id, stepped through by its two halves (Kirsch, Mitzenmacher)."""
         halves = np.ascontiguousarray(ids).view("<u8").astype(np.uint64)
-        first, step = _mixed(halves[:, 0]), _mixed(halves[:, 1]) | np.uint64(1)
+        first, step = mixed(halves[:, 0]), mixed(halves[:, 1]) | np.uint64(1)
         probes = np.arange(_PROBES, dtype=np.uint64)
         return (first[:, None] + probes * step[:, None]) >> np.uint64(64 - self.log2_bits)
 
@@ -257,16 +258,6 @@ class Bitmap(Seen):
     def to_bytes(self) -> bytes:
         """Return the bits."""
         return self._bits.tobytes()
-
-
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Mix 64 bits (the finaliser of splitmix64), so that crafted ids spread as random ones do."""
-    x = words ^ (words >> np.uint64(30))
-    x *= np.uint64(0xBF58476D1CE4E5B9)
-    x ^= x >> np.uint64(27)
-    x *= np.uint64(0x94D049BB133111EB)
-    x ^= x >> np.uint64(31)
-    return x
 
 
 def _first_of_each(ids: Ids) -> NDArray[np.bool_]:

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.mixing import GOLDEN, mixed
 from tacit.local.base.items import is_missing
 
 __all__ = ["digest", "digests", "places_under"]
 
 Words = NDArray[np.uint64]
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def digest(value: Any) -> int:
@@ -36,16 +35,12 @@ def digests(values: Iterable[Any]) -> Words:
 def places_under(words: Words, function: Any, size: int) -> NDArray[np.int64]:
     """Return the place below ``size``, a power of two, of each digest under a numbered function.
 
-    The finaliser of SplitMix64 over ``digest + (function + 1) golden``: G. Steele, D. Lea, C.
-    Flood, *Fast splittable pseudorandom number generators* (2014).
+    ``digest + (function + 1) golden``, mixed (:mod:`tacit.arithmetic.mixing`).
 
     >>> places_under(np.array([5], np.uint64), 0, 16).tolist()
     [10]
     """
     with np.errstate(over="ignore"):
-        z = words + (np.asarray(function, np.uint64) + np.uint64(1)) * _GOLDEN
-        z = (z ^ (z >> np.uint64(30))) * _FIRST
-        z = (z ^ (z >> np.uint64(27))) * _SECOND
-    z ^= z >> np.uint64(31)
-    found: NDArray[np.int64] = (z & np.uint64(size - 1)).astype(np.int64)
+        z = words + (np.asarray(function, np.uint64) + np.uint64(1)) * GOLDEN
+    found: NDArray[np.int64] = (mixed(z) & np.uint64(size - 1)).astype(np.int64)
     return found

@@ -7,12 +7,12 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import as_integer
 from tacit.arithmetic.square_root import Root
-from tacit.core import Measurement, Space
+from tacit.core import Measure, Measurement, Space, Step
 from tacit.core.chain.measurement import TwoParts
 from tacit.errors import UsageError
 from tacit.mechanisms.shared.local_statistic import LocalStatistic, Reading, nearest_unit
@@ -21,9 +21,6 @@ from tacit.mechanisms.shared.public_sample import listed, resized
 from tacit.mechanisms.smooth.expected_error import mean_distance
 from tacit.mechanisms.smooth.pure_laws import SmoothLaw
 from tacit.statistics.base.at_distance import SMOOTHNESS_SLACK
-
-if TYPE_CHECKING:
-    from tacit.mechanisms.smooth.smooth_noise import SmoothNoise
 
 __all__ = ["SmoothRelease"]
 
@@ -45,18 +42,22 @@ class SmoothRelease(Measurement):
     def __init__(
         self,
         space: Space,
-        step: SmoothNoise,
         local: LocalStatistic,
         law: SmoothLaw,
         beta: Fraction,
         shift: Fraction,
+        loss: tuple[Measure, Callable[[Fraction], Any]],
+        step: Step,
+        *,
+        grid: Fraction | None = None,
+        clip: Any = True,
     ) -> None:
         self.beta, self.shift = beta, shift
         self._local, self._unit = local, law
-        self.grid = Fraction(step.grid) if step.grid is not None else _fine(local.full)
-        self.clip = _ends(step.clip, local)
+        self.grid = Fraction(grid) if grid is not None else _fine(local.full)
+        self.clip = _ends(clip, local)
         self._units = self.clip and tuple(nearest_unit(end, self.grid) for end in self.clip)
-        measure, privacy = step.measure()
+        measure, privacy = loss
         super().__init__(
             space,
             measure,

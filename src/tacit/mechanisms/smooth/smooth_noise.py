@@ -138,7 +138,9 @@ class SmoothNoise(Step):
             MismatchError: no column of bounded numbers or known values, or another metric.
         """
         local = LocalStatistic(self.statistic, space, self.bounds)
-        return SmoothRelease(space, self, local, *self._law)
+        loss = self.measure()
+        grid = None if self.grid is None else Fraction(self.grid)
+        return SmoothRelease(space, local, *self._law, loss, self, grid=grid, clip=self.clip)
 
     def measure(self) -> tuple[Measure, Callable[[Fraction], Any]]:
         """Return the measure and the privacy map."""

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arithmetic.exact import as_integer
+from tacit.arithmetic.mixing import GOLDEN, mixed
 from tacit.errors import InfeasibleError
 from tacit.statistics.ask.registry import lookup
 from tacit.statistics.ask.sensitivity import Asked
@@ -87,7 +88,7 @@ def lower_bound(
 class _Scatter:
     """Numbers that look random, the same on every run: a search hides nothing and repeats.
 
-    SplitMix64 (Steele, Lea and Flood 2014): multiples of an odd constant, their bits mixed.
+    Multiples of an odd constant, their bits mixed (:mod:`tacit.arithmetic.mixing`).
     """
 
     def __init__(self) -> None:
@@ -97,10 +98,7 @@ class _Scatter:
         """The next ``count`` words of 64 bits."""
         place = np.arange(self._drawn + 1, self._drawn + 1 + count, dtype=np.uint64)
         self._drawn += count
-        word = place * np.uint64(0x9E3779B97F4A7C15)
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(word ^ (word >> np.uint64(31)))
+        return mixed(place * GOLDEN)
 
     def integers(self, low: int, high: int, count: int) -> Order:
         """Whole numbers from ``low`` up to but not including ``high``."""

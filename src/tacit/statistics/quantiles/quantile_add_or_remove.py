@@ -20,8 +20,8 @@ from typing import Literal
 import numpy as np
 
 from tacit.statistics.base.step_function import PointsAtDistance
-from tacit.statistics.quantiles.quantile_at_distance import weights, whole
 from tacit.statistics.quantiles.rank_pair_search import Indices, between
+from tacit.statistics.quantiles.rank_weights import weights, whole
 from tacit.statistics.samples.clamped_sample import Clamped
 from tacit.statistics.samples.sample import Array
 

@@ -47,12 +47,14 @@ import numpy as np
 from tacit.arithmetic.exact import float_up
 from tacit.statistics.base.at_distance import AtDistance, decayed
 from tacit.statistics.base.question import Relation
+from tacit.statistics.quantiles.quantile_add_or_remove import quantile_one_way
 from tacit.statistics.quantiles.rank_pair_search import FAR, Indices, Staircase, Steps
+from tacit.statistics.quantiles.rank_weights import weights, whole
 from tacit.statistics.samples.clamped_sample import Clamped
 from tacit.statistics.samples.counted_sample import Ranks
 from tacit.statistics.samples.sample import Array
 
-__all__ = ["QuantileAtDistance", "quantile_at_distance", "weights", "whole"]
+__all__ = ["QuantileAtDistance", "quantile_at_distance"]
 
 
 def quantile_at_distance(q: Fraction, data: Clamped, relation: Relation) -> AtDistance:
@@ -63,8 +65,6 @@ def quantile_at_distance(q: Fraction, data: Clamped, relation: Relation) -> AtDi
     [3, 5, 7, 8]
     """
     if relation == "add" or relation == "remove":
-        from tacit.statistics.quantiles.quantile_add_or_remove import quantile_one_way
-
         return quantile_one_way(q, data, relation)
     return QuantileAtDistance(q, data, relation)
 
@@ -231,29 +231,3 @@ def _add_or_remove(
     # Distances end at n + 1, so m ends at 2 n + 2, and no more kinds than sizes are needed.
     period = 1 if q in (0, Fraction(1, 2)) else min(q.denominator, 2 * n + 5)
     return *weights(q, period), _AddOrRemove(q, n, period), (0, n + 1), (2, n + 3)
-
-
-def weights(q: Fraction, period: int) -> tuple[Indices, Indices, Fraction]:
-    """``c1`` and ``c3`` of every remainder of ``m``, for a low record that joins or leaves.
-
-    As whole numbers, with the unit that one of them stands for.
-    """
-    below, above = [], []
-    for remainder in range(period):
-        m = remainder if remainder >= 2 else remainder + 2 * period
-        mine, other = q * (m - 1), q * (m - 2)
-        moved = int(mine) > int(other)
-        below.append(other % 1 - mine % 1 if moved else 1 - mine % 1)
-        above.append(Fraction(0) if moved else other % 1)
-    return whole(below, above)
-
-
-def whole(c1: list[Fraction], c3: list[Fraction]) -> tuple[Indices, Indices, Fraction]:
-    """Write weights as whole numbers with no common factor, and their unit."""
-    both = [*c1, *c3]
-    denominator = math.lcm(*(w.denominator for w in both))
-    tops = [w.numerator * (denominator // w.denominator) for w in both]
-    common = max(math.gcd(*tops), 1)
-    kind = np.int64 if max(tops) // common < 2**62 else object
-    made = np.array([top // common for top in tops], dtype=kind)
-    return made[: len(c1)], made[len(c1) :], Fraction(common, denominator)

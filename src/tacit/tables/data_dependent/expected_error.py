@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.mixing import GOLDEN, mixed
 from tacit.expressions.grid import Grid
 from tacit.mechanisms.sample_and_aggregate.bounded_output import BinFunction
 from tacit.mechanisms.shared.laplace_error import laplace_distance
@@ -45,17 +46,15 @@ def error_of_choice(
 def spread_over(rows: int, bins: int, turn: int) -> NDArray[np.int64]:
     """Return a bin for each made-up row: the same on every machine, and as uneven as by chance.
 
-    The mixing function of SplitMix64 (Steele, Lea and Flood 2014); nothing here is secret.
+    Mixed by :mod:`tacit.arithmetic.mixing`; nothing here is secret.
 
     >>> counts = np.bincount(spread_over(1000, 4, 0), minlength=4)
     >>> int(counts.sum()), bool(200 < counts.min() < 250)
     (1000, True)
     """
-    z = np.arange(1, rows + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = np.arange(1, rows + 1, dtype=np.uint64) * GOLDEN
     z += np.uint64((turn + 1) * 0xD1342543DE82EF95 % (1 << 64))
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: NDArray[np.int64] = ((z ^ (z >> np.uint64(31))) % np.uint64(bins)).astype(np.int64)
+    found: NDArray[np.int64] = (mixed(z) % np.uint64(bins)).astype(np.int64)
     return found
 
 
