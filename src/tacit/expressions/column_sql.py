@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tacit.expressions.dialect import Dialect
-from tacit.expressions.expression import Expression
-
-if TYPE_CHECKING:
-    from tacit.expressions.schema import Schema
+from tacit.expressions.node import Node
+from tacit.expressions.schema import Schema
 
 __all__ = ["column_sql", "compared_sql", "is_wide"]
 
 
-def column_sql(node: Expression, schema: Schema, d: Dialect) -> str:
+def column_sql(node: Node, schema: Schema, d: Dialect) -> str:
     """Return the SQL of a column's value: NaN and NULL are missing, a decimal is a double."""
     column = schema.column(node.parameters[0])
     sql = column.value(d.column(column.name))
@@ -28,7 +24,7 @@ def column_sql(node: Expression, schema: Schema, d: Dialect) -> str:
     return d.cast(sql, "text") if column.kind in ("text", "undeclared") else sql
 
 
-def is_wide(node: Expression, schema: Schema) -> bool:
+def is_wide(node: Node, schema: Schema) -> bool:
     """Whether a whole number may take more than 64 bits: a choice may take what is chosen."""
     if node.operation == "col":
         declared = schema.column(node.parameters[0]).declared.upper()
@@ -40,7 +36,7 @@ def is_wide(node: Expression, schema: Schema) -> bool:
 
 
 def compared_sql(
-    sides: list[Expression], kind: str, parts: list[str], schema: Schema, d: Dialect
+    sides: list[Node], kind: str, parts: list[str], schema: Schema, d: Dialect
 ) -> list[str]:
     """Return values of one kind so that two of them are equal if and only if they are one value."""
     if kind == "text":
@@ -55,7 +51,7 @@ def compared_sql(
     ]
 
 
-def _one_decimal(sides: list[Expression], schema: Schema) -> bool:
+def _one_decimal(sides: list[Node], schema: Schema) -> bool:
     """Whether all of them are columns of one type of decimals, which an engine compares exactly.
 
     Those of different types have no common type that holds both, and are compared as doubles.

@@ -32,51 +32,30 @@ import datetime
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.errors import UsageError
+from tacit.expressions import operations
 from tacit.expressions.dialect import Dialect
-from tacit.expressions.json_parameters import bin_names, from_plain, to_plain
-
-if TYPE_CHECKING:
-    from tacit.expressions.schema import Schema
+from tacit.expressions.json_parameters import bin_names, from_plain
+from tacit.expressions.node import FAR, Node
+from tacit.expressions.schema import Schema
+from tacit.expressions.undeclared_columns import as_asked
 
 __all__ = ["Expression", "col", "from_json", "literal", "when"]
 
-NUMBERS = ("integer", "float", "decimal", "boolean", "missing")
-_FAR = 2.0**500
-_DEEPEST, _MOST = 50, 1000
-LONGEST = 1 << 20
-"""The most characters of a text that a computed text has, so that no engine runs out of room."""
-_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 
-
-@dataclass(frozen=True, eq=False)
-class Expression:
-    """A node: an operation, its operands and its public parameters.
+@dataclass(frozen=True, eq=False, repr=False)
+class Expression(Node):
+    """A node, as it is written in Python.
 
     Made by :func:`col`, :func:`literal`, :func:`when` and the methods and operators below; compare
     two of them by :meth:`to_json`, since ``==`` builds an expression.
     """
-
-    operation: str
-    operands: tuple[Expression, ...] = ()
-    parameters: tuple[Any, ...] = ()
-    _size: tuple[int, int] = field(default=(0, 0), init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        inner = [o._size for o in self.operands if o.operands]
-        deep, many = 1 + max((d for d, _ in inner), default=0), 1 + sum(n for _, n in inner)
-        if deep > _DEEPEST or many > _MOST:
-            raise UsageError(
-                f"the expression is too large, its columns written out: at most {_MOST} operations,"
-                f" at most {_DEEPEST} of them within one another; a list of values belongs in is_in"
-            )
-        object.__setattr__(self, "_size", (deep, many))
 
     # ---- comparisons and logic
 
@@ -162,7 +141,7 @@ class Expression:
     def clamp(self, lower: Number, upper: Number) -> Expression:
         """The value held within public bounds, as a double; missing stays missing."""
         low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
-        if low > high or max(abs(low), abs(high)) > Fraction(_FAR):
+        if low > high or max(abs(low), abs(high)) > Fraction(FAR):
             raise UsageError(f"cannot clamp to {show(low)} and {show(high)}: reversed or too far")
         return Expression("clamp", (self,), (float(low), float(high)))
 
@@ -177,7 +156,7 @@ class Expression:
         marks = [as_fraction(e, "edge") for e in edges]
         if len(marks) < 2 or any(a >= b for a, b in itertools.pairwise(marks)):
             raise UsageError("cut needs at least two edges, each above the one before")
-        if max(abs(m) for m in marks) > Fraction(_FAR):
+        if max(abs(m) for m in marks) > Fraction(FAR):
             raise UsageError("an edge is too far from zero: at most 2^500")
         names = bin_names(marks) if labels is None else list(labels)
         if len(names) != len(marks) - 1 or not all(isinstance(n, str) for n in names):
@@ -249,66 +228,20 @@ class Expression:
         Raises:
             UsageError: an unknown column, or kinds that do not fit together.
         """
-        from tacit.expressions.operations import kind
-        from tacit.expressions.undeclared_columns import as_asked
-
-        return kind(as_asked(self, schema), schema)
+        return operations.kind(as_asked(self, schema), schema)
 
     def sql(self, schema: Schema, dialect: Dialect) -> str:
         """Return the SQL of the value on one row, every operand checked."""
-        from tacit.expressions.operations import kind, render
-        from tacit.expressions.undeclared_columns import as_asked
-
         asked = as_asked(self, schema)
-        kind(asked, schema)
-        return render(asked, schema, dialect)
+        operations.kind(asked, schema)
+        return operations.render(asked, schema, dialect)
 
     def evaluate(self, row: Mapping[str, Any]) -> Any:
         """Return the value on one row, in Python: the reference for every engine.
 
         A column that is undeclared has its readings written down first (see ``read_number``).
         """
-        from tacit.expressions.operations import evaluate
-
-        return evaluate(self, row)
-
-    def columns(self) -> set[str]:
-        """Return the names of the columns that are read."""
-        if self.operation == "col":
-            return {self.parameters[0]}
-        return set().union(*(o.columns() for o in self.operands)) if self.operands else set()
-
-    def substitute(self, derived: Mapping[str, Expression]) -> Expression:
-        """Return the expression with columns of these names replaced by what they stand for."""
-        if self.operation == "col":
-            return derived.get(self.parameters[0], self)
-        operands = tuple(o.substitute(derived) for o in self.operands)
-        return Expression(self.operation, operands, self.parameters)
-
-    def to_json(self) -> list[Any]:
-        """Return a description that JSON can carry and :func:`from_json` can read."""
-        return [
-            self.operation,
-            [o.to_json() for o in self.operands],
-            [to_plain(p) for p in self.parameters],
-        ]
-
-    def __str__(self) -> str:
-        parts = [str(o) for o in self.operands]
-        name, given = self.operation, self.parameters
-        if name == "col":
-            return str(given[0]) if given[0].isidentifier() else f"col({given[0]!r})"
-        if name == "literal":
-            return str(given[0]) if isinstance(given[0], datetime.date) else repr(given[0])
-        if name == "is_null":
-            return f"({parts[0]} is missing)"
-        if name == "~":
-            return f"~{parts[0]}"
-        if len(parts) == 2 and not name.isidentifier():
-            return f"({parts[0]} {name} {parts[1]})"
-        return f"{name}({', '.join(parts + [repr(p) for p in given])})"
-
-    __repr__ = __str__
+        return operations.evaluate(self, row)
 
 
 def col(name: str) -> Expression:
@@ -387,7 +320,5 @@ def from_json(description: Sequence[Any]) -> Expression:
         raise
     except (TypeError, ValueError, KeyError):
         raise UsageError("this is not the description of an expression") from None
-    from tacit.expressions.operations import known
-
-    known(built)
+    operations.known(built)
     return built

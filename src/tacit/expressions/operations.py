@@ -10,16 +10,14 @@ import datetime
 import operator
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.errors import UsageError
 from tacit.expressions.cell_grammar import GIVES, read_cell, reading_sql
 from tacit.expressions.column_sql import column_sql, compared_sql, is_wide
 from tacit.expressions.dialect import Dialect
-from tacit.expressions.expression import _FAR, _LOWER, _UPPER, LONGEST, NUMBERS, Expression
-
-if TYPE_CHECKING:
-    from tacit.expressions.schema import Schema
+from tacit.expressions.node import FAR, LONGEST, LOWER, NUMBERS, UPPER, Node
+from tacit.expressions.schema import Schema
 
 __all__ = ["evaluate", "kind", "known", "render"]
 
@@ -50,7 +48,7 @@ _ARITY = {
 }
 
 
-def known(node: Expression) -> None:
+def known(node: Node) -> None:
     """Refuse an operation that does not exist, or one with operands missing."""
     arity = _ARITY.get(node.operation)
     shape = (len(node.operands), len(node.parameters))
@@ -74,13 +72,13 @@ def _date(text: object) -> datetime.date | None:
         return None
 
 
-def _dated(node: Expression, other: str) -> Expression:
+def _dated(node: Node, other: str) -> Node:
     """Read the text of a literal that stands against a date as a date."""
     if other == "date" and node.operation == "literal" and isinstance(node.parameters[0], str):
         day = _date(node.parameters[0])
         if day is None:
             raise UsageError(f"{node.parameters[0]!r} is not a date such as '2024-12-31'")
-        return Expression("literal", (), (day,))
+        return Node("literal", (), (day,))
     return node
 
 
@@ -88,14 +86,14 @@ def _family(kind: str) -> str:
     return "number" if kind in ("integer", "float", "decimal") else kind
 
 
-def _fit(node: Expression, wanted: tuple[str, ...], given: str) -> None:
+def _fit(node: Node, wanted: tuple[str, ...], given: str) -> None:
     if given not in wanted and given != "missing":
         raise UsageError(
             f"{node.operation!r} in {node} needs a value of kind {' or '.join(wanted)}, not {given}"
         )
 
 
-def _together(node: Expression, kinds: list[str]) -> str:
+def _together(node: Node, kinds: list[str]) -> str:
     """Return the common kind of values that stand side by side, or refuse."""
     present = [k for k in kinds if k != "missing"]
     if len({_family(k) for k in present}) > 1 or "other" in present:
@@ -105,14 +103,14 @@ def _together(node: Expression, kinds: list[str]) -> str:
     return "float" if present else "missing"
 
 
-def _sides(node: Expression, schema: Schema) -> list[Expression]:
+def _sides(node: Node, schema: Schema) -> list[Node]:
     """Return the operands, with the text of dates read as dates where they are compared."""
     compared = node.operation in _COMPARE or node.operation == "is_in"
     dates = compared and any(kind(o, schema) == "date" for o in node.operands)
     return [_dated(o, "date") if dates else o for o in node.operands]
 
 
-def kind(node: Expression, schema: Schema) -> str:
+def kind(node: Node, schema: Schema) -> str:
     """Return the kind of a node, checking every operand."""
     name = node.operation
     if name == "col":
@@ -164,7 +162,7 @@ def kind(node: Expression, schema: Schema) -> str:
     return _together(node, kinds)  # fill
 
 
-def render(node: Expression, schema: Schema, d: Dialect) -> str:
+def render(node: Node, schema: Schema, d: Dialect) -> str:
     """Return the SQL of a node whose kinds were checked."""
     name = node.operation
     if name == "col":
@@ -206,7 +204,7 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
         return reading_sql(name, d.cast(parts[0], "text"), d)
     if name == "lower":
         read = f"substr({d.cast(parts[0], 'text')}, 1, {LONGEST})"
-        return f"translate({read}, '{_UPPER}', '{_LOWER}')"
+        return f"translate({read}, '{UPPER}', '{LOWER}')"
     if name == "length":
         return d.cast(f"length({d.cast(parts[0], 'text')})", "integer")
     if name in ("year", "month"):
@@ -222,7 +220,7 @@ def render(node: Expression, schema: Schema, d: Dialect) -> str:
     return f"coalesce({chosen[0]}, {chosen[1]})"
 
 
-def _truth(node: Expression, sql: str) -> str:
+def _truth(node: Node, sql: str) -> str:
     """Return a condition that is never NULL, as most are by themselves."""
     return sql if node.operation in _DECIDED else f"coalesce({sql}, false)"
 
@@ -247,12 +245,12 @@ def _render_part(name: str, day: str, d: Dialect) -> str:
 
 def _render_arithmetic(name: str, doubles: list[str], d: Dialect) -> str:
     if name in ("+", "-"):
-        x, y = (_clip(side, -_FAR, _FAR, d) for side in doubles)
+        x, y = (_clip(side, -FAR, FAR, d) for side in doubles)
         return f"({x} {name} {y})"
-    near, zero = d.literal(1 / _FAR), d.literal(0.0)
+    near, zero = d.literal(1 / FAR), d.literal(0.0)
 
     def held(x: str) -> str:
-        inside = f"greatest(least({x}, {d.literal(_FAR)}), {d.literal(-_FAR)})"
+        inside = f"greatest(least({x}, {d.literal(FAR)}), {d.literal(-FAR)})"
         return f"(case when abs({x}) >= {near} then {inside} when {x} is not null then {zero} end)"
 
     x, y = (d.share(side, held) for side in doubles)
@@ -289,7 +287,7 @@ def _double(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def evaluate(node: Expression, row: Mapping[str, Any]) -> Any:
+def evaluate(node: Node, row: Mapping[str, Any]) -> Any:
     """Return the value of a node on one row of Python values; None is missing."""
     name = node.operation
     if name == "col":
@@ -349,9 +347,9 @@ def _alike(chosen: Any, x: Any, y: Any) -> Any:
 def _evaluate_arithmetic(name: str, x: float | None, y: float | None) -> float | None:
     if x is None or y is None:
         return None
-    x, y = _held(x, -_FAR, _FAR), _held(y, -_FAR, _FAR)
+    x, y = _held(x, -FAR, FAR), _held(y, -FAR, FAR)
     if name in ("*", "/"):
-        x, y = (0.0 if abs(side) < 1 / _FAR else side for side in (x, y))
+        x, y = (0.0 if abs(side) < 1 / FAR else side for side in (x, y))
     if name == "/" and y == 0:
         return None
     return _ARITHMETIC[name](x, y)
@@ -365,5 +363,5 @@ def _evaluate_cut(x: float | None, edges: tuple[float, ...], labels: tuple[str, 
 
 def _evaluate_part(name: str, x: Any) -> Any:
     if name == "lower":
-        return x[:LONGEST].translate(str.maketrans(_UPPER, _LOWER))
+        return x[:LONGEST].translate(str.maketrans(UPPER, LOWER))
     return len(x) if name == "length" else getattr(x, name)

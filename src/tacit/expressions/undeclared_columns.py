@@ -19,16 +19,17 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from tacit.errors import UsageError
 from tacit.expressions.cell_grammar import is_date
-from tacit.expressions.expression import Expression
-
-if TYPE_CHECKING:
-    from tacit.expressions.schema import Schema
+from tacit.expressions.node import Node
+from tacit.expressions.operations import kind
+from tacit.expressions.schema import Schema
 
 __all__ = ["as_asked", "as_keys", "has_undeclared", "read_as"]
+
+_N = TypeVar("_N", bound=Node)
 
 _READINGS = {
     "text": "read_text",
@@ -54,17 +55,17 @@ _KEY_READINGS: tuple[tuple[Any, str], ...] = (
 )
 
 
-def has_undeclared(node: Expression, schema: Schema) -> bool:
+def has_undeclared(node: Node, schema: Schema) -> bool:
     """Whether an expression reads a column that nobody declared."""
     return any(n in schema and schema[n].kind == "undeclared" for n in node.columns())
 
 
-def read_as(node: Expression, reading: str, schema: Schema) -> Expression:
+def read_as(node: _N, reading: str, schema: Schema) -> _N:
     """Return an expression with its reading, where it is undeclared."""
     return _read(as_asked(node, schema), reading, schema)
 
 
-def as_asked(node: Expression, schema: Schema) -> Expression:
+def as_asked(node: _N, schema: Schema) -> _N:
     """Return the expression with the readings of undeclared columns written down.
 
     >>> from tacit.expressions.expression import col
@@ -87,12 +88,10 @@ def as_asked(node: Expression, schema: Schema) -> Expression:
         sides = (*condition, *_alike(node, sides[first:], schema))
     elif name in _TAKES:
         sides = tuple(_read(o, _TAKES[name], schema) for o in sides)
-    return Expression(name, sides, node.parameters)
+    return type(node)(name, sides, node.parameters)
 
 
-def as_keys(
-    by: Mapping[str, Expression], keys: Iterable[Any] | None, schema: Schema
-) -> dict[str, Expression]:
+def as_keys(by: Mapping[str, _N], keys: Iterable[Any] | None, schema: Schema) -> dict[str, _N]:
     """Return grouping columns, those that are undeclared read as the public keys are.
 
     Args:
@@ -121,26 +120,20 @@ def _key_reading(parts: Sequence[Any]) -> str:
     """Return how cells are read that are compared with public keys."""
     plain = [part.item() if hasattr(part, "item") else part for part in parts]
     given = [part for part in plain if part is not None and part == part]
-    for kind, reading in _KEY_READINGS:
-        if given and all(isinstance(part, kind) for part in given):
+    for kinds, reading in _KEY_READINGS:
+        if given and all(isinstance(part, kinds) for part in given):
             return reading
     return "read_text"
 
 
-def _kind(node: Expression, schema: Schema) -> str:
-    from tacit.expressions.operations import kind
-
-    return kind(node, schema)
+def _read(node: _N, reading: str, schema: Schema) -> _N:
+    return type(node)(reading, (node,)) if kind(node, schema) == "undeclared" else node
 
 
-def _read(node: Expression, reading: str, schema: Schema) -> Expression:
-    return Expression(reading, (node,)) if _kind(node, schema) == "undeclared" else node
-
-
-def _alike(node: Expression, sides: Sequence[Expression], schema: Schema) -> tuple[Expression, ...]:
+def _alike(node: Node, sides: Sequence[Node], schema: Schema) -> tuple[Node, ...]:
     """Read what is undeclared as the values are that it stands beside."""
-    known = [side for side in sides if _kind(side, schema) not in ("undeclared", "missing")]
-    kinds = {_kind(side, schema) for side in known}
+    known = [side for side in sides if kind(side, schema) not in ("undeclared", "missing")]
+    kinds = {kind(side, schema) for side in known}
     compared = node.operation in _BESIDE
     if compared and known and all(map(_is_day, known)):
         kinds = {"date"}
@@ -163,11 +156,11 @@ def _alike(node: Expression, sides: Sequence[Expression], schema: Schema) -> tup
     return tuple(_read(side, reading, schema) for side in sides)
 
 
-def _is_day(node: Expression) -> bool:
+def _is_day(node: Node) -> bool:
     value = node.parameters[0] if node.operation == "literal" else None
     return isinstance(value, str) and is_date(value)
 
 
-def _is_far(node: Expression) -> bool:
+def _is_far(node: Node) -> bool:
     value = node.parameters[0] if node.operation == "literal" else None
     return isinstance(value, int) and abs(value) > _EXACT

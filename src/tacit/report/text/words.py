@@ -8,7 +8,8 @@ from typing import Any
 
 from tacit.accounting import Budget
 from tacit.arithmetic.exact import as_fraction, show
-from tacit.expressions.expression import Expression, from_json
+from tacit.expressions.expression import from_json
+from tacit.expressions.node import Node
 from tacit.expressions.timeline import Timeline
 from tacit.tables.spec.parsing import bin_names
 
@@ -178,7 +179,7 @@ def _listed(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def condition_words(expression: Expression, inner: bool = False) -> str:
+def condition_words(expression: Node, inner: bool = False) -> str:
     """Write a condition with words for its connectives, as ``--where`` reads it.
 
     >>> from tacit.expressions.expression import col

@@ -29,6 +29,10 @@ class Named(Protocol):
     def name(self) -> str:
         """The name that people use."""
 
+    @property
+    def least(self) -> int:
+        """The fewest records that it has a value on."""
+
 
 class Sensitivity:
     """How far a statistic can move between neighbours, and why.

@@ -125,7 +125,11 @@ class Statistic(ABC):
 
 def _replaced(cls: type, parent: type) -> bool:
     """Tell whether a class has something else in place of what its parent has, the name apart."""
-    kept = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {"name", *_PROOFS}
+    kept = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {
+        "name",
+        "marks",
+        *_PROOFS,
+    }
     return any(
         inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in kept
     )

@@ -86,7 +86,7 @@ class Collector:
 
     def _make(self, asked: Asked, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
         derived = resolved(asked)
-        where = [_replaced(condition, derived) for condition in asked.where]
+        where = [condition.substitute(derived) for condition in asked.where]
         condition = where[0] if where else None
         for other in where[1:]:
             condition = condition & other if condition is not None else other
@@ -225,12 +225,5 @@ def resolved(asked: Asked) -> dict[str, Expression]:
     """Return the derived columns in terms of the table's own."""
     known: dict[str, Expression] = {}
     for name, expression in asked.derived:
-        known[name] = _replaced(expression, known)
+        known[name] = expression.substitute(known)
     return known
-
-
-def _replaced(expression: Expression, known: dict[str, Expression]) -> Expression:
-    if expression.operation == "col":
-        return known.get(expression.parameters[0], expression)
-    operands = tuple(_replaced(operand, known) for operand in expression.operands)
-    return Expression(expression.operation, operands, expression.parameters)

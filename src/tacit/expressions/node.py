@@ -1,0 +1,85 @@
+"""A node of an expression: an operation, its operands, its parameters.
+
+What an expression means (:mod:`tacit.expressions.operations`) asks a node for these alone; how one
+is written in Python is :class:`~tacit.expressions.expression.Expression`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from tacit.errors import UsageError
+from tacit.expressions.json_parameters import to_plain
+
+__all__ = ["FAR", "LONGEST", "LOWER", "NUMBERS", "UPPER", "Node"]
+
+NUMBERS = ("integer", "float", "decimal", "boolean", "missing")
+FAR = 2.0**500
+"""Arithmetic clips its operands to this on either side."""
+LONGEST = 1 << 20
+"""The most characters of a text that a computed text has, so that no engine runs out of room."""
+UPPER, LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+_DEEPEST, _MOST = 50, 1000
+
+_N = TypeVar("_N", bound="Node")
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """An operation, its operands and its public parameters."""
+
+    operation: str
+    operands: tuple[Node, ...] = ()
+    parameters: tuple[Any, ...] = ()
+    _size: tuple[int, int] = field(default=(0, 0), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        inner = [o._size for o in self.operands if o.operands]
+        deep, many = 1 + max((d for d, _ in inner), default=0), 1 + sum(n for _, n in inner)
+        if deep > _DEEPEST or many > _MOST:
+            raise UsageError(
+                f"the expression is too large, its columns written out: at most {_MOST} operations,"
+                f" at most {_DEEPEST} of them within one another; a list of values belongs in is_in"
+            )
+        object.__setattr__(self, "_size", (deep, many))
+
+    def columns(self) -> set[str]:
+        """Return the names of the columns that are read."""
+        if self.operation == "col":
+            return {self.parameters[0]}
+        return set().union(*(o.columns() for o in self.operands)) if self.operands else set()
+
+    def substitute(self: _N, derived: Mapping[str, _N]) -> _N:
+        """Return the expression with columns of these names replaced by what they stand for."""
+        if self.operation == "col":
+            return derived.get(self.parameters[0], self)
+        operands = tuple(o.substitute(dict[str, Node](derived)) for o in self.operands)
+        return type(self)(self.operation, operands, self.parameters)
+
+    def to_json(self) -> list[Any]:
+        """Return a description that JSON can carry, and ``from_json`` can read."""
+        return [
+            self.operation,
+            [o.to_json() for o in self.operands],
+            [to_plain(p) for p in self.parameters],
+        ]
+
+    def __str__(self) -> str:
+        parts = [str(o) for o in self.operands]
+        name, given = self.operation, self.parameters
+        if name == "col":
+            return str(given[0]) if given[0].isidentifier() else f"col({given[0]!r})"
+        if name == "literal":
+            return str(given[0]) if isinstance(given[0], datetime.date) else repr(given[0])
+        if name == "is_null":
+            return f"({parts[0]} is missing)"
+        if name == "~":
+            return f"~{parts[0]}"
+        if len(parts) == 2 and not name.isidentifier():
+            return f"({parts[0]} {name} {parts[1]})"
+        return f"{name}({', '.join(parts + [repr(p) for p in given])})"
+
+    __repr__ = __str__
