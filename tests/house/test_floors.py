@@ -1,90 +1,157 @@
-"""The floors of the house: a room imports from its own floor or from those below, never above."""
+"""The floors of the house: a room imports from those before it, never from those after it.
+
+The same holds inside of a room for its folders, and no modules import each other in a circle.
+"""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from pathlib import Path
+import re
+from collections.abc import Sequence
 
-from house.project import PACKAGE, sources
+import pytest
 
-FLOORS = {
-    1: {"errors", "plotting", "outside", "data"},
-    2: {"arithmetic"},
-    3: {"noise", "expressions"},
-    4: {"core", "statistics"},
-    5: {"local", "transformations", "accounting"},
-    6: {"mechanisms"},
-    7: {"report", "tables", "audit"},
-    8: {"cli", "service"},
+from house.import_graph import circles, graph, modules
+from house.project import PACKAGE, ROOT
+
+ROOMS = (
+    ("errors",),
+    ("plotting", "outside", "data"),
+    ("arithmetic",),
+    ("noise",),
+    ("expressions",),
+    ("statistics",),
+    ("core",),
+    ("local",),
+    ("transformations",),
+    ("accounting",),
+    ("mechanisms",),
+    ("report",),
+    ("tables",),
+    ("audit",),
+    ("cli",),
+)
+"""The rooms, from the ground up; those of one floor do not import each other."""
+
+FOLDERS = {
+    "accounting": ("budgets", "ledger", "open_ledger", "epsilon_choice"),
+    "accounting.ledger": (
+        *("hash_chain", "store", "sqlite_store", "open_release", "keyed_lock", "entry", "ledger"),
+        *("installments", "postgres"),
+    ),
+    "audit": ("comparison", "claims"),
+    "cli": ("shared", "sensitivity", "local", "release", "app"),
+    "core": ("spaces", "divergences", "losses", "measures", "chain"),
+    "data": (),
+    "local": (
+        *("base", "kernels", "frequency", "numeric", "structured", "planning", "collecting"),
+        "repeated",
+    ),
+    "mechanisms": (
+        *("shared", "additive", "selection", "smooth", "propose_test_release"),
+        *("sample_and_aggregate", "combine"),
+    ),
+    "report": ("text", "check", "page", "certificate"),
+    "statistics": (
+        *("samples", "base", "extremes", "sums", "quantiles", "means", "variances", "search"),
+        "ask",
+    ),
+    "tables": (
+        *("outcome", "engines", "open_source", "spec", "chain", "answers", "data_dependent"),
+        *("plan", "query", "release", "labels", "live", "question", "session", "replan"),
+        "check_table",
+    ),
+    "tables.engines": ("base", "csv", "duckdb", "postgres", "spark"),
+    "transformations": ("rows", "aggregates", "top_code", "metric_conversions", "from_function"),
 }
-FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms}
+"""Of each room with folders: its folders and the modules beside them, in their order."""
+
+STILL_UPWARD = {
+    ("tacit.report.check.verify", "tacit.report.certificate"),
+    ("tacit.report.check.verify", "tacit.tables.live.answer"),
+    ("tacit.report.check.verify", "tacit.tables.open_source"),
+    ("tacit.report.check.verify", "tacit.tables.plan.parse_question"),
+    ("tacit.report.check.verify", "tacit.tables.replan"),
+    ("tacit.report.page.page", "tacit.report.certificate"),
+    ("tacit.tables.chain.part", "tacit.tables.answers.moment_estimates"),
+    ("tacit.tables.live.counter", "tacit.tables.session"),
+    ("tacit.tables.question", "tacit.tables.session"),
+}
+"""Imports that climb and are known to; none may be added."""
+
+STILL_CIRCLES = {"tacit.tables.query.requests", "tacit.report.certificate", "tacit.tables.session"}
+"""A module of each circle that is known; none may be added."""
 
 
-def is_type_checking(node: ast.AST) -> bool:
-    """Whether the node is ``if TYPE_CHECKING:``, whose imports never happen."""
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+def climbing(room: str, floors: Sequence[Sequence[str]]) -> set[tuple[str, str]]:
+    """The imports inside of a room from the same floor or a higher one."""
+    base = f"tacit.{room}." if room else "tacit."
+    place = {part: number for number, floor in enumerate(floors) for part in floor}
+    found = set()
+    for module, others in graph().items():
+        for other in others:
+            if module.startswith(base) and other.startswith(base):
+                here, there = (m.removeprefix(base).split(".")[0] for m in (module, other))
+                if here != there and place[there] >= place[here]:
+                    found.add((module, other))
+    return found
 
 
-def imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Every import that can happen, those inside functions among them."""
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        yield node
-    children = node.orelse if is_type_checking(node) else ast.iter_child_nodes(node)  # type: ignore[attr-defined]
-    for child in children:
-        yield from imports(child)
-
-
-def imported_rooms(text: str) -> set[str]:
-    """The rooms of Tacit that a module imports from.
-
-    >>> sorted(imported_rooms("from tacit.core.chain.space import Space; import tacit.noise"))
-    ['core', 'noise']
-    """
-    names: list[str] = []
-    for node in imports(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif node.level:
-            raise AssertionError("relative import: write the full name")
-        elif node.module == "tacit":
-            names += [f"tacit.{alias.name}" for alias in node.names]
-        else:
-            names.append(node.module or "")
-    return {name.split(".")[1] for name in names if name.startswith("tacit.")}
-
-
-def room_of(path: Path) -> str:
-    """The room that a file stands in: a folder of the package, or a module at its top."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def parts_of(room: str) -> set[str]:
+    """The folders of a room and the modules beside them."""
+    base = f"tacit.{room}." if room else "tacit."
+    found = {m.removeprefix(base).split(".")[0] for m in modules() if m.startswith(base)}
+    return found - {"__main__"}
 
 
 def test_every_room_has_a_floor() -> None:
-    rooms = {room_of(path) for path in sources()} - {"__init__", "__main__"}
-    assert rooms <= set(FLOOR), f"give these a floor: {sorted(rooms - set(FLOOR))}"
+    assert parts_of("") == {room for floor in ROOMS for room in floor}
 
 
-def test_no_room_imports_from_above() -> None:
-    climbing = []
-    for path in sources():
-        room = room_of(path)
-        if room in {"__init__", "__main__"}:
-            continue
-        for other in imported_rooms(path.read_text(encoding="utf-8")):
-            if FLOOR.get(other, 99) > FLOOR[room]:
-                climbing.append(f"{path.relative_to(PACKAGE)} imports from {other}")
-    assert sorted(climbing) == []
+@pytest.mark.parametrize("room", FOLDERS)
+def test_every_folder_of_a_room_has_a_place(room: str) -> None:
+    assert parts_of(room) == set(FOLDERS[room])
 
 
-def test_the_reader_of_imports_sees_them_all() -> None:
-    text = """
-from typing import TYPE_CHECKING
-from tacit import noise
-if TYPE_CHECKING:
-    from tacit.service.app import App
-else:
-    import tacit.core
-def late():
-    from tacit.report.page.page import page
-"""
-    assert imported_rooms(text) == {"noise", "core", "report"}
+def test_every_room_with_folders_has_an_order() -> None:
+    packages = {m for m, path in modules().items() if path.name == "__init__.py" and "." in m}
+    inner = {m.rpartition(".")[0].removeprefix("tacit.") for m in packages if m.count(".") > 1}
+    assert inner <= set(FOLDERS)
+
+
+def test_no_module_imports_from_above() -> None:
+    upward = climbing("", (*ROOMS, ("__main__",)))
+    for room, parts in FOLDERS.items():
+        upward |= climbing(room, [(part,) for part in parts])
+    assert upward == STILL_UPWARD
+
+
+def test_there_are_no_circles() -> None:
+    found = circles(graph())
+    assert [group for group in found if not STILL_CIRCLES & set(group)] == []
+    assert len(found) == len(STILL_CIRCLES)
+
+
+def test_a_room_takes_nothing_from_its_own_face() -> None:
+    """What an ``__init__`` gathers is for others: inside, a module names the module it needs."""
+    inside = [
+        f"{module} imports {other}"
+        for module, others in graph().items()
+        for other in others
+        if module.startswith(f"{other}.") and other != "tacit"
+    ]
+    assert inside == []
+
+
+def test_the_page_for_contributors_tells_the_floors() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| (.*?) \|", text, flags=re.MULTILINE)
+    told = [tuple(re.findall(r"`(\w+)`", names)) for _, names in reversed(rows)]
+    assert told == list(ROOMS)
+    assert [int(number) for number, _ in reversed(rows)] == list(range(1, len(ROOMS) + 1))
+
+
+def test_no_folder_is_too_full() -> None:
+    most = 15
+    for folder in [PACKAGE, *(p for p in PACKAGE.rglob("*") if p.is_dir())]:
+        files = [p for p in folder.iterdir() if p.suffix == ".py" and p.name != "__init__.py"]
+        assert len(files) <= most, folder

@@ -1,23 +1,11 @@
-"""Parameters of expressions as JSON carries them, and the names of bins."""
+"""Parameters of expressions as JSON carries them."""
 
 from __future__ import annotations
 
 import datetime
-import itertools
-from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
-from tacit.arithmetic.exact import show
-
-__all__ = ["bin_names", "from_plain", "to_plain"]
-
-
-def bin_names(marks: Sequence[Fraction]) -> list[str]:
-    """Return the names of bins between edges."""
-    shown = [show(m) for m in marks]
-    names = [f"[{a}, {b})" for a, b in itertools.pairwise(shown)]
-    return [*names[:-1], names[-1][:-1] + "]"]
+__all__ = ["from_plain", "to_plain"]
 
 
 def to_plain(value: Any) -> Any:

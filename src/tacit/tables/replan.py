@@ -18,6 +18,7 @@ from typing import Any
 from tacit.accounting.budgets.budget import Budget, fit
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.errors import UsageError
+from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.schema import Schema
 from tacit.tables.live.answer import answer_of_blocks, periods_of
 from tacit.tables.live.period_plan import (
@@ -30,7 +31,6 @@ from tacit.tables.plan.parse_question import query_from
 from tacit.tables.plan.plan import Plan, Query
 from tacit.tables.plan.stated_method import as_stated, has_choice, record_of, shares_of
 from tacit.tables.release.draw_noise import answer_of, in_order
-from tacit.tables.spec.parsing import bin_names
 
 __all__ = ["Replanned", "replan"]
 

@@ -8,7 +8,7 @@ import pytest
 import tacit as tc
 from tacit.core import Space, SymmetricDistance, Vector
 from tacit.errors import MismatchError, TacitError, UsageError
-from tacit.tables.spec.parsing import bin_names
+from tacit.expressions.bin_labels import bin_names
 
 
 def test_an_aggregate_without_a_column_is_a_step():

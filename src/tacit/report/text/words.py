@@ -8,10 +8,10 @@ from typing import Any
 
 from tacit.accounting import Budget
 from tacit.arithmetic.exact import as_fraction, show
+from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.expression import from_json
 from tacit.expressions.node import Node
 from tacit.expressions.timeline import Timeline
-from tacit.tables.spec.parsing import bin_names
 
 __all__ = [
     "aggregate_words",

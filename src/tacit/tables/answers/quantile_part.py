@@ -11,8 +11,8 @@ import numpy as np
 
 from tacit.core import Step
 from tacit.expressions.grid import Grid
-from tacit.tables.answers.moment_estimates import Estimate
 from tacit.tables.answers.quantile import ChooseQuantile, QuantileCosts, error_in_cost
+from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.part import LEVEL, Noise, Part
 
 __all__ = ["QuantilePart"]

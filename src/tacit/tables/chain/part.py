@@ -20,7 +20,8 @@ from tacit.core import Step
 from tacit.core.spaces.metric import sqrt_up
 from tacit.expressions.grid import Grid
 from tacit.mechanisms import Gaussian, Laplace
-from tacit.tables.answers.moment_estimates import Estimate, Moments
+from tacit.tables.answers.moment_estimates import Moments
+from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.row_steps import (
     HistogramByGroup,

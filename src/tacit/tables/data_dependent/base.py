@@ -16,7 +16,7 @@ from tacit.core import Step
 from tacit.core.spaces.metric import sqrt_up
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.tables.answers.moment_estimates import Array, Estimate
+from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.part import Noise, Part
 from tacit.tables.data_dependent.records import EachGroup, RecordsByGroup, counted_domain
 from tacit.tables.data_dependent.synthetic_rows import made_rows

@@ -14,7 +14,7 @@ from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.mechanisms.propose_test_release.bound_search import BoundSearch
 from tacit.mechanisms.propose_test_release.mechanism import ProposeTestRelease
-from tacit.tables.answers.moment_estimates import Array, Estimate
+from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import LEVEL, Noise
 from tacit.tables.data_dependent.base import LocalPart, delta_of_one, epsilon_of_one

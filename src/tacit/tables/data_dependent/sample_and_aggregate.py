@@ -14,7 +14,7 @@ import numpy as np
 from tacit.core import Step
 from tacit.mechanisms.sample_and_aggregate.aggregators import MeanOfBins
 from tacit.mechanisms.sample_and_aggregate.bounded_output import BinFunction, coordinates
-from tacit.tables.answers.moment_estimates import Array, Estimate
+from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import Noise
 from tacit.tables.data_dependent.base import LocalPart, epsilon_of_one, unknown

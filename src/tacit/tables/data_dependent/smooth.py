@@ -14,7 +14,7 @@ from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.mechanisms.smooth.calibration import CONCENTRATED
 from tacit.mechanisms.smooth.smooth_noise import SmoothNoise
-from tacit.tables.answers.moment_estimates import Array, Estimate
+from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.part import Noise
 from tacit.tables.data_dependent.base import (
     LocalPart,

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from tacit.core import Step
+from tacit.expressions.bin_labels import bin_names
 from tacit.mechanisms.propose_test_release.bound_search import BoundedAnswer
 from tacit.report import versions
-from tacit.tables.answers.moment_estimates import Estimate
+from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import LEVEL, MomentsPart, Part
 from tacit.tables.chain.space import Answers
 from tacit.tables.plan.plan import Plan, plain_key
 from tacit.tables.release.collector import Exact
 from tacit.tables.spec.aggregate import Aggregate
-from tacit.tables.spec.parsing import bin_names
 
 __all__ = ["answer_of", "in_order", "release_answer"]
 

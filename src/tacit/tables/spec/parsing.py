@@ -1,16 +1,14 @@
-"""Edges and percentiles as callers write them, and the names of bins."""
+"""Edges and percentiles as callers write them."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.errors import UsageError
 
-__all__ = ["bin_names", "listed", "percent"]
+__all__ = ["listed", "percent"]
 
 
 def listed(edges: Any) -> list[Number]:
@@ -18,16 +16,6 @@ def listed(edges: Any) -> list[Number]:
     if not hasattr(edges, "__iter__"):
         raise UsageError(f"a column is named by text, not by {edges!r}")
     return list(edges)
-
-
-def bin_names(edges: Sequence[Fraction]) -> list[str]:
-    """Name the bins between edges.
-
-    >>> bin_names([Fraction(0), Fraction(1, 2), Fraction(1)])
-    ['[0, 0.5)', '[0.5, 1]']
-    """
-    names = [f"[{show(a)}, {show(b)})" for a, b in itertools.pairwise(edges)]
-    return [*names[:-1], names[-1][:-1] + "]"]
 
 
 def percent(q: object) -> Fraction:

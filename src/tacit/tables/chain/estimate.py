@@ -1,0 +1,36 @@
+"""What is told of one answer in each group: a value with its error and its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Array", "Estimate"]
+
+Array = NDArray[np.float64]
+"""A number in each group."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One answer in each group: the value, its standard error, and an interval at 95 percent.
+
+    The standard error and the interval count the noise alone, not the sampling of the people.
+    """
+
+    value: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+
+    def coherent(self) -> Estimate:
+        """Return the same with every interval stretched to hold its value.
+
+        Intervals end where the truth cannot be (a count below zero), and values do not: cut off,
+        they would be too large on average, and sums of them wrong.  *Coverage* does not fall, for
+        no interval gets smaller.
+        """
+        lower, upper = np.minimum(self.lower, self.value), np.maximum(self.upper, self.value)
+        return Estimate(self.value, self.standard_error, lower, upper)
