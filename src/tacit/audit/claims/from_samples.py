@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from tacit.arithmetic.bisection import narrowed
 from tacit.audit.claims.attained_loss import Attained
 from tacit.core import ApproximateDP, Measurement, PureDP, ZeroConcentratedDP
 from tacit.errors import UsageError
@@ -131,10 +132,7 @@ def binomial_limits(count: int, runs: int, level: float = CONFIDENCE) -> tuple[f
 
 def _solve(tail: Any, error: float) -> float:
     """Return nearly the largest p at which a rising tail is at most the error, rounded down."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if tail(middle) <= error else (low, middle)
+    low, _ = narrowed(lambda p: tail(p) <= error, 0.0, 1.0, 60)
     return low * (1 - 1e-9)
 
 

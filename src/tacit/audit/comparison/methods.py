@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.bisection import narrowed
 from tacit.audit.comparison.candidate import OF_THE_VALUE, Asked, Candidate
 from tacit.audit.comparison.table_methods import exponential_mechanism, noisy_moments
 from tacit.core import AbsoluteDistance, Number, Space
@@ -225,15 +226,14 @@ def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     >>> concentrated_epsilon(rho, Fraction(1, 10**6)) <= 1
     True
     """
-    low, high = Fraction(0), epsilon  # epsilon(rho, delta) is above rho
-    while concentrated_epsilon(high / 2, delta) > epsilon:
+
+    def fits(rho: Fraction) -> bool:
+        return concentrated_epsilon(rho, delta) <= epsilon
+
+    high = epsilon  # epsilon(rho, delta) is above rho
+    while not fits(high / 2):
         high /= 2
-    low = high / 2
-    for _ in range(20):
-        middle = (low + high) / 2
-        fits = concentrated_epsilon(middle, delta) <= epsilon
-        low, high = (middle, high) if fits else (low, middle)
-    return low
+    return narrowed(fits, high / 2, high, 20)[0]
 
 
 def _sample_and_aggregate(asked: Asked) -> Iterator[Candidate]:

@@ -11,11 +11,13 @@ theorem 7; the continuous case: Balle and Wang, ICML 2018, theorem 8.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
 from tacit.accounting.budgets.conversion import concentrated_epsilon
+from tacit.arithmetic.bisection import narrowed
 from tacit.arithmetic.enclosure import log, sqrt
 from tacit.core.losses.additive_noise import GaussianShift
 
@@ -108,18 +110,14 @@ def _discrete(sigma: float, shift: int, epsilon: float) -> float:
     return (near - math.exp(min(epsilon, 700.0)) * far) / float(weights.sum())
 
 
-def _bisect(enough: object) -> float:
+def _bisect(enough: Callable[[float], bool]) -> float:
     """Return nearly the least positive double at which a rising test holds."""
-    assert callable(enough)
     low = high = 1.0
     while not enough(high) and high < 1e300:
         low, high = high, 2 * high
     while enough(low) and low > 1e-6:
         low, high = low / 2, low
-    for _ in range(52):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return narrowed(enough, high, low, 52)[0]
 
 
 def least_scale(rho_at_one: Fraction, rho: Fraction) -> Fraction:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit import plotting
+from tacit.arithmetic.bisection import least_integer
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction
 from tacit.core import Measurement, Unfinished
@@ -47,13 +48,8 @@ def half_width(measurement: Measurement, data: Any, level: Number = "0.95") -> f
         """Enclose P(|X| <= reach); the laws are symmetric."""
         return 1 - 2 * law.law.cdf(-reach - 1)  # type: ignore[no-any-return]
 
-    low, high = -1, 1
-    while held(high).lower < share:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if held(middle).lower >= share else (middle, high)
-    return float(high * law.grid)
+    reach = least_integer(lambda reach: held(reach).lower >= share, -1, 1)
+    return float(reach * law.grid)
 
 
 def plot_accuracy(

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from tacit.arithmetic.bisection import narrowed
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.core import (
@@ -171,20 +172,21 @@ def _bisected(
     build: Callable[[Fraction], Measurement], d_in: NumberLike, d_out: Any
 ) -> Measurement:
     """Return the least certified scale, for a loss that never grows with it."""
+
+    def enough(scale: Fraction) -> bool:
+        return build(scale).check(d_in, d_out)
+
     low = high = Fraction(1)
     tries = 0
-    while not build(high).check(d_in, d_out):
+    while not enough(high):
         low, high, tries = high, 2 * high, tries + 1
         if tries > _FARTHEST:
             raise InfeasibleError("no amount of noise keeps this promise")
-    while low == high or build(low).check(d_in, d_out):
+    while low == high or enough(low):
         low, high, tries = low / 2, low, tries + 1
         if tries > _FARTHEST:
             raise UsageError(_NO_NOISE)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if build(middle).check(d_in, d_out) else (middle, high)
-    return build(high)
+    return build(narrowed(enough, high, low, _STEPS)[0])
 
 
 def _gaussian(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.bisection import least_integer
 from tacit.arithmetic.enclosure import exp
 from tacit.core import LInfinityDistance, Space, Vector
 from tacit.errors import UsageError
@@ -76,14 +77,7 @@ class Ladder:
 
     def reach(self, chance: Fraction) -> int:
         """Return the least T with ``P(query noise - threshold noise >= T) <= chance``."""
-        high = 1
-        while self._tail(high) > chance:
-            high *= 2
-        low = high // 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._tail(middle) <= chance else (middle, high)
-        return high
+        return least_integer(lambda least: self._tail(least) <= chance, 0, 1)
 
     def _tail(self, least: int) -> Fraction:
         """Bound ``P(X - Y >= T)`` from above, Y and X discrete Laplace with ratios p and q.

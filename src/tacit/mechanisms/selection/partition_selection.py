@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from tacit import noise
+from tacit.arithmetic.bisection import least_integer
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import as_integer, positive
 from tacit.core import ApproximateDP, L1Distance, Measurement, Space, Step, Vector, register
@@ -136,11 +137,4 @@ def least_threshold(scale: Fraction, groups: int, delta: Fraction) -> int:
     >>> least_threshold(Fraction(1), 1, Fraction(1, 10**6))
     15
     """
-    low, high = 1, 2
-    while _passes(scale, high, groups) > delta:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = _passes(scale, middle, groups) <= delta
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    return least_integer(lambda threshold: _passes(scale, threshold, groups) <= delta, 1, 2)

@@ -25,6 +25,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from tacit.arithmetic.bisection import narrowed
 from tacit.arithmetic.enclosure import Enclosure, exp, log, sqrt
 from tacit.arithmetic.exact import show
 from tacit.arithmetic.normal_mean import mean_of_decay
@@ -302,12 +303,12 @@ def _hazard_peak(sigma: Fraction) -> Enclosure:
 
     The sign of ``phi(w) - (w + sigma) P(N > w)`` is plus before ``w*`` and minus after it.
     """
-    low, high = -20.0, 20.0  # sigma is from 1/16 to 8
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        tail = math.erfc(middle / math.sqrt(2)) * math.sqrt(math.pi / 2)
-        rises = math.exp(-(middle**2) / 2) > (middle + float(sigma)) * tail
-        low, high = (middle, high) if rises else (low, middle)
+
+    def rises(w: float) -> bool:
+        tail = math.erfc(w / math.sqrt(2)) * math.sqrt(math.pi / 2)
+        return math.exp(-(w**2) / 2) > (w + float(sigma)) * tail
+
+    low, high = narrowed(rises, -20.0, 20.0, 36)  # sigma is from 1/16 to 8
     width = Fraction(1, 1 << 20)
     while True:
         before, after = Fraction(low) - width, Fraction(high) + width

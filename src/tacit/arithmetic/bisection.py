@@ -1,0 +1,54 @@
+"""Bisection: where a test begins to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeVar
+
+__all__ = ["least_integer", "narrowed"]
+
+Real = TypeVar("Real", float, Fraction)
+
+
+def least_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the least whole number above ``low`` at which a test holds, once it does for good.
+
+    Args:
+        holds: false up to some number, true above it.
+        low: a number at which it does not hold.
+        high: where to look first, above ``low`` and above 0; doubled until it holds.
+
+    >>> least_integer(lambda n: n * n >= 50, 0, 1)
+    8
+    """
+    while not holds(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def narrowed(holds: Callable[[Real], bool], yes: Real, no: Real, steps: int) -> tuple[Real, Real]:
+    """Halve the way between a number at which a test holds and one at which it does not.
+
+    Args:
+        holds: changes once between the two.
+        yes: where it holds; above or below ``no``.
+        no: where it does not.
+        steps: how often to halve.
+
+    Returns:
+        The two ends that are left: the test holds at the first, and not at the second.
+
+    >>> narrowed(lambda x: x * x <= 2, 1.0, 2.0, 20)
+    (1.4142131805419922, 1.414214134216308...)
+    """
+    for _ in range(steps):
+        middle = (yes + no) / 2
+        if holds(middle):
+            yes = middle
+        else:
+            no = middle
+    return yes, no
