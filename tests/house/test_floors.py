@@ -66,19 +66,13 @@ FOLDERS = {
 """Of each room with folders: its folders and the modules beside them, in their order."""
 
 STILL_UPWARD = {
-    ("tacit.report.check.verify", "tacit.report.certificate"),
-    ("tacit.report.check.verify", "tacit.tables.live.answer"),
-    ("tacit.report.check.verify", "tacit.tables.open_source"),
-    ("tacit.report.check.verify", "tacit.tables.plan.parse_question"),
-    ("tacit.report.check.verify", "tacit.tables.replan"),
-    ("tacit.report.page.page", "tacit.report.certificate"),
     ("tacit.tables.chain.part", "tacit.tables.answers.moment_estimates"),
     ("tacit.tables.live.counter", "tacit.tables.session"),
     ("tacit.tables.question", "tacit.tables.session"),
 }
 """Imports that climb and are known to; none may be added."""
 
-STILL_CIRCLES = {"tacit.tables.query.requests", "tacit.report.certificate", "tacit.tables.session"}
+STILL_CIRCLES = {"tacit.tables.query.requests", "tacit.tables.session"}
 """A module of each circle that is known; none may be added."""
 
 

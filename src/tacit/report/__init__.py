@@ -1,6 +1,7 @@
 """Certificates: what was released, under which proof, for a person and for a machine."""
 
-from tacit.report.certificate import Certificate, issue, versions
+from tacit.report.certificate import Certificate, issue
+from tacit.report.check.issued import versions
 from tacit.report.check.verify import Verification
 
 __all__ = ["Certificate", "Verification", "issue", "versions"]

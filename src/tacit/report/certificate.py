@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import ssl
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from tacit.accounting import Entry, Ledger
 from tacit.errors import UsageError
 from tacit.outside import read_json_file
-from tacit.report.check.format import ACCURACY, FIRST_FORMAT, FORMAT, protects
-from tacit.report.check.verify import Verification, digest, verify_body
+from tacit.report.check.format import FIRST_FORMAT, FORMAT
+from tacit.report.check.issued import issued_body
+from tacit.report.check.verify import Verification, verify_body
+from tacit.report.page.page import certificate_page
 
-__all__ = ["Certificate", "issue", "versions"]
+__all__ = ["Certificate", "issue"]
 
 
 class Certificate:
@@ -74,9 +73,7 @@ class Certificate:
 
     def to_html(self) -> str:
         """Return the certificate as one self-contained page for a reviewer."""
-        from tacit.report.page.page import certificate_page
-
-        return certificate_page(self)
+        return certificate_page(self.body, self.verify)
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -100,43 +97,4 @@ def issue(entry: Entry, ledger: Ledger) -> Certificate:
     Raises:
         UsageError: the charge has no answer.
     """
-    if entry.answer is None:
-        raise UsageError("only an answered release has a certificate")
-    answer = entry.answer
-    whole = "table" in answer
-    shown = ("keys", "columns", "released") if whole else ("keys", "columns")
-    body = {
-        "format": FORMAT if whole else FIRST_FORMAT,
-        "dataset": ledger.dataset,
-        "protects": protects(ledger.terms),
-        "question": entry.question,
-        **({"table": answer["table"]} if whole else {}),
-        "chains": answer["chains"],
-        "composition": answer["composition"],
-        "spent": {
-            "cost": entry.cost.to_json(),
-            "budget": answer.get("budget") or ledger.total.to_json(),
-            "remaining": answer["remaining"],
-        },
-        "answer": {name: answer[name] for name in shown},
-        "accuracy": ACCURACY,
-        "ledger": {
-            "id": ledger.id,
-            "sequence": entry.sequence,
-            "hash": entry.hash,
-            "when": entry.when,
-        },
-        "versions": answer.get("versions") or versions(),
-    }
-    return Certificate({**body, "digest": digest(body)})
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of what a release is made with."""
-    found = {"python": platform.python_version(), "openssl": ssl.OPENSSL_VERSION}
-    for package in ("tacit", "numpy", "duckdb"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "unknown"
-    return found
+    return Certificate(issued_body(entry, ledger))

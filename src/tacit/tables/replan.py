@@ -20,19 +20,22 @@ from tacit.accounting.ledger.hash_chain import canonical
 from tacit.errors import UsageError
 from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.schema import Schema
-from tacit.tables.live.answer import answer_of_blocks, periods_of
+from tacit.report.check.format import FIRST_FORMAT
+from tacit.report.check.planner import Planner, register_planner
+from tacit.tables.live.answer import answer_of_blocks, periods_of, published
 from tacit.tables.live.period_plan import (
     counts_asked,
     counts_chain,
     described_counts,
     noise_of_counts,
 )
-from tacit.tables.plan.parse_question import query_from
+from tacit.tables.open_source import identity_of
+from tacit.tables.plan.parse_question import first_schemas, query_from, schema_from
 from tacit.tables.plan.plan import Plan, Query
 from tacit.tables.plan.stated_method import as_stated, has_choice, record_of, shares_of
 from tacit.tables.release.draw_noise import answer_of, in_order
 
-__all__ = ["Replanned", "replan"]
+__all__ = ["Replanned", "of_certificate", "replan"]
 
 _CONSTANT = ("count", "count_people", "sum", "histogram")
 """Answers whose standard error is the same for any data."""
@@ -47,6 +50,11 @@ class Replanned(ABC):
     def __init__(self, question: Mapping[str, Any], query: Query) -> None:
         self.question = question
         self.query = query
+
+    @property
+    def unknown_keys(self) -> bool:
+        """Whether the groups were found in the data."""
+        return bool(self.query.unknown_keys)
 
     @property
     def chooses(self) -> bool:
@@ -302,3 +310,20 @@ def _check_number(value: Any) -> None:
     pair = value if isinstance(value, list) and len(value) == 2 else [value]
     if not all(part is None or type(part) in (int, float) for part in pair):
         raise UsageError("what was released is a number, or nothing where a test refused")
+
+
+def of_certificate(body: Mapping[str, Any]) -> Replanned:
+    """Plan again the release that the body of a certificate tells of."""
+    question, spent = body["question"], body["spent"]
+    left, cost, budget = (Budget.from_json(spent[n]) for n in ("remaining", "cost", "budget"))
+    schemas = (
+        first_schemas(question["query"], body["chains"])
+        if body["format"] == FIRST_FORMAT
+        else (schema_from(body["table"]), None)
+    )
+    methods = {c["label"]: c["method"] for c in body["answer"]["columns"] if "method" in c}
+    groups = len(body["answer"]["keys"])
+    return replan(question, schemas, groups, budget, left, cost, methods)
+
+
+register_planner(Planner(identity_of, of_certificate, published))

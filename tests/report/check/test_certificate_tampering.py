@@ -11,7 +11,7 @@ import pytest
 import tacit as tc
 from tacit.core import compose, space_from, step_from
 from tacit.errors import UsageError
-from tacit.report.check.verify import digest
+from tacit.report.check.issued import digest
 
 
 @pytest.fixture(scope="module", name="released")

@@ -16,7 +16,7 @@ from typing import Any
 
 import tacit as tc
 from tacit.accounting.ledger.hash_chain import canonical
-from tacit.report.check.verify import digest
+from tacit.report.check.issued import digest
 
 Path = tuple[Any, ...]
 

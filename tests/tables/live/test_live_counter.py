@@ -193,7 +193,7 @@ def test_the_certificate_says_what_was_published_and_is_hard_to_bend(live, tmp_p
 
 
 def _sealed(body):
-    from tacit.report.check.verify import digest
+    from tacit.report.check.issued import digest
 
     return digest(body)
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.accounting import Budget, Ledger
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.accounting.ledger.installments import parts_of
 from tacit.errors import TacitError
 from tacit.report.check.format import ACCURACY, FIRST_FORMAT, FORMAT, fields_of, protects
+from tacit.report.check.issued import digest, issued_body, versions
 from tacit.report.check.json_difference import difference
+from tacit.report.check.planner import Replanned, planner
 
-if TYPE_CHECKING:
-    from tacit.tables.replan import Replanned
-
-__all__ = ["Verification", "digest", "verify_body"]
+__all__ = ["Verification", "verify_body"]
 
 _ALWAYS_OPEN = (
     "that the answers came from this data set, by this version of the code",
@@ -121,8 +118,6 @@ def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
 
 def _tell_version(found: Verification, body: Mapping[str, Any]) -> None:
     """Say of what fails that another version of Tacit made it, where that may be why."""
-    from tacit.report.certificate import versions
-
     made, here = (v.get("tacit") for v in (_mapping(body.get("versions")), versions()))
     if isinstance(made, str) and made != here:
         found.failures[:] = [
@@ -134,13 +129,6 @@ def _tell_version(found: Verification, body: Mapping[str, Any]) -> None:
 
 def _mapping(part: object) -> Mapping[str, Any]:
     return part if isinstance(part, Mapping) else {}
-
-
-def digest(body: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a certificate without its own digest."""
-    sealed = {name: value for name, value in body.items() if name != "digest"}
-    text = json.dumps(sealed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _short(text: str) -> str:
@@ -166,33 +154,19 @@ def _whole(body: Mapping[str, Any]) -> str | None:
 
 
 def _about(body: Mapping[str, Any]) -> str | None:
-    from tacit.tables.open_source import identity_of
-
     unit = body["question"]["query"]["unit"]
     other = difference(body["protects"], protects({"unit": unit, "neighbours": "unbounded"}))
     if other is not None:
         return f"the question was asked about another unit: {other}"
     name, _, rest = body["dataset"].rpartition(" (")
     columns = body["chains"][0]["space"]["domain"]["columns"]
-    if rest != f"{identity_of(name, columns)[:16]})":
+    if rest != f"{planner().identity(name, columns)[:16]})":
         return "the digest of the data set is not that of its name and these columns"
     return None
 
 
 def _plan(body: Mapping[str, Any], planned: list[Replanned]) -> str | None:
-    from tacit.tables.plan.parse_question import first_schemas, schema_from
-    from tacit.tables.replan import replan
-
-    question, spent = body["question"], body["spent"]
-    left, cost, budget = (Budget.from_json(spent[n]) for n in ("remaining", "cost", "budget"))
-    schemas = (
-        first_schemas(question["query"], body["chains"])
-        if body["format"] == FIRST_FORMAT
-        else (schema_from(body["table"]), None)
-    )
-    methods = {c["label"]: c["method"] for c in body["answer"]["columns"] if "method" in c}
-    groups = len(body["answer"]["keys"])
-    again = replan(question, schemas, groups, budget, left, cost, methods)
+    again = planner().replan(body)
     if sum(len(chain["steps"]) for chain in body["chains"]) != again.steps:
         return "its chains have more steps, or fewer, than those of the question"
     planned.append(again)
@@ -220,7 +194,7 @@ def _compare(found: Verification, body: Mapping[str, Any], again: Replanned) -> 
     found.check("the answers, errors and intervals follow from it", lambda: _answers(body, again))
     first = body["format"] == FIRST_FORMAT
     found.unchecked += [_FIRST_KINDS, _FIRST_ANSWERS] if first else [_KINDS, _RELEASED]
-    found.unchecked += [_KEYS] if again.query.unknown_keys else []
+    found.unchecked += [_KEYS] if again.unknown_keys else []
     found.unchecked += [_CHOICES] if again.chooses else []
     found.unchecked += [_GROWN] if again.grows else []
 
@@ -268,8 +242,6 @@ _VALUES = ("value", "standard_error", "low", "high")
 
 
 def _in_ledger(body: Mapping[str, Any], ledger: Ledger) -> str | None:
-    from tacit.report.certificate import issue
-
     claimed = body["ledger"]
     if ledger.id != claimed["id"]:
         return "this is another ledger"
@@ -280,11 +252,11 @@ def _in_ledger(body: Mapping[str, Any], ledger: Ledger) -> str | None:
     if entry.answer is None:
         return "the ledger holds no answer to it"
     if "noise" in entry.question:  # a count over time: what is published grows, and stays
-        from tacit.tables.live.answer import published
-
-        told = published(entry.question, parts_of(ledger, entry), len(body["answer"]["keys"]))
+        told = planner().published(
+            entry.question, parts_of(ledger, entry), len(body["answer"]["keys"])
+        )
         entry = replace(entry, answer={**entry.answer, **told})
-    issued = issue(entry, ledger).body
+    issued = issued_body(entry, ledger)
     if issued["format"] == FIRST_FORMAT:
         return difference(_first_in_ledger(body), _first_in_ledger(issued))
     return difference(body, issued)

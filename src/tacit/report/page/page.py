@@ -5,10 +5,10 @@ All that a certificate says is escaped; a certificate may come from anybody.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.accounting import Budget
 from tacit.arithmetic.exact import show
@@ -21,28 +21,24 @@ from tacit.report.text.chain_sentences import distance_words, recipe, step_words
 from tacit.report.text.odds import STATED_DELTA, Odds, probability_words
 from tacit.report.text.words import budget_words, question_words, unit_words
 
-if TYPE_CHECKING:
-    from tacit.report.certificate import Certificate
-
 __all__ = ["certificate_page"]
 
 _BELIEFS = (1, 10, 50, 90)
 
 
-def certificate_page(certificate: Certificate) -> str:
-    """Return the certificate as one HTML page, checked while it is written.
+def certificate_page(body: Mapping[str, Any], verify: Callable[[], Verification]) -> str:
+    """Return the body of a certificate as one HTML page, checked while it is written.
 
     Raises:
         UsageError: the certificate lacks something that a page tells.
 
     >>> from tacit.report import Certificate
-    >>> certificate_page(Certificate({}))
+    >>> Certificate({}).to_html()
     Traceback (most recent call last):
     tacit.errors.UsageError: this certificate is not whole, so that no page can be made of it ...
     """
-    body = certificate.body
     try:
-        verification = certificate.verify()
+        verification = verify()
         sections = [
             _head(body),
             _seal(verification),

@@ -1,0 +1,72 @@
+"""The body of a certificate, as the ledger holds it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import ssl
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from tacit.accounting import Entry, Ledger
+from tacit.errors import UsageError
+from tacit.report.check.format import ACCURACY, FIRST_FORMAT, FORMAT, protects
+
+__all__ = ["digest", "issued_body", "versions"]
+
+
+def digest(body: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a certificate without its own digest."""
+    sealed = {name: value for name, value in body.items() if name != "digest"}
+    text = json.dumps(sealed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
+    """Return the body of the certificate of an answered charge.
+
+    Raises:
+        UsageError: the charge has no answer.
+    """
+    if entry.answer is None:
+        raise UsageError("only an answered release has a certificate")
+    answer = entry.answer
+    whole = "table" in answer
+    shown = ("keys", "columns", "released") if whole else ("keys", "columns")
+    body = {
+        "format": FORMAT if whole else FIRST_FORMAT,
+        "dataset": ledger.dataset,
+        "protects": protects(ledger.terms),
+        "question": entry.question,
+        **({"table": answer["table"]} if whole else {}),
+        "chains": answer["chains"],
+        "composition": answer["composition"],
+        "spent": {
+            "cost": entry.cost.to_json(),
+            "budget": answer.get("budget") or ledger.total.to_json(),
+            "remaining": answer["remaining"],
+        },
+        "answer": {name: answer[name] for name in shown},
+        "accuracy": ACCURACY,
+        "ledger": {
+            "id": ledger.id,
+            "sequence": entry.sequence,
+            "hash": entry.hash,
+            "when": entry.when,
+        },
+        "versions": answer.get("versions") or versions(),
+    }
+    return {**body, "digest": digest(body)}
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what a release is made with."""
+    found = {"python": platform.python_version(), "openssl": ssl.OPENSSL_VERSION}
+    for package in ("tacit", "numpy", "duckdb"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found

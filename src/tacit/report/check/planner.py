@@ -1,0 +1,77 @@
+"""Who plans the question of a certificate again: the room of tables, which stands above this one.
+
+It makes itself known when it is loaded, and is loaded when the first certificate is checked.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tacit.accounting import Budget
+
+__all__ = ["Planner", "Replanned", "planner", "register_planner"]
+
+_HOME = "tacit.tables.replan"
+_KNOWN: list[Planner] = []
+
+
+class Replanned(Protocol):
+    """What follows from a question, its request and the numbers that were released."""
+
+    grows: bool
+
+    @property
+    def unknown_keys(self) -> bool:
+        """Whether the groups were found in the data."""
+
+    @property
+    def chooses(self) -> bool:
+        """Whether a method, or an option of one, was chosen by expected errors."""
+
+    @property
+    def cost(self) -> Budget:
+        """What the release loses."""
+
+    @property
+    def steps(self) -> int:
+        """How many steps all chains have together."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return the chains and what they lose, as the release recorded them."""
+
+    def answer(self, keys: Any, released: Any) -> dict[str, Any]:
+        """Return the answer that released numbers make."""
+
+    def columns(self, keys: Any) -> list[dict[str, Any]]:
+        """Return what is known of the answer's columns without the numbers."""
+
+
+@dataclass(frozen=True)
+class Planner:
+    """What a check asks of the room of tables.
+
+    Attributes:
+        identity: the digest of a data set, from its name and its columns.
+        replan: the release that a certificate's body tells of, planned again.
+        published: the keys and columns of a count over time, from its question, the recorded parts
+            and the most periods to tell.
+    """
+
+    identity: Callable[[str, Any], str]
+    replan: Callable[[Mapping[str, Any]], Replanned]
+    published: Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]], int], dict[str, Any]]
+
+
+def register_planner(found: Planner) -> None:
+    """Make the planner known."""
+    _KNOWN[:] = [found]
+
+
+def planner() -> Planner:
+    """Return the planner, loaded where it is not yet."""
+    if not _KNOWN:
+        importlib.import_module(_HOME)
+    return _KNOWN[0]
