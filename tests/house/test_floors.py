@@ -60,7 +60,7 @@ FOLDERS = {
         *("plan", "query", "release", "labels", "live", "question", "session", "replan"),
         "check_table",
     ),
-    "tables.engines": ("base", "csv", "duckdb", "postgres", "spark"),
+    "tables.engines": ("base", "interruptible", "spill", "csv", "duckdb", "postgres", "spark"),
     "transformations": ("rows", "aggregates", "top_code", "metric_conversions", "from_function"),
 }
 """Of each room with folders: its folders and the modules beside them, in their order."""
