@@ -66,7 +66,6 @@ FOLDERS = {
 """Of each room with folders: its folders and the modules beside them, in their order."""
 
 STILL_UPWARD = {
-    ("tacit.tables.chain.part", "tacit.tables.answers.moment_estimates"),
     ("tacit.tables.live.counter", "tacit.tables.session"),
     ("tacit.tables.question", "tacit.tables.session"),
 }

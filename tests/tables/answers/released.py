@@ -10,7 +10,8 @@ from scipy.stats import binom
 
 from tacit import noise
 from tacit.expressions.grid import Grid
-from tacit.tables.chain.part import MomentsPart, Noise
+from tacit.tables.answers.moments import MomentsPart
+from tacit.tables.chain.part import Noise
 
 LEVEL = 0.95
 CHANCE = 1e-7

@@ -8,7 +8,8 @@ import pytest
 from tables.answers.released import bernstein_sums, enough, moments_part, noisy
 from tacit.expressions.grid import Grid
 from tacit.tables.answers.moment_estimates import Moments
-from tacit.tables.chain.part import MomentsPart, Noise
+from tacit.tables.answers.moments import MomentsPart
+from tacit.tables.chain.part import Noise
 
 RUNS = 3000
 SHAPES = {

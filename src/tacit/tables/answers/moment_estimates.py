@@ -1,7 +1,7 @@
 """From noisy Bernstein sums to count, sum, mean, variance and their intervals.
 
 The released vector of a group is ``t_j + noise_j``, j = 0..degree (and the missing rows); see
-:class:`~tacit.tables.chain.row_steps.MomentsByGroup`.  Everything here is post-processing of it: no
+:class:`~tacit.tables.answers.moments.MomentsByGroup`.  Everything here is post-processing of it: no
 data.
 
 With ``n = sum t_j``, ``sum y = sum (j / degree) t_j`` and, for degree 2, ``sum y^2 = t_2``.

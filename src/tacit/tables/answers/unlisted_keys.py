@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tacit.core import Step
 from tacit.mechanisms.selection.partition_selection import ReleaseKeys
-from tacit.tables.chain.row_steps import PeopleByGroup
+from tacit.tables.answers.people import PeopleByGroup
 
 __all__ = ["KeysPart"]
 

@@ -19,9 +19,10 @@ from typing import Any
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
+from tacit.tables.answers.moments import MomentsPart
 from tacit.tables.answers.quantile_part import QuantilePart
 from tacit.tables.chain.estimate import Array
-from tacit.tables.chain.part import MomentsPart, Noise
+from tacit.tables.chain.part import Noise
 from tacit.tables.data_dependent.base import LocalPart
 from tacit.tables.data_dependent.expected_error import error_of_choice
 from tacit.tables.data_dependent.propose_test_release import ProposalPart

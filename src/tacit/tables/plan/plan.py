@@ -20,16 +20,13 @@ from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Column, Schema
 from tacit.mechanisms.selection.partition_selection import least_threshold
+from tacit.tables.answers.histogram import HistogramPart
+from tacit.tables.answers.moments import MomentsPart
+from tacit.tables.answers.people import PeoplePart
 from tacit.tables.answers.quantile_part import QuantilePart
+from tacit.tables.answers.rows import RowsPart
 from tacit.tables.answers.unlisted_keys import KeysPart
-from tacit.tables.chain.part import (
-    HistogramPart,
-    MomentsPart,
-    Noise,
-    Part,
-    PeoplePart,
-    RowsPart,
-)
+from tacit.tables.chain.part import Noise, Part
 from tacit.tables.chain.row_steps import (
     BoundContributions,
     DerivedColumn,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.tables.chain.part import MomentsPart, Part, SumPart
+from tacit.tables.answers.moments import MomentsPart
+from tacit.tables.answers.total import SumPart
+from tacit.tables.chain.part import Part
 from tacit.tables.spec.aggregate import Aggregate
 
 __all__ = [

@@ -14,14 +14,12 @@ from tacit.arithmetic.exact import as_fraction
 from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression, col
+from tacit.tables.answers.histogram import HistogramByGroup
+from tacit.tables.answers.moments import MomentsByGroup
+from tacit.tables.answers.people import PeopleByGroup
 from tacit.tables.answers.quantile import QuantileCosts
-from tacit.tables.chain.row_steps import (
-    HistogramByGroup,
-    MomentsByGroup,
-    PeopleByGroup,
-    RowsByGroup,
-    SumByGroup,
-)
+from tacit.tables.answers.rows import RowsByGroup
+from tacit.tables.answers.total import SumByGroup
 from tacit.tables.data_dependent.records import RecordsByGroup
 from tacit.tables.data_dependent.sample_steps import PeopleInBins
 from tacit.tables.open_source import Source

@@ -12,9 +12,10 @@ from tacit.core import Step
 from tacit.expressions.bin_labels import bin_names
 from tacit.mechanisms.propose_test_release.bound_search import BoundedAnswer
 from tacit.report import versions
+from tacit.tables.answers.moments import MomentsPart
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.chain.part import LEVEL, MomentsPart, Part
+from tacit.tables.chain.part import LEVEL, Part
 from tacit.tables.chain.space import Answers
 from tacit.tables.plan.plan import Plan, plain_key
 from tacit.tables.release.collector import Exact

@@ -1,0 +1,159 @@
+"""Count, sum, mean, variance and standard deviation of a column, from one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.arithmetic.exact import as_integer
+from tacit.core import (
+    Number,
+    Space,
+    Step,
+    SymmetricDistance,
+    Transformation,
+    register,
+)
+from tacit.errors import UsageError
+from tacit.expressions.grid import Grid
+from tacit.tables.answers.moment_estimates import Moments
+from tacit.tables.chain.estimate import Estimate
+from tacit.tables.chain.noise_law import NoiseLaw
+from tacit.tables.chain.part import LEVEL, Noise, Part
+from tacit.tables.chain.row_steps import VectorStep
+
+__all__ = ["MomentsByGroup", "MomentsPart"]
+
+
+@register
+@dataclass(frozen=True)
+class MomentsByGroup(VectorStep):
+    """Split every row of a column between the Bernstein polynomials of a degree, and add up.
+
+    A value x in [lower, upper] becomes ``y = (x - lower) / (upper - lower)`` in [0, 1], and its row
+    is divided between ``B_j(y) = C(degree, j) y^j (1 - y)^(degree - j)``, j = 0..degree.  Degree 1
+    gives the two one-sided sums ``sum (1 - y)`` and ``sum y``; degree 2 serves the variance too.
+    With ``missing`` a last coordinate counts rows without a value; else they are left out.
+
+    **Map.** ``d -> d`` in L1: the polynomials are not negative and sum to one (the binomial
+    theorem), so a row moves the coordinates of its group by one in all; a row without a value moves
+    one coordinate by one.  In L2 no more, since L2 is at most L1.  So count, sum, mean and variance
+    come out of one vector at the sensitivity of a single count, where separate noisy sums would
+    each be charged.
+
+    All of it on the grid: y is a multiple of ``1 / cells``, hence ``B_j`` one of
+    ``1 / cells^degree``, and weights are multiples of ``1 / one``.
+    """
+
+    column: str
+    lower: str
+    upper: str
+    cells: int
+    degree: int
+    missing: bool
+    one: int = 1
+    by: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "moments"
+
+    def build(self, space: Space) -> Transformation:
+        """Return the sums."""
+        self._require(space, SymmetricDistance)
+        cells = as_integer(self.cells, "cells", minimum=1)
+        degree = as_integer(self.degree, "degree", minimum=1)
+        if degree > 2:
+            raise UsageError("moments are of degree 1 or 2")
+        grid = Fraction(1, as_integer(self.one, "one", minimum=1) * cells**degree)
+        return self._end(space, Number("float", grid=grid), Fraction(1))
+
+
+@dataclass(frozen=True)
+class MomentsPart(Part):
+    """Count, sum, mean, var and std of one column within one pair of bounds."""
+
+    column: str
+    grid: Grid
+    kinds: frozenset[str]
+    missing: bool
+
+    @property
+    def title(self) -> str:
+        """Say what the part is."""
+        return f"{', '.join(sorted(self.kinds))} of {self.column}"
+
+    @property
+    def degree(self) -> int:
+        """1 for count, sum and mean; 2 where a variance is asked."""
+        return 2 if self.kinds & {"var", "std"} else 1
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The bounds on the grid."""
+        return self.grid.value(0), self.grid.value(self.grid.cells)
+
+    @property
+    def width(self) -> int:
+        """How many coordinates a group has."""
+        return self.degree + 1 + int(self.missing)
+
+    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
+        """Return the chain: Bernstein sums, and additive noise."""
+        low, high = self.bounds
+        step = MomentsByGroup(
+            size=size * self.width,
+            norm=noise.norm,
+            column=self.column,
+            lower=str(low),
+            upper=str(high),
+            cells=self.grid.cells,
+            degree=self.degree,
+            missing=self.missing,
+            one=noise.one,
+            by=by,
+        )
+        return [(step, noise.mechanism(Fraction(noise.rows)))]
+
+    def law(self, noise: Noise) -> NoiseLaw:
+        """Return the noise on one coordinate."""
+        return noise.law(
+            Fraction(noise.rows), Fraction(1, noise.one * self.grid.cells**self.degree)
+        )
+
+    def _moments(self, noisy: NDArray[np.float64], noise: Noise) -> Moments:
+        low, high = self.bounds
+        law = self.law(noise)
+        return Moments(noisy, law, float(low), float(high), self.degree, self.missing, LEVEL)
+
+    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
+        """Return every kind that was asked."""
+        noisy = np.asarray(released[0], dtype=np.float64).reshape(-1, self.width)
+        moments = self._moments(noisy, noise)
+        answers = {
+            "count": moments.count,
+            "sum": moments.total,
+            "mean": moments.mean,
+            "var": moments.variance,
+            "std": moments.deviation,
+        }
+        return {kind: answers[kind]() for kind in self.kinds}
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return the error for values spread evenly over the bounds."""
+        return self._error_of(kind, noise, [rows / (self.degree + 1)] * (self.degree + 1))
+
+    def error_on(self, kind: str, noise: Noise, made: NDArray[np.float64]) -> float:
+        """Return the error for made-up values within the bounds."""
+        low, high = map(float, self.bounds)
+        x = (made - low) / (high - low)
+        shares = [1 - x, x] if self.degree == 1 else [(1 - x) ** 2, 2 * x * (1 - x), x**2]
+        return self._error_of(kind, noise, [float(share.sum()) for share in shares])
+
+    def _error_of(self, kind: str, noise: Noise, sums: list[float]) -> float:
+        coordinates = np.array([sums + [0.0] * int(self.missing)])
+        part = MomentsPart(self.column, self.grid, frozenset({kind}) | self.kinds, self.missing)
+        return float(part.estimates([coordinates], noise)[kind].standard_error[0])

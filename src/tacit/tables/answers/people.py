@@ -1,0 +1,78 @@
+"""How many people there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from tacit.arithmetic.exact import as_integer
+from tacit.core import (
+    Space,
+    Step,
+    Transformation,
+    register,
+)
+from tacit.core.spaces.metric import sqrt_up
+from tacit.tables.chain.estimate import Estimate
+from tacit.tables.chain.part import Noise, Part, plain_estimate
+from tacit.tables.chain.row_steps import VectorStep, weight_of
+from tacit.tables.chain.space import UnitDistance
+
+__all__ = ["PeopleByGroup", "PeoplePart"]
+
+
+@register
+@dataclass(frozen=True)
+class PeopleByGroup(VectorStep):
+    """Count the people of each group, each in at most ``groups`` groups.
+
+    **Map.** ``d -> groups d`` in L1: a person counts one in each of at most ``groups`` groups.
+    In L2 ``d -> sqrt(groups) d`` (rounded up): one person moves at most ``groups`` coordinates by
+    one, and by the triangle inequality d people at most d times as far.
+    """
+
+    groups: int
+    by: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "count_people"
+
+    def build(self, space: Space) -> Transformation:
+        """Return the counts."""
+        self._require(space, UnitDistance)
+        groups = Fraction(as_integer(self.groups, "groups", minimum=1))
+        return self._end(space, weight_of(1), groups if self.norm == "L1" else sqrt_up(groups))
+
+
+@dataclass(frozen=True)
+class PeoplePart(Part):
+    """The number of people, each in at most ``groups`` groups."""
+
+    groups: int
+
+    on_people = True
+
+    @property
+    def title(self) -> str:
+        """Say what the part is."""
+        return "count of people"
+
+    def _reach(self, noise: Noise) -> Fraction:
+        groups = Fraction(self.groups)
+        return groups if noise.norm == "L1" else sqrt_up(groups)
+
+    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
+        """Return the chain: the counts, and additive noise."""
+        step = PeopleByGroup(size=size, norm=noise.norm, groups=self.groups, by=by)
+        return [(step, noise.mechanism(self._reach(noise)))]
+
+    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
+        """Return the count."""
+        return {
+            "count_people": plain_estimate(released[0], noise.law(self._reach(noise), Fraction(1)))
+        }
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return the standard error, the same for any data."""
+        return float(noise.law(self._reach(noise), Fraction(1)).variance ** 0.5)

@@ -1,0 +1,106 @@
+"""The sum of a column alone, where nothing else is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit.arithmetic.exact import as_fraction, as_integer
+from tacit.core import (
+    Number,
+    Space,
+    Step,
+    SymmetricDistance,
+    Transformation,
+    register,
+)
+from tacit.errors import UsageError
+from tacit.expressions.grid import Grid
+from tacit.tables.chain.estimate import Estimate
+from tacit.tables.chain.noise_law import NoiseLaw
+from tacit.tables.chain.part import Noise, Part, plain_estimate
+from tacit.tables.chain.row_steps import VectorStep
+
+__all__ = ["SumByGroup", "SumPart"]
+
+
+@register
+@dataclass(frozen=True)
+class SumByGroup(VectorStep):
+    """Add up a column in each group.
+
+    **Map.** ``d -> d max(|lower|, |upper|)`` in L1 and L2: the farthest from zero that one row's
+    value can be.  Values are clamped to the bounds, on a grid of ``cells`` steps between them of
+    which both bounds are multiples; a person's values are weighted down to ``rows`` times that.
+    """
+
+    column: str
+    lower: str
+    upper: str
+    cells: int
+    one: int = 1
+    by: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "sum_by_group"
+
+    def build(self, space: Space) -> Transformation:
+        """Return the sums."""
+        self._require(space, SymmetricDistance)
+        low, high = as_fraction(self.lower), as_fraction(self.upper)
+        cells = as_integer(self.cells, "cells", minimum=1)
+        if low >= high:
+            raise UsageError("the bounds of a sum must rise")
+        step = (high - low) / cells
+        if (low / step).denominator != 1:
+            raise UsageError("the bounds of a sum must be multiples of its grid")
+        lattice = Number("float", grid=step / as_integer(self.one, "one", minimum=1))
+        return self._end(space, lattice, max(abs(low), abs(high)))
+
+
+@dataclass(frozen=True)
+class SumPart(Part):
+    """The sum of a column of which nothing else is asked: its own sensitivity is the least."""
+
+    column: str
+    grid: Grid
+
+    @property
+    def title(self) -> str:
+        """Say what the part is."""
+        return f"sum of {self.column}"
+
+    @property
+    def reach(self) -> Fraction:
+        """How far one row moves the sum."""
+        return max(abs(self.grid.value(0)), abs(self.grid.value(self.grid.cells)))
+
+    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
+        """Return the chain: the sums, and additive noise."""
+        low, high = self.grid.value(0), self.grid.value(self.grid.cells)
+        step = SumByGroup(
+            size=size,
+            norm=noise.norm,
+            column=self.column,
+            lower=str(low),
+            upper=str(high),
+            cells=self.grid.cells,
+            one=noise.one,
+            by=by,
+        )
+        return [(step, noise.mechanism(self.reach * noise.rows))]
+
+    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
+        """Return the sum."""
+        law = self._law(noise)
+        return {"sum": plain_estimate(released[0], law, floor=-np.inf)}
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return the standard error, the same for any data."""
+        return float(self._law(noise).variance ** 0.5)
+
+    def _law(self, noise: Noise) -> NoiseLaw:
+        return noise.law(self.reach * noise.rows, self.grid.step / noise.one)
