@@ -52,7 +52,7 @@ FOLDERS = {
     ),
     "report": ("text", "check", "page", "certificate"),
     "statistics": (
-        *("samples", "base", "extremes", "sums", "quantiles", "means", "variances", "search"),
+        *("samples", "base", "sums", "quantiles", "means", "variances", "search"),
         "ask",
     ),
     "tables": (
