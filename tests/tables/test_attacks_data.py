@@ -378,10 +378,10 @@ class TestSecrets:
                 answer = question.release(epsilon="1/10")
                 keyed = s.group_by("name").agg(n=tc.count())
                 keyed.release(epsilon="1/10", delta="1e-6", tag="keys")
-                collected = s._collector.collect(Plan(question._query, tc.epsilon(1)))
+                collected = s._table.collector.collect(Plan(question._query, tc.epsilon(1)))
                 public = [s, question, answer, answer.certificate, s.ledger, s.history(), s.columns]
                 public += [question.preview(epsilon=1), str(answer), answer.to_dict(), collected]
-                for thing in [*public, *(s._collector._queries.values())]:
+                for thing in [*public, *(s._table.collector._queries.values())]:
                     assert not told(repr(thing))
                     assert not told(thing)
                 exacts = 0
@@ -398,7 +398,7 @@ class TestSecrets:
         doors = {"pickle": pickle.dumps, "copy": copy.copy, "deepcopy": copy.deepcopy}
         with tc.Session(planted(), budget=tc.epsilon(1)) as s:
             question = s.agg(x=tc.mean("x", 0, 1))
-            exact = s._collector.collect(Plan(question._query, tc.epsilon(1)))
+            exact = s._table.collector.collect(Plan(question._query, tc.epsilon(1)))
             for thing in (s, s.ledger, exact):
                 with pytest.raises((TacitError, TypeError)) as caught:
                     doors[door](thing)

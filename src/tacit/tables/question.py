@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.accounting.budgets.budget import Budget, epsilon_delta, fit
 from tacit.accounting.budgets.budget import epsilon as pure
 from tacit.accounting.budgets.budget import rho as concentrated
 from tacit.accounting.ledger.entry import Entry
 from tacit.accounting.ledger.hash_chain import key_of
+from tacit.accounting.ledger.ledger import Ledger
 from tacit.arithmetic.exact import Number
 from tacit.errors import BudgetError, UsageError
 from tacit.expressions.expression import Expression
@@ -22,12 +23,10 @@ from tacit.tables.plan.plan import Plan, Query
 from tacit.tables.plan.preview import Preview
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.draw_noise import release_answer
+from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.release.rehearsal import rehearse
 from tacit.tables.spec.aggregate import Aggregate
 from tacit.tables.spec.public_keys import public_keys
-
-if TYPE_CHECKING:
-    from tacit.tables.session import Session
 
 __all__ = ["Question"]
 
@@ -35,8 +34,9 @@ __all__ = ["Question"]
 class Question:
     """A question to the table of a session; it spends nothing until it is released."""
 
-    def __init__(self, session: Session, query: Query) -> None:
-        self._session = session
+    def __init__(self, table: OpenedTable, ledger: Ledger, query: Query) -> None:
+        self._table = table
+        self._ledger = ledger
         self._query = query
 
     def filter(self, *conditions: Expression) -> Question:
@@ -141,7 +141,7 @@ class Question:
             UsageError: as :meth:`release`.
         """
         plan = Plan(self._query, self._request(epsilon, delta, rho))
-        return Preview.of(plan, self._session.remaining, tuple(rows))
+        return Preview.of(plan, self._ledger.remaining, tuple(rows))
 
     def release(
         self,
@@ -171,18 +171,18 @@ class Question:
             LedgerError: the charge or the answer cannot be written; the message says what stands.
         """
         requested = self._request(epsilon, delta, rho)
-        ledger = self._session.ledger
+        ledger = self._ledger
         public = self._public(requested, tag)
         key = key_of(public)
         standing = ledger.find(key)
         if standing is not None and standing.answer is not None:
             return Answer.of(standing, ledger, replayed=True)
         plan = self._affordable(requested, standing)
-        settled(lambda: rehearse(self._session.source, plan), "nothing was spent")
+        settled(lambda: rehearse(self._table.source, plan), "nothing was spent")
 
         def answer() -> dict[str, Any]:
             # Only here, after the charge, is the first private byte read.
-            released = release_answer(plan, self._session._collector.collect(plan))
+            released = release_answer(plan, self._table.collector.collect(plan))
             total, left = ledger.total.to_json(), ledger.remaining.to_json()
             return {**released, "budget": total, "remaining": left}
 
@@ -233,7 +233,14 @@ class Question:
         wait = 0 if grace is None else span(grace, line.reads, "grace")
         request = self._request(epsilon, None, rho)
         return TimeCounter(
-            self._session, self._query, line, request, grace=wait, branching=branching, tag=tag
+            self._table,
+            self._ledger,
+            self._query,
+            line,
+            request,
+            grace=wait,
+            branching=branching,
+            tag=tag,
         )
 
     def is_answered(
@@ -268,14 +275,14 @@ class Question:
         return self._standing(self._request(epsilon, delta, rho), tag) is not None
 
     def _standing(self, requested: Budget, tag: str | None) -> Entry | None:
-        return self._session.ledger.find(key_of(self._public(requested, tag)))
+        return self._ledger.find(key_of(self._public(requested, tag)))
 
     def _public(self, requested: Budget, tag: str | None) -> dict[str, Any]:
         """Return what tells this release from every other."""
         return {"query": self._query.describe(), "request": requested.to_json(), "tag": tag}
 
     def _request(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
-        kind = self._session.budget.kind
+        kind = self._ledger.total.kind
         if rho is not None:
             if epsilon is not None or delta is not None:
                 raise UsageError("give a rho, or an epsilon (with a delta), not both")
@@ -292,7 +299,7 @@ class Question:
 
         Where an open charge stands it is the plan that was charged: fitted to what remained then.
         """
-        ledger = self._session.ledger
+        ledger = self._ledger
         remaining = ledger.remaining if standing is None else ledger.remaining_before(standing)
         if remaining.kind != "concentrated" or requested.kind == remaining.kind:
             requested = fit(requested.cost_in(remaining.kind), remaining)
@@ -306,7 +313,7 @@ class Question:
         return plan
 
     def _with(self, **changes: Any) -> Question:
-        return Question(self._session, replace(self._query, **changes))
+        return Question(self._table, self._ledger, replace(self._query, **changes))
 
     def __repr__(self) -> str:
         asked: Sequence[str] = [f"{label}={a}" for label, a in self._query.aggregates]

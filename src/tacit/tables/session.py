@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Any, NoReturn, Unpack
+from typing import Any, Unpack
 
 from tacit.accounting import Entry, Ledger, open_ledger
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.open_ledger import check_ledger, has_ledger
-from tacit.errors import DataSourceError, UsageError
+from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.tables.engines.csv.format import CsvOptions
 from tacit.tables.live.counter import TimeCounter
-from tacit.tables.open_source import Source, open_source
+from tacit.tables.open_source import Source
 from tacit.tables.plan.plan import Query, Unit
 from tacit.tables.question import Question
-from tacit.tables.release.collector import Collector
+from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.spec.aggregate import Aggregate
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each
 
@@ -86,16 +86,17 @@ class Session:
             raise UsageError(
                 "a budget is tc.epsilon(1), tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
             )
-        self._opened = source
-        self._options: dict[str, Any] = {
-            "table": table,
-            "name": name,
-            "memory_limit": memory_limit,
-            "threads": threads,
-            "timeout": timeout,
-            **csv,
-        }
-        self.source = open_source(source, **self._options)
+        self._table = OpenedTable(
+            source,
+            {
+                "table": table,
+                "name": name,
+                "memory_limit": memory_limit,
+                "threads": threads,
+                "timeout": timeout,
+                **csv,
+            },
+        )
         try:
             unit.person(self.source.schema, self.source.engine.dialect)
             self.unit = unit
@@ -103,7 +104,6 @@ class Session:
         except BaseException:
             self.source.close()
             raise
-        self._collector = Collector(self.source)
 
     def _open(
         self, ledger: str | os.PathLike[str] | Ledger | None, budget: Budget | None
@@ -117,6 +117,11 @@ class Session:
                 "tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
             )
         return open_ledger(ledger, dataset=self.dataset, budget=budget, terms=terms)
+
+    @property
+    def source(self) -> Source:
+        """The table, as it was opened or last refreshed."""
+        return self._table.source
 
     @property
     def dataset(self) -> str:
@@ -148,7 +153,7 @@ class Session:
         return self.ledger.history()
 
     def _question(self) -> Question:
-        return Question(self, Query(self.source.schema, self.unit))
+        return Question(self._table, self.ledger, Query(self.source.schema, self.unit))
 
     def filter(self, *conditions: Expression) -> Question:
         """Ask about the rows that all conditions hold for; see :meth:`Question.filter`."""
@@ -193,21 +198,7 @@ class Session:
         Raises:
             DataSourceError: the table cannot be read any more, or has other columns.
         """
-        self._reopen()
-
-    def _reopen(self) -> Source:
-        """Return the table, opened after this was called; another thread may open it again."""
-        fresh = open_source(self._opened, **self._options)
-        if list(fresh.schema) != list(self.source.schema):
-            raise DataSourceError(
-                f"{self.source.name} has other columns than before: it is another data set now, "
-                "and needs a session and a ledger of its own"
-            )
-        self._collector.forget()
-        # An engine that another thread still reads is closed when that thread lets go of it.
-        if fresh is not self.source:
-            self.source, self._collector = fresh, Collector(fresh)
-        return fresh
+        self._table.reopen()
 
     def close(self) -> None:
         """Let go of the table and of the ledger's file."""
@@ -224,9 +215,6 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise UsageError("a session is not pickled: open the table and the ledger where they are")
 
     def __repr__(self) -> str:
         return f"<Session on {self.source.name!r}, {self.unit}: {self.remaining!r} left>"

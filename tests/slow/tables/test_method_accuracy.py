@@ -36,7 +36,7 @@ def released(question: Any, runs: int, price: Any) -> list[float]:
     """Answer again and again from one reading of the table, as fresh sessions would."""
     plan = Plan(question._query, price)
     (part,), chains = plan.parts, plan.chains(1)
-    answers = Answers(question._session._collector.collect(plan).vectors(chains, [()]))
+    answers = Answers(question._table.collector.collect(plan).vectors(chains, [()]))
     drawn = [plan.measurement(end, part.on_people) for end in chains[0]]
     kind = question._query.aggregates[0][1].kind
     values = [

@@ -10,6 +10,7 @@ import pytest
 import tacit as tc
 from tacit.errors import DataSourceError, LedgerError
 from tacit.tables import open_source
+from tacit.tables.release.opened_table import OpenedTable
 
 UNITS = {"rows": tc.one_row_each, "people": tc.unit("who", rows=4)}
 MUCH = 10**6  # so large an epsilon that no noise is seen
@@ -200,14 +201,14 @@ def test_an_update_reads_the_table_that_it_opened_itself(tmp_path, monkeypatch):
     table.add(0, 10)
     with tc.Session(**table.more, unit=UNITS["people"], budget=tc.epsilon(MUCH)) as session:
         early = session.source
-        reopen = tc.Session._reopen
+        reopen = OpenedTable.reopen
 
         def crossed(self):
             fresh = reopen(self)
             self.source = early
             return fresh
 
-        monkeypatch.setattr(tc.Session, "_reopen", crossed)
+        monkeypatch.setattr(OpenedTable, "reopen", crossed)
         table.add(10, 20)
         count = session.count_over_time("hour", start=0, every=5, periods=9, epsilon=MUCH)
         assert count.update(now=20).column("count")["value"] == [5, 5, 5, 5]

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tacit.accounting import Entry, key_of
+from tacit.accounting import Entry, Ledger, key_of
 from tacit.accounting.budgets.budget import Budget, fit
 from tacit.accounting.ledger.installments import charge_once, parts_of, record_part
 from tacit.accounting.ledger.open_release import staying_open
@@ -30,10 +30,8 @@ from tacit.tables.live.period_plan import (
 )
 from tacit.tables.outcome import settled
 from tacit.tables.plan.plan import Query
+from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.release.rehearsal import without_rows
-
-if TYPE_CHECKING:
-    from tacit.tables.session import Session
 
 __all__ = ["CounterPreview", "TimeCounter"]
 
@@ -65,7 +63,8 @@ class TimeCounter:
 
     def __init__(
         self,
-        session: Session,
+        table: OpenedTable,
+        ledger: Ledger,
         query: Query,
         line: Timeline,
         request: Budget,
@@ -74,7 +73,8 @@ class TimeCounter:
         branching: int | None = None,
         tag: str | None = None,
     ) -> None:
-        self._session = session
+        self._table = table
+        self._ledger = ledger
         self._query = query
         self._line = line
         self._request = request
@@ -92,12 +92,12 @@ class TimeCounter:
     def preview(self) -> CounterPreview:
         """Return the expected errors, before anything is spent; no row is read."""
         question = self._plan()
-        cost = self._cost(question).cost_in(self._session.remaining.kind)
+        cost = self._cost(question).cost_in(self._ledger.remaining.kind)
         law, tree = law_of(question), periods_of(question)[1]
         mean = sum(tree.terms[1:]) / self._line.periods
         return CounterPreview(
             cost,
-            self._session.remaining,
+            self._ledger.remaining,
             self._line.periods,
             tree.branching,
             math.sqrt(law.variance),
@@ -121,7 +121,7 @@ class TimeCounter:
                 update goes on.
         """
         closed = self._line.closed(self._line.now(now) - self._grace)
-        ledger = self._session.ledger
+        ledger = self._ledger
         replayed = self._entry() is not None
         entry = self._open()
         while True:
@@ -143,7 +143,7 @@ class TimeCounter:
         entry = self._entry()
         if entry is None or entry.answer is None:
             raise UsageError("nothing was released yet: update() pays and begins")
-        ledger = self._session.ledger
+        ledger = self._ledger
         return PeriodAnswer.so_far(entry, ledger, parts_of(ledger, entry), True)
 
     # --- the charge
@@ -153,11 +153,11 @@ class TimeCounter:
         return key_of(self._question(self._branching, None))
 
     def _entry(self) -> Entry | None:
-        return self._session.ledger.find(self._key())
+        return self._ledger.find(self._key())
 
     def _open(self) -> Entry:
         """Return the charge, made now if there is none, with its chain recorded as its answer."""
-        ledger = self._session.ledger
+        ledger = self._ledger
         entry = self._entry()
         if entry is None:
             question = self._plan()
@@ -175,7 +175,7 @@ class TimeCounter:
 
     def _rehearse(self, question: Mapping[str, Any]) -> None:
         """Count no rows, so that what can be known beforehand fails before the charge."""
-        source = without_rows(self._session.source)
+        source = without_rows(self._table.source)
         step = counts_step(self._query, question)
 
         def ask() -> None:
@@ -196,7 +196,7 @@ class TimeCounter:
 
     def _plan(self) -> dict[str, Any]:
         """Return the question with its tree and its noise, calibrated to the request."""
-        remaining = self._session.remaining
+        remaining = self._ledger.remaining
         granted = self._request
         if remaining.kind != "concentrated" or granted.kind == remaining.kind:
             granted = fit(granted.cost_in(remaining.kind), remaining)
@@ -214,7 +214,7 @@ class TimeCounter:
 
     def _part(self, entry: Entry, done: int, closed: int) -> dict[str, Any]:
         """Count the blocks that closed, and add their noise: the only place where the two meet."""
-        source = self._session._reopen()  # after the charge: it may look at the rows
+        source = self._table.reopen()  # after the charge: it may look at the rows
         step = counts_step(self._query, entry.question)
         first = step.tree.reach(done, closed)
         counts = counts_of_periods(source, self._query, step, first, closed)

@@ -1,0 +1,47 @@
+"""The table of a session, as it is open now: what questions are asked of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from tacit.errors import DataSourceError, UsageError
+from tacit.tables.open_source import Source, open_source
+from tacit.tables.release.collector import Collector
+
+__all__ = ["OpenedTable"]
+
+
+class OpenedTable:
+    """A table that can be opened anew, and what its engine keeps of earlier questions.
+
+    Args:
+        opened: what was opened, as :class:`tacit.Session` takes it.
+        options: how, as :func:`tacit.tables.open_source.open_source` takes them.
+
+    Attributes:
+        source: the table as it was opened last.
+        collector: what is asked of it, and what of that is kept.
+    """
+
+    def __init__(self, opened: Any, options: Mapping[str, Any]) -> None:
+        self._opened, self._options = opened, options
+        self.source = open_source(opened, **options)
+        self.collector = Collector(self.source)
+
+    def reopen(self) -> Source:
+        """Return the table, opened after this was called; another thread may open it again."""
+        fresh = open_source(self._opened, **self._options)
+        if list(fresh.schema) != list(self.source.schema):
+            raise DataSourceError(
+                f"{self.source.name} has other columns than before: it is another data set now, "
+                "and needs a session and a ledger of its own"
+            )
+        self.collector.forget()
+        # An engine that another thread still reads is closed when that thread lets go of it.
+        if fresh is not self.source:
+            self.source, self.collector = fresh, Collector(fresh)
+        return fresh
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise UsageError("a session is not pickled: open the table and the ledger where they are")
