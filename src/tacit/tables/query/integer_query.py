@@ -33,7 +33,7 @@ from tacit.tables.query.keys_sql import (
     keys_sql,
     same_key,
 )
-from tacit.tables.query.moment_sums import MomentSums
+from tacit.tables.query.moment_sums import MomentSums, column_names
 from tacit.tables.query.people_first import PeopleFirst
 from tacit.tables.query.people_sums import clamped_total_sql, people_sql
 from tacit.tables.query.requests import (
@@ -46,6 +46,7 @@ from tacit.tables.query.requests import (
     Rows,
     Total,
 )
+from tacit.tables.query.sampled_rows import WholeCells
 from tacit.tables.query.weighted_rows import BoundedRows, Term, heavy_people, weighted
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, few_groups
 
@@ -53,7 +54,6 @@ __all__ = ["Query"]
 
 _LISTED_KEYS = 200
 """Up to so many public keys stand in the query itself; more are kept in a table."""
-_VALUE_KINDS = ("integer", "float", "decimal", "boolean", "missing")
 
 
 class Query:
@@ -155,13 +155,20 @@ class Query:
             elif isinstance(request, Total):
                 found[request] = self._total(request)
             elif isinstance(request, Bins):
-                rows, (z,) = self._bounded([self._place(request)])
-                found[request] = bins(rows, z, request.edges, self._size, self.source.engine)
+                rows = self._counted_rows(request)
+                found[request] = bins(*rows, request.edges, self._size, self.source.engine)
             elif isinstance(request, Cells):
-                size, lists = request.grid.cells, self._size * request.bins
-                rows, z = request.rows(self)
-                found[request] = cells(rows, z, size, request.shift, lists, self.source.engine)
+                rows, lists = self._counted_rows(request), self._size * request.bins
+                size = request.grid.cells, request.shift
+                found[request] = cells(*rows, *size, lists, self.source.engine)
         return found
+
+    def _counted_rows(self, request: Bins | Cells) -> tuple[BoundedRows, str]:
+        if isinstance(request, WholeCells):
+            base = self._select([f"{self._place(request)} as z0"])
+            return request.kept(base, self.unit.rows, self._dialect, self._spelled), "z0"
+        rows, names = self._bounded([self._place(request)])
+        return rows, names[0]
 
     def people_by_key(self) -> dict[tuple[Any, ...], int]:
         """Return every key that occurs with its number of people: not private, nor are the keys.
@@ -205,7 +212,7 @@ class Query:
     def _offset(self, value: Expression, grid: Grid, *, clamp: bool = True) -> str:
         value = read_as(value, "read_number", self.source.schema)
         kind = value.kind(self.source.schema)
-        if kind not in _VALUE_KINDS:
+        if kind not in ("integer", "float", "decimal", "boolean", "missing"):
             raise UsageError(f"{value} is of kind {kind}; this statistic needs numbers")
         d = self._dialect
         if value.operation == "col" and self._declared(value) == "float":
@@ -279,7 +286,7 @@ class Query:
                 if all(sql in known for sql in offsets):
                     kept = BoundedRows(f"select * from {table}", self._dialect, weight="w")
                     return replace(kept, one=self.unit.one), [known[sql] for sql in offsets]
-        names = _names(offsets)
+        names = column_names(offsets)
         return self._rows_of(names), [names[sql] for sql in offsets]
 
     def _rows_of(self, names: Mapping[str, str]) -> BoundedRows:
@@ -331,7 +338,7 @@ class Query:
             if not self.by and not counts:
                 self._keep_people = True
                 return
-            d, names = self._dialect, _names(offsets)
+            d, names = self._dialect, column_names(offsets)
             kept = [f"{d.cast(name, 'small')} as {name}" for name in ["code", "w", *names.values()]]
             with self._read_once(self._rows_of(names)) as rows:
                 sql = f"select {', '.join(kept)} from ({weighted(rows)}) as r"
@@ -358,7 +365,7 @@ class Query:
             for known, squares, table in self._people_kept:
                 if known.keys() >= set(sums.offsets) and squares >= sums.squared:
                     return BoundedRows(f"select * from {table}", d, one, "w"), known
-            names = _names(sums.offsets)
+            names = column_names(sums.offsets)
             base = self._select([f"{sql} as {name}" for sql, name in names.items()])
             squared = [names[sql] for sql in sums.squared]
             told = list(names.values())
@@ -391,7 +398,3 @@ class Query:
         for code, scale, value in self.source.engine.rows(sql):
             counts[code] += int(scale) * int(value)
         return counts
-
-
-def _names(offsets: Iterable[str]) -> dict[str, str]:
-    return {sql: f"z{i}" for i, sql in enumerate(dict.fromkeys(offsets))}

@@ -14,7 +14,12 @@ from tacit.tables.query.requests import Moments, Request, Rows
 from tacit.tables.query.weighted_rows import Term
 from tacit.tables.spec.privacy_unit import PersonUnit
 
-__all__ = ["MomentSums"]
+__all__ = ["MomentSums", "column_names"]
+
+
+def column_names(offsets: Iterable[str]) -> dict[str, str]:
+    """Name a column for each offset, by its SQL."""
+    return {sql: f"z{i}" for i, sql in enumerate(dict.fromkeys(offsets))}
 
 
 class MomentSums:

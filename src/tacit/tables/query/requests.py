@@ -9,15 +9,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
+from typing import Any, ClassVar, NoReturn, TypeAlias
 
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.grid import Grid
-
-if TYPE_CHECKING:
-    from tacit.tables.query.integer_query import Query
-    from tacit.tables.query.weighted_rows import BoundedRows
 
 __all__ = [
     "Bins",
@@ -111,11 +107,6 @@ class Cells(_OfValue):
 
     bins: ClassVar[int] = 1
     """How many lists of cells each group has."""
-
-    def rows(self, query: Query) -> tuple[BoundedRows, str]:
-        """Return the rows that are counted, and the name of the offset in them."""
-        rows, (z,) = query._bounded([query._place(self)])
-        return rows, z
 
 
 Request: TypeAlias = Rows | People | Moments | Total | Bins | Cells

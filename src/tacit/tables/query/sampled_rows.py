@@ -15,15 +15,12 @@ beside its being a function; how evenly it spreads people only makes answers bet
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from tacit.expressions.dialect import Dialect
 from tacit.tables.query.requests import Cells
 from tacit.tables.query.weighted_rows import BoundedRows
 from tacit.tables.spec.privacy_unit import salted_digest
-
-if TYPE_CHECKING:
-    from tacit.tables.query.integer_query import Query
 
 __all__ = ["WholeCells", "in_bins", "whole_rows"]
 
@@ -50,14 +47,12 @@ class WholeCells(Cells):
         """How many lists of cells each group has."""
         return self.parts
 
-    def rows(self, query: Query) -> tuple[BoundedRows, str]:
-        """Return rows with their weights, and the name of the offset in them."""
-        d, most = query._dialect, query.unit.rows
-        base = query._select([f"{query._offset(self.value, self.grid)} as z0"])
-        kept = whole_rows(base, most, self.groups, d, query._spelled)
+    def kept(self, base: str, rows: int, dialect: Dialect, person: str) -> BoundedRows:
+        """Return the rows of ``base`` that are kept, with their weights; see :func:`whole_rows`."""
+        kept = whole_rows(base, rows, self.groups, dialect, person)
         if self.parts > 1:
-            kept = in_bins(kept, self.parts, d, query._spelled)
-        return BoundedRows(kept, d, most, weight="w"), "z0"
+            kept = in_bins(kept, self.parts, dialect, person)
+        return BoundedRows(kept, dialect, rows, weight="w")
 
 
 def whole_rows(base: str, rows: int, groups: int | None, dialect: Dialect, person: str) -> str:
