@@ -8,6 +8,7 @@ import pytest
 
 import tacit as tc
 from tacit import noise
+from tacit.arithmetic import enclosure
 from tacit.audit import verify
 from tacit.core import (
     AbsoluteDistance,
@@ -61,7 +62,7 @@ def test_truncated_geometric_of_balcer_and_vadhan_is_ln_9_8():
             table[z] = weight if z in (0, top) else weight * (1 - ratio)
         return table
 
-    claim = noise.enclosure.log(Fraction(9, 8), 80).upper
+    claim = enclosure.log(Fraction(9, 8), 80).upper
     m = measurement(NUMBER, int, lambda d: claim * d, distribution=law)
     assert verify(m, d_in=5, draws=0).tight
     assert verify(measurement(NUMBER, int, lambda d: d / 10, distribution=law)).broken

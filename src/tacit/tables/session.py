@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Any, Unpack
+from typing import Any, NoReturn, Unpack
 
 from tacit.accounting import Entry, Ledger, open_ledger
 from tacit.accounting.budgets.budget import Budget
@@ -215,6 +215,9 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        self._table.__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
         return f"<Session on {self.source.name!r}, {self.unit}: {self.remaining!r} left>"

@@ -176,12 +176,12 @@ def test_preview_spends_nothing_and_begins_no_ledger(tacit, folder: Path) -> Non
 
 
 def test_preview_draws_no_noise_and_asks_the_table_nothing(tacit, monkeypatch) -> None:
-    import tacit.tables.session as session
+    from tacit.tables.release import opened_table
 
     def never(*_: object) -> None:
         raise AssertionError("a preview must not look at the data")
 
-    monkeypatch.setattr(session.Collector, "collect", never)
+    monkeypatch.setattr(opened_table.Collector, "collect", never)
     assert tacit("preview people.csv --count --median age:0:100 --epsilon 0.5").code == 0
 
 
