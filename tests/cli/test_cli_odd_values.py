@@ -38,14 +38,14 @@ def answered(done) -> None:
     assert done.code == 0 or done.err
 
 
-@pytest.mark.parametrize(("name", "odd"), sample(FIELDS, 20, 150))
+@pytest.mark.parametrize(("name", "odd"), sample(FIELDS, 20, 40))
 def test_a_field_of_a_plan(tacit, folder: Path, name: str, odd: str) -> None:
     text = plans()[name].replace("@", VALUES[odd])
     (folder / "plan.toml").write_text(text, encoding="utf-8")
     answered(tacit("preview --plan plan.toml"))
 
 
-@pytest.mark.parametrize(("words", "place", "odd"), sample(FLAGS, 12, 250))
+@pytest.mark.parametrize(("words", "place", "odd"), sample(FLAGS, 12, 80))
 def test_a_flag(tacit, folder: Path, words: str, place: str, odd: str) -> None:
     for before in (
         f"release {COMMANDS['release']} --certificate kept.json",

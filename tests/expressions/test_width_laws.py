@@ -134,7 +134,10 @@ def on_periods(source, rows, names):
             assert expected is None or shown == expected, (names[i], row[i], line)
 
 
-@pytest.mark.parametrize(("engine", "ansi"), [*((e, True) for e in ENGINES), ("spark", False)])
+@pytest.mark.parametrize(
+    ("engine", "ansi"),
+    [*((e, True) for e in ENGINES), pytest.param("spark", False, marks=pytest.mark.slow)],
+)
 def test_every_operation_holds_on_the_extremes_of_every_type(engine, ansi, request):
     types = extremes(engine)
     names = [f"c{i}" for i in range(len(types))]

@@ -70,6 +70,8 @@ def run(arguments: Sequence[str]) -> int:
 def _check_text(arguments: Sequence[str]) -> None:
     """Refuse bytes that are no text: they come as half characters, which nothing can write."""
     for place, argument in enumerate(arguments, 1):
+        if "\0" in argument:
+            raise UsageError(f"argument {place} holds a NUL, which no text of a command holds")
         try:
             argument.encode()
         except UnicodeEncodeError:

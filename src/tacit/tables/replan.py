@@ -176,6 +176,10 @@ class _Release(Replanned):
         return found if method is None else {**found, "method": method}
 
 
+_READ_FROM = {"integers": ("integer",), "days": ("date",), "seconds": ("date", "other")}
+"""The kinds of columns that periods are read from; a time with a zone is of no kind of its own."""
+
+
 class _Counts(Replanned):
     grows = True
 
@@ -184,7 +188,7 @@ class _Counts(Replanned):
         line, tree = periods_of(question)
         line.check()
         kind = query.columns.column(line.column).kind
-        if kind not in ("missing", "undeclared", "integer" if line.reads == "integers" else "date"):
+        if kind not in ("missing", "undeclared", *_READ_FROM[line.reads]):
             raise UsageError(f"its periods are {line.reads}, and the column holds {kind} values")
         again = counts_asked(line, tree.branching)
         noise = noise_of_counts(query, line, tree.branching, request)

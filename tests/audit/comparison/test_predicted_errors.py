@@ -167,7 +167,7 @@ def test_sample_and_aggregate(aggregate: str) -> None:
     assert m.expected_error(records) == pytest.approx(error, rel=0.05)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("statistic", ["median", "mean", "std", "max"])
 def test_two_hundred_stratified_runs_are_within_five_percent(
     statistic: str, monkeypatch: Any
