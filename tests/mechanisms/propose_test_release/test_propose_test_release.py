@@ -29,7 +29,7 @@ from tacit.statistics.ask.smooth_sensitivity import distance_to_instability
 STATISTICS = ["median", "percentile(30)", "mean", "var", "std", "iqr", "max"]
 
 
-WHOLE = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.full)])
+WHOLE = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 """On data sets of a few records, and in the full run on those of one or two more."""
 
 

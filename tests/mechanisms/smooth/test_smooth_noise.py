@@ -30,7 +30,7 @@ BUDGETS: dict[str, dict[str, Any]] = {
 STATISTICS = ["median", "percentile(30)", "min", "max", "mean", "var", "std", "sum", "iqr"]
 
 
-WHOLE = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.full)])
+WHOLE = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 """On data sets of a few records, and in the full run on those of one or two more."""
 
 
