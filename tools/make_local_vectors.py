@@ -20,6 +20,7 @@ import numpy as np
 from tacit.local import (
     AttributeSampling,
     AttributeSplitting,
+    BinaryLocalHashing,
     CountMeanSketch,
     Device,
     DirectEncoding,
@@ -114,6 +115,7 @@ OTHERS: dict[str, tuple[Oracle, list[Any]]] = {
     "sets": (PaddedSets(UnaryEncoding(TEXT, epsilon=2), 2), SETS),
     "ranges": (HierarchicalRanges(200, epsilon=1), [0, 77, 199]),
     "prefixes": (PrefixExtending(32, epsilon=2), [0, 3405691582, 4294967295, None]),
+    "hashing, binary": (BinaryLocalHashing(14, epsilon=2), [0, 5, 13]),
 }
 """The mechanisms of which browsers have none, with answers of their own kind."""
 

@@ -16,10 +16,10 @@ from support.examples import examples
 from support.tables.engine_tables import ENGINES
 from tacit.errors import UsageError
 from tacit.expressions.cell_grammar import GIVES, is_date, read_cell, reading_sql
-from tacit.expressions.dialect import DUCKDB
 from tacit.expressions.expression import Expression, col, when
 from tacit.expressions.schema import Column, Schema
 from tacit.expressions.undeclared_columns import as_asked
+from tacit.tables.engines.duckdb.dialect import DUCKDB
 
 PLAIN = [
     *("", " ", "0", "-0", "+7", "12", "012", "12.", ".5", ".", "-", "+", "1.5", "-1.2e-3", "1E+5"),

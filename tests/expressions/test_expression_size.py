@@ -9,10 +9,10 @@ import pytest
 
 from support.tables.engine_tables import ENGINES
 from tacit.errors import UsageError
-from tacit.expressions.dialect import DUCKDB
 from tacit.expressions.expression import col, from_json, when
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Column, Schema
+from tacit.tables.engines.duckdb.dialect import DUCKDB
 from tacit.tables.engines.postgres.dialect import POSTGRES
 from tacit.tables.engines.spark.dialect import SPARK
 from tacit.tables.query.integer_query import Query

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tacit.errors import UsageError
 
-__all__ = ["DUCKDB", "LONGEST_NAME", "Dialect", "is_unicode"]
+__all__ = ["LONGEST_NAME", "Dialect", "is_unicode"]
 
 _INT64 = 1 << 63
 _WIDE = 1 << 126
@@ -30,7 +30,7 @@ LONGEST_NAME = 1 << 16
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one engine spells what the integer plan needs.
+    """How one engine spells what the integer plan needs; the defaults are those of DuckDB.
 
     Attributes:
         name: the engine.
@@ -79,7 +79,7 @@ class Dialect:
         one_scan: whether rows stand once in a statement, for an engine that cannot promise to keep
             a named subquery.
 
-    >>> print(DUCKDB.identifier('a "b" c'))
+    >>> print(Dialect("duckdb").identifier('a "b" c'))
     "a ""b"" c"
     """
 
@@ -140,7 +140,8 @@ class Dialect:
         Raises:
             UsageError: another type, a NaN, an integer beyond 126 bits.
 
-        >>> DUCKDB.literal("it's"), DUCKDB.literal(3), DUCKDB.literal(0.5)
+        >>> write = Dialect("duckdb").literal
+        >>> write("it's"), write(3), write(0.5)
         ("'it''s'", 'cast(3 as bigint)', "cast('0.5' as double)")
         """
         if value is None:
@@ -270,7 +271,3 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-DUCKDB = Dialect("duckdb", keeps=True, rounds_twice=True, far_times=("TIMESTAMP_S", "TIMESTAMP_MS"))
-"""The default engine."""

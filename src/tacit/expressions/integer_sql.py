@@ -140,9 +140,9 @@ def product(factors: Sequence[Whole], dialect: Dialect, most: int | None = None)
         most: what the product is proven to be at most in absolute value, where that is less than
             the product of the intervals says.
 
-    >>> from tacit.expressions.dialect import DUCKDB
+    >>> from tacit.expressions.dialect import Dialect
     >>> z = Whole("z", 0, (1 << 31) - 1)
-    >>> product([z, z], DUCKDB).sql
+    >>> product([z, z], Dialect("duckdb")).sql
     'cast(z as bigint) * z'
     """
     low = high = 1

@@ -36,6 +36,18 @@ def quantile(q: Fraction) -> Value:
     return value
 
 
+def trimmed_mean(share: Fraction) -> Value:
+    def value(x: Release) -> Fraction:
+        cut = math.floor(share * len(x))
+        return mean(tuple(sorted(x)[cut : len(x) - cut]))
+
+    return value
+
+
+def interquartile_range(x: Release) -> Fraction:
+    return quantile(Fraction(3, 4))(x) - quantile(Fraction(1, 4))(x)
+
+
 VALUES: dict[str, Value] = {
     "count": lambda x: Fraction(len(x)),
     "sum": lambda x: sum(x, Fraction(0)),
@@ -48,7 +60,19 @@ VALUES: dict[str, Value] = {
     "min": min,
     "max": max,
     "var": variance,
+    "iqr": interquartile_range,
+    "trimmed_mean(0.25)": trimmed_mean(Fraction(1, 4)),
 }
+"""Every statistic that is a fraction, by a name that it is asked for with, written out again."""
+
+ROOTS: dict[str, Value] = {"std": variance}
+"""Every statistic that is a square root, with what it is the root of."""
+
+HELD_BESIDE = {
+    "Histogram": "tests/statistics/sums/test_histogram_sensitivity.py",
+    "Function": "tests/statistics/search/test_exhaustive_search.py",
+}
+"""The statistics that are no number or have no formula, and the file that enumerates them."""
 
 
 def is_asked(removed: int, added: int, k: int, relation: str, within: bool) -> bool:

@@ -18,7 +18,7 @@ import duckdb
 import pyarrow
 import pytest
 
-from tacit.expressions.dialect import DUCKDB
+from tacit.tables.engines.duckdb.dialect import DUCKDB
 from tacit.tables.engines.postgres.dialect import POSTGRES
 from tacit.tables.engines.spark.dialect import SPARK
 from tacit.tables.open_source import Source, open_source

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_integer
 from tacit.errors import DataSourceError, UsageError
-from tacit.expressions.dialect import DUCKDB
 from tacit.tables.engines.base import EngineMemoryError
+from tacit.tables.engines.duckdb.dialect import DUCKDB
 from tacit.tables.engines.interruptible import interruptible
 from tacit.tables.engines.spill import SpillFolder
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 
 from tacit.errors import DataSourceError
-from tacit.expressions.dialect import DUCKDB
 from tacit.tables.engines.duckdb.columns import types_of
+from tacit.tables.engines.duckdb.dialect import DUCKDB
 from tacit.tables.engines.duckdb.engine import DuckEngine
 
 __all__ = ["text_view"]

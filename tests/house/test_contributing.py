@@ -1,0 +1,124 @@
+"""CONTRIBUTING is true: what it names exists, and the tree has what its lists ask for."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tacit.local
+import tacit.mechanisms
+from house.project import PACKAGE, ROOT
+from local.every_mechanism import ORACLES
+from support.tables.engine_tables import ENGINES
+from support.tables.extreme_values import DIALECTS
+from tacit.core.chain.step import Step
+from tacit.local.base.registry import MODULES
+from tacit.statistics.ask.registry import _ROOMS
+
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+NAMED = sorted({name for name in re.findall(r"`([\w./-]+(?:::\w+)?)`", PAGE) if "/" in name})
+LISTS = dict(re.findall(r"^### ([\w ]+)\n\n((?:[\d ].*\n)+)", PAGE, flags=re.MULTILINE))
+
+
+@cache
+def defined(path: Path) -> set[str]:
+    """The names that a module defines at its top."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign):
+            found |= {ast.unparse(target) for target in node.targets}
+        elif isinstance(node, ast.AnnAssign):
+            found.add(ast.unparse(node.target))
+    return found
+
+
+def lacking(name: str) -> bool:
+    """Whether there is no such file, or no such name in it."""
+    place, _, inner = name.partition("::")
+    path = ROOT / place
+    return not path.exists() or bool(inner and inner not in defined(path))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_is_named_exists(name: str) -> None:
+    assert not lacking(name)
+
+
+def test_the_reader_misses_what_is_not_there() -> None:
+    assert lacking("src/tacit/nothing.py")
+    assert lacking("src/tacit/errors.py::nothing")
+    assert not lacking("src/tacit/errors.py::need")
+    assert len(NAMED) > 40
+
+
+def test_lists_are_numbered() -> None:
+    assert {"Statistic", "Mechanism", "Local mechanism", "Engine"} <= set(LISTS)
+    for name, text in LISTS.items():
+        numbers = [int(n) for n in re.findall(r"^(\d+)\. ", text, flags=re.MULTILINE)]
+        assert numbers == list(range(1, len(numbers) + 1)), name
+
+
+@pytest.mark.parametrize("room", ["statistics", "mechanisms", "local"])
+def test_every_folder_that_a_list_names_is_there(room: str) -> None:
+    listed = re.findall(rf"`src/tacit/{room}/` \((.*?)\)", PAGE)
+    folders = {name for names in listed for name in re.findall(r"`(\w+)`", names)}
+    assert folders
+    assert [name for name in folders if not (PACKAGE / room / name).is_dir()] == []
+
+
+def test_statistics_are_in_the_families() -> None:
+    families = {module.partition(".")[0] for module, _ in _ROOMS.values()}
+    assert families == {"sums", "means", "quantiles", "variances"}
+
+
+def test_every_mechanism_has_what_its_list_asks_for() -> None:
+    known = {getattr(tacit.mechanisms, name) for name in tacit.mechanisms.__all__}
+    for path in sorted((PACKAGE / "mechanisms").rglob("*.py")):
+        if "@register\n" in path.read_text(encoding="utf-8"):
+            module = importlib.import_module(
+                ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+            )
+            steps = {
+                kind
+                for kind in vars(module).values()
+                if isinstance(kind, type)
+                and issubclass(kind, Step)
+                and kind.name
+                and kind.__module__ == module.__name__
+            }
+            assert steps, path
+            assert steps <= known, path
+
+
+def test_every_local_mechanism_has_what_its_list_asks_for() -> None:
+    everyone = set(MODULES)
+    assert everyone <= set(tacit.local.__all__)
+    assert everyone == {type(oracle).__name__ for oracle in ORACLES.values()}
+    vectors = [
+        vector["oracle"]["mechanism"]
+        for name in ("reports", "others")
+        for vector in json.loads(
+            (ROOT / "tests/local/vectors" / f"{name}.json").read_text(encoding="utf-8")
+        )
+    ]
+    assert everyone == set(vectors)
+    tool = (ROOT / "tools" / "make_local_vectors.py").read_text(encoding="utf-8")
+    assert [name for name in sorted(everyone) if f"{name}(" not in tool] == []
+
+
+def test_every_engine_has_what_its_list_asks_for() -> None:
+    folders = {p.parent.name: p.parent for p in (PACKAGE / "tables/engines").glob("*/engine.py")}
+    engines = {name.removesuffix("ql") for name in ENGINES}
+    assert set(folders) == engines == {name.removesuffix("ql") for name in DIALECTS}
+    opener = (PACKAGE / "tables" / "open_source.py").read_text(encoding="utf-8")
+    for name, folder in folders.items():
+        assert {"dialect.py", "source.py", "engine.py"} <= {p.name for p in folder.iterdir()}
+        assert f"from tacit.tables.engines.{name}.source import" in opener
