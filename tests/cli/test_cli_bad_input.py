@@ -13,7 +13,7 @@ from tacit.cli import run
 ASK = "--count --epsilon 0.5"
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -117,6 +117,7 @@ def test_a_first_release_above_its_budget_begins_no_ledger(tacit, folder: Path) 
     assert not (folder / "people.ledger").exists()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("flags", "said"),
     [

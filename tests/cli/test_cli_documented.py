@@ -36,7 +36,7 @@ def test_command_is_documented(name: str) -> None:
     assert f"$ {name}" in PAGE, "no example that runs"
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_command_explains_itself(name: str, tacit) -> None:
     done = tacit(*name.split()[1:], "--help")

@@ -38,6 +38,7 @@ def answered(done) -> None:
     assert done.code == 0 or done.err
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("name", "odd"), sample(FIELDS, 20, 40))
 def test_a_field_of_a_plan(tacit, folder: Path, name: str, odd: str) -> None:
     text = plans()[name].replace("@", VALUES[odd])
@@ -45,6 +46,7 @@ def test_a_field_of_a_plan(tacit, folder: Path, name: str, odd: str) -> None:
     answered(tacit("preview --plan plan.toml"))
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("words", "place", "odd"), sample(FLAGS, 12, 80))
 def test_a_flag(tacit, folder: Path, words: str, place: str, odd: str) -> None:
     for before in (
@@ -71,6 +73,7 @@ def test_edges_that_are_no_list_are_told(tacit, folder: Path) -> None:
 GIANTS = ["1e-999999999", "1e5000000", "7" * 10**6]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("giant", GIANTS, ids=["dwarf", "giant", "long"])
 @pytest.mark.parametrize(
     "command",

@@ -83,6 +83,7 @@ def asked():
     return connection, f"select {columns} from (select cast(? as varchar) as cell)"
 
 
+@pytest.mark.full
 @examples(3)
 @given(st.one_of(st.text(), st.text("0123456789+-.eE :TZ", max_size=30), st.floats().map(repr)))
 def test_any_text_is_read_alike_and_raises_nowhere(asked, text):

@@ -90,6 +90,7 @@ def test_nor_is_one_after_resize():
         parallel({0: resized >> Count() >> Laplace(1)}, by=lambda value: value % 2)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize("step", [Sum(), Mean()])
 def test_parts_that_come_apart_may_have_public_sizes(size, step):

@@ -172,7 +172,7 @@ def name_of(value):
     return str(value)[:70] if not isinstance(value, dict) else ""
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_the_map_holds_on_all_neighbours(space, step, tight, how):
     verdict = verify(space >> step, **how).or_raise()
@@ -180,7 +180,7 @@ def test_the_map_holds_on_all_neighbours(space, step, tight, how):
     assert verdict.tight or not tight, str(verdict)
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(30)
 @pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_a_map_cut_by_a_third_is_caught_where_it_is_tight(space, step, tight, how):
     right = space >> step
@@ -204,6 +204,7 @@ def test_maps_are_monotone_from_zero(space, step, tight, how):
     assert losses == sorted(losses)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_what_is_released_is_what_the_distribution_lists(space, step, tight, how):
     m = space >> step
@@ -245,6 +246,7 @@ def test_pure_mechanisms_hold_in_every_other_measure(space, step, how, measure):
     verify(convert(space >> step, measure), **how).or_raise()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("rate", ["1/10", "1/2", 1])
 @pytest.mark.parametrize("data", [[[], [1], [2], [1, 2]], [[1], [1, 1], [1, 1, 1], [1, 2]]])
 def test_sampling_amplifies_by_what_it_claims(rate, data):
@@ -304,6 +306,7 @@ def log_ratio(p: Enclosure, q: Enclosure) -> Enclosure:
     return Enclosure(log(p.lower / q.upper, 80).lower, log(p.upper / q.lower, 80).upper)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("sigma", [Fraction(1, 2), Fraction(1), Fraction(5, 2)])
 @pytest.mark.parametrize("alpha", [Fraction(11, 10), Fraction(2), Fraction(7)])
 def test_gaussian_keeps_its_map_at_every_order(sigma, alpha):
@@ -361,7 +364,7 @@ def histograms(counts):
     return np.array(at, dtype=np.int64), np.array([counts[i] for i in at], dtype=np.int64)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 10), Fraction(0), Fraction(1)])
 @pytest.mark.parametrize("target", [0, -3, 3])
 def test_private_quantiles_keep_their_map_on_every_neighbour(q, target):

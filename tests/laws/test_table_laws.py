@@ -102,6 +102,7 @@ def _cost_at(costs, histogram, q, place):
     raise AssertionError("runs cover every cell")
 
 
+@pytest.mark.full
 @pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("unit", "request_"),

@@ -163,7 +163,7 @@ def name_of(value):
     return re.sub(r" at 0x[0-9a-f]+", "", f"{value}")[:60]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("domain", "metric", "step"), CASES, ids=name_of)
 @examples(0.25)
 @given(seed=st.integers(0, 2**32))
@@ -174,6 +174,7 @@ def test_distances_grow_no_more_than_the_map_says(domain, metric, step, seed):
     assert holds_stability(t, u, v)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("domain", "metric", "step"), CASES, ids=name_of)
 def test_maps_are_monotone_from_zero(domain, metric, step):
     t = Space(domain, metric) >> step
@@ -272,7 +273,7 @@ def test_the_variance_is_exact_on_every_pair(n, metric):
         assert max(w for e, w in worst.items() if e <= d) == t.map(d)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(18)
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 @pytest.mark.parametrize("norm", NAMES)
 @pytest.mark.parametrize("edges", [[0, 1], [0, 1, 2], [0, 1, 2, 3]])

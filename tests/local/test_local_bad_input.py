@@ -52,6 +52,7 @@ def test_every_bad_epsilon_is_refused_by_every_mechanism(name, epsilon):
         CASES[name].make(epsilon)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("epsilon", ["0.000001", "1e-4", "0.01", 1, 7, 24])
 @pytest.mark.parametrize("name", [n for n in FROM_EPSILON if n not in ("splitting", "two stages")])
 def test_no_mechanism_loses_more_than_it_was_allowed(name, epsilon):

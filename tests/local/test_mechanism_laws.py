@@ -62,12 +62,13 @@ HASHING = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("oracle", [*EXACT.values(), *HASHING.values()], ids=[*EXACT, *HASHING])
 def test_the_whole_distribution_keeps_epsilon_and_attains_it(oracle):
     holds_epsilon(oracle, oracle.domain.labels[:9])
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("oracle", EXACT.values(), ids=EXACT)
 def test_estimates_are_unbiased_with_exactly_the_variance_told(oracle):
     labels = oracle.domain.labels
@@ -83,7 +84,7 @@ def test_estimates_are_unbiased_with_exactly_the_variance_told(oracle):
             assert variance == told
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("oracle", [*EXACT.values(), *HASHING.values()], ids=[*EXACT, *HASHING])
 def test_draws_have_the_listed_distribution(oracle, chi_square):
     n = 20_000
@@ -106,6 +107,7 @@ def test_a_description_builds_the_same_mechanism(oracle):
     assert hash(again) == hash(oracle)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("oracle", EXACT.values(), ids=EXACT)
 def test_the_measurement_holds_against_its_own_divergence(oracle):
     m = oracle.measurement()

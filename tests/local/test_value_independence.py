@@ -22,7 +22,7 @@ def requests(oracle, places, seed: int) -> list[int]:
     return asked
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(24)
 @pytest.mark.parametrize("name", CASES)
 def test_a_draw_asks_for_the_same_bits_whatever_the_answer(name):
     """Also where draws are rejected and made again: what is rejected does not depend on it."""

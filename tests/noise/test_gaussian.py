@@ -28,7 +28,7 @@ def exactly(value):
 SQUARES = [Fraction(1, 50), Fraction(1), Fraction(2, 3), 25, 25**2, 60**2, 100**2, 10**6, 10**12]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("square", [*SQUARES, 2**100])
 def test_table_thresholds(square):
     """Every cumulative weight against 600 bits: zero mismatches."""
@@ -75,6 +75,7 @@ def test_large_sigma_fits_in_quantiles_and_low_bits(stream, fits, path):
     assert fits(found & 1023, lambda _: Fraction(1, 1024), 0, 1023) > 1e-3
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("path", ["_few", "_integers"])
 def test_every_acceptance_decided_exactly(stream, fits, monkeypatch, path):
     monkeypatch.setattr(gaussian, "MARGIN", 2.0)
@@ -204,7 +205,7 @@ def test_law_is_consistent(square):
         assert covered.lower >= Fraction(mass)
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("square", [400, Fraction(10001, 7), 300**2])
 @pytest.mark.parametrize("precision", [30, 64, 150])
 def test_smooth_sums_against_term_by_term(square, precision):

@@ -71,7 +71,7 @@ def plain(vector):
     return list(vector)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 @pytest.mark.parametrize("hostile", HOSTILE, ids=repr)
 def test_hostile_values_raise_nothing_and_warn_of_nothing(unit, hostile):
@@ -144,7 +144,7 @@ def unit_of(step):
     return Fraction(1, getattr(step, "one", 1))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 def test_replay_audit_no_noise_call_is_fed_with_more_than_was_declared(unit, seed):

@@ -37,6 +37,7 @@ def exactly(source, request, *, where=None, unit=None, **by):
     return answer.of(request).tolist()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("unit", [None, PersonUnit("p", rows=1), PersonUnit("p", rows=1 << 40)])
 @pytest.mark.parametrize("grouped", [False, True])
 def test_the_largest_sum_that_can_be_held_is_exact(load, unit, grouped):
@@ -99,6 +100,7 @@ def test_decimals_of_different_scale_stand_side_by_side(load):
     assert (present, z) == (3, grid.cells + grid.offset("0.5"))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_times_at_their_ends_are_dates_and_periods(unit):
     """Seconds and milliseconds beyond the range of microseconds could not be cast."""

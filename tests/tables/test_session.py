@@ -73,7 +73,7 @@ EXACT = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("label", EXACT)
 @pytest.mark.parametrize("grouped", [False, True])
 def test_with_much_budget_each_aggregate_is_what_numpy_says(label, grouped, unit):
@@ -102,6 +102,7 @@ def test_histograms_count_whole_numbers_below_an_edge_between_them(unit):
         ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "keys",
     [
@@ -144,7 +145,7 @@ def test_no_key_passes_in_a_small_table():
         assert answer.certificate.verify(s.ledger)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     ("budget", "paid"),
     [
@@ -216,6 +217,7 @@ def test_a_replay_is_free_and_identical_and_a_tag_is_another_release():
         assert rebuilt.replayed
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("price", [0.1, "1/10", Fraction(1, 10)])
 def test_ten_releases_at_a_tenth_of_a_budget_of_one(price):
     with session(tc.epsilon(1)) as s:
@@ -255,6 +257,7 @@ def test_a_preview_touches_no_private_value(monkeypatch, unit):
         assert not grouped.preview(epsilon=2, delta="1e-7").affordable
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("budget", [tc.epsilon(10_000), tc.rho(10_000)], ids=["epsilon", "rho"])
 def test_previews_say_what_is_measured(budget, unit):
     """The errors of a release of evenly spread values, over many groups with equal rows."""

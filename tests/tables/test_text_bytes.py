@@ -66,6 +66,7 @@ def text(cell: bytes | None) -> str | None:
         return None
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("way", WAYS)
 def test_bytes_that_are_no_text_are_missing(way: str, tmp_path: Path) -> None:
     cells = [*BAD, *GOOD, None, *GOOD, b"\xff", b"x", b"y", b"z"] * 5

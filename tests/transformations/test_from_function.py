@@ -25,7 +25,7 @@ def name_of(function):
     return getattr(function, "__name__", function)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("relation", ["unbounded", "add", "remove", "bounded"])
 @pytest.mark.parametrize("function", [spread, "median", "mean", "var", "std", "max"], ids=name_of)
 def test_the_map_is_the_largest_move_over_all_pairs(function, relation):

@@ -68,6 +68,7 @@ CASES = [("sqlite", step, fault) for step in STEPS for fault in ("engine", "keyb
 CASES += [("postgres", step, fault) for step, fault in zip(STEPS, 2 * [*FAULTS], strict=False)]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("place", "step", "fault"), CASES, indirect=["place"])
 def test_a_fault_at_any_step(session, step, fault, monkeypatch):
     charged = STEPS[step][3]

@@ -74,6 +74,7 @@ def test_the_loss_of_noise_at_scale_epsilon_is_its_inverse():
     assert float(verdict.found) == pytest.approx(10)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("factor", [Fraction(1, 2), Fraction(999, 1000)])
 @pytest.mark.parametrize("step", [Laplace(2), Gaussian(2)], ids=str)
 def test_a_map_that_is_too_small_is_caught(factor, step):
@@ -222,6 +223,7 @@ class TestRuns:
         with pytest.raises(VerificationError, match="does not follow"):
             verdict.or_raise()
 
+    @pytest.mark.few(4)
     @pytest.mark.parametrize(
         "value",
         [

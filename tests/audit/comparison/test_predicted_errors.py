@@ -74,6 +74,7 @@ def test_smooth_noise(
     assert m.expected_error(FEW) == pytest.approx(mean_of(m.distribution(FEW), truth), rel=CLOSE)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("scale", [1e-30, 1e-3, 0.3, 7.0, 500.0, 3e3, 1e7, 1e12])
 @pytest.mark.parametrize(
     "law",

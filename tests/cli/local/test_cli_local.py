@@ -43,6 +43,7 @@ def test_sums_of_several_machines(tacit, folder: Path) -> None:
     assert tacit("local estimate 1.reports 2.reports --json").json["n"] == 1200
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mechanism", ["direct", "unary", "hashing", "hadamard", "subset"])
 def test_every_mechanism_and_whole_numbers(mechanism: str, tacit, folder: Path) -> None:
     asked = f"--items 0..99 --mechanism {mechanism} --epsilon 1"
@@ -128,6 +129,7 @@ def test_a_foreign_file_is_counted_and_the_rest_goes_on(tacit, folder: Path) -> 
     assert done.json == {"added": 600, "n": 600, "refused": {"not a report": 1, "mechanism": 2}}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("command", "says"),
     [

@@ -32,6 +32,7 @@ def described(folder: Path, oracle: Any) -> str:
     return "--question question.json"
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mechanism", ["duchi", "piecewise", "hybrid", "laplace"])
 def test_means_of_numbers(mechanism: str, tacit, folder: Path) -> None:
     asked = f"--mechanism {mechanism} --bounds 0:100 --epsilon 4"
@@ -86,6 +87,7 @@ def test_ranges(tacit, folder: Path) -> None:
     assert len(tacit("local estimate r --json --crafted 3").json["crafted"]) > 1
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("mechanism", ["sketch", "hadamard-sketch", "rappor"])
 def test_any_text(mechanism: str, tacit, folder: Path) -> None:
     epsilon = "" if mechanism == "rappor" else "--epsilon 4"
@@ -156,6 +158,7 @@ def test_keys_and_values(tacit, folder: Path) -> None:
     assert "book" in tacit("local estimate r").out
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("words", "typed"),
     [

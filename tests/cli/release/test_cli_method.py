@@ -65,6 +65,7 @@ def test_a_preview_names_the_refusals(tacit) -> None:
     assert 0 < told["previews"][0]["refusals"]["std_age"][0] <= 1
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("asked", "hint"),
     [

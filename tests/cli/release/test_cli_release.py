@@ -232,6 +232,7 @@ def test_a_plan_is_paid_whole_or_not_at_all(tacit, folder: Path) -> None:
     assert not (folder / "plan.ledger").exists()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -102,6 +102,7 @@ def test_choose_epsilon(tacit, folder: Path) -> None:
     assert shown["worlds"] == 4
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("command", "said"),
     [

@@ -56,6 +56,7 @@ def test_epsilon_of_a_pure_release_at_delta_zero_is_its_map():
         assert m.epsilon(0, d_in=k).upper == m.map(k)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("scale", [1, 3, "7/2"])
 @pytest.mark.parametrize("shift", [1, 2, 5])
 def test_epsilon_is_the_least_on_the_worst_pair(scale, shift):
@@ -107,6 +108,7 @@ def event_directly(m, data, holds, reach=400):
     return math.fsum(float(law.probability(x)) for x in range(-reach, reach + 1) if holds(x))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("step", [tc.laplace(6), tc.gaussian(6)], ids=str)
 @pytest.mark.parametrize("event", [(3, 9), (None, 4), (12, None), (-30, -20), (5, 5)])
 def test_divergence_on_an_event_is_the_log_ratio(step, event):

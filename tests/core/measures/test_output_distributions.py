@@ -86,7 +86,7 @@ def summed(law, shift, alpha, reach):
     return math.log(total) / (alpha - 1)
 
 
-@pytest.mark.few(13)
+@pytest.mark.few(39)
 @pytest.mark.parametrize("alpha", ["11/10", "3/2", "2", "7/3"])
 @pytest.mark.parametrize("shift", [0, 1, 2, 5])
 @pytest.mark.parametrize("scale", ["1/2", "1", "7/3", "4"])

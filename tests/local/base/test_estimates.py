@@ -56,7 +56,7 @@ def truth(k, n):
     return np.sort((np.arange(n) * np.arange(n)) % (k - 1))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("oracle", ORACLES, ids=NAMES)
 def test_intervals_cover_as_often_as_they_say(oracle):
     answers = truth(12, 2000)
@@ -207,6 +207,7 @@ def test_every_answer_draws_its_own_bits():
     assert bits.generator_name() in ("openssl", "os")
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("width", [1, 7, 8, 63, 64, 65, 1024, 8200])
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 1000, 2047, 2048, 2049, 4224, 9001])
 def test_bits_are_counted_place_by_place(width, n):

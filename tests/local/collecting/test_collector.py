@@ -48,7 +48,7 @@ def reports_of(oracle: FrequencyOracle, n: int) -> np.ndarray:
     return oracle.perturb_many([oracle.domain.labels[i * i % k] for i in range(n)])
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @all_oracles
 def test_all_ways_in_come_to_the_same_sums(oracle: FrequencyOracle, tmp_path: Path) -> None:
     reports = reports_of(oracle, 500)

@@ -123,6 +123,7 @@ def test_values_that_cannot_be_are_refused_everywhere(name: str, tmp_path: Path)
     assert collector.state == oracle.aggregate(good)
 
 
+@pytest.mark.few(4)
 @every_mechanism
 def test_json_that_the_mechanism_cannot_send_is_refused(name: str) -> None:
     """It ended with an error that named the oracle, so that one line stopped a collector."""
@@ -173,7 +174,7 @@ def test_json_of_another_kind_is_refused(name: str) -> None:
         assert wire.read_json(json.dumps(missing)) in REASONS
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(12)
 @every_mechanism
 def test_a_report_of_another_question_is_none_of_this_one(name: str, tmp_path: Path) -> None:
     oracle = ORACLES[name]
@@ -191,6 +192,7 @@ def test_a_report_of_another_question_is_none_of_this_one(name: str, tmp_path: P
     assert set(collector.refused) <= {"schema", "mechanism"}
 
 
+@pytest.mark.few(4)
 @every_mechanism
 @pytest.mark.parametrize("replay", ["exact", "bitmap"])
 def test_a_replay_counts_once(name: str, replay: Any, tmp_path: Path) -> None:
@@ -205,6 +207,7 @@ def test_a_replay_counts_once(name: str, replay: Any, tmp_path: Path) -> None:
     assert collector.state == oracle.aggregate(reports)
 
 
+@pytest.mark.few(4)
 @every_mechanism
 def test_forged_batch_files(name: str, tmp_path: Path) -> None:
     """A header that lies about what follows it: refused, whatever it says."""

@@ -63,6 +63,7 @@ def vectors(name: str) -> Any:
 ALL_VECTORS = [*vectors("reports"), *vectors("others")]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("vector", ALL_VECTORS, ids=lambda v: v["name"])
 def test_report_vectors(vector: dict[str, Any]) -> None:
     oracle = oracle_from(vector["oracle"])
@@ -279,6 +280,7 @@ def test_append_refuses_other_files_and_leaves_them(tmp_path: Path) -> None:
     assert foreign.read_text() == "shopping list"
 
 
+@pytest.mark.full
 def test_every_changed_byte_of_a_header_is_noticed(tmp_path: Path) -> None:
     oracle, path = ORACLES["one bit"], tmp_path / "h.reports"
     append_reports(path, oracle, [0, 1])

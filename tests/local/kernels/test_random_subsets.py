@@ -110,6 +110,7 @@ def test_all_sets_of_many_elements_are_as_likely(chi_square):
     assert chi_square(seen, [n / len(seen)] * len(seen)) > 1e-5
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("value", [0, 63, 64, 129])
 def test_places_of_a_long_report_are_as_likely_as_told(value, chi_square):
     oracle, n = SubsetSelection(130, epsilon=1), 40_000

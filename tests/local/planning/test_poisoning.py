@@ -201,6 +201,7 @@ def test_no_report_moves_a_candidate_of_rappor_further():
         influence(oracle, 1, n=10)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", CASES)
 def test_every_mechanism_tells_its_influence_or_says_where_it_is_told(name):
     oracle = ORACLES[name]

@@ -78,6 +78,7 @@ def shuffled_delta(n: int, p: Fraction, e: Fraction) -> Fraction:
     )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("n", [2, 20, 200])
 def test_shuffled_two_coins_are_at_least_as_private_as_promised(n: int) -> None:
     coins = RandomizedResponse(p="3/4")
@@ -86,6 +87,7 @@ def test_shuffled_two_coins_are_at_least_as_private_as_promised(n: int) -> None:
         assert shuffled_delta(n, coins.p, exp(epsilon, 96).lower) <= Fraction(delta)
 
 
+@pytest.mark.full
 def test_reference_value_and_the_closed_form() -> None:
     found = float(amplified(1, 10**6, "1e-6"))
     assert 0.00432 < found < 0.00436

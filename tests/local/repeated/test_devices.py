@@ -90,6 +90,7 @@ def test_reports_of_devices_are_estimated() -> None:
     assert np.all(np.abs(found.counts - [1500, 500, 0]) < 5 * found.standard_error)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", CASES)
 def test_every_mechanism_is_asked_again_and_paid_for_once(name: str, tmp_path: Path) -> None:
     oracle, answers = ORACLES[name], CASES[name].answers

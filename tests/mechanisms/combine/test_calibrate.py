@@ -52,7 +52,7 @@ def test_gaussian_for_rho_is_a_root_rounded_up(rho):
     assert float(m.map(1)) == pytest.approx(float(Fraction(rho)), rel=1e-15)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("chain", [TOTAL, PEOPLE], ids=["sum", "count"])
 @pytest.mark.parametrize(
     "promise", [(1, "1e-6"), ("1/10", "1e-9"), (3, "1/1000"), ("1/2", "1e-12")]

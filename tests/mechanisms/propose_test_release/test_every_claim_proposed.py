@@ -49,7 +49,7 @@ OFFERED = [
 """A count never moves by more than any bound below one: it is refused."""
 
 
-@pytest.mark.few(19)
+@pytest.mark.few(57)
 @pytest.mark.parametrize(("name", "relation", "known"), OFFERED)
 def test_distances_are_those_of_the_definition(name: str, relation: str, known: bool) -> None:
     """And move by one between neighbours; where the value jumps too far both are 0."""
@@ -70,7 +70,7 @@ def test_distances_are_those_of_the_definition(name: str, relation: str, known: 
                 assert here == there == 0
 
 
-@pytest.mark.few(19)
+@pytest.mark.few(57)
 @pytest.mark.parametrize(("name", "relation", "known"), OFFERED)
 def test_no_pair_of_neighbours_exceeds_the_claim(name: str, relation: str, known: bool) -> None:
     case = Case(name, relation, known)
@@ -161,6 +161,7 @@ def steps_to_another_mode(data: tuple[str, ...], relation: str) -> int | None:
     raise AssertionError("another mode is never further than all records")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_mode_by_hand(relation: str) -> None:
     m = propose_test_release("mode", None, None, 1, DELTA, relation, values=LABELS)
@@ -197,7 +198,7 @@ def test_the_mode_by_hand(relation: str) -> None:
 SEARCHED = [one for one in OFFERED if one[0] != "std"]
 
 
-@pytest.mark.few(19)
+@pytest.mark.few(57)
 @pytest.mark.parametrize(("name", "relation", "known"), SEARCHED)
 def test_the_search_by_hand(
     name: str, relation: str, known: bool, monkeypatch: pytest.MonkeyPatch

@@ -124,7 +124,7 @@ def test_nothing_that_is_offered_is_left_out() -> None:
     assert {centre.split()[0] for centre in CENTRES} == set(AGGREGATES)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(18)
 @pytest.mark.parametrize("function", [*FUNCTIONS, "corner"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("centre", CENTRES)
@@ -173,6 +173,7 @@ def test_releases_have_the_law_by_hand(centre: str, function: str) -> None:
     assert too_far(drawn, law) > NEVER_FAR
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("centre", "sharp", "function"),
     [

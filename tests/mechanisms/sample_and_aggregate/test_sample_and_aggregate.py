@@ -37,7 +37,7 @@ def first_record(content):
     return content[0]
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("aggregate", ["mean", "median"])
 @pytest.mark.parametrize("function", [max, first_record])
@@ -49,6 +49,7 @@ def test_no_pair_of_neighbours_exceeds_the_claim(aggregate, relation, function, 
     assert verify(m, LISTS, d_in=2).or_raise().kind == "exact"
 
 
+@pytest.mark.full
 @pytest.mark.few(2)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 def test_no_pair_exceeds_the_claim_of_the_winsorized_mean(relation):
@@ -58,6 +59,7 @@ def test_no_pair_exceeds_the_claim_of_the_winsorized_mean(relation):
     assert verify(m, [[], [0], [1], [0, 1], [1, 1]]).or_raise()
 
 
+@pytest.mark.full
 @pytest.mark.few(6)
 @pytest.mark.parametrize("delta", [None, "1/100"])
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])

@@ -48,7 +48,7 @@ def test_nothing_that_is_offered_is_left_out() -> None:
             Space(column, metric) >> SmoothNoise("median", 1, distribution="cauchy")
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(18)
 @pytest.mark.parametrize(("name", "relation", "known"), OFFERED)
 def test_value_and_smooth_sensitivity_are_those_of_the_definition(
     name: str, relation: str, known: bool
@@ -94,6 +94,7 @@ def test_no_pair_of_neighbours_exceeds_the_claim_at_any_grid(
     assert worst > {"laplace": 0.85, "cauchy": 0.95, "student_t": 0.95}.get(noise, 0.15)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("noise", DISTRIBUTIONS)
 def test_pairs_that_are_two_and_three_steps_apart(noise: str) -> None:
     for name, relation, known in (("median", "bounded", False), ("var", "unbounded", True)):

@@ -47,6 +47,7 @@ def data_sets(values: list[int], relation: str, most: int) -> list[list[int]]:
     ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @WHOLE
@@ -62,6 +63,7 @@ def test_every_noise_keeps_its_claim_on_all_neighbours(
     assert verdict.kind == "exact"
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("statistic", [*STATISTICS, "trimmed_mean(1/4)", "count"])
 @WHOLE
@@ -87,6 +89,7 @@ def test_every_statistic_keeps_the_claim_on_all_neighbours(
     assert verdict, str(verdict)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @WHOLE
 def test_any_function_of_a_few_values(relation: str, whole: bool) -> None:
@@ -116,7 +119,7 @@ SEEN = {"cauchy": 2, "laplace_log_normal": 10, "arsinh_normal": 8}
 """Times the proven shift that two records show; four of the others, which are not as tight."""
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_a_scale_that_is_too_small_is_caught_on_few_records(
@@ -242,6 +245,7 @@ def test_nothing_of_the_data_stays_in_the_object() -> None:
         pickle.dumps(m)  # functions inside: there is nothing to leak
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "data",
     [[], [math.nan], [math.inf, -math.inf], [5], ["text", None, 7], [1e308] * 3, [10**400, 2]],
@@ -253,7 +257,7 @@ def test_no_data_can_raise(data: Any) -> None:
             assert isinstance(m(data), float)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(15)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("budget", ["1e-4", "1e-3", "1e3", "1e4", "1e6", "1e9"])
 def test_budgets_at_both_ends_work(distribution: str, budget: str) -> None:

@@ -35,6 +35,7 @@ def student_log_density(z: Any, d: int) -> Any:
     return constant - (d + 1) / 2 * np.log1p(z * z / d)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.8])
 @pytest.mark.parametrize("epsilon", [0.1, 1, 4])

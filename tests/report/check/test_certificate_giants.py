@@ -56,6 +56,7 @@ GIANTS: list[tuple[str, tuple[Any, ...], Any]] = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("number", range(len(GIANTS)))
 def test_a_giant_is_refused_before_it_is_built(number: int, tmp_path: Path) -> None:
     kind, path, value = GIANTS[number]
@@ -83,6 +84,7 @@ TEXTS = {
 }  # fmt: skip
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", TEXTS)
 def test_what_is_no_certificate_gets_a_clear_no(name: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(TEXTS[name], encoding="utf-8")

@@ -143,6 +143,7 @@ def test_a_change_of_the_proof_is_caught_without_the_ledger(released, change):
     assert report.failures
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("change", [*TAMPERINGS, *DERIVED])
 def test_every_change_is_caught_with_the_ledger(released, change):
     certificate, ledger = released

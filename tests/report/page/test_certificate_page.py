@@ -154,6 +154,7 @@ def test_what_a_certificate_says_is_escaped(certificate: tc.Certificate, place: 
     assert "does not hold" in Page(page).text
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("budget", "loss", "said"),
     [

@@ -12,7 +12,7 @@ from tacit.statistics.ask.smooth_sensitivity import at_distance
 STATISTICS = ["median", "percentile(30)", "max", "mean", "sum", "var", "std", "iqr"]
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(24)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("statistic", [*STATISTICS, "trimmed_mean(1/4)"])
 def test_bounds_together_are_bounds_one_by_one(statistic: str, relation: str) -> None:

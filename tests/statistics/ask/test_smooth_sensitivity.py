@@ -42,6 +42,7 @@ def assert_safe(found: float, truth: mpmath.mpf) -> None:
     assert found <= truth * (1 + mpmath.mpf("1e-6"))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", NAMES)
 @examples(0.15)
@@ -101,6 +102,7 @@ def test_a_maximum_cut_at_200_is_too_small() -> None:
 MOVED = np.random.default_rng(3).integers(0, 40, size=60)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", ["mean", "median", "percentile(25)", "max", "var", "std"])
 def test_it_moves_by_no_more_than_beta_between_neighbours(name: str) -> None:
     beta = Fraction(1, 10)
@@ -143,6 +145,7 @@ def test_the_scale_of_the_data_is_the_scale_of_the_answer() -> None:
         assert big == pytest.approx(one * 2**40, rel=1e-12)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", NAMES)
 @examples(0.15)

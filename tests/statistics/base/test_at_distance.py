@@ -128,6 +128,7 @@ def test_awkward_percentiles_are_never_below_the_definition(
     assert all(a >= b for a, b in zip(profile, truth, strict=True))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("size", "top", "step"), [(2, 6, 1), (3, 8, 2), (4, 6, 3)])
 @examples(0.6)
 @given(draw=st.data(), ddof=st.integers(0, 1), farthest=st.integers(0, 3))
@@ -209,6 +210,7 @@ def test_a_neighbour_one_step_further_is_never_below(
         assert abs(there - here) <= 1
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ["mean", "median", "percentile(30)", "var", "std", "count"])
 @examples(0.12)
@@ -270,6 +272,7 @@ def test_values_outside_the_bounds_count_as_the_bound() -> None:
             assert local_sensitivity_at(name, [-50, 3, 99], (0, 10), 1, relation) == inside
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ["mean", "median", "percentile(30)", "sum", "var"])
 def test_units_offsets_and_kinds_of_numbers_change_nothing(name: str, relation: Any) -> None:

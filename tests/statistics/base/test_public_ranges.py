@@ -95,6 +95,7 @@ def test_public_ranges_hold_on_every_small_data_set(statistic, relation, bounds,
             assert distance_between(here, value(mine, other, found.empty)) <= found.most
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("statistic", KNOWN, ids=str)
 @examples(0.06)

@@ -22,7 +22,7 @@ def both(seed):
     return CountedSample(Sample(values), counts), Sample(np.repeat(values, counts))
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(30)
 @pytest.mark.parametrize("relation", ["unbounded", "add", "remove", "bounded"])
 @pytest.mark.parametrize("name", STATISTICS)
 def test_counted_records_are_as_sensitive_as_listed_ones(name, relation):

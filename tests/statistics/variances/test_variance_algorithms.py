@@ -42,7 +42,7 @@ def kinds_of_records(size):
     ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", range(6))
 def test_sums_over_ranges_are_exact(kind):
     sample = Sample(kinds_of_records(3000)[kind])
@@ -58,6 +58,7 @@ def test_sums_over_ranges_are_exact(kind):
         assert square * moments.grain**2 == sum(v * v for v in chosen)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", range(5))
 def test_float_sums_are_within_their_stated_error(kind):
     sample = Sample(kinds_of_records(3000)[kind])

@@ -324,6 +324,7 @@ def test_of_any_size_is_the_worst_of_all_sizes(population, question, k):
     check_witness(answer, max(truths), ddof, root)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("ddof", [0, 1])
 @pytest.mark.parametrize("root", [False, True])
 def test_values_of_any_size_are_the_worst_of_many_sizes(ddof, root):

@@ -46,7 +46,7 @@ def coverage_of(part, spent, y, runs, absent=0.0):
     return {kind: (found[kind], truth(y, kind, part, absent)) for kind in part.kinds}
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(24)
 @pytest.mark.parametrize("size", [1, 3, 12, 100, 10_000])
 @pytest.mark.parametrize("spent", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize("kinds", [{"count", "sum", "mean"}, {"count", "mean", "var", "std"}])
@@ -62,6 +62,7 @@ def test_intervals_cover(kinds, spent, size):
             assert (found.lower <= found.upper).all()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("spent", NOISES.values(), ids=NOISES)
 def test_intervals_cover_on_the_coarsest_grid(spent):
     part = MomentsPart("x", Grid.for_bounds(0, 1, whole=True), frozenset({"mean", "sum"}), False)
@@ -84,7 +85,7 @@ def test_an_empty_group_covers_its_count_and_sum(spent):
         assert np.isfinite(found[kind].value).all()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("spent", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize("kinds", [{"count", "sum", "mean"}, {"count", "mean", "var", "std"}])
 def test_standard_errors_are_what_is_measured(spent, kinds):

@@ -141,7 +141,7 @@ def test_the_choice_has_the_law_of_the_exponential_mechanism():
     assert ((drawn - expected) ** 2 / expected).sum() < 60  # chi-square, 12 degrees: p < 1e-7
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(36)
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 @pytest.mark.parametrize("q", ["0", "1/20", "1/2", "9/10", "1"])
 @pytest.mark.parametrize("size", [1, 8, 60, 3000])

@@ -47,6 +47,7 @@ def test_one_coordinate_has_the_least_half_width_on_the_grid(law, level):
         assert exact.cdf(t - 1).upper - exact.cdf(-t).lower < level
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @pytest.mark.parametrize(
     "weights",

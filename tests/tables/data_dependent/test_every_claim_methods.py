@@ -43,6 +43,7 @@ FEW = [  # all of them in tests/slow
 ]
 
 
+@pytest.mark.full
 @pytest.mark.few(7)
 @pytest.mark.parametrize(("how", "unit", "known"), FEW)
 def test_no_pair_of_tables_exceeds_what_is_charged(
@@ -89,6 +90,7 @@ def test_noise_that_is_too_small_exceeds_what_is_charged() -> None:
         assert worst(release) > 1e-3
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("how", HOWS, ids=lambda how: "-".join(map(str, how.values())))
 def test_where_no_key_passes_the_answer_has_no_groups(how: dict[str, Any]) -> None:
     release = Release("median", tuple(how.items()), UNITS[1])

@@ -41,7 +41,7 @@ def saved(answer, tmp_path):
     return tc.Certificate.load(tmp_path / "c.json")
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(18)
 @pytest.mark.parametrize("how", METHODS, ids=lambda how: "-".join(map(str, how.values())))
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_method_answers_and_its_certificate_holds(kind, how, tmp_path):
@@ -86,6 +86,7 @@ def test_pure_and_concentrated_budgets(budget, name, tmp_path):
     assert 0 <= answer.value("x", 3) <= 100  # nobody is there, and nothing tells
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "unit",
     [tc.unit("person"), tc.unit("person", rows=3), tc.unit("person", rows=3, groups=1)],
@@ -193,6 +194,7 @@ def test_bad_methods_are_refused_with_what_to_do(make, hint):
         make()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("aggregate", "budget", "price", "hint"),
     [
@@ -235,7 +237,7 @@ def test_what_a_budget_cannot_pay_is_refused_before_anything_is_spent(
     assert not s.history()
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(15)
 @pytest.mark.parametrize("values", [[], [math.nan] * 4, [math.inf, -math.inf, 1e300], [7.0] * 9])
 @pytest.mark.parametrize("how", METHODS, ids=lambda how: "-".join(map(str, how.values())))
 def test_no_data_can_make_it_fail(values, how):

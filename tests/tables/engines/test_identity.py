@@ -162,7 +162,7 @@ DUCKDB: dict[str, list[Value]] = {
 }
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(18)
 @pytest.mark.parametrize(
     ("declared", "setting"),
     [

@@ -69,6 +69,7 @@ def expected(rows, unit, bins, groups):
     return found
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("rows", "bins", "groups"), [(1, 1, None), (4, 1, None), (3, BINS, 2), (30, BINS, 1)]
 )

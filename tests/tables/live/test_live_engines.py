@@ -115,6 +115,7 @@ def test_the_engine_counts_as_python_does(engine, kind, few, request, monkeypatc
         assert sum(streams.counted(told, 2, PERIODS)) > 0
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "declared",
     ["TIMESTAMPTZ", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"],

@@ -134,6 +134,7 @@ def test_blocks_and_totals_add_up_however_updates_come(periods, branching):
         assert totals == [0, *itertools.accumulate(counts)]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("squared", [True, False])
 @pytest.mark.parametrize("periods", [1, 2, 3, 5, 13, 24, 60, 168, 365])
 def test_the_branching_that_is_chosen_is_the_best(periods, squared):

@@ -81,7 +81,7 @@ def asked(session, unit, tag):
     return answer.value("n")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("kind", SOURCES)
 def test_what_was_added_is_seen_after_a_refresh_and_the_budget_counts_on(tmp_path, kind, unit):

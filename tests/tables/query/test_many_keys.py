@@ -31,6 +31,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_keys_kept_in_a_table_match_as_keys_in_the_query_do(kind, monkeypatch):
     values = COLUMNS[kind]

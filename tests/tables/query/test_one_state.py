@@ -45,6 +45,7 @@ def rows_counted(answer: Any) -> float:
     return float(max(int(row.sum()) for row in answer.reshape(len(answer), -1)))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.parametrize("others", [1, 1000])

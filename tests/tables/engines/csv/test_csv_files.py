@@ -153,6 +153,7 @@ ONE_ODD_ROW = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("odd", ONE_ODD_ROW)
 @pytest.mark.parametrize("place", [0, 998], ids=["first", "last"])
 def test_one_row_moves_a_count_by_one_and_no_column(tmp_path, odd, place):

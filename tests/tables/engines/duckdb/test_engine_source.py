@@ -331,6 +331,7 @@ def test_unknown_keys_and_people_are_bounded_by_the_groups_of_a_person():
         assert Query(source, unit).run([People()]).of(People()).tolist() == [2]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("build", "message"),
     [

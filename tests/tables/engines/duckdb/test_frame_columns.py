@@ -44,7 +44,7 @@ ODD = [
 ]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(15)
 @pytest.mark.parametrize("odd", ODD, ids=lambda v: type(v).__name__)
 @pytest.mark.parametrize("place", [0, 999])
 def test_one_odd_cell_moves_no_other(odd, place):
@@ -186,6 +186,7 @@ def arrow_sources():
     yield pd.DataFrame({n: pd.array(c, dtype=pd.ArrowDtype(c.type)) for n, c in ARROW.items()})
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("table", list(arrow_sources()), ids=lambda t: type(t).__name__)
 def test_arrow_columns_are_read_by_their_types_or_refused_where_named(table):
     with open_source(table) as source:
