@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar
 
-__all__ = ["least_integer", "narrowed"]
+__all__ = ["least_integer", "least_integer_until", "narrowed"]
 
 Real = TypeVar("Real", float, Fraction)
 
@@ -24,6 +24,30 @@ def least_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
     """
     while not holds(high):
         low, high = high, 2 * high
+    return _least_between(holds, low, high)
+
+
+def least_integer_until(holds: Callable[[int], bool], last: int, start: int = 0) -> int | None:
+    """Return the least of ``start .. last`` from which on a test holds: doubling, then halving.
+
+    None where there is none.
+
+    >>> least_integer_until(lambda t: t >= 11, 100), least_integer_until(bool, 0)
+    (11, None)
+    >>> least_integer_until(lambda t: t >= 11, 100, 20)
+    20
+    """
+    low, step = start - 1, 1  # it does not hold at ``low``
+    while low + step < last and not holds(low + step):
+        low, step = low + step, 2 * step
+    high = min(last, low + step)
+    if high == last and not holds(last):
+        return None
+    return _least_between(holds, low, high)
+
+
+def _least_between(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the least number above ``low`` at which a test holds; it does at ``high``."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)

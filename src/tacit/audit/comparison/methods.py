@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.arithmetic.bisection import narrowed
+from tacit.arithmetic.bisection import least_integer_until, narrowed
 from tacit.audit.comparison.candidate import OF_THE_VALUE, Asked, Candidate
 from tacit.audit.comparison.table_methods import exponential_mechanism, noisy_moments
 from tacit.core import AbsoluteDistance, Number, Space
@@ -30,7 +30,6 @@ from tacit.mechanisms.shared.local_statistic import LocalStatistic, column_space
 from tacit.mechanisms.smooth.smooth_noise import DISTRIBUTIONS, smooth_noise
 from tacit.statistics import Interval, sensitivity
 from tacit.statistics.ask.smooth_sensitivity import at_distance
-from tacit.statistics.base.at_distance import first
 from tacit.statistics.means.mean import Mean
 
 __all__ = ["candidates"]
@@ -180,7 +179,7 @@ def _proposed(asked: Asked) -> Sequence[Fraction]:
     if asked.proposed is not None:
         return asked.proposed
     found = at_distance(asked.statistic, asked.data, asked.bounds, asked.relation)  # type: ignore[arg-type]
-    nearest = first(lambda t: found.at(t) > 0, found.last)
+    nearest = least_integer_until(lambda t: found.at(t) > 0, found.last)
     if nearest is None:
         return ()
     near = Fraction(2) ** math.ceil(math.log2(found.at(nearest)))

@@ -24,12 +24,12 @@ from tacit.local.frequency.unary_encoding import packed
 from tacit.local.kernels.bit_counting import count_bits, count_values
 from tacit.local.kernels.dyadic_probability import (
     coins,
-    dyadic_down,
     dyadic_up,
     exp_at_most,
     finer,
     least_exp,
     probability,
+    truth_probability,
     uniform_below,
 )
 from tacit.local.kernels.random_bits import blend_own_bit, random_rows
@@ -140,14 +140,17 @@ class _Sketch(Oracle):
         """The most that one crafted report moves the estimated count of a word, in people."""
         return self._greatest_entry * Fraction(self.buckets, self.buckets - 1)
 
-    def _check_sizes(self, functions: Any, buckets: Any) -> tuple[int, int]:
+    def _set(self, kept: Fraction, functions: Any, buckets: Any) -> None:
         rows, columns = (
             as_integer(v, name, minimum=least)
             for v, name, least in ((functions, "functions", 1), (buckets, "buckets", 2))
         )
         if rows & (rows - 1) or columns & (columns - 1) or rows * columns > 1 << 26:
             raise UsageError("functions and buckets are powers of two, together up to 2**26")
-        return rows, columns
+        if kept <= Fraction(1, 2):
+            raise UsageError("p must be above 1/2")
+        for name, value in (("p", kept), ("functions", rows), ("buckets", columns)):
+            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, init=False)
@@ -187,19 +190,9 @@ class CountMeanSketch(_Sketch):
         buckets: int = 1024,
     ) -> None:
         one_of(epsilon, p)
-        rows, columns = self._check_sizes(functions, buckets)
-        if columns < 8:
+        self._set(_bit_kept(epsilon) if p is None else probability(p, "p"), functions, buckets)
+        if self.buckets < 8:
             raise UsageError("buckets are at least 8")
-        if p is not None:
-            kept = probability(p, "p")
-        else:
-            exp_at_most(epsilon)  # type: ignore[arg-type]
-            flip = 1 / (least_exp(as_fraction(epsilon) / 2) + 1)  # type: ignore[arg-type]
-            kept = 1 - dyadic_up(flip, finer(flip, epsilon, 14))  # type: ignore[arg-type]
-        if kept <= Fraction(1, 2):
-            raise UsageError("p must be above 1/2")
-        for name, value in (("p", kept), ("functions", rows), ("buckets", columns)):
-            object.__setattr__(self, name, value)
 
     @property
     def ratio(self) -> Fraction:
@@ -277,6 +270,13 @@ class CountMeanSketch(_Sketch):
         return found
 
 
+def _bit_kept(epsilon: Any) -> Fraction:
+    """Return ``e**(epsilon/2)/(e**(epsilon/2) + 1)``, from below."""
+    exp_at_most(epsilon)
+    flip = 1 / (least_exp(as_fraction(epsilon) / 2) + 1)
+    return 1 - dyadic_up(flip, finer(flip, epsilon, 14))
+
+
 @dataclass(frozen=True, init=False)
 class HadamardCountMeanSketch(_Sketch):
     """Send one random entry of the Hadamard transform of the hashed word: one bit and its place.
@@ -310,17 +310,7 @@ class HadamardCountMeanSketch(_Sketch):
         buckets: int = 1024,
     ) -> None:
         one_of(epsilon, p)
-        rows, columns = self._check_sizes(functions, buckets)
-        if p is not None:
-            kept = probability(p, "p")
-        else:
-            e = exp_at_most(epsilon)  # type: ignore[arg-type]
-            share = e / (e + 1)
-            kept = dyadic_down(share, finer(share, epsilon))  # type: ignore[arg-type]
-        if kept <= Fraction(1, 2):
-            raise UsageError("p must be above 1/2")
-        for name, value in (("p", kept), ("functions", rows), ("buckets", columns)):
-            object.__setattr__(self, name, value)
+        self._set(truth_probability(p, epsilon, 1), functions, buckets)
 
     @property
     def ratio(self) -> Fraction:

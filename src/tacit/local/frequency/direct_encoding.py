@@ -18,10 +18,7 @@ from tacit.local.base.report_layout import Layout
 from tacit.local.kernels.bit_counting import count_values
 from tacit.local.kernels.dyadic_probability import (
     coins,
-    dyadic_down,
-    exp_at_most,
-    finer,
-    probability,
+    truth_probability,
     uniform_below,
 )
 
@@ -67,12 +64,7 @@ class DirectEncoding(PureOracle):
         one_of(epsilon, p)
         items = Items.of(domain)
         others = len(items) - 1
-        if p is not None:
-            truth = probability(p, "p")
-        else:
-            e = exp_at_most(epsilon)  # type: ignore[arg-type]
-            share = e / (e + others)
-            truth = dyadic_down(share, finer(share, epsilon))  # type: ignore[arg-type]
+        truth = truth_probability(p, epsilon, others)
         if truth * (others + 1) == 1:
             raise UsageError(f"p = 1/{others + 1} makes every answer alike: choose another p")
         object.__setattr__(self, "domain", items)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp
-from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive
+from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.items import Items
@@ -20,7 +20,14 @@ from tacit.local.base.oracle import FrequencyOracle, State
 from tacit.local.base.parameters import read_share, read_size, refuse_large, refuse_wide
 from tacit.local.base.report_layout import Layout
 from tacit.local.frequency.unary_encoding import SLACK_BITS, UnaryEncoding
-from tacit.local.kernels.dyadic_probability import dyadic_down, dyadic_up, exp_at_most, fineness
+from tacit.local.kernels.dyadic_probability import (
+    dyadic_down,
+    dyadic_up,
+    exp_at_most,
+    fineness,
+    most_exp,
+    read_loss,
+)
 
 __all__ = ["SummationHistogram", "ThresholdHistogram"]
 
@@ -67,13 +74,9 @@ class SummationHistogram(FrequencyOracle):
     ) -> None:
         items = Items.of(domain)
         refuse_large(items, LARGEST, "summation histogram", "OptimizedLocalHashing")
-        given = loss if epsilon is None else epsilon
-        if given is None:
-            raise UsageError("give epsilon")
-        exp_at_most(given)
         for name, value in (
             ("domain", items),
-            ("loss", positive(given, "epsilon")),
+            ("loss", read_loss(epsilon, loss)),
             ("units", as_integer(units, "units", minimum=1)),
         ):
             object.__setattr__(self, name, value)
@@ -87,7 +90,7 @@ class SummationHistogram(FrequencyOracle):
     @property
     def ratio(self) -> Fraction:
         """e**epsilon, which is irrational: rounded up by less than 2**-90."""
-        return exp(self.loss, 128).rounded(112).upper
+        return most_exp(self.loss)
 
     @property
     def scale(self) -> Fraction:

@@ -17,10 +17,8 @@ from tacit.local.base.parameters import one_of, refuse_large
 from tacit.local.base.report_layout import Layout
 from tacit.local.kernels.dyadic_probability import (
     coins,
-    dyadic_down,
     exp_at_most,
-    finer,
-    probability,
+    truth_probability,
     uniform_below,
 )
 from tacit.local.kernels.hash_family import bucket, bucket_shares, count_matches
@@ -86,12 +84,7 @@ class LocalHashing(PureOracle):
         seeds = as_integer(seed_bits, "seed_bits", minimum=1)
         if g > MOST_BUCKETS or seeds > 32:
             raise UsageError("there are at most 4,096 buckets and 32 bits of seed")
-        if p is not None:
-            truth = probability(p, "p")
-        else:
-            e = exp_at_most(epsilon)  # type: ignore[arg-type]
-            share = e / (e + g - 1)
-            truth = dyadic_down(share, finer(share, epsilon))  # type: ignore[arg-type]
+        truth = truth_probability(p, epsilon, g - 1)
         if truth * g == 1:
             raise UsageError(f"p = 1/{g} makes every answer alike: choose another p")
         fields = {"domain": items, "p": truth, "buckets": g, "seed_bits": seeds}

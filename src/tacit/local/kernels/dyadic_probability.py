@@ -29,7 +29,10 @@ __all__ = [
     "exp_at_most",
     "finer",
     "least_exp",
+    "most_exp",
     "probability",
+    "read_loss",
+    "truth_probability",
     "uniform_below",
 ]
 
@@ -81,6 +84,31 @@ def least_exp(loss: Fraction) -> Fraction:
     Fraction(1, 1)
     """
     return exp(loss, 128).rounded(112).lower
+
+
+def most_exp(loss: Fraction) -> Fraction:
+    """Return a fraction above ``e**loss`` by less than 2**-90 of it, of a loss.
+
+    >>> most_exp(Fraction(0))
+    Fraction(1, 1)
+    """
+    return exp(loss, 128).rounded(112).upper
+
+
+def read_loss(*given: Any) -> Fraction:
+    """Read the loss of one report: the first that is given.
+
+    Raises:
+        UsageError: none is given, or one that no report can have (:func:`exp_at_most`).
+
+    >>> read_loss(None, "1/2")
+    Fraction(1, 2)
+    """
+    epsilon = next((e for e in given if e is not None), None)
+    if epsilon is None:
+        raise UsageError("give epsilon")
+    exp_at_most(epsilon)
+    return positive(epsilon, "epsilon")
 
 
 def fineness(p: Fraction, slack: int = SLACK_BITS) -> int:
@@ -145,6 +173,24 @@ def probability(value: Number, name: str) -> Fraction:
     if not 0 < share < 1:
         raise UsageError(f"{name} must be above 0 and below 1: both outcomes must stay possible")
     return dyadic_near(share)
+
+
+def truth_probability(p: Number | None, epsilon: Any, others: int) -> Fraction:
+    """Return the probability of the truth beside ``others`` answers that are equally likely.
+
+    Args:
+        p: the probability itself; or
+        epsilon: the greatest loss, ``ln(p / q)`` with ``q = (1 - p) / others``.
+        others: how many answers there are besides the truth.
+
+    >>> truth_probability("3/4", None, 1), float(truth_probability(None, 1, 1))
+    (Fraction(3, 4), 0.73105...)
+    """
+    if p is not None:
+        return probability(p, "p")
+    e = exp_at_most(epsilon)
+    share = e / (e + others)
+    return dyadic_down(share, finer(share, epsilon))
 
 
 def coins(p: Fraction, n: int) -> NDArray[np.bool_]:

@@ -15,10 +15,7 @@ from tacit.errors import UsageError
 from tacit.local.base.report_layout import Layout
 from tacit.local.kernels.dyadic_probability import (
     coins,
-    dyadic_down,
-    exp_at_most,
-    finer,
-    probability,
+    truth_probability,
 )
 from tacit.local.numeric.mean_oracle import LinearMean
 
@@ -64,12 +61,7 @@ class Duchi(LinearMean):
         self._set_bounds(lower, upper, missing)
         if (epsilon is None) == (p is None):
             raise UsageError("give either epsilon or p")
-        if p is not None:
-            kept = probability(p, "p")
-        else:
-            e = exp_at_most(epsilon)  # type: ignore[arg-type]
-            share = e / (e + 1)
-            kept = dyadic_down(share, finer(share, epsilon))  # type: ignore[arg-type]
+        kept = truth_probability(p, epsilon, 1)
         if kept <= Fraction(1, 2):
             raise UsageError("p must be above 1/2")
         object.__setattr__(self, "p", kept)

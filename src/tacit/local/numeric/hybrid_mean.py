@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import exp
-from tacit.arithmetic.exact import Number, as_integer, positive
-from tacit.errors import UsageError
+from tacit.arithmetic.exact import Number, as_integer
 from tacit.local.base.oracle import State
 from tacit.local.base.report_layout import Layout
-from tacit.local.kernels.dyadic_probability import coins, dyadic_near, exp_at_most
+from tacit.local.kernels.dyadic_probability import coins, dyadic_near, read_loss
 from tacit.local.numeric.duchi import Duchi
 from tacit.local.numeric.mean_oracle import FINE, MeanOracle
 from tacit.local.numeric.piecewise import Piecewise
@@ -66,11 +65,7 @@ class HybridMean(MeanOracle):
         missing: Number | None = None,
     ) -> None:
         self._set_bounds(lower, upper, missing)
-        given = asked if epsilon is None else epsilon
-        if given is None:
-            raise UsageError("give epsilon")
-        exp_at_most(given)
-        object.__setattr__(self, "asked", positive(given, "epsilon"))
+        object.__setattr__(self, "asked", read_loss(epsilon, asked))
         object.__setattr__(self, "total", as_integer(total, "total", minimum=2))
 
     @property

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import noise
-from tacit.arithmetic.enclosure import Enclosure, exp
-from tacit.arithmetic.exact import Number, as_integer, positive
-from tacit.errors import UsageError
+from tacit.arithmetic.enclosure import Enclosure
+from tacit.arithmetic.exact import Number, as_integer
 from tacit.local.base.parameters import refuse_wide
 from tacit.local.base.report_layout import Layout
-from tacit.local.kernels.dyadic_probability import exp_at_most
+from tacit.local.kernels.dyadic_probability import most_exp, read_loss
 from tacit.local.numeric.mean_oracle import LinearMean
 
 __all__ = ["LaplaceMean"]
@@ -63,11 +62,7 @@ class LaplaceMean(LinearMean):
         missing: Number | None = None,
     ) -> None:
         self._set_bounds(lower, upper, missing)
-        given = loss if epsilon is None else epsilon
-        if given is None:
-            raise UsageError("give epsilon")
-        exp_at_most(given)
-        object.__setattr__(self, "loss", positive(given, "epsilon"))
+        object.__setattr__(self, "loss", read_loss(epsilon, loss))
         object.__setattr__(self, "grid", as_integer(grid, "grid", minimum=1))
         refuse_wide(self.layout, "steps of the grid")
 
@@ -79,7 +74,7 @@ class LaplaceMean(LinearMean):
     @property
     def ratio(self) -> Fraction:
         """e**epsilon, rounded up by less than 2**-90."""
-        return exp(self.loss, 128).rounded(112).upper
+        return most_exp(self.loss)
 
     @property
     def steps(self) -> int:

@@ -25,13 +25,13 @@ from tacit.local.base.oracle import Oracle, State
 from tacit.local.base.parameters import read_answer, read_bounds, read_size
 from tacit.noise.bits import words32
 
-__all__ = ["LinearMean", "MeanOracle"]
+__all__ = ["LinearMean", "MeanOracle", "NumberOracle"]
 
 FINE = 32
 
 
-class MeanOracle(Oracle):
-    """A mechanism whose reports estimate the mean of a number.
+class NumberOracle(Oracle):
+    """A mechanism that is asked for a number between public bounds.
 
     A missing answer (None, NaN) is read as ``missing`` if that number is declared, and else
     refused on the device; other numbers are clamped to the bounds.
@@ -50,6 +50,30 @@ class MeanOracle(Oracle):
         standing = None if missing is None else as_fraction(missing, "missing")
         for name, value in (("lower", low), ("upper", high), ("missing", standing)):
             object.__setattr__(self, name, value)
+
+    def _place(self, value: Any) -> Fraction:
+        """Return where an answer, or what stands in for a missing one, lies from 0 to 1."""
+        if is_missing(value):
+            if self.missing is None:
+                raise UsageError(
+                    "an answer is missing; say missing=<number> for what stands in its place"
+                )
+            value = self.missing
+        return read_answer(value, self.lower, self.upper)
+
+    def _domain_description(self) -> Any:
+        bounds = (self.lower, self.upper, self.missing)
+        return [None if b is None else str(b) for b in bounds]
+
+    @classmethod
+    def _build(cls, description: Mapping[str, Any]) -> Oracle:
+        lower, upper, missing = description["domain"]
+        parameters = {name: description[name] for name in cls._parameters}
+        return cls(lower, upper, missing=missing, **parameters)  # type: ignore[call-arg]
+
+
+class MeanOracle(NumberOracle):
+    """A mechanism whose reports estimate the mean of a number."""
 
     @property
     @abstractmethod
@@ -92,13 +116,7 @@ class MeanOracle(Oracle):
         return self._read(None) / (1 << FINE) * float(self.upper - self.lower) + float(self.lower)
 
     def _read(self, value: Any) -> int:
-        if is_missing(value):
-            if self.missing is None:
-                raise UsageError(
-                    "an answer is missing; say missing=<number> for what stands in its place"
-                )
-            value = self.missing
-        return round(read_answer(value, self.lower, self.upper) * (1 << FINE))
+        return round(self._place(value) * (1 << FINE))
 
     def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
         scaled = places * self.steps
@@ -175,16 +193,6 @@ class MeanOracle(Oracle):
         state = self._state(reports)
         mean = float(self.exact_mean(state))
         return MeanEstimate(mean, state.n, math.sqrt(self.variance(state.n)))
-
-    def _domain_description(self) -> Any:
-        bounds = (self.lower, self.upper, self.missing)
-        return [None if b is None else str(b) for b in bounds]
-
-    @classmethod
-    def _build(cls, description: Mapping[str, Any]) -> Oracle:
-        lower, upper, missing = description["domain"]
-        parameters = {name: description[name] for name in cls._parameters}
-        return cls(lower, upper, missing=missing, **parameters)  # type: ignore[call-arg]
 
 
 class LinearMean(MeanOracle):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -15,20 +14,19 @@ from tacit.arithmetic.enclosure import exp
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, float_down
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
-from tacit.local.base.items import is_missing
-from tacit.local.base.oracle import Oracle, State
-from tacit.local.base.parameters import read_answer, read_bounds
+from tacit.local.base.oracle import State
 from tacit.local.base.postprocess import expectation_maximization
 from tacit.local.base.report_layout import Layout
 from tacit.local.kernels.bit_counting import count_values
 from tacit.local.kernels.dyadic_probability import exp_at_most, probability
+from tacit.local.numeric.mean_oracle import NumberOracle
 from tacit.local.numeric.sliding_window import Window
 
 __all__ = ["SquareWave"]
 
 
 @dataclass(frozen=True, init=False)
-class SquareWave(Oracle):
+class SquareWave(NumberOracle):
     """Report a bin near the one that a number falls in; the histogram is recovered together.
 
     [L, U] is cut into d equal bins, and there are d + 2b reports: those within b bins of the truth
@@ -79,7 +77,7 @@ class SquareWave(Oracle):
         *,
         missing: Number | None = None,
     ) -> None:
-        low, high = read_bounds(lower, upper)
+        self._set_bounds(lower, upper, missing)
         d = as_integer(bins, "bins", minimum=2)
         if d > 1 << 14:
             raise UsageError("there are at most 16,384 bins")
@@ -91,15 +89,8 @@ class SquareWave(Oracle):
         else:
             near: Any = keep
             window = Window(d + 2 * b, 2 * b + 1, probability(near, "keep"))
-        standing = None if missing is None else as_fraction(missing, "missing")
-        for name, value in (
-            ("lower", low),
-            ("upper", high),
-            ("missing", standing),
-            ("bins", d),
-            ("window", window),
-        ):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "bins", d)
+        object.__setattr__(self, "window", window)
 
     @property
     def keep(self) -> Fraction:
@@ -132,13 +123,7 @@ class SquareWave(Oracle):
         return np.fromiter((self._read(v) for v in values), np.int64)
 
     def _read(self, value: Any) -> int:
-        if is_missing(value):
-            if self.missing is None:
-                raise UsageError(
-                    "an answer is missing; say missing=<number> for what stands in its place"
-                )
-            value = self.missing
-        return min(int(read_answer(value, self.lower, self.upper) * self.bins), self.bins - 1)
+        return min(int(self._place(value) * self.bins), self.bins - 1)
 
     def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
         return self.window.draw(places).astype(self.layout.dtype)
@@ -209,16 +194,6 @@ class SquareWave(Oracle):
         """Return the most that one crafted report moves each count of the unbiased estimate."""
         worst: NDArray[np.float64] = np.abs(self._scores(self._groups(edges))).max(axis=1)
         return worst
-
-    def _domain_description(self) -> Any:
-        bounds = (self.lower, self.upper, self.missing)
-        return [None if b is None else str(b) for b in bounds]
-
-    @classmethod
-    def _build(cls, description: Mapping[str, Any]) -> Oracle:
-        lower, upper, missing = description["domain"]
-        parameters = {name: description[name] for name in cls._parameters}
-        return cls(lower, upper, missing=missing, **parameters)
 
 
 def _best_reach(epsilon: Any, bins: int) -> int:

@@ -15,6 +15,7 @@ from tacit.core import ApproximateDP, Measurement, PureDP, Space, Step, register
 from tacit.core.chain.measurement import TwoParts
 from tacit.errors import UsageError
 from tacit.mechanisms.propose_test_release.bound_ladder import Ladder
+from tacit.mechanisms.propose_test_release.parameters import read_delta, read_split
 from tacit.mechanisms.shared.group_privacy import approximate_loss
 from tacit.mechanisms.shared.laplace_error import distance_on_grid
 from tacit.mechanisms.shared.local_statistic import LocalStatistic, column_space, nearest_unit
@@ -83,14 +84,10 @@ class BoundSearch(Step):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon"))
-        delta = as_fraction(self.delta, "delta")
-        if not 0 < delta < Fraction(1, 2):
-            raise UsageError(f"delta must be above 0 and below 1/2, not {show(delta)}")
-        object.__setattr__(self, "delta", delta)
-        split = as_fraction("1/2" if self.split is None else self.split, "split")
-        if not 0 < split < 1:
-            raise UsageError(f"split is the share of epsilon for the search, in (0, 1): {split}")
-        object.__setattr__(self, "split", split)
+        object.__setattr__(self, "delta", read_delta(self.delta))
+        object.__setattr__(
+            self, "split", read_split("1/2" if self.split is None else self.split, "search")
+        )
         _read_ladder(self)
 
     def build(self, space: Space) -> Measurement:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp, log
-from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, show
+from tacit.arithmetic.exact import Number, as_integer, positive, show
 from tacit.core import ApproximateDP, Measurement, Space, Step, register
 from tacit.core.chain.measurement import TwoParts
 from tacit.errors import UsageError
@@ -21,6 +21,7 @@ from tacit.mechanisms.propose_test_release.bound_search import (
     SearchRelease,
 )
 from tacit.mechanisms.propose_test_release.local_mode import LocalMode
+from tacit.mechanisms.propose_test_release.parameters import read_delta, read_split
 from tacit.mechanisms.selection.partition_selection import tail
 from tacit.mechanisms.shared.group_privacy import approximate_loss
 from tacit.mechanisms.shared.laplace_error import distance_on_grid
@@ -126,7 +127,7 @@ class ProposeTestRelease(Step):
             object.__setattr__(self, "grid", positive(self.grid, "grid"))
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon"))
         object.__setattr__(self, "delta", read_delta(self.delta))
-        object.__setattr__(self, "split", read_split(self.split))
+        object.__setattr__(self, "split", read_split(self.split, "test"))
 
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a column.
@@ -144,24 +145,6 @@ class ProposeTestRelease(Step):
     def loss(self, distance: Fraction) -> tuple[Fraction, Fraction]:
         """Return the privacy loss at a distance."""
         return approximate_loss(Fraction(self.epsilon), Fraction(self.delta), distance)
-
-
-def read_delta(delta: Number) -> Fraction:
-    """Read a delta within (0, 1/2): beyond that the test would pass by guessing."""
-    found = as_fraction(delta, "delta")
-    if not 0 < found < Fraction(1, 2):
-        raise UsageError(f"delta must be above 0 and below 1/2, not {show(found)}")
-    return found
-
-
-def read_split(split: Number | None) -> Fraction | None:
-    """Read a share strictly between 0 and 1."""
-    if split is None:
-        return None
-    found = as_fraction(split, "split")
-    if not 0 < found < 1:
-        raise UsageError(f"split is the share of epsilon for the test, in (0, 1): {show(found)}")
-    return found
 
 
 def refuse_wide(bound: Fraction, local: LocalStatistic) -> None:

@@ -15,13 +15,14 @@ from __future__ import annotations
 import heapq
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from tacit.arithmetic import enclosure
+from tacit.arithmetic.bisection import least_integer_until
 from tacit.arithmetic.exact import float_up
 
-__all__ = ["SMOOTHNESS_SLACK", "AtDistance", "decayed", "first", "rounded_up"]
+__all__ = ["SMOOTHNESS_SLACK", "AtDistance", "decayed", "rounded_up"]
 
 SMOOTHNESS_SLACK = Fraction(1, 10**6)
 """Between neighbours the logarithm of the computed smooth sensitivity moves by at most ``beta`` and
@@ -46,7 +47,7 @@ class AtDistance(ABC):
 
     def instability(self, bound: Fraction) -> int | None:
         """The least ``t`` with ``A(t) > bound``, or None where there is none."""
-        return first(lambda t: self.exceeds(t, bound), self.last)
+        return least_integer_until(lambda t: self.exceeds(t, bound), self.last)
 
     def instabilities(self, bounds: Sequence[Fraction]) -> list[int | None]:
         """:meth:`instability` for each of several bounds, which ascend.
@@ -69,7 +70,7 @@ class AtDistance(ABC):
         return found
 
     def _broken(self, bound: Fraction, last: int, least: int) -> int | None:
-        return first(lambda t: self.exceeds(t, bound), last, least)
+        return least_integer_until(lambda t: self.exceeds(t, bound), last, least)
 
     def exceeds(self, distance: int, bound: Fraction) -> bool:
         """Whether ``A(distance) > bound``, decided exactly.
@@ -88,7 +89,7 @@ class AtDistance(ABC):
         Distances beyond ``last`` only shrink the product, and those before the first positive
         ``A(t)`` give 0, so the weights are taken from that distance on and cannot underflow.
         """
-        start = first(lambda t: self._float_at(t) > 0, self.last)
+        start = least_integer_until(lambda t: self._float_at(t) > 0, self.last)
         if start is None:
             return 0.0
         rate = rounded_up(-beta)  # a float just above -beta: weights are never too small
@@ -136,26 +137,6 @@ class AtDistance(ABC):
     def _float_at(self, distance: int) -> float:
         """``A(distance)`` rounded up, perhaps from floats: at most 2.4e-7 above, relatively."""
         return rounded_up(self.at(distance))
-
-
-def first(holds: Callable[[int], bool], last: int, start: int = 0) -> int | None:
-    """The least of ``start .. last`` from which on ``holds`` is true: doubling, then halving.
-
-    None where there is none.
-
-    >>> first(lambda t: t >= 11, 100), first(lambda t: t >= 11, 100, 20), first(bool, 0)
-    (11, 20, None)
-    """
-    low, step = start - 1, 1  # it does not hold at ``low``
-    while low + step < last and not holds(low + step):
-        low, step = low + step, 2 * step
-    high = min(last, low + step)
-    if high == last and not holds(last):
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 def rounded_up(value: Fraction | float) -> float:

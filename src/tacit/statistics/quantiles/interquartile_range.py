@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from tacit.statistics.base.at_distance import AtDistance, first
+from tacit.arithmetic.bisection import least_integer_until
+from tacit.statistics.base.at_distance import AtDistance
 from tacit.statistics.base.question import Relation
 from tacit.statistics.base.statistic import PublicRange, Statistic
 from tacit.statistics.quantiles.quantile import Quantile
@@ -82,4 +83,6 @@ class _SumAtDistance(AtDistance):
             return None
         whole = [part.instability(bound) for part in self._parts]
         far = min((t for t in whole if t is not None), default=last)
-        return first(lambda t: self.exceeds(t, bound), min(last, far), max(least, near))
+        return least_integer_until(
+            lambda t: self.exceeds(t, bound), min(last, far), max(least, near)
+        )

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from tacit.arithmetic.exact import Number as NumberLike
-from tacit.arithmetic.exact import positive
 from tacit.core import (
     AbsoluteDistance,
     InsertDeleteDistance,
@@ -19,7 +17,7 @@ from tacit.core import (
     register,
 )
 from tacit.errors import MismatchError
-from tacit.transformations.rows.bounded_grid import Gridded, bounded_column
+from tacit.transformations.rows.bounded_grid import Gridded, GriddedStep, bounded_column
 from tacit.transformations.rows.record_distance import linear_map
 
 __all__ = ["Mean", "Sum", "exact_sum", "public_size"]
@@ -27,7 +25,7 @@ __all__ = ["Mean", "Sum", "exact_sum", "public_size"]
 
 @register
 @dataclass(frozen=True)
-class Sum(Step):
+class Sum(GriddedStep):
     """Add up a bounded column, exactly, as integers on a public grid.
 
     Every value is rounded to the nearest multiple of ``grid`` (a power of two unless given; 1 for
@@ -52,13 +50,7 @@ class Sum(Step):
         (12.75, Fraction(12, 1))
     """
 
-    grid: NumberLike | None = None
-
     name: ClassVar[str] = "sum"
-
-    def __post_init__(self) -> None:
-        if self.grid is not None:
-            object.__setattr__(self, "grid", positive(self.grid, "grid"))
 
     def build(self, space: Space) -> Transformation:
         """Return the sum of a bounded column.
@@ -97,7 +89,7 @@ def _attained(space: Space, element: Number, gridded: Gridded) -> bool:
 
 @register
 @dataclass(frozen=True)
-class Mean(Step):
+class Mean(GriddedStep):
     """The mean of a bounded column whose size is public.
 
     The sum of :class:`Sum`, on a grid that is divided by the public size n: **map** that of the
@@ -112,13 +104,7 @@ class Mean(Step):
         (2.5, Fraction(5, 2))
     """
 
-    grid: NumberLike | None = None
-
     name: ClassVar[str] = "mean"
-
-    def __post_init__(self) -> None:
-        if self.grid is not None:
-            object.__setattr__(self, "grid", positive(self.grid, "grid"))
 
     def build(self, space: Space) -> Transformation:
         """Return the mean of a bounded column of public size.

@@ -7,11 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.arithmetic.exact import Number as NumberLike
-from tacit.arithmetic.exact import positive
-from tacit.core import AbsoluteDistance, Number, Space, Step, Transformation, register
+from tacit.core import AbsoluteDistance, Number, Space, Transformation, register
 from tacit.transformations.aggregates.sum_and_mean import exact_sum
-from tacit.transformations.rows.bounded_grid import Gridded, bounded_column
+from tacit.transformations.rows.bounded_grid import Gridded, GriddedStep, bounded_column
 from tacit.transformations.rows.record_distance import linear_map
 
 __all__ = ["SumOfSquares", "exact_sum_of_squares"]
@@ -22,7 +20,7 @@ RESOLUTION_BITS = 20
 
 @register
 @dataclass(frozen=True)
-class SumOfSquares(Step):
+class SumOfSquares(GriddedStep):
     """Add up the squares of a bounded column, exactly, as integers on a public grid.
 
     Values are rounded to the grid as in :class:`~tacit.transformations.aggregates.sum_and_mean.Sum`
@@ -43,13 +41,7 @@ class SumOfSquares(Step):
         (14, Fraction(9, 1))
     """
 
-    grid: NumberLike | None = None
-
     name: ClassVar[str] = "sum_of_squares"
-
-    def __post_init__(self) -> None:
-        if self.grid is not None:
-            object.__setattr__(self, "grid", positive(self.grid, "grid"))
 
     def build(self, space: Space) -> Transformation:
         """Return the sum of squares of a bounded column.

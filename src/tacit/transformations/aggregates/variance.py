@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from tacit.arithmetic.exact import Number as NumberLike
-from tacit.arithmetic.exact import positive
-from tacit.core import AbsoluteDistance, Number, Space, Step, Transformation, register
+from tacit.core import AbsoluteDistance, Number, Space, Transformation, register
 from tacit.transformations.aggregates.sum_and_mean import exact_sum, public_size
 from tacit.transformations.aggregates.sum_of_squares import RESOLUTION_BITS, exact_sum_of_squares
-from tacit.transformations.rows.bounded_grid import Gridded, bounded_column
+from tacit.transformations.rows.bounded_grid import Gridded, GriddedStep, bounded_column
 from tacit.transformations.rows.record_distance import substitutions
 
 __all__ = ["Variance"]
@@ -19,7 +17,7 @@ __all__ = ["Variance"]
 
 @register
 @dataclass(frozen=True)
-class Variance(Step):
+class Variance(GriddedStep):
     """The variance (divided by n) of a bounded column whose size n is public.
 
     Exact: with whole grid units x, ``n^2 var = n sum(x^2) - (sum x)^2`` is a whole number of
@@ -49,13 +47,7 @@ class Variance(Step):
         (25.0, Fraction(75, 4))
     """
 
-    grid: NumberLike | None = None
-
     name: ClassVar[str] = "variance"
-
-    def __post_init__(self) -> None:
-        if self.grid is not None:
-            object.__setattr__(self, "grid", positive(self.grid, "grid"))
 
     def build(self, space: Space) -> Transformation:
         """Return the variance of a bounded column of public size.

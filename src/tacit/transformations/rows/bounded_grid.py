@@ -10,15 +10,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.arithmetic.exact import show
+from tacit.arithmetic.exact import Number as NumberLike
+from tacit.arithmetic.exact import positive, show
 from tacit.core import Number, Space, Step, Vector
 from tacit.errors import MismatchError, UsageError
 from tacit.transformations.rows.record_distance import records_of
 
-__all__ = ["Gridded", "bounded_column"]
+__all__ = ["Gridded", "GriddedStep", "bounded_column"]
 
 RESOLUTION_BITS = 30
 """A grid that nobody chose resolves the bounds into about 2^30 units."""
+
+
+@dataclass(frozen=True)
+class GriddedStep(Step):
+    """A step that reads a bounded column in whole units of a grid, its own or one that is given.
+
+    Raises:
+        UsageError: a grid that is not above zero.
+    """
+
+    grid: NumberLike | None = None
+
+    def __post_init__(self) -> None:
+        if self.grid is not None:
+            object.__setattr__(self, "grid", positive(self.grid, "grid"))
 
 
 @dataclass(frozen=True)
