@@ -16,8 +16,9 @@ from tacit.core import (
 )
 from tacit.expressions.grid import Grid
 from tacit.tables.chain.estimate import Estimate
-from tacit.tables.chain.part import Noise, Part, law_of_rows, plain_estimate
+from tacit.tables.chain.part import Columns, Noise, Part, law_of_rows, plain_estimate
 from tacit.tables.chain.row_steps import VectorStep, weight_of
+from tacit.tables.query.requests import Bins, Request
 
 __all__ = ["HistogramByGroup", "HistogramPart"]
 
@@ -72,6 +73,11 @@ class HistogramPart(Part):
             by=by,
         )
         return [(step, noise.mechanism(Fraction(noise.rows)))]
+
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Ask for the weight between each two edges."""
+        edges = tuple(self.grid.offset(edge) for edge in self.edges)
+        return Bins(columns.value(self.column), self.grid, edges)
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the counts, shape (groups, bins)."""

@@ -24,8 +24,9 @@ from tacit.expressions.grid import Grid
 from tacit.tables.answers.moment_estimates import Moments
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.chain.part import LEVEL, Noise, Part
+from tacit.tables.chain.part import LEVEL, Columns, Noise, Part
 from tacit.tables.chain.row_steps import VectorStep
+from tacit.tables.query import requests
 
 __all__ = ["MomentsByGroup", "MomentsPart"]
 
@@ -118,6 +119,17 @@ class MomentsPart(Part):
         )
         return [(step, noise.mechanism(Fraction(noise.rows)))]
 
+    def request(self, step: Step, columns: Columns) -> requests.Request:
+        """Ask for the rows, their values, and the squares of these where they are needed."""
+        value = columns.value(self.column)
+        return requests.Moments(value, self.grid, squares=self.degree > 1)
+
+    def vector(self, step: Step, found: Any) -> Any:
+        """Return the Bernstein sums."""
+        return bernstein(
+            np.asarray(found, dtype=object), self.grid.cells, self.degree, self.missing
+        )
+
     def law(self, noise: Noise) -> NoiseLaw:
         """Return the noise on one coordinate."""
         return noise.law(
@@ -157,3 +169,27 @@ class MomentsPart(Part):
         coordinates = np.array([sums + [0.0] * int(self.missing)])
         part = MomentsPart(self.column, self.grid, frozenset({kind}) | self.kinds, self.missing)
         return float(part.estimates([coordinates], noise)[kind].standard_error[0])
+
+
+def bernstein(moments: Any, cells: int, degree: int, missing: bool) -> list[int]:
+    """Return the Bernstein sums, in units, from the weights, the sum of z and that of its square.
+
+    With Q cells: ``sum (Q - z)`` and ``sum z`` for degree 1; ``sum (Q - z)^2``, ``sum 2 z (Q - z)``
+    and ``sum z^2`` for degree 2; then Q^degree times the weight of the missing rows.
+
+    >>> z_is_1_and_2 = np.array([[2, 0, 3, 5]], dtype=object)
+    >>> bernstein(z_is_1_and_2, cells=2, degree=2, missing=False)
+    [1, 2, 5]
+    """
+    present, absent, first, second = moments.T
+    if degree == 1:
+        columns = [present * cells - first, first]
+    else:
+        columns = [
+            present * cells**2 - 2 * cells * first + second,
+            2 * cells * first - 2 * second,
+            second,
+        ]
+    if missing:
+        columns.append(absent * cells**degree)
+    return [int(value) for value in np.stack(columns, axis=1).ravel()]

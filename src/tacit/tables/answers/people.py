@@ -16,9 +16,10 @@ from tacit.core import (
 )
 from tacit.core.spaces.metric import sqrt_up
 from tacit.tables.chain.estimate import Estimate
-from tacit.tables.chain.part import Noise, Part, plain_estimate
+from tacit.tables.chain.part import Columns, Noise, Part, plain_estimate
 from tacit.tables.chain.row_steps import VectorStep, weight_of
 from tacit.tables.chain.space import UnitDistance
+from tacit.tables.query.requests import People, Request
 
 __all__ = ["PeopleByGroup", "PeoplePart"]
 
@@ -66,6 +67,10 @@ class PeoplePart(Part):
         """Return the chain: the counts, and additive noise."""
         step = PeopleByGroup(size=size, norm=noise.norm, groups=self.groups, by=by)
         return [(step, noise.mechanism(self._reach(noise)))]
+
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Ask for the people."""
+        return People()
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the count."""

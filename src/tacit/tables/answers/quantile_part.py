@@ -13,7 +13,8 @@ from tacit.core import Step
 from tacit.expressions.grid import Grid
 from tacit.tables.answers.quantile import ChooseQuantile, QuantileCosts, error_in_cost
 from tacit.tables.chain.estimate import Estimate
-from tacit.tables.chain.part import LEVEL, Noise, Part
+from tacit.tables.chain.part import LEVEL, Columns, Noise, Part
+from tacit.tables.query.requests import Cells, Request
 
 __all__ = ["QuantilePart"]
 
@@ -86,6 +87,14 @@ class QuantilePart(Part):
         """Return the chains: the costs, and a choice, for the point and for each end."""
         costs = self._costs(size, by, noise.one)
         return [(costs, choice) for choice in self._choices(noise)]
+
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Ask for the values that occur, on the grid, and how many of each."""
+        return Cells(columns.value(self.column), self.grid)
+
+    def vector(self, step: Step, found: Any) -> Any:
+        """Return the counted values as they are: the costs follow from them."""
+        return found
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the quantile; it has an interval and no standard error."""

@@ -15,8 +15,9 @@ from tacit.core import (
     register,
 )
 from tacit.tables.chain.estimate import Estimate
-from tacit.tables.chain.part import Noise, Part, law_of_rows, plain_estimate
+from tacit.tables.chain.part import Columns, Noise, Part, law_of_rows, plain_estimate
 from tacit.tables.chain.row_steps import VectorStep, weight_of
+from tacit.tables.query.requests import Request, Rows
 
 __all__ = ["RowsByGroup", "RowsPart"]
 
@@ -54,6 +55,10 @@ class RowsPart(Part):
         """Return the chain: the counts, and additive noise."""
         step = RowsByGroup(size=size, norm=noise.norm, one=noise.one, by=by)
         return [(step, noise.mechanism(Fraction(noise.rows)))]
+
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Ask for the weight of the rows."""
+        return Rows()
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the count."""

@@ -22,8 +22,9 @@ from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.chain.part import Noise, Part, plain_estimate
+from tacit.tables.chain.part import Columns, Noise, Part, plain_estimate
 from tacit.tables.chain.row_steps import VectorStep
+from tacit.tables.query.requests import Request, Total
 
 __all__ = ["SumByGroup", "SumPart"]
 
@@ -92,6 +93,10 @@ class SumPart(Part):
             by=by,
         )
         return [(step, noise.mechanism(self.reach * noise.rows))]
+
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Ask for the total, each person's within the bound."""
+        return Total(columns.value(self.column), self.grid)
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the sum."""

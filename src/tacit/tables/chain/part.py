@@ -9,7 +9,7 @@ vector.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -18,11 +18,13 @@ import numpy as np
 
 from tacit.core import Step
 from tacit.core.spaces.metric import sqrt_up
+from tacit.expressions.expression import Expression, col
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
+from tacit.tables.query.requests import Request
 
-__all__ = ["LEVEL", "Noise", "Part", "law_of_rows", "plain_estimate"]
+__all__ = ["LEVEL", "Columns", "Noise", "Part", "law_of_rows", "plain_estimate"]
 
 LEVEL = 0.95
 """The level of every interval."""
@@ -84,6 +86,23 @@ class Noise:
         return reach * sqrt_up(1 / (2 * self.loss))
 
 
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a question.
+
+    Args:
+        derived: those that are computed from each row, in terms of the table's own.
+        alone: whether each row is a person of its own.
+    """
+
+    derived: Mapping[str, Expression]
+    alone: bool
+
+    def value(self, name: str) -> Expression:
+        """Return what a column holds, in terms of the table's own."""
+        return self.derived.get(name, col(name))
+
+
 class Part(ABC):
     """One piece of a release."""
 
@@ -98,6 +117,14 @@ class Part(ABC):
     @abstractmethod
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the ends of the part's chains: what is computed, and the noise on it."""
+
+    @abstractmethod
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Return what the first step of a chain asks of the engine, in whole numbers."""
+
+    def vector(self, step: Step, found: Any) -> Any:
+        """Return the exact vector of a step from the engine's answer, in units of its grid."""
+        return [int(value) for value in np.asarray(found, dtype=object).ravel()]
 
     @abstractmethod
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:

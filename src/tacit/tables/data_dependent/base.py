@@ -17,9 +17,11 @@ from tacit.core.spaces.metric import sqrt_up
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.chain.estimate import Array, Estimate
-from tacit.tables.chain.part import Noise, Part
+from tacit.tables.chain.part import Columns, Noise, Part
 from tacit.tables.data_dependent.records import EachGroup, RecordsByGroup, counted_domain
 from tacit.tables.data_dependent.synthetic_rows import made_rows
+from tacit.tables.query.requests import Cells, Request
+from tacit.tables.query.sampled_rows import WholeCells
 from tacit.tables.spec.method import Method
 
 __all__ = ["LocalPart", "delta_of_one", "epsilon_of_one", "rho_of_one"]
@@ -77,6 +79,15 @@ class LocalPart(Part):
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chain: the records, and the mechanism on each group."""
         return [(self.records(size, by), EachGroup(self.mechanism(noise)))]
+
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Ask for the records on the grid: rows that are kept whole, where people have several."""
+        value = columns.value(self.column)
+        return Cells(value, self.grid) if columns.alone else WholeCells(value, self.grid)
+
+    def vector(self, step: Step, found: Any) -> Any:
+        """Return the counted records as they are."""
+        return found
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the answer of each group."""

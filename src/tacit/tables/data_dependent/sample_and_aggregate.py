@@ -16,7 +16,7 @@ from tacit.mechanisms.sample_and_aggregate.aggregators import MeanOfBins
 from tacit.mechanisms.sample_and_aggregate.bounded_output import BinFunction, coordinates
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.chain.part import Noise
+from tacit.tables.chain.part import Columns, Noise
 from tacit.tables.data_dependent.base import LocalPart, epsilon_of_one, unknown
 from tacit.tables.data_dependent.expected_error import error_of_bins
 from tacit.tables.data_dependent.records import column_of, counted_domain
@@ -26,6 +26,8 @@ from tacit.tables.data_dependent.sample_steps import (
     SampleMean,
     prepared,
 )
+from tacit.tables.query.requests import Request
+from tacit.tables.query.sampled_rows import WholeCells
 
 __all__ = ["PeopleSamplePart", "SamplePart"]
 
@@ -112,6 +114,13 @@ class PeopleSamplePart(SamplePart):
             by,
         )
         return [(step, MeanOfPeople(self.statistic, self.loss(noise)))]
+
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Ask for the records of each bin of people."""
+        assert isinstance(step, PeopleInBins)
+        groups = step.groups if step.by else None
+        value = columns.value(self.column)
+        return WholeCells(value, self.grid, parts=step.bins, groups=groups)
 
 
 @lru_cache(maxsize=64)

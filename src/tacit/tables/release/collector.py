@@ -8,35 +8,14 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import numpy as np
-
-from tacit.arithmetic.exact import as_fraction
 from tacit.core import Step
-from tacit.errors import UsageError
 from tacit.expressions.expression import Expression, col
-from tacit.tables.answers.histogram import HistogramByGroup
-from tacit.tables.answers.moments import MomentsByGroup
-from tacit.tables.answers.people import PeopleByGroup
-from tacit.tables.answers.quantile import QuantileCosts
-from tacit.tables.answers.rows import RowsByGroup
-from tacit.tables.answers.total import SumByGroup
-from tacit.tables.data_dependent.records import RecordsByGroup
-from tacit.tables.data_dependent.sample_steps import PeopleInBins
+from tacit.tables.chain.part import Columns
 from tacit.tables.open_source import Source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.plan import Query as Asked
 from tacit.tables.query.partitioned_query import PartedQuery
-from tacit.tables.query.requests import (
-    Bins,
-    Cells,
-    ExactAggregates,
-    Moments,
-    People,
-    Request,
-    Rows,
-    Total,
-)
-from tacit.tables.query.sampled_rows import WholeCells
+from tacit.tables.query.requests import ExactAggregates, Request
 
 __all__ = ["Collector", "Exact", "requests_of"]
 
@@ -134,18 +113,12 @@ class Exact:
         if not keys:
             return {step: [] for ends in chains for step, _ in ends}
         found = self._found if self._found is not None else self._run(keys)
+        columns = columns_of(self._plan)
         return {
-            step: self._units(step, found.of(_request(self._plan, step, part)))
+            step: part.vector(step, found.of(part.request(step, columns)))
             for part, ends in zip(self._plan.parts, chains, strict=True)
             for step, _ in ends
         }
-
-    def _units(self, step: Step, found: Any) -> Any:
-        if isinstance(step, MomentsByGroup):
-            return bernstein(np.asarray(found, dtype=object), step)
-        if isinstance(step, (QuantileCosts, RecordsByGroup, PeopleInBins)):
-            return found
-        return [int(value) for value in np.asarray(found, dtype=object).ravel()]
 
     def __repr__(self) -> str:
         return "<exact answers of a plan, not shown>"
@@ -155,68 +128,19 @@ class Exact:
 
 
 def requests_of(plan: Plan) -> list[Request]:
-    """Return what a plan asks of the engine, each once.
-
-    Raises:
-        UsageError: a step that no engine knows.
-    """
+    """Return what a plan asks of the engine, each once."""
+    columns = columns_of(plan)
     requests = [
-        _request(plan, step, part)
+        part.request(step, columns)
         for part, ends in zip(plan.parts, plan.chains(1), strict=True)
         for step, _ in ends
     ]
     return list(dict.fromkeys(requests))
 
 
-def _request(plan: Plan, step: Step, part: Any) -> Request:
-    if isinstance(step, RowsByGroup):
-        return Rows()
-    if isinstance(step, PeopleByGroup):
-        return People()
-    value = resolved(plan.query).get(part.column, col(part.column))
-    if isinstance(step, MomentsByGroup):
-        return Moments(value, part.grid, squares=step.degree > 1)
-    if isinstance(step, SumByGroup):
-        return Total(value, part.grid)
-    if isinstance(step, HistogramByGroup):
-        edges = tuple(part.grid.offset(as_fraction(edge)) for edge in step.edges)
-        return Bins(value, part.grid, edges)
-    if isinstance(step, QuantileCosts):
-        return Cells(value, part.grid)
-    if isinstance(step, PeopleInBins):
-        groups = step.groups if step.by else None
-        return WholeCells(value, part.grid, parts=step.bins, groups=groups)
-    if isinstance(step, RecordsByGroup):
-        alone = plan.query.unit.column is None
-        return Cells(value, part.grid) if alone else WholeCells(value, part.grid)
-    raise UsageError(f"the engine knows no request for {step.name}")
-
-
-def bernstein(moments: Any, step: MomentsByGroup) -> list[int]:
-    """Return the Bernstein sums, in units, from the weights, the sum of z and that of its square.
-
-    With Q cells: ``sum (Q - z)`` and ``sum z`` for degree 1; ``sum (Q - z)^2``, ``sum 2 z (Q - z)``
-    and ``sum z^2`` for degree 2; then Q^degree times the weight of the missing rows.
-
-    >>> step = MomentsByGroup(
-    ...     size=3, norm="L1", column="x", lower="0", upper="2", cells=2, degree=2, missing=False
-    ... )
-    >>> bernstein(np.array([[2, 0, 3, 5]], dtype=object), step)  # z = 1 and z = 2
-    [1, 2, 5]
-    """
-    top = step.cells
-    present, absent, first, second = moments.T
-    if step.degree == 1:
-        columns = [present * top - first, first]
-    else:
-        columns = [
-            present * top**2 - 2 * top * first + second,
-            2 * top * first - 2 * second,
-            second,
-        ]
-    if step.missing:
-        columns.append(absent * top**step.degree)
-    return [int(value) for value in np.stack(columns, axis=1).ravel()]
+def columns_of(plan: Plan) -> Columns:
+    """Return the columns that a plan's parts ask of."""
+    return Columns(resolved(plan.query), alone=plan.query.unit.column is None)
 
 
 def resolved(asked: Asked) -> dict[str, Expression]:
