@@ -19,6 +19,8 @@ def commands(group: Any, before: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, command in group.commands.items():
         full = f"{before} {name}"
+        if name in getattr(group, "asking", ()):
+            command = group.whole(name)  # with the flags of the kinds of answers
         found |= commands(command, full) if hasattr(command, "commands") else {full: command}
     return found
 

@@ -30,7 +30,7 @@ from tacit.core.spaces.partition import Parts, PartsDistance
 from tacit.errors import UsageError
 from tacit.mechanisms import Laplace
 from tacit.statistics import Records, Values
-from tacit.tables.answers.quantile import SumOfLargestChanges
+from tacit.tables.answers.quantile_choice import SumOfLargestChanges
 from tacit.tables.chain.space import UnitDistance
 from tacit.tables.data_dependent.records import ChangedRecords
 from tacit.tables.data_dependent.sample_steps import ChangedBins

@@ -10,7 +10,7 @@ import tacit as tc
 from tacit.core import L1Distance, L2Distance, Space
 from tacit.errors import MismatchError
 from tacit.tables.answers.people import PeopleByGroup
-from tacit.tables.answers.quantile import QuantileCosts, SumOfLargestChanges, quantile_costs
+from tacit.tables.answers.quantile_choice import QuantileCosts, SumOfLargestChanges, quantile_costs
 from tacit.tables.chain.row_steps import DerivedColumn, FilterRows
 from tacit.tables.chain.space import Table, UnitDistance, table_space
 from tacit.tables.open_source import open_source

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -16,11 +16,20 @@ from tacit.cli.release.release import release
 from tacit.cli.release.verify import verify
 from tacit.cli.sensitivity.choose_epsilon import choose_epsilon
 from tacit.cli.sensitivity.sensitivity import sensitivity
+from tacit.cli.shared.kind_flags import AskingGroup
 
 __all__ = ["app"]
 
+
+class _Commands(AskingGroup):
+    """All commands; a release and its preview ask kinds of answers."""
+
+    asking: ClassVar = {"release": release, "preview": preview}
+
+
 app = typer.Typer(
     name="tacit",
+    cls=_Commands,
     help="Statistics that speak for everyone and give nobody away.",
     epilog="Each command explains itself: tacit release --help",
     no_args_is_help=True,

@@ -1,26 +1,18 @@
 """Statistics of a real table, computed where the table is."""
 
 from tacit.expressions.expression import Expression, col, when
+from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.answers.histogram import histogram
+from tacit.tables.answers.moments import mean, std, sum, var
+from tacit.tables.answers.people import count_people
+from tacit.tables.answers.quantile import max, median, min, percentile
+from tacit.tables.answers.rows import count
 from tacit.tables.live.counter import CounterPreview, TimeCounter
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.plan.preview import Preview
 from tacit.tables.question import Question
 from tacit.tables.release.answer import Answer
 from tacit.tables.session import Session
-from tacit.tables.spec.aggregate import (
-    Aggregate,
-    count,
-    count_people,
-    histogram,
-    max,
-    mean,
-    median,
-    min,
-    percentile,
-    std,
-    sum,
-    var,
-)
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tacit.errors import UsageError
-from tacit.tables.spec.aggregate import Aggregate
+from tacit.tables.answers.aggregate import Aggregate, kind_of
 
 __all__ = ["labels_of"]
 
@@ -24,6 +24,6 @@ def labels_of(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate
                 f"{label} must be an aggregate such as tc.count() or tc.mean('age', 0, 100), not "
                 f"a {type(aggregate).__name__}"
             )
-        if aggregate.family in ("moments", "quantile", "histogram"):
+        if kind_of(aggregate.kind).fields:
             aggregate.require_column()
     return tuple(aggregates.items())

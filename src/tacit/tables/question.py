@@ -16,6 +16,7 @@ from tacit.arithmetic.exact import Number
 from tacit.errors import BudgetError, UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.timeline import Moment, Span, Timeline, span
+from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.labels import labels_of
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.outcome import settled
@@ -25,7 +26,6 @@ from tacit.tables.release.answer import Answer
 from tacit.tables.release.draw_noise import release_answer
 from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.release.rehearsal import rehearse
-from tacit.tables.spec.aggregate import Aggregate
 from tacit.tables.spec.public_keys import public_keys
 
 __all__ = ["Question"]

@@ -22,6 +22,7 @@ from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.schema import Schema
 from tacit.report.check.format import FIRST_FORMAT
 from tacit.report.check.planner import Planner, register_planner
+from tacit.tables.answers.aggregate import kind_of
 from tacit.tables.live.answer import answer_of_blocks, periods_of, published
 from tacit.tables.live.period_plan import (
     counts_asked,
@@ -36,9 +37,6 @@ from tacit.tables.plan.stated_method import as_stated, has_choice, record_of, sh
 from tacit.tables.release.draw_noise import answer_of, in_order
 
 __all__ = ["Replanned", "of_certificate", "replan"]
-
-_CONSTANT = ("count", "count_people", "sum", "histogram")
-"""Answers whose standard error is the same for any data."""
 
 
 class Replanned(ABC):
@@ -163,7 +161,7 @@ class _Release(Replanned):
 
     def _column(self, aggregate: Any, groups: int) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": aggregate.kind}
-        if aggregate.kind in _CONSTANT:
+        if kind_of(aggregate.kind).amount:
             parts = [self.plan.parts[place] for place in self.plan.parts_of(aggregate)]
             each = [part.expected_error(aggregate.kind, self.plan.noise, 1) for part in parts]
             error: Any = math.hypot(*each) / len(each)

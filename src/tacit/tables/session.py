@@ -10,13 +10,13 @@ from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.open_ledger import check_ledger, has_ledger
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
+from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.engines.csv.format import CsvOptions
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.open_source import Source
 from tacit.tables.plan.plan import Query, Unit
 from tacit.tables.question import Question
 from tacit.tables.release.opened_table import OpenedTable
-from tacit.tables.spec.aggregate import Aggregate
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each
 
 __all__ = ["Session"]

@@ -13,13 +13,13 @@ from tacit import noise
 from tacit.core import Space, SymmetricDistance, step_from
 from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
-from tacit.tables.answers.quantile import (
+from tacit.tables.answers.quantile import QuantilePart
+from tacit.tables.answers.quantile_choice import (
     ChooseQuantile,
     QuantileCosts,
     error_in_cost,
     quantile_costs,
 )
-from tacit.tables.answers.quantile_part import QuantilePart
 from tacit.tables.chain.part import Noise
 from tacit.tables.chain.row_steps import BoundContributions
 from tacit.tables.chain.space import Answers, table_space

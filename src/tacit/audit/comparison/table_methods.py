@@ -22,9 +22,9 @@ from tacit.statistics.quantiles.min_max import Maximum, Minimum
 from tacit.statistics.quantiles.quantile import Median, Quantile
 from tacit.statistics.variances.standard_deviation import StandardDeviation
 from tacit.statistics.variances.variance import Variance
+from tacit.tables.answers.aggregate import QUANTILE_BITS, SQUARE_BITS, SUM_BITS
 from tacit.tables.answers.moments import MomentsPart
 from tacit.tables.chain.part import LEVEL, Noise
-from tacit.tables.plan.sharing import QUANTILE_BITS, SQUARE_BITS, SUM_BITS
 
 __all__ = ["exponential_mechanism", "noisy_moments"]
 

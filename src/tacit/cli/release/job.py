@@ -24,10 +24,10 @@ from tacit.errors import BudgetError, DataSourceWarning, UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Column, Schema
 from tacit.tables import Question, Session, open_source
+from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.engines.csv.format import CsvOptions
 from tacit.tables.engines.duckdb.remote import public_part
 from tacit.tables.open_source import Source
-from tacit.tables.spec.aggregate import Aggregate
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
 
 __all__ = [

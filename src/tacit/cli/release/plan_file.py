@@ -14,8 +14,8 @@ from tacit.cli.shared.csv_flags import csv_of_plan
 from tacit.cli.shared.flag_values import statistic
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression, col
+from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.engines.csv.format import CsvOptions
-from tacit.tables.spec.aggregate import Aggregate
 
 __all__ = ["read_plan"]
 

@@ -73,18 +73,17 @@ def job_of(
     from tacit.cli.release.job import Asked, Job, keys_reader, loss, table_of, unit_of
     from tacit.cli.release.plan_file import read_plan
     from tacit.cli.shared.condition import condition
-    from tacit.cli.shared.flag_values import FORMS, aggregates, cuts
+    from tacit.cli.shared.flag_values import aggregates, cuts
 
     if ask.plan is not None:
         _alone(source, ask, budget, output)
         return read_plan(ask.plan)
     table = table_of(source, "release")
     by = tuple(name.strip() for text in ask.by or () for name in text.split(","))
-    given = {kind: getattr(ask, kind) or () for kind in FORMS}
     if (ask.keys or ask.keys_file) and not by:
         raise UsageError("keys are the values of a grouping column: name it with --by column")
     asked = Asked(
-        aggregates=aggregates(ask.count, ask.count_people, given, _how(ask)),
+        aggregates=aggregates(ask.kinds, _how(ask)),
         where=tuple(condition(text) for text in ask.where or ()),
         cuts=cuts(ask.cut or ()),
         by=by,
@@ -112,7 +111,9 @@ def _alone(*groups: Any) -> None:
     """Refuse flags beside ``--plan`` that the plan says itself."""
     allowed = {"plan", "json", "csv"}
     for group in groups:
-        for name, value in vars(group).items() if group else ():
+        given = dict(vars(group)) if group else {}
+        given |= given.pop("kinds", {})
+        for name, value in given.items():
             if value and name not in allowed:
                 raise UsageError(
                     f"--plan says everything; leave {name.replace('_', '-')} out, or write it in "

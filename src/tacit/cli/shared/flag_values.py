@@ -9,16 +9,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.arithmetic.exact import Number, as_fraction
+from tacit.cli.shared.kind_flags import example, flag_of, form
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Schema
-from tacit.tables.spec import aggregate as ask
-from tacit.tables.spec.aggregate import Aggregate
+from tacit.tables.answers.aggregate import Aggregate, Kind, kind_of, kinds
 from tacit.tables.spec.method import Options
 
 __all__ = [
-    "FORMS",
     "aggregates",
     "column_types",
     "cuts",
@@ -28,84 +27,62 @@ __all__ = [
     "whole_range",
 ]
 
-FORMS = {
-    "sum": "column:lower:upper",
-    "mean": "column:lower:upper",
-    "var": "column:lower:upper",
-    "std": "column:lower:upper",
-    "median": "column:lower:upper",
-    "percentile": "column:q:lower:upper",
-    "min": "column:lower:upper",
-    "max": "column:lower:upper",
-    "histogram": "column:edge,edge,...",
-}
-_EXAMPLES = {"percentile": "age:90:0:100", "histogram": "age:0,18,65,100"}
-_CHOOSE = ("mean", "var", "std", "median", "percentile")
-"""The statistics that several methods can answer."""
 _MOST_KEYS = 100_000
 _RANGES = r"[-0-9 ,]*[0-9] *\.\.[-0-9 ,.]*"
 
 
-def aggregates(
-    count: bool,
-    count_people: bool,
-    given: Mapping[str, Sequence[str]],
-    how: Options | None = None,
-) -> dict[str, Aggregate]:
+def aggregates(given: Mapping[str, Any], how: Options | None = None) -> dict[str, Aggregate]:
     """Return what the flags ask, by label.
 
     Args:
-        count: whether rows are counted.
-        count_people: whether people are counted.
-        given: for each statistic, what stood behind its flags.
+        given: for each kind of answer, what stood behind its flags; or whether it has its flag.
         how: the method and its options, for the statistics that have a choice.
 
     Raises:
         UsageError: a statistic without bounds, two answers of one label, or a method for nothing.
 
-    >>> {label: str(a) for label, a in aggregates(True, False, {"mean": ["age:0:99"]}).items()}
+    >>> given = {"count": True, "mean": ["age:0:99"]}
+    >>> {label: str(a) for label, a in aggregates(given).items()}
     {'count': 'count()', 'mean_age': 'mean(age, 0, 99)'}
     """
-    asked: list[tuple[str, Aggregate]] = []
-    if count:
-        asked.append(("count", ask.count()))
-    if count_people:
-        asked.append(("people", ask.count_people()))
     options = how or Options()
-    if options and not any(given.get(kind) for kind in _CHOOSE):
+    choose = [kind.name for kind in kinds() if kind.methods]
+    if options and not any(given.get(name) for name in choose):
         raise UsageError(
-            f"--{next(iter(options))} says how {', '.join(_CHOOSE[:-1])} or {_CHOOSE[-1]} is "
+            f"--{next(iter(options))} says how {', '.join(choose[:-1])} or {choose[-1]} is "
             "answered, and none is asked"
         )
-    asked += [_from_flag(kind, text, options) for kind, texts in given.items() for text in texts]
-    labels = [label for label, _ in asked]
+    asked: list[Aggregate] = []
+    for kind in kinds():
+        if kind.fields:
+            asked += [_from_flag(kind, text, options) for text in given.get(kind.name) or ()]
+        elif given.get(kind.name):
+            asked.append(kind.make())
+    labels = [kind_of(each.kind).label(each) for each in asked]
     twice = {label for label in labels if labels.count(label) > 1}
     if twice:
         raise UsageError(
             f"two answers would both be called {sorted(twice)[0]!r}; name them in a plan "
             "(tacit release --plan plan.toml)"
         )
-    return dict(asked)
+    return dict(zip(labels, asked, strict=True))
 
 
-def _from_flag(kind: str, text: str, options: Options) -> tuple[str, Aggregate]:
-    places = FORMS[kind].split(":")
-    parts = text.rsplit(":", len(places) - 1)
-    if len(parts) < len(places) or not all(part.strip() for part in parts):
-        example = _EXAMPLES.get(kind, "age:0:100")
+def _from_flag(kind: Kind, text: str, options: Options) -> Aggregate:
+    parts = text.rsplit(":", len(kind.fields) - 1)
+    if len(parts) < len(kind.fields) or not all(part.strip() for part in parts):
+        flag = flag_of(kind)
         raise UsageError(
-            f"--{kind} {text} is not whole: write --{kind} {FORMS[kind]}, such as --{kind} "
-            f"{example}. Bounds and edges are public: do not read them off the private data"
+            f"{flag} {text} is not whole: write {flag} {form(kind.fields)}, such as {flag} "
+            f"{example(kind.fields)}. Bounds and edges are public: do not read them off the "
+            "private data"
         )
-    column, *rest = parts
-    if kind == "histogram":
-        return f"histogram_{column}", ask.histogram(column, numbers(rest[0], "an edge"))
-    if kind == "percentile":
-        q, lower, upper = rest
-        label = f"percentile_{show(as_fraction(q, 'a percentile'))}_{column}"
-        return label, ask.percentile(column, q, lower, upper, **options)
-    made: Aggregate = getattr(ask, kind)(column, *rest, **(options if kind in _CHOOSE else {}))
-    return f"{kind}_{column}", made
+    given = [
+        numbers(part, "an edge") if field == "edges" else part
+        for field, part in zip(kind.fields, parts, strict=True)
+    ]
+    made: Aggregate = kind.make(*given, **(options if kind.methods else {}))
+    return made
 
 
 def statistic(described: object, label: str) -> Aggregate:
@@ -122,27 +99,23 @@ def statistic(described: object, label: str) -> Aggregate:
             f"the answer {label!r} must be like "
             '{ statistic = "mean", column = "age", lower = 0, upper = 100 }'
         )
-    kind = described["statistic"]
-    known = ["count", "count_people", *FORMS]
-    if kind not in known:
-        raise UsageError(f"the answer {label!r} asks {kind!r}; {did_you_mean(str(kind), known)}")
-    fields = {
-        "count": (),
-        "count_people": (),
-        "percentile": ("column", "q", "lower", "upper"),
-        "histogram": ("column", "edges"),
-    }.get(kind, ("column", "lower", "upper"))
-    more = tuple(Options.__annotations__) if kind in _CHOOSE else ()
-    for name in described:
-        if name not in ("statistic", *fields, *more):
+    name = described["statistic"]
+    known = {kind.name: kind for kind in kinds()}
+    if name not in known:
+        raise UsageError(f"the answer {label!r} asks {name!r}; {did_you_mean(str(name), known)}")
+    kind = known[name]
+    more = tuple(Options.__annotations__) if kind.methods else ()
+    fields = (*kind.fields, *more)
+    for field in described:
+        if field not in ("statistic", *fields):
             raise UsageError(
-                f"the answer {label!r} has a field {name!r}; {did_you_mean(name, (*fields, *more))}"
+                f"the answer {label!r} has a field {field!r}; {did_you_mean(field, fields)}"
             )
-    missing = [name for name in fields if name not in described]
+    missing = [field for field in kind.fields if field not in described]
     if missing:
-        raise UsageError(f"the answer {label!r} ({kind}) lacks {', '.join(missing)}")
-    options = {name: described[name] for name in more if name in described}
-    made: Aggregate = getattr(ask, kind)(*(described[name] for name in fields), **options)
+        raise UsageError(f"the answer {label!r} ({name}) lacks {', '.join(missing)}")
+    options = {field: described[field] for field in more if field in described}
+    made: Aggregate = kind.make(*(described[field] for field in kind.fields), **options)
     return made
 
 

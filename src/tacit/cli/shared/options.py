@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, get_type_hints
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 
 __all__ = [
+    "ASKED",
     "AskOptions",
     "BudgetOptions",
     "OutputOptions",
     "SourceOptions",
     "TableOptions",
+    "Texts",
+    "dressed",
     "options",
 ]
 
-_TABLE, _ASK, _GROUPS = "The table", "What is asked", "Groups and rows"
+ASKED = "What is asked"
+"""The panel of the help with the flags of the kinds of answers."""
+_TABLE, _GROUPS = "The table", "Groups and rows"
 _UNIT, _PRICE, _OUT = "Who is protected", "What it may cost", "What comes out"
 
 
 def _flag(*names: str, help: str, panel: str, metavar: str | None = None) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar)
-
-
-def _stat(name: str, help: str, metavar: str = "COL:LOW:HIGH") -> Any:
-    return _flag(f"--{name}", help=help, panel=_ASK, metavar=metavar)
 
 
 Texts = list[str] | None
@@ -176,32 +177,22 @@ class SourceOptions(TableOptions):
 
 @dataclass(frozen=True)
 class AskOptions:
-    """What is asked of the table, and what the answer may cost."""
+    """What is asked of the table, and what the answer may cost.
 
-    count: Annotated[bool, _flag("--count", help="The number of rows.", panel=_ASK)] = False
-    count_people: Annotated[
-        bool, _flag("--count-people", help="The number of people.", panel=_ASK)
-    ] = False
-    sum: Annotated[Texts, _stat("sum", "The sum, values held within the bounds.")] = None
-    mean: Annotated[Texts, _stat("mean", "The mean.")] = None
-    var: Annotated[Texts, _stat("var", "The variance.")] = None
-    std: Annotated[Texts, _stat("std", "The standard deviation.")] = None
-    median: Annotated[Texts, _stat("median", "The median.")] = None
-    percentile: Annotated[
-        Texts, _stat("percentile", "A percentile, Q in 0..100.", "COL:Q:LOW:HIGH")
-    ] = None
-    min: Annotated[Texts, _stat("min", "A low value, near the minimum.")] = None
-    max: Annotated[Texts, _stat("max", "A high value, near the maximum.")] = None
-    histogram: Annotated[
-        Texts, _stat("histogram", "How many values lie between edges.", "COL:E0,E1,...")
-    ] = None
+    Attributes:
+        kinds: for each kind of answer, what was given with its flag
+            (:mod:`tacit.cli.shared.kind_flags`).
+    """
+
+    kinds: Mapping[str, Any] = field(default_factory=dict)
+
     method: Annotated[
         str | None,
         _flag(
             "--method",
             help="For mean, var, std, median and percentile: global, smooth, ptr, "
             "sample_and_aggregate or auto.",
-            panel=_ASK,
+            panel=ASKED,
             metavar="NAME",
         ),
     ] = None
@@ -210,20 +201,20 @@ class AskOptions:
         _flag(
             "--bound",
             help="With --method ptr: the local sensitivity to propose, or search.",
-            panel=_ASK,
+            panel=ASKED,
             metavar="BOUND",
         ),
     ] = None
     bins: Annotated[
         int | None,
         _flag(
-            "--bins", help="With --method sample_and_aggregate: how many.", panel=_ASK, metavar="N"
+            "--bins", help="With --method sample_and_aggregate: how many.", panel=ASKED, metavar="N"
         ),
     ] = None
     distribution: Annotated[
         str | None,
         _flag(
-            "--distribution", help="With --method smooth: its noise.", panel=_ASK, metavar="NAME"
+            "--distribution", help="With --method smooth: its noise.", panel=ASKED, metavar="NAME"
         ),
     ] = None
     by: Annotated[
@@ -270,7 +261,7 @@ class AskOptions:
         _flag(
             "--plan",
             help="A TOML file with the table and several questions.",
-            panel=_ASK,
+            panel=ASKED,
             metavar="FILE",
         ),
     ] = None
@@ -359,28 +350,44 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command whose parameters are dataclasses of options their fields as flags."""
     hints = get_type_hints(command)
     groups: dict[str, Any] = {n: h for n, h in hints.items() if dataclasses.is_dataclass(h)}
-    parameters = {
+    flags = {name: _flags_of(group) for name, group in groups.items()}
+    own = {flag for group in flags.values() for flag in group}
+
+    def gathered(**given: Any) -> None:
+        more = {name: value for name, value in given.items() if name not in own}
+        made = {}
+        for name, group in groups.items():
+            values: dict[str, Any] = {flag: given[flag] for flag in flags[name]}
+            made[name] = group(**values, **({"kinds": more} if group is AskOptions else {}))
+        command(**made)
+
+    parameters = [parameter for group in flags.values() for parameter in group.values()]
+    return dressed(gathered, command, parameters)
+
+
+def dressed(
+    function: Callable[..., None], like: Callable[..., None], flags: Iterable[inspect.Parameter]
+) -> Callable[..., None]:
+    """Give a function the name and the words of another, and a signature of flags."""
+    signature = inspect.Signature(list(flags))
+    function.__name__, function.__doc__ = like.__name__, like.__doc__
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__annotations__ = {n: p.annotation for n, p in signature.parameters.items()}
+    return function
+
+
+def _flags_of(group: Any) -> dict[str, inspect.Parameter]:
+    """Return the flags that a group of options is made of."""
+    hints = get_type_hints(group, include_extras=True)
+    return {
         field.name: inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty
             if field.default is dataclasses.MISSING
             else field.default,
-            annotation=get_type_hints(group, include_extras=True)[field.name],
+            annotation=hints[field.name],
         )
-        for group in groups.values()
         for field in dataclasses.fields(group)
+        if get_origin(hints[field.name]) is Annotated
     }
-
-    def gathered(**given: Any) -> None:
-        made = {
-            name: group(**{field.name: given[field.name] for field in dataclasses.fields(group)})
-            for name, group in groups.items()
-        }
-        command(**made)
-
-    gathered.__name__ = command.__name__
-    gathered.__doc__ = command.__doc__
-    gathered.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
-    gathered.__annotations__ = {name: p.annotation for name, p in parameters.items()}
-    return gathered

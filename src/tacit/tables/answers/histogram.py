@@ -1,12 +1,14 @@
-"""How many rows there are in each bin of a column."""
+"""How many rows there are in each bin of a column: the kind ``histogram``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from tacit.arithmetic.exact import Number, as_fraction
 from tacit.core import (
     Space,
     Step,
@@ -14,13 +16,23 @@ from tacit.core import (
     Transformation,
     register,
 )
+from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
+from tacit.tables.answers.aggregate import (
+    Aggregate,
+    Kind,
+    Setting,
+    only_global,
+    register_kind,
+)
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.part import Columns, Noise, Part, law_of_rows, plain_estimate
 from tacit.tables.chain.row_steps import VectorStep, weight_of
 from tacit.tables.query.requests import Bins, Request
+from tacit.tables.spec.parsing import listed
+from tacit.transformations import Histogram
 
-__all__ = ["HistogramByGroup", "HistogramPart"]
+__all__ = ["HistogramByGroup", "HistogramPart", "histogram"]
 
 
 @register
@@ -89,3 +101,62 @@ class HistogramPart(Part):
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the standard error of one bin, the same for any data."""
         return float(law_of_rows(noise).variance ** 0.5)
+
+
+def histogram(
+    column: Any = None, edges: Sequence[Number] | None = None, *, method: str = "global"
+) -> Any:
+    """Count the values of a column between each two edges; the last bin includes its upper edge.
+
+    Values outside the edges, and missing ones, are in no bin.  ``histogram([0, 20, 40])``, without
+    a column, is a step of a chain.
+
+    Raises:
+        UsageError: fewer than two edges, or edges that do not rise.
+
+    >>> print(histogram("age", [0, 20, 40, 60]))
+    histogram(age, 0, 60, 3 bins)
+    """
+    only_global("histogram", method)
+    if column is None and edges is None:
+        return Aggregate("histogram")
+    if edges is None and column is not None and not isinstance(column, str):
+        column, edges = None, listed(column)
+    if column is not None and not isinstance(column, str):
+        raise UsageError(f"a column is named by text, not by {column!r}")
+    several = edges if isinstance(edges, Iterable) else ()  # one number is refused as too few
+    exact = tuple(as_fraction(edge, "an edge") for edge in several)
+    if len(exact) < 2 or any(b <= a for a, b in itertools.pairwise(exact)):
+        raise UsageError(
+            'a histogram needs at least two rising edges: tc.histogram("age", [0, 20, 40])'
+        )
+    return Aggregate("histogram", column, exact[0], exact[-1], edges=exact)
+
+
+class _Histogram(Kind):
+    def statistic(self, asked: Aggregate) -> Any:
+        from tacit.statistics import Histogram as Statistic
+
+        return super().statistic(asked) if asked.edges is None else Statistic(asked.edges)
+
+    def step(self, asked: Aggregate) -> Step | None:
+        return None if asked.edges is None else Histogram(asked.edges)
+
+    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+        return HistogramPart(
+            asked.require_column(), setting.grid(asked, self.bits), asked.edges or ()
+        )
+
+
+register_kind(
+    _Histogram(
+        name="histogram",
+        order=110,
+        make=histogram,
+        help="How many values lie between edges.",
+        noun="how many values of {column} lie in each of {bins} bins",
+        fields=("column", "edges"),
+        amount=True,
+        whole=True,
+    )
+)

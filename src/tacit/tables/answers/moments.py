@@ -1,15 +1,20 @@
-"""Count, sum, mean, variance and standard deviation of a column, from one vector."""
+"""Count, sum, mean, variance and standard deviation of a column, from one vector.
+
+The kinds ``sum``, ``mean``, ``var`` and ``std``.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_integer
 from tacit.core import (
     Number,
@@ -21,14 +26,31 @@ from tacit.core import (
 )
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
+from tacit.tables.answers.aggregate import (
+    SQUARE_BITS,
+    SUM_BITS,
+    Aggregate,
+    Kind,
+    Setting,
+    bounded,
+    only_global,
+    register_kind,
+    with_method,
+)
 from tacit.tables.answers.moment_estimates import Moments
-from tacit.tables.chain.estimate import Estimate
+from tacit.tables.answers.rows import CountingPart
+from tacit.tables.answers.total import SumPart
+from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import LEVEL, Columns, Noise, Part
 from tacit.tables.chain.row_steps import VectorStep
 from tacit.tables.query import requests
+from tacit.tables.spec.method import Options
+from tacit.transformations import Mean, Sum, Variance
 
-__all__ = ["MomentsByGroup", "MomentsPart"]
+__all__ = ["MomentsByGroup", "MomentsPart", "mean", "std", "sum", "var"]
+
+_OF_SQUARES = frozenset({"var", "std"})
 
 
 @register
@@ -74,7 +96,7 @@ class MomentsByGroup(VectorStep):
 
 
 @dataclass(frozen=True)
-class MomentsPart(Part):
+class MomentsPart(CountingPart):
     """Count, sum, mean, var and std of one column within one pair of bounds."""
 
     column: str
@@ -90,7 +112,7 @@ class MomentsPart(Part):
     @property
     def degree(self) -> int:
         """1 for count, sum and mean; 2 where a variance is asked."""
-        return 2 if self.kinds & {"var", "std"} else 1
+        return 2 if self.kinds & _OF_SQUARES else 1
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
@@ -101,6 +123,10 @@ class MomentsPart(Part):
     def width(self) -> int:
         """How many coordinates a group has."""
         return self.degree + 1 + int(self.missing)
+
+    def settled(self) -> Part:
+        """Return a part of its own for a sum of which nothing else is asked: the least noise."""
+        return SumPart(self.column, self.grid) if self.kinds == {"sum"} else self
 
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chain: Bernstein sums, and additive noise."""
@@ -193,3 +219,164 @@ def bernstein(moments: Any, cells: int, degree: int, missing: bool) -> list[int]
     if missing:
         columns.append(absent * cells**degree)
     return [int(value) for value in np.stack(columns, axis=1).ravel()]
+
+
+def sum(
+    column: str | None = None,
+    lower: NumberLike | None = None,
+    upper: NumberLike | None = None,
+    *,
+    method: str = "global",
+) -> Any:
+    """Add up a column, each value clamped to [lower, upper]; missing values add nothing.
+
+    >>> print(sum("pay", 0, 1000))
+    sum(pay, 0, 1000)
+    """
+    only_global("sum", method)
+    return bounded("sum", column, lower, upper)
+
+
+def mean(
+    column: str | None = None,
+    lower: NumberLike | None = None,
+    upper: NumberLike | None = None,
+    **options: Unpack[Options],
+) -> Any:
+    """Average a column over its values that are not missing, each clamped to [lower, upper].
+
+    Takes the ``method`` and its options, as :func:`median` does.
+
+    >>> print(mean("age", 0, 100), mean("age", 0, 100, method="ptr", bound="1/2"))
+    mean(age, 0, 100) mean(age, 0, 100, method=ptr, bound=1/2)
+    """
+    return with_method(bounded("mean", column, lower, upper), options)
+
+
+def var(
+    column: str | None = None,
+    lower: NumberLike | None = None,
+    upper: NumberLike | None = None,
+    *,
+    ddof: int = 0,
+    **options: Unpack[Options],
+) -> Any:
+    """Return the variance (divided by n) of a column clamped to [lower, upper].
+
+    Takes the ``method`` and its options, as :func:`median` does.
+    ``var(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.
+
+    Raises:
+        UsageError: a ddof that is not 0 or 1, or 1 of a column.
+
+    >>> print(var("age", 0, 100))
+    var(age, 0, 100)
+    """
+    return with_method(_dispersion("var", column, lower, upper, ddof), options)
+
+
+def std(
+    column: str | None = None,
+    lower: NumberLike | None = None,
+    upper: NumberLike | None = None,
+    *,
+    ddof: int = 0,
+    **options: Unpack[Options],
+) -> Any:
+    """Return the standard deviation (divided by n) of a column clamped to [lower, upper].
+
+    Takes the ``method`` and its options, as :func:`median` does.
+    ``std(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.
+
+    Raises:
+        UsageError: a ddof that is not 0 or 1, or 1 of a column.
+
+    >>> print(std("age", 0, 100))
+    std(age, 0, 100)
+    """
+    return with_method(_dispersion("std", column, lower, upper, ddof), options)
+
+
+def _dispersion(
+    kind: str, column: str | None, lower: NumberLike | None, upper: NumberLike | None, ddof: int
+) -> Aggregate:
+    if ddof not in (0, 1):
+        raise UsageError(f"ddof must be 0 or 1, not {ddof!r}")
+    made = bounded(kind, column, lower, upper)
+    if ddof and column is not None:
+        raise UsageError(
+            f"a table's {kind} is divided by n; tc.{kind}(ddof=1) without a column is a statistic "
+            "for tc.sensitivity"
+        )
+    return replace(made, ddof=int(ddof))
+
+
+class _Moment(Kind):
+    @property
+    def bits(self) -> int:
+        return SQUARE_BITS if self.name in _OF_SQUARES else SUM_BITS
+
+    def shared(self, asked: Aggregate) -> Any:
+        return (_Moment, asked.column, asked.lower, asked.upper)
+
+    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+        beside = before.kinds if isinstance(before, MomentsPart) else frozenset()
+        kinds = beside | {self.name} | ({"count"} if setting.counted else set())
+        grid = setting.grid(asked, SQUARE_BITS if kinds & _OF_SQUARES else SUM_BITS)
+        return MomentsPart(asked.require_column(), grid, kinds, missing=setting.counted)
+
+    def range(self, lower: float, upper: float) -> tuple[float, float]:
+        spread = {"var": (upper - lower) ** 2 / 4, "std": (upper - lower) / 2}
+        return (0.0, spread[self.name]) if self.name in spread else (lower, upper)
+
+    def error_on(
+        self, asked: Aggregate, grid: Grid, counted: bool, noise: Noise, made: Array
+    ) -> float:
+        """Return ``sqrt(2 / pi)`` of the standard error: the error is nearly normal."""
+        part = MomentsPart(asked.require_column(), grid, frozenset({self.name}), missing=counted)
+        return part.error_on(self.name, noise, made) * math.sqrt(2 / math.pi)
+
+
+register_kind(
+    _Moment(
+        name="sum",
+        order=30,
+        make=sum,
+        help="The sum, values held within the bounds.",
+        noun="the sum of {column}",
+        chained=Sum,
+        amount=True,
+    )
+)
+register_kind(
+    _Moment(
+        name="mean",
+        order=40,
+        make=mean,
+        help="The mean.",
+        noun="the mean of {column}",
+        chained=Mean,
+        methods=True,
+    )
+)
+register_kind(
+    _Moment(
+        name="var",
+        order=50,
+        make=var,
+        help="The variance.",
+        noun="the variance of {column}",
+        chained=Variance,
+        methods=True,
+    )
+)
+register_kind(
+    _Moment(
+        name="std",
+        order=60,
+        make=std,
+        help="The standard deviation.",
+        noun="the standard deviation of {column}",
+        methods=True,
+    )
+)

@@ -1,4 +1,4 @@
-"""How many people there are."""
+"""How many people there are: the kind ``count_people``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,20 @@ from tacit.core import (
     register,
 )
 from tacit.core.spaces.metric import sqrt_up
+from tacit.tables.answers.aggregate import (
+    Aggregate,
+    Kind,
+    Setting,
+    only_global,
+    register_kind,
+)
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.part import Columns, Noise, Part, plain_estimate
 from tacit.tables.chain.row_steps import VectorStep, weight_of
 from tacit.tables.chain.space import UnitDistance
 from tacit.tables.query.requests import People, Request
 
-__all__ = ["PeopleByGroup", "PeoplePart"]
+__all__ = ["PeopleByGroup", "PeoplePart", "count_people"]
 
 
 @register
@@ -81,3 +88,40 @@ class PeoplePart(Part):
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the standard error, the same for any data."""
         return float(noise.law(self._reach(noise), Fraction(1)).variance ** 0.5)
+
+
+def count_people(*, method: str = "global") -> Aggregate:
+    """Count the people (units of privacy) who have at least one row.
+
+    >>> print(count_people())
+    count_people()
+    """
+    only_global("count_people", method)
+    return Aggregate("count_people")
+
+
+class _CountOfPeople(Kind):
+    def label(self, asked: Aggregate) -> str:
+        return "people"
+
+    def statistic(self, asked: Aggregate) -> Any:
+        from tacit.statistics import lookup
+
+        return lookup("count")
+
+    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+        return PeoplePart(setting.groups)
+
+
+register_kind(
+    _CountOfPeople(
+        name="count_people",
+        order=20,
+        make=count_people,
+        help="The number of people.",
+        noun="the number of people",
+        fields=(),
+        amount=True,
+        whole=True,
+    )
+)

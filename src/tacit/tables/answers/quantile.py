@@ -1,190 +1,299 @@
-"""Private quantiles of a column in each group, by the exponential mechanism on the grid.
-
-The cost, its sensitivity and the error are told and proven in
-:mod:`tacit.mechanisms.selection.private_quantile`.  A row is in one group, so d rows move the sum
-over groups of the largest change of a cost by at most ``d max(a, b - a)`` for the quantile
-``a / b``.
-"""
+"""A quantile, a minimum or a maximum: ``median``, ``percentile``, ``min`` and ``max``."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from tacit.arithmetic.exact import as_fraction, as_integer, positive
-from tacit.core import (
-    Domain,
-    Measure,
-    Measurement,
-    Metric,
-    PureDP,
-    Space,
-    Step,
-    SymmetricDistance,
-    Transformation,
-    ZeroConcentratedDP,
-    register,
+from tacit.arithmetic.exact import Number, as_fraction
+from tacit.core import Step
+from tacit.errors import UsageError
+from tacit.expressions.grid import Grid
+from tacit.tables.answers.aggregate import (
+    QUANTILE_BITS,
+    Aggregate,
+    Kind,
+    Setting,
+    bounded,
+    only_global,
+    register_kind,
+    with_method,
 )
-from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.selection.private_quantile import choose_cell, error_in_cost, quantile_costs
-from tacit.tables.chain.row_steps import TableStep
+from tacit.tables.answers.quantile_choice import (
+    ChooseQuantile,
+    QuantileCosts,
+    error_in_cost,
+    error_of_choice,
+)
+from tacit.tables.chain.estimate import Array, Estimate
+from tacit.tables.chain.part import LEVEL, Columns, Noise, Part
+from tacit.tables.query.requests import Cells, Request
+from tacit.tables.spec.method import Options
+from tacit.tables.spec.parsing import percent
 
-__all__ = ["ChooseQuantile", "QuantileCosts", "error_in_cost", "quantile_costs"]
+__all__ = ["QuantilePart", "max", "median", "min", "percentile"]
 
+_KINDS = ("median", "percentile", "min", "max")
 
-@dataclass(frozen=True)
-class CostTables(Domain):
-    """For each group, the cost of every candidate on the grid (kept as a counted histogram)."""
-
-    groups: int
-    cells: int
-
-    def contains(self, value: Any) -> bool:
-        """Tell whether there is one histogram a group."""
-        return isinstance(value, Sequence) and len(value) == self.groups
-
-    def read(self, value: Any) -> Any:
-        """Return the histograms as they are."""
-        return value
-
-    def sample(self, source: random.Random) -> Any:
-        """Draw histograms as pairs (cells that occur, their counts)."""
-        drawn = []
-        for _ in range(self.groups):
-            cells = sorted(source.sample(range(self.cells + 1), min(3, self.cells + 1)))
-            drawn.append((np.array(cells), np.array([source.randint(1, 4) for _ in cells])))
-        return drawn
-
-    def describe(self) -> dict[str, Any]:
-        """Return the domain as plain JSON values."""
-        return {"domain": "costs", "groups": self.groups, "cells": self.cells}
-
-    def __str__(self) -> str:
-        return f"the costs of {self.cells + 1} candidates in each of {self.groups} groups"
+_RESOLUTION = 10**4
+"""Quantiles are resolved to a ten-thousandth."""
 
 
 @dataclass(frozen=True)
-class SumOfLargestChanges(Metric):
-    """The largest change of a cost in each group, added over the groups.
+class QuantilePart(Part):
+    """A quantile of a column, with an interval of two further choices.
 
-    >>> SumOfLargestChanges().distance([[0, 2], [5, 5]], [[1, 2], [5, 2]])
-    Fraction(4, 1)
-    """
-
-    carries = (CostTables,)
-    sentence = "largest change of a cost, added over groups"
-
-    def distance(self, u: Any, v: Any) -> Fraction:
-        """Compare explicit costs, group by group."""
-        return sum(
-            (
-                max((Fraction(abs(a - b)) for a, b in zip(left, right, strict=True)))
-                for left, right in zip(u, v, strict=True)
-            ),
-            Fraction(0),
-        )
-
-
-@register
-@dataclass(frozen=True)
-class QuantileCosts(TableStep):
-    """The costs of all candidates for a quantile of a column, in each group; see the module.
-
-    Args:
-        column, lower, upper, cells: the column and its grid of ``cells`` equal steps.
-        q: the quantile in [0, 1], as text.
-        size: the number of groups.
-        one: rows carry weights in multiples of ``1 / one``, and costs are counted in those.
-        by: the columns that make the groups.
+    The point takes half of the loss and each end a quarter.  The ends aim at so many rows below
+    and above the quantile that each is on its side with probability ``1 - (1 - level) / 2``; for
+    the minimum and the maximum the point itself is such an end, and the other end is the bound.
     """
 
     column: str
-    lower: str
-    upper: str
-    cells: int
-    q: str
-    size: int
-    one: int = 1
-    by: tuple[str, ...] = ()
+    grid: Grid
+    kind: str
+    quantile: Fraction
 
-    name: ClassVar[str] = "quantile_costs"
-
-    def __post_init__(self) -> None:
-        if not 0 <= as_fraction(self.q, "q") <= 1:
-            raise UsageError(f"a quantile lies in [0, 1], not at {self.q}")
+    error_unit: ClassVar[str] = "rows in rank"
 
     @property
-    def stretch(self) -> int:
-        """How far one row moves a cost: ``max(a, b - a)`` for ``q = a / b``, times ``one``."""
-        q = as_fraction(self.q)
-        return max(q.numerator, q.denominator - q.numerator) * self.one
+    def title(self) -> str:
+        """Say what the part is."""
+        return f"{self.kind} of {self.column}"
 
-    def build(self, space: Space) -> Transformation:
-        """Return the costs on a table of rows.
+    @property
+    def _q(self) -> Fraction:
+        return self.quantile.limit_denominator(_RESOLUTION)
 
-        Raises:
-            MismatchError: no table under the symmetric distance.
-        """
-        self._require(space, SymmetricDistance)
-        cells = as_integer(self.cells, "cells", minimum=1)
-        output = Space(CostTables(self.size, cells), SumOfLargestChanges())
-        return Transformation(
-            space, output, lambda found: found.of(self), lambda d: d * self.stretch, step=self
+    @property
+    def _extreme(self) -> bool:
+        return self._q in (0, 1)
+
+    def _costs(self, size: int, by: tuple[str, ...], one: int) -> QuantileCosts:
+        low, high = self.grid.value(0), self.grid.value(self.grid.cells)
+        return QuantileCosts(
+            column=self.column,
+            lower=str(low),
+            upper=str(high),
+            cells=self.grid.cells,
+            q=str(self._q),
+            size=size,
+            one=one,
+            by=by,
         )
 
+    def _choices(self, noise: Noise) -> list[ChooseQuantile]:
+        stretch = self._costs(1, (), noise.one).stretch
+        kind = "PureDP" if noise.kind == "laplace" else "ZeroConcentratedDP"
+        q = self._q
 
-@register
-@dataclass(frozen=True)
-class ChooseQuantile(Step):
-    """In each group choose a candidate with probability proportional to ``exp(-cost / scale)``.
+        def choice(share: Fraction, side: int) -> ChooseQuantile:
+            scale = noise.split(share).choice_scale(stretch)
+            slack = error_in_cost(self.grid.cells, scale, (1 - LEVEL) / 2)
+            slack += q.denominator * noise.one
+            return ChooseQuantile(scale, side * slack, str(q), kind)
 
-    **Map.** ``d -> 2 d / scale`` in pure DP.  In a group whose costs move by at most d_g, each
-    weight and the normalising sum move by a factor of at most ``exp(d_g / scale)``; the groups'
-    choices are independent, so their losses add, and the d_g add to d.
+        if self._extreme:
+            return [choice(Fraction(1), 1 if q == 0 else -1)]
+        return [choice(Fraction(1, 2), 0), choice(Fraction(1, 4), -1), choice(Fraction(1, 4), 1)]
 
-    In zCDP ``d -> d^2 / (2 scale^2)``: an exponential mechanism whose log ratios all lie in an
-    interval of length ``e = 2 d_g / scale`` is ``e^2 / 8``-zCDP (Cesar and Rogers, ALT 2021; by
-    Hoeffding's lemma), and the sum of squares is at most the square of the sum.
+    def scale(self, noise: Noise) -> Fraction:
+        """Return the scale of the choice of the value."""
+        return Fraction(self._choices(noise)[0].scale)
+
+    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
+        """Return the chains: the costs, and a choice, for the point and for each end."""
+        costs = self._costs(size, by, noise.one)
+        return [(costs, choice) for choice in self._choices(noise)]
+
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Ask for the values that occur, on the grid, and how many of each."""
+        return Cells(columns.value(self.column), self.grid)
+
+    def vector(self, step: Step, found: Any) -> Any:
+        """Return the counted values as they are: the costs follow from them."""
+        return found
+
+    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
+        """Return the quantile; it has an interval and no standard error."""
+        first, step = float(self.grid.value(0)), float(self.grid.step)
+        numbers = [first + step * np.asarray(cells, dtype=np.float64) for cells in released]
+        point = numbers[0]
+        unknown = np.full_like(point, np.nan)
+        bottom = np.full_like(point, first)
+        top = np.full_like(point, first + step * self.grid.cells)
+        if self._extreme:
+            low, high = (bottom, point) if self._q == 0 else (point, top)
+        else:
+            low, high = np.minimum(numbers[1], point), np.maximum(numbers[2], point)
+        # A median and the 50th percentile of one column are one answer, whatever it is called.
+        return dict.fromkeys(_KINDS, Estimate(point, unknown, low, high))
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return the error in *rows*: how far off in rank the answer is, at the level."""
+        choice = self._choices(noise)[0]
+        slack = error_in_cost(self.grid.cells, Fraction(choice.scale), 1 - LEVEL)
+        return (slack + abs(choice.target)) / (self._q.denominator * noise.one)
+
+
+def median(
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    **options: Unpack[Options],
+) -> Any:
+    """Return the median of a column clamped to [lower, upper].
 
     Args:
-        scale: of the cost.
-        target: in units of the cost; 0 asks for the quantile itself.
-        q: the quantile, as text.
-        measure: ``"PureDP"`` or ``"ZeroConcentratedDP"``.
+        column: what is asked of.
+        lower: the public lower bound.
+        upper: the public upper bound.
+        **options: ``method`` is ``"global"`` (the default: noise for the worst data there could be,
+            with an interval), ``"smooth"`` (noise that follows the data, of a ``distribution=``),
+            ``"ptr"`` (a ``bound=`` on the local sensitivity is tested, and may be refused),
+            ``"sample_and_aggregate"`` (over ``bins=`` of rows), or ``"auto"``, the one with the
+            least expected error on ``rows=`` made-up rows of several shapes.
+
+    Raises:
+        UsageError: bounds missing or reversed, an unknown method, an option that does not fit.
+
+    >>> print(median("age", 0, 100), median("age", 0, 100, method="smooth"))
+    median(age, 0, 100) median(age, 0, 100, method=smooth)
     """
+    return with_method(bounded("median", column, lower, upper, q=Fraction(50)), options)
 
-    scale: Any
-    target: int
-    q: str
-    measure: str = "PureDP"
 
-    name: ClassVar[str] = "choose_quantile"
+def percentile(
+    column_or_q: str | Number,
+    q: Number | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    **options: Unpack[Options],
+) -> Any:
+    """Return a percentile: ``percentile(90)``, or ``percentile("age", 90, 0, 100)`` of a column.
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+    Takes the ``method`` and its options, as :func:`median` does.
 
-    def build(self, space: Space) -> Measurement:
-        """Return the choice on the costs of a quantile.
+    Raises:
+        UsageError: a percentile outside 0..100.
 
-        Raises:
-            MismatchError: the space does not hold costs.
-        """
-        if not isinstance(space.domain, CostTables):
-            raise MismatchError(f"choose_quantile works on the costs of a quantile, not on {space}")
-        cells, rate = space.domain.cells, 1 / Fraction(self.scale)
-        pure = self.measure == PureDP.__name__
-        measure: Measure = PureDP() if pure else ZeroConcentratedDP()
-        q = as_fraction(self.q)
+    >>> print(percentile("age", 90, 0, 100))
+    percentile(age, 90, 0, 100)
+    """
+    if q is None:
+        alone = bounded("percentile", None, None, None, q=percent(column_or_q))
+        return with_method(alone, options)
+    if not isinstance(column_or_q, str):
+        raise UsageError('a percentile of a column is percentile("column", q, lower, upper)')
+    made = bounded("percentile", column_or_q, lower, upper, q=percent(q))
+    return with_method(made, options)
 
-        def choose(histograms: Any) -> list[int]:
-            return [choose_cell(h, cells, q, self.target, rate) for h in histograms]
 
-        def loss(d: Fraction) -> Fraction:
-            return 2 * d * rate if pure else (d * rate) ** 2 / 2
+def min(
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    method: str = "global",
+) -> Any:
+    """Return a low value of a column that a handful of rows may be below.
 
-        return Measurement(space, measure, choose, loss, step=self)
+    No differentially private answer can be the exact minimum, which is one person's value.
+
+    >>> print(min("age", 0, 100))
+    min(age, 0, 100)
+    """
+    only_global("min", method)
+    return bounded("min", column, lower, upper, q=Fraction(0))
+
+
+def max(
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    method: str = "global",
+) -> Any:
+    """Return a high value of a column that a handful of rows may be above.
+
+    >>> print(max("age", 0, 100))
+    max(age, 0, 100)
+    """
+    only_global("max", method)
+    return bounded("max", column, lower, upper, q=Fraction(100))
+
+
+class _Quantile(Kind):
+    @property
+    def bits(self) -> int:
+        return QUANTILE_BITS
+
+    local_bits = bits
+
+    def statistic(self, asked: Aggregate) -> Any:
+        from tacit.statistics import percentile as statistic
+
+        return super().statistic(asked) if "q" not in self.fields else statistic(asked.q)
+
+    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+        grid, q = setting.grid(asked, self.bits), as_fraction(asked.q or 0) / 100
+        return QuantilePart(asked.require_column(), grid, self.name, q)
+
+    def local_statistic(self, asked: Aggregate) -> str:
+        percent = 100 * _resolved(asked)
+        return "median" if percent == 50 else f"percentile({percent})"
+
+    def error_on(
+        self, asked: Aggregate, grid: Grid, counted: bool, noise: Noise, made: Array
+    ) -> float:
+        q = _resolved(asked)
+        part = QuantilePart(asked.require_column(), grid, self.name, q)
+        return error_of_choice(grid, q, made, noise.one, part.scale(noise))
+
+
+def _resolved(asked: Aggregate) -> Fraction:
+    return (as_fraction(asked.q or 0) / 100).limit_denominator(_RESOLUTION)
+
+
+register_kind(
+    _Quantile(
+        name="median",
+        order=70,
+        make=median,
+        help="The median.",
+        noun="the median of {column}",
+        methods=True,
+    )
+)
+register_kind(
+    _Quantile(
+        name="percentile",
+        order=80,
+        make=percentile,
+        help="A percentile, Q in 0..100.",
+        noun="the {q}th percentile of {column}",
+        fields=("column", "q", "lower", "upper"),
+        methods=True,
+    )
+)
+register_kind(
+    _Quantile(
+        name="min",
+        order=90,
+        make=min,
+        help="A low value, near the minimum.",
+        noun="a low value of {column} (about its minimum)",
+    )
+)
+register_kind(
+    _Quantile(
+        name="max",
+        order=100,
+        make=max,
+        help="A high value, near the maximum.",
+        noun="a high value of {column} (about its maximum)",
+    )
+)

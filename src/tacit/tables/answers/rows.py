@@ -1,11 +1,15 @@
-"""How many rows there are."""
+"""How many rows there are: the kind ``count``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
+
+import numpy as np
 
 from tacit.core import (
     Space,
@@ -14,12 +18,21 @@ from tacit.core import (
     Transformation,
     register,
 )
+from tacit.tables.answers.aggregate import (
+    Aggregate,
+    Kind,
+    Setting,
+    only_global,
+    register_kind,
+)
 from tacit.tables.chain.estimate import Estimate
-from tacit.tables.chain.part import Columns, Noise, Part, law_of_rows, plain_estimate
+from tacit.tables.chain.noise_law import NoiseLaw
+from tacit.tables.chain.part import LEVEL, Columns, Noise, Part, law_of_rows, plain_estimate
 from tacit.tables.chain.row_steps import VectorStep, weight_of
 from tacit.tables.query.requests import Request, Rows
+from tacit.transformations import Count
 
-__all__ = ["RowsByGroup", "RowsPart"]
+__all__ = ["CountingPart", "RowsByGroup", "RowsPart", "count"]
 
 
 @register
@@ -42,14 +55,33 @@ class RowsByGroup(VectorStep):
         return self._end(space, weight_of(self.one), Fraction(1))
 
 
+class CountingPart(Part):
+    """A part that counts the rows of each group: they are the sum of its coordinates."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many coordinates a group has."""
+
+    @abstractmethod
+    def law(self, noise: Noise) -> NoiseLaw:
+        """Return the noise on one coordinate."""
+
+
 @dataclass(frozen=True)
-class RowsPart(Part):
+class RowsPart(CountingPart):
     """The number of rows."""
+
+    width = 1
 
     @property
     def title(self) -> str:
         """Say what the part is."""
         return "count of rows"
+
+    def law(self, noise: Noise) -> NoiseLaw:
+        """Return the noise on the count."""
+        return law_of_rows(noise)
 
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chain: the counts, and additive noise."""
@@ -62,8 +94,62 @@ class RowsPart(Part):
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the count."""
-        return {"count": plain_estimate(released[0], law_of_rows(noise))}
+        return {"count": plain_estimate(released[0], self.law(noise))}
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the standard error, the same for any data."""
-        return float(law_of_rows(noise).variance ** 0.5)
+        return float(self.law(noise).variance ** 0.5)
+
+
+def count(*, method: str = "global") -> Aggregate:
+    """Count rows.
+
+    >>> print(count())
+    count()
+    """
+    only_global("count", method)
+    return Aggregate("count")
+
+
+class _CountOfRows(Kind):
+    joins = CountingPart
+
+    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+        return RowsPart()
+
+    def estimate(
+        self, parts: Sequence[Part], found: Sequence[Mapping[str, Estimate]], noise: Noise
+    ) -> Estimate:
+        """Return the mean of the counts of several parts.
+
+        Each counts the rows again, with independent noise of one scale; the mean over m of them has
+        a m-th of the variance.
+        """
+        counts = [each[self.name] for each in found]
+        if len(counts) == 1:
+            return counts[0]
+        counting = [part for part in parts if isinstance(part, CountingPart)]
+        value = np.mean([count.value for count in counts], axis=0)
+        weights = tuple(1 / len(counting) for part in counting for _ in range(part.width))
+        laws = [part.law(noise) for part in counting]
+        widest = NoiseLaw(laws[0].kind, laws[0].scale, max(law.grid for law in laws))
+        half = widest.half_width(weights, LEVEL)
+        each = [part.width * law.variance for part, law in zip(counting, laws, strict=True)]
+        error = math.sqrt(sum(each)) / len(counting)
+        low, high = np.maximum(value - half, 0), np.maximum(value + half, 0)
+        return Estimate(value, np.full_like(value, error), low, high)
+
+
+register_kind(
+    _CountOfRows(
+        name="count",
+        order=10,
+        make=count,
+        help="The number of rows.",
+        noun="the number of rows",
+        fields=(),
+        chained=Count,
+        amount=True,
+        whole=True,
+    )
+)

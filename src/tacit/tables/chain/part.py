@@ -109,10 +109,21 @@ class Part(ABC):
     on_people: ClassVar[bool] = False
     """Whether the chain starts from people rather than from bounded rows."""
 
+    error_unit: ClassVar[str] = "standard error"
+    """What :meth:`expected_error` is."""
+    needs_delta: ClassVar[bool] = False
+    """Whether a share of a delta is for it."""
+    most_rows: ClassVar[int | None] = None
+    """The largest group for which errors are worked out, where there is a limit."""
+
     @property
     @abstractmethod
     def title(self) -> str:
         """Say what the part is, in a few words."""
+
+    def settled(self) -> Part:
+        """Return the part that answers all of this, once nothing more is asked of it."""
+        return self
 
     @abstractmethod
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
@@ -133,6 +144,14 @@ class Part(ABC):
     @abstractmethod
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the expected standard error in a group of ``rows`` rows, without any data."""
+
+    def refusal(self, noise: Noise, rows: float) -> float | None:
+        """Return the chance that a group of so many rows gets no answer; None where none can."""
+        return None
+
+    def record(self, noise: Noise) -> dict[str, Any]:
+        """Return what a certificate says of the method, as plain JSON values."""
+        return {"used": "global"}
 
 
 def law_of_rows(noise: Noise) -> NoiseLaw:

@@ -16,13 +16,14 @@ from tacit.core import Step
 from tacit.core.spaces.metric import sqrt_up
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
+from tacit.tables.answers.aggregate import kind_of
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.part import Columns, Noise, Part
 from tacit.tables.data_dependent.records import EachGroup, RecordsByGroup, counted_domain
 from tacit.tables.data_dependent.synthetic_rows import made_rows
 from tacit.tables.query.requests import Cells, Request
 from tacit.tables.query.sampled_rows import WholeCells
-from tacit.tables.spec.method import Method
+from tacit.tables.spec.method import MOST_ROWS, Method
 
 __all__ = ["LocalPart", "delta_of_one", "epsilon_of_one", "rho_of_one"]
 
@@ -49,6 +50,9 @@ class LocalPart(Part):
     kind: str
     statistic: str
     method: Method
+
+    error_unit = "mean absolute error"
+    most_rows = MOST_ROWS
 
     @property
     def title(self) -> str:
@@ -113,8 +117,7 @@ class LocalPart(Part):
     def range(self) -> tuple[float, float]:
         """The public ends of the answer."""
         low, high = float(self.grid.value(0)), float(self.grid.value(self.grid.cells))
-        spread = {"var": (high - low) ** 2 / 4, "std": (high - low) / 2}
-        return (0.0, spread[self.kind]) if self.kind in spread else (low, high)
+        return kind_of(self.kind).range(low, high)
 
 
 def epsilon_of_one(noise: Noise, reach: int) -> Fraction:

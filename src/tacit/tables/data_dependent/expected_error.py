@@ -4,43 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.mixing import GOLDEN, mixed
-from tacit.expressions.grid import Grid
 from tacit.mechanisms.sample_and_aggregate.bounded_output import BinFunction
 from tacit.mechanisms.shared.laplace_error import laplace_distance
 
-__all__ = ["error_of_bins", "error_of_choice", "spread_over"]
+__all__ = ["error_of_bins", "spread_over"]
 
 _FEWEST, _MOST = 4, 32
 _PRECISE = 0.01
-
-
-def error_of_choice(
-    grid: Grid, q: Fraction, rows: NDArray[np.float64], unit: int, scale: Fraction
-) -> float:
-    """Return the mean distance of a quantile chosen on such ascending rows from the true one.
-
-    The exponential mechanism takes a point of the grid with probability proportional to
-    ``exp(-cost / scale)``; the cost rises by ``b unit`` for each row of rank that it is off, for
-    the quantile ``a / b``.  On a grid of step one, that of whole numbers, the truth is rounded to
-    it: rows are whole numbers there, and so is their quantile.
-    """
-    low, high = float(grid.value(0)), float(grid.value(grid.cells))
-    step = (high - low) / grid.cells
-    points = low + np.arange(grid.cells + 1) * step
-    share = (np.arange(len(rows)) + 0.5) / len(rows)
-    rank = np.interp(points, [low, *rows, high], [0.0, *share, 1.0])
-    off = np.abs(rank - float(q)) * len(rows) * q.denominator * unit
-    weights = np.exp(-off / float(scale))
-    true = float(np.interp(float(q), share, rows))
-    far = np.abs(points - (points[round(true - low)] if step == 1 else true))
-    return float((far * weights).sum() / weights.sum())
 
 
 def spread_over(rows: int, bins: int, turn: int) -> NDArray[np.int64]:

@@ -35,6 +35,8 @@ class ProposalPart(LocalPart):
     The bound is public either way, and so are the standard error and the interval.
     """
 
+    needs_delta = True
+
     def mechanism(self, noise: Noise) -> Step:
         """Return the test and the noise."""
         if noise.kind != "laplace" or not noise.delta:

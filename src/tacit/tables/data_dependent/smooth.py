@@ -34,6 +34,8 @@ class SmoothPart(LocalPart):
     So an answer has no standard error and no interval: either would tell the smooth sensitivity.
     """
 
+    needs_delta = True
+
     def mechanism(self, noise: Noise) -> Step:
         """Return the noise, the kind with the least expected error where none is named."""
         return self._noise(_distribution(self, noise), noise)

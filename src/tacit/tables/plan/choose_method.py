@@ -16,27 +16,21 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from tacit.arithmetic.exact import as_fraction, show
+from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.tables.answers.moments import MomentsPart
-from tacit.tables.answers.quantile_part import QuantilePart
-from tacit.tables.chain.estimate import Array
+from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.chain.part import Noise
 from tacit.tables.data_dependent.base import LocalPart
-from tacit.tables.data_dependent.expected_error import error_of_choice
 from tacit.tables.data_dependent.propose_test_release import ProposalPart
 from tacit.tables.data_dependent.sample_and_aggregate import PeopleSamplePart, SamplePart
 from tacit.tables.data_dependent.smooth import SmoothPart
 from tacit.tables.data_dependent.synthetic_rows import SHAPES, made_rows
-from tacit.tables.spec.aggregate import Aggregate
 from tacit.tables.spec.method import Method
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 __all__ = ["Choice", "choose", "local_part"]
 
-_RESOLUTION = 10**4
-"""Quantiles are resolved to a ten-thousandth, by every method."""
 _SURE = 0.01
 """The chance of a refusal on the made-up rows up to which a test is a candidate."""
 
@@ -82,7 +76,8 @@ def local_part(
     """Return the part that answers an aggregate whose method is not the global one."""
     method = aggregate.method
     assert method is not None
-    named = (column, grid, aggregate.kind, _statistic(aggregate), method)
+    statistic = kind_of(aggregate.kind).local_statistic(aggregate)
+    named = (column, grid, aggregate.kind, statistic, method)
     if method.name == "smooth":
         return SmoothPart(*named)
     if method.name == "ptr":
@@ -90,13 +85,6 @@ def local_part(
     if unit.column is None:
         return SamplePart(*named)
     return PeopleSamplePart(*named, unit.rows, unit.groups if by else 1)
-
-
-def _statistic(aggregate: Aggregate) -> str:
-    if aggregate.family != "quantile":
-        return aggregate.kind
-    percent = 100 * (as_fraction(aggregate.q or 0) / 100).limit_denominator(_RESOLUTION)
-    return "median" if percent == 50 else f"percentile({percent})"
 
 
 @lru_cache(maxsize=64)
@@ -124,9 +112,8 @@ def choose(
     rows = asked.planned
     shared, noise = noises
     spreads = [made_rows(grids[1], rows, shape) for shape in SHAPES]
-    errors = {
-        "global": _mean(_global_error(aggregate, grids[0], counted, shared, m) for m in spreads)
-    }
+    error_on = kind_of(aggregate.kind).error_on
+    errors = {"global": _mean(error_on(aggregate, grids[0], counted, shared, m) for m in spreads)}
     used = {"global": replace(aggregate, method=None)}
     left_out = {}
     for name, method in _candidates(asked):
@@ -158,19 +145,3 @@ def _candidates(asked: Method) -> Iterator[tuple[str, Method]]:
 
 def _mean(errors: Iterable[float]) -> float:
     return sum(errors) / len(SHAPES)
-
-
-def _global_error(
-    aggregate: Aggregate, grid: Grid, counted: bool, noise: Noise, made: Array
-) -> float:
-    """Return the mean absolute error of the global method on made-up rows.
-
-    Of moments, whose error is nearly normal, ``sqrt(2 / pi)`` of the standard error.
-    """
-    column = aggregate.require_column()
-    if aggregate.family == "moments":
-        part = MomentsPart(column, grid, frozenset({aggregate.kind}), missing=counted)
-        return part.error_on(aggregate.kind, noise, made) * math.sqrt(2 / math.pi)
-    q = (as_fraction(aggregate.q or 0) / 100).limit_denominator(_RESOLUTION)
-    quantile = QuantilePart(column, grid, aggregate.kind, q)
-    return error_of_choice(grid, q, made, noise.one, quantile.scale(noise))

@@ -7,21 +7,25 @@ so that nothing can be left over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from tacit.accounting.ledger.hash_chain import canonical
-from tacit.arithmetic.exact import Number, as_fraction
+from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
 from tacit.expressions.expression import from_json
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import KINDS, Column, Schema
+from tacit.tables.answers.aggregate import (
+    QUANTILE_BITS,
+    SQUARE_BITS,
+    SUM_BITS,
+    Aggregate,
+    kind_of,
+)
 from tacit.tables.plan.plan import Query
-from tacit.tables.plan.sharing import QUANTILE_BITS, SQUARE_BITS, SUM_BITS
-from tacit.tables.spec import aggregate as asked
-from tacit.tables.spec.aggregate import Aggregate
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 __all__ = ["first_schemas", "query_from", "schema_from"]
@@ -130,26 +134,7 @@ def _keys(listed: Any, parts: int) -> tuple[tuple[Any, ...], ...] | None:
 
 def _aggregate(described: Mapping[str, Any]) -> Aggregate:
     """Return what was asked of a column, or of the rows."""
-    given = dict(described)
-    kind = given.pop("kind")
-    if kind in ("count", "count_people"):
-        return asked.count() if kind == "count" else asked.count_people()
-    if kind == "histogram":
-        counts: Aggregate = asked.histogram(str(given["column"]), given["edges"])
-        return counts
-    makers: dict[str, Callable[..., Any]] = {
-        name: getattr(asked, name)
-        for name in ("sum", "mean", "var", "std", "median", "min", "max", "percentile")
-    }
-    place: list[Any] = [as_fraction(given["q"])] if kind == "percentile" else []
-    bounds = given["lower"], given["upper"]
-    made: Aggregate = makers[kind](str(given["column"]), *place, *bounds, **_options(given))
-    return made
-
-
-def _options(given: Mapping[str, Any]) -> dict[str, str | Number]:
-    method = dict(given.get("method", {}))
-    return {"method": method.pop("name"), **method} if method else {}
+    return kind_of(described["kind"]).read(described)
 
 
 def first_schemas(

@@ -20,11 +20,8 @@ from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Column, Schema
 from tacit.mechanisms.selection.partition_selection import least_threshold
-from tacit.tables.answers.histogram import HistogramPart
-from tacit.tables.answers.moments import MomentsPart
-from tacit.tables.answers.people import PeoplePart
-from tacit.tables.answers.quantile_part import QuantilePart
-from tacit.tables.answers.rows import RowsPart
+from tacit.tables.answers.aggregate import Aggregate, Setting, kind_of
+from tacit.tables.answers.rows import CountingPart
 from tacit.tables.answers.unlisted_keys import KeysPart
 from tacit.tables.chain.part import Noise, Part
 from tacit.tables.chain.row_steps import (
@@ -33,20 +30,7 @@ from tacit.tables.chain.row_steps import (
     FilterRows,
 )
 from tacit.tables.chain.space import table_space
-from tacit.tables.data_dependent.base import LocalPart
-from tacit.tables.data_dependent.propose_test_release import ProposalPart
-from tacit.tables.data_dependent.smooth import SmoothPart
 from tacit.tables.plan.choose_method import Choice, choose, local_part
-from tacit.tables.plan.sharing import (
-    QUANTILE_BITS,
-    SQUARE_BITS,
-    SUM_BITS,
-    global_bits,
-    local_bits,
-    lone_sum,
-    place,
-)
-from tacit.tables.spec.aggregate import Aggregate
 from tacit.tables.spec.method import Method
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
@@ -159,40 +143,41 @@ class Plan:
 
     def _place_all(self, aggregates: Sequence[Aggregate]) -> dict[Any, Part]:
         found: dict[Any, Part] = {}
-        counted = self._counted
+        last: dict[Any, Aggregate] = {}
         for aggregate in aggregates:
-            key = place(aggregate)
-            if aggregate.method is not None:
-                found[key] = local_part(
-                    aggregate,
-                    aggregate.require_column(),
-                    self._grid(aggregate, local_bits(aggregate)),
-                    self.query.unit,
-                    bool(self.query.by),
-                )
-            elif aggregate.family == "moments":
-                before = found.get(key)
-                kinds = before.kinds if isinstance(before, MomentsPart) else frozenset()
-                found[key] = self._moments(aggregate, kinds | {aggregate.kind}, counted)
-            elif aggregate.family == "quantile":
-                found[key] = QuantilePart(
-                    aggregate.require_column(),
-                    self._grid(aggregate, QUANTILE_BITS),
-                    aggregate.kind,
-                    as_fraction(aggregate.q or 0) / 100,
-                )
-            elif aggregate.family == "histogram":
-                found[key] = HistogramPart(
-                    aggregate.require_column(),
-                    self._grid(aggregate, SUM_BITS),
-                    aggregate.edges or (),
-                )
-            elif aggregate.family == "people":
-                found[key] = PeoplePart(self.query.unit.groups if self.query.by else 1)
-        placed = {key: lone_sum(part) for key, part in found.items()}
-        if counted and not any(isinstance(part, MomentsPart) for part in placed.values()):
-            placed["count"] = RowsPart()
+            key = self._place(aggregate)
+            if kind_of(aggregate.kind).joins is None:
+                found[key] = self._part(aggregate, found.get(key))
+            else:
+                last[key] = aggregate
+        placed = {key: part.settled() for key, part in found.items()}
+        for key, aggregate in last.items():
+            if not any(kind_of(aggregate.kind).answered_by(part) for part in placed.values()):
+                placed[key] = self._part(aggregate, None)
         return placed
+
+    def _place(self, aggregate: Aggregate) -> Any:
+        """Return what the aggregates that one part answers have in common."""
+        if aggregate.method is not None:
+            return ("local", aggregate.kind, str(aggregate))
+        return kind_of(aggregate.kind).shared(aggregate)
+
+    def _part(self, aggregate: Aggregate, before: Part | None) -> Part:
+        kind = kind_of(aggregate.kind)
+        if aggregate.method is None:
+            return kind.part(aggregate, self._setting, before)
+        return local_part(
+            aggregate,
+            aggregate.require_column(),
+            self._grid(aggregate, kind.local_bits),
+            self.query.unit,
+            bool(self.query.by),
+        )
+
+    @cached_property
+    def _setting(self) -> Setting:
+        groups = self.query.unit.groups if self.query.by else 1
+        return Setting(self._grid, groups, self._counted)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -202,12 +187,12 @@ class Plan:
     def parts_of(self, aggregate: Aggregate) -> list[int]:
         """Return the places of the parts that answer an aggregate.
 
-        It is one part, but for a count of rows, which every family of moments makes again.
+        It is one part, but for what other parts answer too, as moments do a count of rows.
         """
-        if aggregate.kind == "count":
-            served = (RowsPart, MomentsPart)
-            return [i for i, part in enumerate(self.parts) if isinstance(part, served)]
-        return [self._places[place(self.used(aggregate))]]
+        kind = kind_of(aggregate.kind)
+        if kind.joins is not None:
+            return [i for i, part in enumerate(self.parts) if kind.answered_by(part)]
+        return [self._places[self._place(self.used(aggregate))]]
 
     @cached_property
     def _places(self) -> dict[Any, int]:
@@ -221,13 +206,13 @@ class Plan:
 
     @property
     def _counted(self) -> bool:
-        return any(a.kind == "count" for _, a in self.query.aggregates)
+        return any(kind_of(a.kind).joins is CountingPart for _, a in self.query.aggregates)
 
     def choice(self, aggregate: Aggregate) -> Choice:
         """Return what ``auto`` chooses, as if every such aggregate had a part of its own."""
         grids = (
-            self._grid(aggregate, global_bits(aggregate)),
-            self._grid(aggregate, local_bits(aggregate)),
+            self._grid(aggregate, kind_of(aggregate.kind).bits),
+            self._grid(aggregate, kind_of(aggregate.kind).local_bits),
         )
         return choose(
             aggregate,
@@ -263,16 +248,10 @@ class Plan:
         if aggregate.method is None:
             return None
         used = self.parts[self.parts_of(aggregate)[0]]
-        told = used.record(self.noise) if isinstance(used, LocalPart) else {"used": "global"}
+        told = used.record(self.noise)
         if aggregate.method.name != "auto":
             return {"asked": aggregate.method.name, **told}
         return {**self.choice(aggregate).record(), **told}
-
-    def _moments(self, aggregate: Aggregate, kinds: frozenset[str], counted: bool) -> MomentsPart:
-        squares = bool(kinds & {"var", "std"})
-        grid = self._grid(aggregate, SQUARE_BITS if squares else SUM_BITS)
-        asked = kinds | {"count"} if counted else kinds
-        return MomentsPart(aggregate.require_column(), grid, frozenset(asked), missing=counted)
 
     def _grid(self, aggregate: Aggregate, bits: int) -> Grid:
         column = self.query.columns.column(aggregate.require_column())
@@ -301,7 +280,7 @@ class Plan:
             "gaussian" if self.request.kind == "concentrated" else "laplace"
         )
         unit, keys = self.query.unit, int(self.query.unknown_keys)
-        local = sum(isinstance(part, (SmoothPart, ProposalPart)) for part in parts)
+        local = sum(part.needs_delta for part in parts)
         share = self.request.amount / (len(parts) + keys)
         # A delta is shared by the parts that can use one, and by the keys.
         delta = self.request.delta / (local + keys) if local else Fraction(0)

@@ -9,12 +9,7 @@ from typing import Any
 from tacit.accounting.budgets.budget import Budget
 from tacit.arithmetic.exact import show
 from tacit.errors import UsageError, need
-from tacit.tables.chain.part import Part
-from tacit.tables.data_dependent.base import LocalPart
-from tacit.tables.data_dependent.propose_test_release import ProposalPart
 from tacit.tables.plan.plan import Plan
-from tacit.tables.spec.aggregate import Aggregate
-from tacit.tables.spec.method import MOST_ROWS
 
 __all__ = ["Preview"]
 
@@ -57,9 +52,11 @@ class Preview:
         """
         if not rows or any(size <= 0 for size in rows):
             raise UsageError("rows are sizes of a group, above zero")
-        if any(isinstance(part, LocalPart) for part in plan.parts) and max(rows) > MOST_ROWS:
+        limits = [part.most_rows for part in plan.parts if part.most_rows is not None]
+        if limits and max(rows) > min(limits):
             raise UsageError(
-                f"errors by local sensitivity are worked out for groups of at most {MOST_ROWS} rows"
+                "errors by local sensitivity are worked out for groups of at most "
+                f"{min(limits)} rows"
             )
         errors = {}
         units = {}
@@ -73,12 +70,14 @@ class Preview:
                 / len(served)
                 for size in rows
             )
-            units[label] = _unit(aggregate, served[0])
+            units[label] = served[0].error_unit
             told = plan.told(aggregate)
             if told:
                 methods[label] = told
-            if isinstance(served[0], ProposalPart):
-                refusals[label] = tuple(served[0].refusal(plan.noise, size) for size in rows)
+            chances = [served[0].refusal(plan.noise, size) for size in rows]
+            known = tuple(chance for chance in chances if chance is not None)
+            if known:
+                refusals[label] = known
         threshold = None if plan.keys is None else plan.keys.threshold
         cost = plan.cost.cost_in(remaining.kind)
         return cls(cost, remaining, rows, errors, units, threshold, methods, refusals)
@@ -130,10 +129,3 @@ class Preview:
         if self.threshold is not None:
             lines.append(f"a key is released where its noisy count of people is {self.threshold}+")
         return "\n".join(lines)
-
-
-def _unit(aggregate: Aggregate, part: Part) -> str:
-    """Say what an error of an answer is counted in."""
-    if isinstance(part, LocalPart):
-        return "mean absolute error"
-    return "rows in rank" if aggregate.family == "quantile" else "standard error"

@@ -15,9 +15,9 @@ from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.errors import UsageError
+from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.data_dependent.synthetic_rows import SHAPES
 from tacit.tables.plan.plan import Plan, Query
-from tacit.tables.spec.aggregate import Aggregate
 from tacit.tables.spec.method import METHODS, Method, read_method
 
 __all__ = ["as_stated", "has_choice", "record_of", "shares_of"]

@@ -12,14 +12,11 @@ from tacit.core import Step
 from tacit.expressions.bin_labels import bin_names
 from tacit.mechanisms.propose_test_release.bound_search import BoundedAnswer
 from tacit.report import versions
-from tacit.tables.answers.moments import MomentsPart
+from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.chain.estimate import Estimate
-from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.chain.part import LEVEL, Part
 from tacit.tables.chain.space import Answers
 from tacit.tables.plan.plan import Plan, plain_key
 from tacit.tables.release.collector import Exact
-from tacit.tables.spec.aggregate import Aggregate
 
 __all__ = ["answer_of", "in_order", "release_answer"]
 
@@ -105,15 +102,13 @@ def _column(
     plan: Plan, aggregate: Aggregate, estimates: Sequence[dict[str, Estimate]]
 ) -> dict[str, Any]:
     """Return one answer with its errors."""
-    kind = aggregate.kind
+    kind = kind_of(aggregate.kind)
     served = plan.parts_of(aggregate)
-    found = estimates[served[0]][kind]
-    if len(served) > 1:
-        found = _mean_count(plan, [(plan.parts[i], estimates[i]["count"]) for i in served])
-    found = found.coherent()
-    whole = kind in ("count", "count_people", "histogram")
+    parts, made = [plan.parts[i] for i in served], [estimates[i] for i in served]
+    found = kind.estimate(parts, made, plan.noise).coherent()
+    whole = kind.whole
     column: dict[str, Any] = {
-        "kind": kind,
+        "kind": kind.name,
         # floor(low) <= floor(v) <= floor(v + 1/2) <= ceil(v) <= ceil(high): rounding keeps order
         "value": _numbers(found.value + 0.5 * whole, math.floor if whole else None),
         "standard_error": _numbers(found.standard_error),
@@ -128,24 +123,6 @@ def _column(
         if method["used"] == "ptr":
             column["refused"] = [value is None for value in column["value"]]
     return column
-
-
-def _mean_count(plan: Plan, families: Sequence[tuple[Part, Estimate]]) -> Estimate:
-    """Return the mean of the counts of several families of moments.
-
-    Every family counts the rows again, with independent noise of one scale; the mean over m of them
-    has a m-th of the variance.
-    """
-    parts = [part for part, _ in families if isinstance(part, MomentsPart)]
-    value = np.mean([found.value for _, found in families], axis=0)
-    weights = tuple(1 / len(parts) for part in parts for _ in range(part.width))
-    laws = [part.law(plan.noise) for part in parts]
-    widest = NoiseLaw(laws[0].kind, laws[0].scale, max(law.grid for law in laws))
-    half = widest.half_width(weights, LEVEL)
-    each = [part.width * law.variance for part, law in zip(parts, laws, strict=True)]
-    error = math.sqrt(sum(each)) / len(parts)
-    low, high = np.maximum(value - half, 0), np.maximum(value + half, 0)
-    return Estimate(value, np.full_like(value, error), low, high)
 
 
 def _numbers(values: Any, rounded: Callable[[float], int] | None = None) -> list[Any]:

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 from tacit import plotting
 from tacit.errors import UsageError
+from tacit.tables.answers.aggregate import kind_of
 
 __all__ = ["answer_figure"]
 
-_AMOUNTS = ("count", "count_people", "sum", "histogram")
 _MOST_GROUPS = 80
 _MOST_PANELS = 12
 _ACROSS = 2
@@ -98,7 +98,7 @@ def _panels(answer: Drawn, label: str, groups: list[str]) -> list[_Panel]:
     parts = [list(column[part]) for part in ("value", "low", "high")]
     if bins is None:
         detail = f"{kind} by {by}" if by else kind
-        return [_Panel(label, detail, groups, parts, column["kind"] in _AMOUNTS)]
+        return [_Panel(label, detail, groups, parts, kind_of(column["kind"]).amount)]
     shown = list(enumerate(groups))[:_MOST_PANELS]
     names = [str(name) for name in bins]
     left_out = len(groups) - len(shown)

@@ -10,7 +10,7 @@ from tacit.arithmetic.exact import Number, as_integer, positive, show
 from tacit.errors import UsageError, did_you_mean
 from tacit.mechanisms.smooth.calibration import DISTRIBUTIONS
 
-__all__ = ["METHODS", "MOST_ROWS", "ROWS", "Method", "Options", "only_global", "read_method"]
+__all__ = ["METHODS", "MOST_ROWS", "ROWS", "Method", "Options", "read_method"]
 
 METHODS = ("global", "smooth", "ptr", "sample_and_aggregate", "auto")
 """The methods by name."""
@@ -133,22 +133,6 @@ def read_method(
             "a bin without a row says nothing"
         )
     return made
-
-
-def only_global(kind: str, method: str) -> None:
-    """Refuse a method for a statistic that has but one.
-
-    Raises:
-        UsageError: any method but the global one.
-    """
-    if method == "global":
-        return
-    if method not in METHODS:
-        raise UsageError(f"method {method!r} is unknown; {did_you_mean(str(method), METHODS)}")
-    raise UsageError(
-        f"{kind} has one method, the global one: leave method={method!r} out. Methods are for "
-        "mean, var, std, median and percentile"
-    )
 
 
 def _bound(bound: Any) -> Fraction | str | None:

@@ -1,0 +1,102 @@
+"""A flag for each kind of answer, made from the kinds themselves.
+
+They are loaded when a command that has such flags is run or asked for its help, and not before:
+``tacit --help`` needs none of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+from typer.core import TyperGroup
+
+from tacit.cli.shared.options import ASKED, Texts, dressed
+
+if TYPE_CHECKING:
+    from tacit.tables.answers.aggregate import Kind
+
+__all__ = ["AskingGroup", "example", "flag_of", "form", "with_kinds"]
+
+_FIELDS: dict[str, tuple[str, str, str]] = {
+    "column": ("column", "COL", "age"),
+    "q": ("q", "Q", "90"),
+    "lower": ("lower", "LOW", "0"),
+    "upper": ("upper", "HIGH", "100"),
+    "edges": ("edge,edge,...", "E0,E1,...", "0,18,65,100"),
+}
+"""How a field is written behind a flag: told in an error, told in the help, and an example."""
+
+
+def form(fields: tuple[str, ...]) -> str:
+    """Say how fields are written behind a flag.
+
+    >>> form(("column", "lower", "upper"))
+    'column:lower:upper'
+    """
+    return ":".join(_FIELDS[field][0] for field in fields)
+
+
+def example(fields: tuple[str, ...]) -> str:
+    """Return what could stand behind a flag.
+
+    >>> example(("column", "q", "lower", "upper"))
+    'age:90:0:100'
+    """
+    return ":".join(_FIELDS[field][2] for field in fields)
+
+
+def flag_of(kind: Kind) -> str:
+    """Return the flag of a kind."""
+    return f"--{kind.name.replace('_', '-')}"
+
+
+def with_kinds(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with a flag for each kind of answer, before ``--method``."""
+    from tacit.tables.answers.aggregate import kinds
+
+    def asking(**given: Any) -> None:
+        command(**given)
+
+    flags = list(inspect.signature(command).parameters.values())
+    place = [flag.name for flag in flags].index("method")
+    return dressed(asking, command, [*flags[:place], *map(_parameter, kinds()), *flags[place:]])
+
+
+def _parameter(kind: Kind) -> inspect.Parameter:
+    metavar = ":".join(_FIELDS[field][1] for field in kind.fields) or None
+    option = typer.Option(flag_of(kind), help=kind.help, rich_help_panel=ASKED, metavar=metavar)
+    return inspect.Parameter(
+        kind.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None if kind.fields else False,
+        annotation=Annotated[Texts if kind.fields else bool, option],
+    )
+
+
+class AskingGroup(TyperGroup):
+    """Commands of which some have a flag for each kind of answer.
+
+    Attributes:
+        asking: those, by name.
+    """
+
+    asking: ClassVar[Mapping[str, Callable[..., None]]] = {}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is run, with all of its flags."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name in self.asking:
+            command = self.whole(name)
+        return name, command, rest
+
+    @classmethod
+    def whole(cls, name: str) -> Any:
+        """Return one of the commands with a flag for each kind."""
+        alone = typer.Typer(
+            add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
+        )
+        alone.command(name=name)(with_kinds(cls.asking[name]))
+        return typer.main.get_command(alone)

@@ -1,0 +1,352 @@
+"""What can be asked of a column, and what a kind of answer is: everything that tells kinds apart.
+
+``tc.sum()`` alone is a step of a chain and the name of a statistic; ``tc.sum("pay", 0, 1000)`` is a
+question to a table.  Both are an :class:`Aggregate`, of the :class:`Kind` ``sum``.
+
+Each file of this folder registers the kinds that it answers, once.  Plans, releases, certificates,
+their checks, plan files and the command line ask a kind; none of them knows its name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.core import Space, Step
+from tacit.core.chain.protocols import Built
+from tacit.errors import MismatchError, UsageError, did_you_mean
+from tacit.expressions.grid import Grid
+from tacit.tables.chain.estimate import Array, Estimate
+from tacit.tables.chain.part import Noise, Part
+from tacit.tables.spec.method import METHODS, Method, Options, read_method
+
+__all__ = [
+    "QUANTILE_BITS",
+    "SQUARE_BITS",
+    "SUM_BITS",
+    "Aggregate",
+    "Kind",
+    "Setting",
+    "bounded",
+    "kind_of",
+    "kinds",
+    "only_global",
+    "register_kind",
+    "with_method",
+]
+
+QUANTILE_BITS = 16
+"""Of the grid of the candidates for a quantile."""
+SQUARE_BITS = 20
+"""Of a grid on which squares are added up."""
+SUM_BITS = 31
+"""Of a grid on which values are."""
+
+
+@dataclass(frozen=True)
+class Aggregate(Step):
+    """A statistic, of a column where one is named.
+
+    Attributes:
+        kind: the name of its :class:`Kind`, such as ``"mean"``.
+        column: the column it is asked of, or None.
+        lower, upper: the public bounds that the column is clamped to.
+        q: for quantiles, in 0..100.
+        edges: for histograms.
+        ddof: for var and std as statistics: 0, or 1 to divide by ``n - 1``.
+        method: the mechanism that answers, where it is not the global one.
+    """
+
+    kind: str
+    column: str | None = None
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    q: Fraction | None = None
+    edges: tuple[Fraction, ...] | None = None
+    ddof: int = 0
+    method: Method | None = None
+
+    name: ClassVar[str] = "aggregate"
+
+    @property
+    def statistic(self) -> Any:
+        """The statistic whose sensitivities can be asked for."""
+        return kind_of(self.kind).statistic(self)
+
+    def build(self, space: Space) -> Built:
+        """Build the step of a chain that this statistic is.
+
+        Raises:
+            MismatchError: the statistic is no step, or names a column of a table.
+        """
+        step = None if self.column is not None or self.ddof else kind_of(self.kind).step(self)
+        if step is None:
+            steps = ", ".join(f"{kind.name}()" for kind in kinds() if kind.chained is not None)
+            raise MismatchError(
+                f"{self} is a question to a table, not a step of a chain; steps: {steps}",
+                space,
+                self,
+            )
+        return step.build(space)
+
+    def require_column(self) -> str:
+        """Return the column, or say how to name one."""
+        if self.column is None:
+            raise UsageError(
+                f"{self.kind} of a table needs a column and its public bounds: "
+                f'tc.{self.kind}("column", lower, upper)'
+            )
+        return self.column
+
+    def __str__(self) -> str:
+        parts = [self.column] if self.column else []
+        if self.q is not None and "q" in kind_of(self.kind).fields:
+            parts.append(show(self.q))
+        if self.lower is not None and self.upper is not None:
+            parts += [show(self.lower), show(self.upper)]
+        if self.edges is not None:
+            parts.append(f"{len(self.edges) - 1} bins")
+        if self.ddof:
+            parts.append(f"ddof={self.ddof}")
+        if self.method is not None:
+            parts.append(str(self.method))
+        return f"{self.kind}({', '.join(str(p) for p in parts)})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the aggregate as plain JSON values."""
+        found: dict[str, Any] = {"kind": self.kind}
+        for field in ("column", "lower", "upper", "q"):
+            value = getattr(self, field)
+            if value is not None:
+                found[field] = value if field == "column" else str(value)
+        if self.edges is not None:
+            found["edges"] = [str(edge) for edge in self.edges]
+        if self.method is not None:
+            found["method"] = self.method.to_json()
+        return found
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What parts are made from, beside what is asked; all of it public.
+
+    Attributes:
+        grid: the grid of what is asked, of at most so many bits.
+        groups: in how many groups a person counts at most.
+        counted: whether the rows are counted beside it.
+    """
+
+    grid: Callable[[Aggregate, int], Grid]
+    groups: int
+    counted: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind(ABC):
+    """One kind of answer.
+
+    Attributes:
+        name: what Python, plan files and certificates call it; its flag is that with dashes.
+        order: where it stands among the kinds: in ``--help``, and in what flags ask for.
+        make: the function that asks it.
+        help: what its flag says of it.
+        noun: what it is in words, with ``{column}`` and ``{q}`` in their places.
+        fields: the arguments that a table's question needs, in the order of ``make``.
+        chained: the step of a chain that it is without a column, where it is one.
+        methods: whether the methods of :mod:`tacit.tables.data_dependent` answer it too.
+        amount: whether it is an amount, with noise added to it as it is: its standard error is
+            the same for any data, and a picture draws it as a bar from zero.
+        whole: whether it is published in whole numbers.
+        joins: parts made for other kinds that answer this one too, and keep it from a part of its
+            own.
+    """
+
+    name: str
+    order: int
+    make: Callable[..., Any]
+    help: str
+    noun: str
+    fields: tuple[str, ...] = ("column", "lower", "upper")
+    chained: type[Step] | None = None
+    methods: bool = False
+    amount: bool = False
+    whole: bool = False
+
+    joins: ClassVar[type[Part] | None] = None
+
+    # ---- what is asked
+
+    def label(self, asked: Aggregate) -> str:
+        """Return the name of the answer that its flag asks for."""
+        q = [show(asked.q)] if "q" in self.fields and asked.q is not None else []
+        return "_".join([self.name, *q, *([asked.column] if asked.column else [])])
+
+    def read(self, described: Mapping[str, Any]) -> Aggregate:
+        """Return what :meth:`Aggregate.to_json` described.
+
+        Raises:
+            UsageError: something that cannot be asked.
+            LookupError: a field that is missing.
+        """
+        taken: dict[str, Callable[[Any], Any]] = {"column": str, "q": as_fraction}
+        given = [taken.get(field, _same)(described[field]) for field in self.fields]
+        method = dict(described.get("method", {}))
+        options = {"method": method.pop("name"), **method} if method else {}
+        made: Aggregate = self.make(*given, **options)
+        return made
+
+    def statistic(self, asked: Aggregate) -> Any:
+        """Return the statistic whose sensitivities can be asked for."""
+        from tacit.statistics import lookup
+
+        return lookup(f"{self.name}(ddof={asked.ddof})" if asked.ddof else self.name)
+
+    def step(self, asked: Aggregate) -> Step | None:
+        """Return the step of a chain that it is without a column, or None."""
+        return None if self.chained is None else self.chained()
+
+    # ---- how it is answered
+
+    @property
+    def bits(self) -> int:
+        """The most bits of the grid of the global method."""
+        return SUM_BITS
+
+    def shared(self, asked: Aggregate) -> Any:
+        """Return what the questions that one part answers have in common."""
+        return (type(self), asked.column, asked.lower, asked.upper, asked.q, asked.edges)
+
+    @abstractmethod
+    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method.
+
+        Args:
+            asked: what is asked.
+            setting: what is known of the question.
+            before: the part that answers what was asked before and shares it.
+        """
+
+    def answered_by(self, part: Part) -> bool:
+        """Tell whether a part that was made for other kinds answers this one too."""
+        return self.joins is not None and isinstance(part, self.joins)
+
+    def estimate(
+        self, parts: Sequence[Part], found: Sequence[Mapping[str, Estimate]], noise: Noise
+    ) -> Estimate:
+        """Return the answer out of what the parts that answer it have estimated."""
+        return found[0][self.name]
+
+    # ---- what the other methods are told of it
+
+    @property
+    def local_bits(self) -> int:
+        """The most bits of the grid that records are counted on."""
+        return SQUARE_BITS
+
+    def local_statistic(self, asked: Aggregate) -> str:
+        """Return the name of the statistic of the records that it is."""
+        return self.name
+
+    def range(self, lower: float, upper: float) -> tuple[float, float]:
+        """Return the public ends of the answer on a column between two bounds."""
+        return lower, upper
+
+    def error_on(
+        self, asked: Aggregate, grid: Grid, counted: bool, noise: Noise, made: Array
+    ) -> float:
+        """Return the mean absolute error of the global method on made-up rows."""
+        raise NotImplementedError(f"{self.name} has no other method to be compared with")
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_KINDS: dict[str, Kind] = {}
+
+
+def register_kind(kind: Kind) -> Kind:
+    """Make a kind known by its name."""
+    taken = [known.name for known in _KINDS.values() if known.order == kind.order]
+    if kind.name in _KINDS or taken:
+        raise UsageError(f"a kind needs a name and an order of its own, not those of {kind.name}")
+    _KINDS[kind.name] = kind
+    return kind
+
+
+def kinds() -> list[Kind]:
+    """Return every kind, in order."""
+    return sorted(_KINDS.values(), key=lambda kind: kind.order)
+
+
+def kind_of(name: str) -> Kind:
+    """Return the kind of a name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in _KINDS:
+        raise UsageError(
+            f"no kind of answer is called {name!r}; {did_you_mean(str(name), list(_KINDS))}"
+        )
+    return _KINDS[name]
+
+
+# ---- what the functions that ask have in common
+
+
+def with_method(made: Aggregate, options: Options) -> Aggregate:
+    """Return an aggregate with the method that is asked for."""
+    return replace(made, method=read_method(made.kind, made.column, **options))
+
+
+def only_global(kind: str, method: str) -> None:
+    """Refuse a method for a statistic that has but one.
+
+    Raises:
+        UsageError: any method but the global one.
+    """
+    if method == "global":
+        return
+    if method not in METHODS:
+        raise UsageError(f"method {method!r} is unknown; {did_you_mean(str(method), METHODS)}")
+    *others, last = (known.name for known in kinds() if known.methods)
+    raise UsageError(
+        f"{kind} has one method, the global one: leave method={method!r} out. Methods are for "
+        f"{', '.join(others)} and {last}"
+    )
+
+
+def bounded(
+    kind: str,
+    column: str | None,
+    lower: Number | None,
+    upper: Number | None,
+    q: Fraction | None = None,
+) -> Aggregate:
+    """Return an aggregate of a column clamped to public bounds, or of none.
+
+    Raises:
+        UsageError: bounds missing or reversed, or a column that is no name.
+    """
+    if column is None:
+        if lower is not None or upper is not None:
+            raise UsageError(f'name the column: tc.{kind}("column", lower, upper)')
+        return Aggregate(kind, q=q)
+    if not isinstance(column, str):
+        raise UsageError(f"a column is named by text, not by {column!r}")
+    if lower is None or upper is None:
+        raise UsageError(
+            f"{kind} of {column!r} needs public bounds, such as tc.{kind}({column!r}, 0, 100): "
+            "they limit what one person can change, and must not be read off the private data"
+        )
+    low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
+    if low >= high:
+        raise UsageError(
+            f"the bounds of {column!r} must rise: lower {show(low)}, upper {show(high)}"
+        )
+    return Aggregate(kind, column, low, high, q=q)

@@ -1,0 +1,214 @@
+"""Private quantiles of a column in each group, by the exponential mechanism on the grid.
+
+The cost, its sensitivity and the error are told and proven in
+:mod:`tacit.mechanisms.selection.private_quantile`.  A row is in one group, so d rows move the sum
+over groups of the largest change of a cost by at most ``d max(a, b - a)`` for the quantile
+``a / b``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.arithmetic.exact import as_fraction, as_integer, positive
+from tacit.core import (
+    Domain,
+    Measure,
+    Measurement,
+    Metric,
+    PureDP,
+    Space,
+    Step,
+    SymmetricDistance,
+    Transformation,
+    ZeroConcentratedDP,
+    register,
+)
+from tacit.errors import MismatchError, UsageError
+from tacit.expressions.grid import Grid
+from tacit.mechanisms.selection.private_quantile import choose_cell, error_in_cost, quantile_costs
+from tacit.tables.chain.row_steps import TableStep
+
+__all__ = ["ChooseQuantile", "QuantileCosts", "error_in_cost", "error_of_choice", "quantile_costs"]
+
+
+@dataclass(frozen=True)
+class CostTables(Domain):
+    """For each group, the cost of every candidate on the grid (kept as a counted histogram)."""
+
+    groups: int
+    cells: int
+
+    def contains(self, value: Any) -> bool:
+        """Tell whether there is one histogram a group."""
+        return isinstance(value, Sequence) and len(value) == self.groups
+
+    def read(self, value: Any) -> Any:
+        """Return the histograms as they are."""
+        return value
+
+    def sample(self, source: random.Random) -> Any:
+        """Draw histograms as pairs (cells that occur, their counts)."""
+        drawn = []
+        for _ in range(self.groups):
+            cells = sorted(source.sample(range(self.cells + 1), min(3, self.cells + 1)))
+            drawn.append((np.array(cells), np.array([source.randint(1, 4) for _ in cells])))
+        return drawn
+
+    def describe(self) -> dict[str, Any]:
+        """Return the domain as plain JSON values."""
+        return {"domain": "costs", "groups": self.groups, "cells": self.cells}
+
+    def __str__(self) -> str:
+        return f"the costs of {self.cells + 1} candidates in each of {self.groups} groups"
+
+
+@dataclass(frozen=True)
+class SumOfLargestChanges(Metric):
+    """The largest change of a cost in each group, added over the groups.
+
+    >>> SumOfLargestChanges().distance([[0, 2], [5, 5]], [[1, 2], [5, 2]])
+    Fraction(4, 1)
+    """
+
+    carries = (CostTables,)
+    sentence = "largest change of a cost, added over groups"
+
+    def distance(self, u: Any, v: Any) -> Fraction:
+        """Compare explicit costs, group by group."""
+        return sum(
+            (
+                max((Fraction(abs(a - b)) for a, b in zip(left, right, strict=True)))
+                for left, right in zip(u, v, strict=True)
+            ),
+            Fraction(0),
+        )
+
+
+@register
+@dataclass(frozen=True)
+class QuantileCosts(TableStep):
+    """The costs of all candidates for a quantile of a column, in each group; see the module.
+
+    Args:
+        column, lower, upper, cells: the column and its grid of ``cells`` equal steps.
+        q: the quantile in [0, 1], as text.
+        size: the number of groups.
+        one: rows carry weights in multiples of ``1 / one``, and costs are counted in those.
+        by: the columns that make the groups.
+    """
+
+    column: str
+    lower: str
+    upper: str
+    cells: int
+    q: str
+    size: int
+    one: int = 1
+    by: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "quantile_costs"
+
+    def __post_init__(self) -> None:
+        if not 0 <= as_fraction(self.q, "q") <= 1:
+            raise UsageError(f"a quantile lies in [0, 1], not at {self.q}")
+
+    @property
+    def stretch(self) -> int:
+        """How far one row moves a cost: ``max(a, b - a)`` for ``q = a / b``, times ``one``."""
+        q = as_fraction(self.q)
+        return max(q.numerator, q.denominator - q.numerator) * self.one
+
+    def build(self, space: Space) -> Transformation:
+        """Return the costs on a table of rows.
+
+        Raises:
+            MismatchError: no table under the symmetric distance.
+        """
+        self._require(space, SymmetricDistance)
+        cells = as_integer(self.cells, "cells", minimum=1)
+        output = Space(CostTables(self.size, cells), SumOfLargestChanges())
+        return Transformation(
+            space, output, lambda found: found.of(self), lambda d: d * self.stretch, step=self
+        )
+
+
+@register
+@dataclass(frozen=True)
+class ChooseQuantile(Step):
+    """In each group choose a candidate with probability proportional to ``exp(-cost / scale)``.
+
+    **Map.** ``d -> 2 d / scale`` in pure DP.  In a group whose costs move by at most d_g, each
+    weight and the normalising sum move by a factor of at most ``exp(d_g / scale)``; the groups'
+    choices are independent, so their losses add, and the d_g add to d.
+
+    In zCDP ``d -> d^2 / (2 scale^2)``: an exponential mechanism whose log ratios all lie in an
+    interval of length ``e = 2 d_g / scale`` is ``e^2 / 8``-zCDP (Cesar and Rogers, ALT 2021; by
+    Hoeffding's lemma), and the sum of squares is at most the square of the sum.
+
+    Args:
+        scale: of the cost.
+        target: in units of the cost; 0 asks for the quantile itself.
+        q: the quantile, as text.
+        measure: ``"PureDP"`` or ``"ZeroConcentratedDP"``.
+    """
+
+    scale: Any
+    target: int
+    q: str
+    measure: str = "PureDP"
+
+    name: ClassVar[str] = "choose_quantile"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+
+    def build(self, space: Space) -> Measurement:
+        """Return the choice on the costs of a quantile.
+
+        Raises:
+            MismatchError: the space does not hold costs.
+        """
+        if not isinstance(space.domain, CostTables):
+            raise MismatchError(f"choose_quantile works on the costs of a quantile, not on {space}")
+        cells, rate = space.domain.cells, 1 / Fraction(self.scale)
+        pure = self.measure == PureDP.__name__
+        measure: Measure = PureDP() if pure else ZeroConcentratedDP()
+        q = as_fraction(self.q)
+
+        def choose(histograms: Any) -> list[int]:
+            return [choose_cell(h, cells, q, self.target, rate) for h in histograms]
+
+        def loss(d: Fraction) -> Fraction:
+            return 2 * d * rate if pure else (d * rate) ** 2 / 2
+
+        return Measurement(space, measure, choose, loss, step=self)
+
+
+def error_of_choice(
+    grid: Grid, q: Fraction, rows: NDArray[np.float64], unit: int, scale: Fraction
+) -> float:
+    """Return the mean distance of a quantile chosen on such ascending rows from the true one.
+
+    The exponential mechanism takes a point of the grid with probability proportional to
+    ``exp(-cost / scale)``; the cost rises by ``b unit`` for each row of rank that it is off, for
+    the quantile ``a / b``.  On a grid of step one, that of whole numbers, the truth is rounded to
+    it: rows are whole numbers there, and so is their quantile.
+    """
+    low, high = float(grid.value(0)), float(grid.value(grid.cells))
+    step = (high - low) / grid.cells
+    points = low + np.arange(grid.cells + 1) * step
+    share = (np.arange(len(rows)) + 0.5) / len(rows)
+    rank = np.interp(points, [low, *rows, high], [0.0, *share, 1.0])
+    off = np.abs(rank - float(q)) * len(rows) * q.denominator * unit
+    weights = np.exp(-off / float(scale))
+    true = float(np.interp(float(q), share, rows))
+    far = np.abs(points - (points[round(true - low)] if step == 1 else true))
+    return float((far * weights).sum() / weights.sum())
