@@ -52,7 +52,7 @@ from tacit.local import (
 )
 from tacit.local.collecting.batch_file import Header
 from tacit.local.collecting.wire import ID_BYTES
-from tacit.noise.bits import _injected
+from tacit.noise.bits import injected
 
 FOLDER = Path(__file__).parents[1] / "tests" / "local" / "vectors"
 EACH = 24
@@ -144,7 +144,7 @@ def vectors(name: str, oracle: Oracle, answers: list[Any]) -> dict[str, Any]:
     wire, cases = Wire(oracle), []
     for i, answer in enumerate(answers):
         take, taken = source(f"{name} {i}")
-        with _injected(take):
+        with injected(take):
             report = oracle.perturb(answer)
         number = take(ID_BYTES)
         cases.append(

@@ -190,9 +190,7 @@ def test_a_map_cut_by_a_third_is_caught_where_it_is_tight(space, step, tight, ho
         cut = Fraction(2, 3)
         return (loss[0], loss[1] * cut) if isinstance(loss, tuple) else loss * cut
 
-    wrong = measurement(
-        space, right._function, less, measure=right.measure, distribution=right._distribution
-    )
+    wrong = measurement(space, right.function, less, measure=right.measure, distribution=right.law)
     assert verify(wrong, **how).broken or not tight
 
 

@@ -57,4 +57,4 @@ class Counter:
 
 def reproducible(seed):
     """Draw from a reproducible stream inside a with block."""
-    return bits._injected(Counter(seed))
+    return bits.injected(Counter(seed))

@@ -35,7 +35,7 @@ from tacit.local import (
     UnaryEncoding,
 )
 from tacit.local.kernels.text_digest import digest
-from tacit.noise.bits import _injected
+from tacit.noise.bits import injected
 
 
 def bits(number: int, width: int) -> list[int]:
@@ -263,7 +263,7 @@ def listed(oracle, answer, sources: list[np.ndarray]) -> dict:
         read += size
         return stream[read - size : read]
 
-    with _injected(take):
+    with injected(take):
         reports = oracle._draw(np.repeat(oracle.read([answer]), n, axis=0))
     assert read == len(stream)
     values, times = np.unique(reports, axis=0, return_counts=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from local.every_mechanism import CASES, ORACLES
-from tacit.noise.bits import _injected
+from tacit.noise.bits import injected
 
 
 def requests(oracle, places, seed: int) -> list[int]:
@@ -17,7 +17,7 @@ def requests(oracle, places, seed: int) -> list[int]:
         asked.append(n)
         return generator.bytes(n)
 
-    with _injected(take):
+    with injected(take):
         oracle._draw(places)
     return asked
 

@@ -29,7 +29,7 @@ def stream():
     @contextmanager
     def inject(seed):
         source = Stream(seed)
-        with bits._injected(source):
+        with bits.injected(source):
             yield source
 
     return inject

@@ -41,17 +41,17 @@ def test_words(stream, words, kind):
 
 
 def test_word_has_exactly_its_bits():
-    with bits._injected(lambda n: b"\xff" * n):
+    with bits.injected(lambda n: b"\xff" * n):
         assert [bits.word(b) for b in (1, 7, 8, 9, 65)] == [2**b - 1 for b in (1, 7, 8, 9, 65)]
-    with bits._injected(lambda n: bytes(n)):
+    with bits.injected(lambda n: bytes(n)):
         assert bits.word(65) == 0
 
 
 def test_the_private_door_closes_again():
     before = bits.generator_name()
-    with bits._injected(os.urandom):
+    with bits.injected(os.urandom):
         assert bits.generator_name() == "os"
-    with pytest.raises(ZeroDivisionError), bits._injected(lambda n: 1 // 0):
+    with pytest.raises(ZeroDivisionError), bits.injected(lambda n: 1 // 0):
         bits.word(8)
     assert bits.generator_name() == before
 

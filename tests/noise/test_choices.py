@@ -49,7 +49,7 @@ def test_certain_outcomes():
 def test_bernoulli_is_the_comparison_with_p(p, word):
     """A word w and zeros after it are the uniform w / 2**64."""
     feed = iter([word.to_bytes(8, "little")])
-    with bits._injected(lambda n: next(feed, bytes(n))):
+    with bits.injected(lambda n: next(feed, bytes(n))):
         assert tn.bernoulli(p) == (Fraction(word, 1 << 64) < p)
 
 
@@ -58,7 +58,7 @@ def test_byte_ties(stream):
     p = Fraction(1, 3)
     with stream(33) as source:
         feed = lambda n: b"\x55" * n if n == 50_000 else source(n)  # noqa: E731
-        with bits._injected(feed):
+        with bits.injected(feed):
             found = tn.bernoulli(p, size=50_000)
     assert abs(z_score(found, p * 256 - 85)) < 4
 
@@ -107,7 +107,7 @@ def test_uniform_of_large_bounds(stream, n):
 
 def test_uniform_refuses_the_words_that_do_not_fit():
     feed = iter([b"\x07", b"\x06", b"\x05"])
-    with bits._injected(lambda n: bytes([next(feed)[0] << 5])):
+    with bits.injected(lambda n: bytes([next(feed)[0] << 5])):
         assert tn.uniform(6) == 5
 
 

@@ -114,7 +114,7 @@ def test_ties_and_tails_of_tables(stream, fits, sigma):
 def test_block_acceptance_ends():
     """The first place of a residual block is always kept, the last one never."""
     table = BlockTable(gaussian_exponent(Fraction(1000**2)))
-    with bits._injected(lambda n: b"\xff" * n):
+    with bits.injected(lambda n: b"\xff" * n):
         assert table._kept_exactly(640, 0, 2**64 - 1)
     assert not table._kept_exactly(640, table.length - 1, 0)
 

@@ -32,7 +32,7 @@ def table_of(weights, **sizes):
 def test_below_is_the_comparison_of_reals(p, first, second):
     """Whatever bits follow, the answer is that of U < p with U = first, second, 0, 0, ..."""
     feed = iter([second.to_bytes(8, "little"), *[bytes(8)] * 20])
-    with bits._injected(lambda n: next(feed)):
+    with bits.injected(lambda n: next(feed)):
         answer = below(rational(p), first, 64)
     assert answer == (Fraction(first << 64 | second, 1 << 128) < p)
 
@@ -42,9 +42,9 @@ def test_below_at_the_very_threshold():
     third = rational(Fraction(1, 3))
     ones = int("01" * 32, 2)
     feed = iter([ones.to_bytes(8, "little")] * 3 + [(ones + 1).to_bytes(8, "little")])
-    with bits._injected(lambda n: next(feed)):
+    with bits.injected(lambda n: next(feed)):
         assert below(third, ones, 64) is False
-    with bits._injected(lambda n: bytes(n)):
+    with bits.injected(lambda n: bytes(n)):
         assert below(rational(Fraction(1, 2)), 1 << 63, 64) is False
         assert below(third, ones, 64) is True
 
@@ -117,7 +117,7 @@ def test_a_draw_is_the_inverse_of_the_distribution_function(weights, drawn):
     """With all 128 bits given, the state is the number of cumulative weights at or below U."""
     table = table_of(weights, first=4, width=64)
     feed = iter([(drawn >> 64).to_bytes(8, "little"), (drawn % 2**64).to_bytes(8, "little")])
-    with bits._injected(lambda n: next(feed, bytes(n))):
+    with bits.injected(lambda n: next(feed, bytes(n))):
         state = int(table.draw(1)[0])
     edges = np.cumsum(weights).tolist()
     uniform = Fraction(drawn, 1 << 128)
@@ -129,7 +129,7 @@ def test_words_near_2_to_53_and_above_are_told_apart():
     table = InversionTable(lambda width: [(2**53 + 1) << width - 64, (2**63 + 1) << width - 64])
     assert table.thresholds.dtype == np.uint64
     for word, state in ((2**53, 0), (2**53 + 2, 1), (2**63, 1), (2**63 + 2, 2), (2**64 - 1, 2)):
-        with bits._injected(lambda n, w=word: w.to_bytes(8, "little")):
+        with bits.injected(lambda n, w=word: w.to_bytes(8, "little")):
             assert table.draw(1)[0] == state
     signed = np.searchsorted(table.thresholds, np.array([2**53], np.int64), "right")
     assert signed[0] != np.searchsorted(table.thresholds, np.array([2**53], np.uint64), "right")[0]

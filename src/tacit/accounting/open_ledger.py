@@ -167,7 +167,7 @@ def check_ledger(
     Raises:
         LedgerError: it is another data set's, has another budget or other terms, or was moved.
     """
-    _check(ledger, ledger._store, dataset, budget, terms)
+    _check(ledger, ledger.chain.store, dataset, budget, terms)
     return ledger
 
 

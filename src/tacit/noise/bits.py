@@ -24,7 +24,16 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_integer
 
-__all__ = ["generator_name", "random_bytes", "word", "words8", "words16", "words32", "words64"]
+__all__ = [
+    "generator_name",
+    "injected",
+    "random_bytes",
+    "word",
+    "words8",
+    "words16",
+    "words32",
+    "words64",
+]
 
 LARGEST_REQUEST = 1 << 16
 
@@ -49,7 +58,7 @@ _generator: ContextVar[Generator] = ContextVar("generator", default=_DEFAULT)
 
 
 @contextmanager
-def _injected(generator: Generator) -> Iterator[None]:
+def injected(generator: Generator) -> Iterator[None]:
     """Draw from ``generator(n) -> bytes`` inside the block.
 
     For tests, and for a device's permanent answers, whose bits come from a secret key.

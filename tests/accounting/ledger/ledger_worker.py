@@ -11,7 +11,8 @@ import sys
 import time
 
 from tacit.accounting import create_ledger, epsilon, open_ledger
-from tacit.accounting.ledger.ledger import Ledger, _append
+from tacit.accounting.ledger.checked_chain import appended
+from tacit.accounting.ledger.ledger import Ledger
 from tacit.accounting.ledger.sqlite_store import SqliteStore, _Transaction
 from tacit.errors import BudgetError, LedgerError
 
@@ -56,8 +57,8 @@ def same(path):
 def killed_inside(path):
     """Write a charge, and be killed before the commit."""
     ledger = open_ledger(path)
-    with ledger._write() as (transaction, head):
-        _append(transaction, head, "charge", "k", {"question": {}, "cost": COST.to_json()})
+    with ledger.chain.write() as (transaction, head):
+        appended(transaction, head, "charge", "k", {"question": {}, "cost": COST.to_json()})
         assert transaction.head().spent == head.spent + COST
         tell("inside")
         hang()

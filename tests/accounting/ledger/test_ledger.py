@@ -29,8 +29,8 @@ from tacit.accounting import (
     open_ledger,
     rho,
 )
+from tacit.accounting.ledger.checked_chain import appended
 from tacit.accounting.ledger.entry import entry_from
-from tacit.accounting.ledger.ledger import _append
 from tacit.errors import BudgetError, LedgerError, UsageError
 
 QUARTER = epsilon("1/4")
@@ -137,9 +137,9 @@ def test_the_first_answer_of_a_key_stands_for_all_attempts(ledger):
 
 def charged_twice(ledger, key="k"):
     """Charge a key again, as earlier versions did."""
-    with ledger._write() as (transaction, head):
+    with ledger.chain.write() as (transaction, head):
         body = {"question": {}, "cost": QUARTER.to_json()}
-        return entry_from(_append(transaction, head, "charge", key, body))
+        return entry_from(appended(transaction, head, "charge", key, body))
 
 
 def test_a_ledger_of_an_earlier_version_with_two_charges_of_a_key(ledger):

@@ -6,7 +6,7 @@ import pytest
 
 from accounting.ledger.ledger_edit import edit
 from tacit.accounting import adopt_ledger, create_ledger, epsilon, open_ledger, rho
-from tacit.accounting.ledger.ledger import _append
+from tacit.accounting.ledger.checked_chain import appended
 from tacit.accounting.open_ledger import has_ledger
 from tacit.errors import LedgerError, UsageError
 
@@ -172,10 +172,10 @@ def test_a_key_may_be_of_any_length_and_in_any_script(ledger_place):
 @pytest.mark.full
 def test_a_long_history_is_read_whole(ledger_place):
     with open_ledger(ledger_place) as ledger:
-        with ledger._write() as (transaction, head):
+        with ledger.chain.write() as (transaction, head):
             for k in range(2100):
                 body = {"question": {}, "cost": epsilon("1/10000").to_json()}
-                _append(transaction, head, "charge", f"k{k}", body)
+                appended(transaction, head, "charge", f"k{k}", body)
                 head = transaction.head()
         assert [entry.key for entry in ledger.history()] == [
             "first",

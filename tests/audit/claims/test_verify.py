@@ -81,10 +81,10 @@ def test_a_map_that_is_too_small_is_caught(factor, step):
     right = NUMBER >> step
     wrong = measurement(
         NUMBER,
-        right._function,
+        right.function,
         lambda d: right.map(d) * factor,
         measure=right.measure,
-        distribution=right._distribution,
+        distribution=right.law,
     )
     assert verify(right).tight
     assert verify(wrong).broken
@@ -97,9 +97,7 @@ def test_every_measure_is_verified_and_a_halved_scale_breaks_each(measure):
     right = convert(NUMBER >> Laplace(2), measure)
     assert verify(right, d_in=2)
     narrow = NUMBER >> Laplace(1)
-    wrong = measurement(
-        NUMBER, right._function, right.map, measure=measure, distribution=narrow._distribution
-    )
+    wrong = measurement(NUMBER, right.function, right.map, measure=measure, distribution=narrow.law)
     assert verify(wrong).broken
 
 
@@ -163,7 +161,7 @@ def test_delta_of_an_approximate_claim_is_exact():
 def test_gaussian_profile_of_the_verification_is_the_closed_form(gap):
     m = NUMBER >> Gaussian(2)
     epsilon = Fraction(1, 3)
-    delta = m._losses(Fraction(gap)).delta(epsilon) if gap else None
+    delta = m.losses(Fraction(gap)).delta(epsilon) if gap else None
 
     def claimed(factor):
         return measurement(
@@ -171,7 +169,7 @@ def test_gaussian_profile_of_the_verification_is_the_closed_form(gap):
             int,
             lambda d: (epsilon, delta.upper * factor) if d else (0, 0),
             measure=ApproximateDP(),
-            distribution=m._distribution,
+            distribution=m.law,
         )
 
     if not gap:
@@ -212,7 +210,7 @@ class TestRuns:
     def raw(self, value):
         """A mechanism that releases the number itself, beside the distribution of Laplace noise."""
         right = NUMBER >> Laplace(2)
-        return measurement(NUMBER, value, right.map, distribution=right._distribution)
+        return measurement(NUMBER, value, right.map, distribution=right.law)
 
     def test_a_function_that_releases_the_raw_number_is_refuted(self):
         verdict = verify(self.raw(lambda x: x))
@@ -254,7 +252,7 @@ class TestRuns:
             e = int(noise.discrete_laplace(2))
             return [int(v) + e for v in x]
 
-        wrong = measurement(pairs, shared, right.map, distribution=right._distribution)
+        wrong = measurement(pairs, shared, right.map, distribution=right.law)
         assert verify(right, draws=1000)
         assert "part 1" in verify(wrong, draws=1000).refuted
 
@@ -293,12 +291,12 @@ class TestRuns:
             once = right(x)
             return lambda: once
 
-        m = measurement(NUMBER, TwoParts(prepare), right.map, distribution=right._distribution)
+        m = measurement(NUMBER, TwoParts(prepare), right.map, distribution=right.law)
         assert verify(m, draws=2000).refuted
 
     def test_where_the_distribution_breaks_the_claim_that_is_said(self):
         right = NUMBER >> Laplace(2)
-        m = measurement(NUMBER, int, lambda d: d / 3, distribution=right._distribution)
+        m = measurement(NUMBER, int, lambda d: d / 3, distribution=right.law)
         assert verify(m).broken
         assert not verify(m).refuted
 
@@ -331,7 +329,7 @@ def test_parallel_and_compose_are_verified_exactly():
         verdict = verify(whole, data, d_in=2)
         assert verdict.kind == "exact"
         assert verdict.tight
-        plain = measurement(column, whole._function, whole.map)
+        plain = measurement(column, whole.function, whole.map)
         assert verify(plain, pairs=[([0], [])], samples=1000).kind == "estimate"
 
 

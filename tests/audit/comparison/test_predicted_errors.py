@@ -69,7 +69,7 @@ def test_smooth_noise(
     """The standard deviation is a root; the least grid is a thousandth of a scale wide, or ten."""
     given = budget(distribution, Fraction(epsilon))
     m = smooth_noise(statistic, (0, 10), distribution=distribution, grid=grid, clip=clip, **given)
-    value = m._local.value(m._local.read(np.array(FEW)))
+    value = m.local.value(m.local.read(np.array(FEW)))
     truth = float(value if isinstance(value, Fraction) else sum(value.enclose(60)) / 2)
     assert m.expected_error(FEW) == pytest.approx(mean_of(m.distribution(FEW), truth), rel=CLOSE)
 

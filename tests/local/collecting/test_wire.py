@@ -31,7 +31,7 @@ from tacit.local.base.registry import MODULES
 from tacit.local.base.report_layout import Layout
 from tacit.local.collecting.batch_file import Chunk, Header, read_header, read_records
 from tacit.local.collecting.wire import PAYLOAD_AT, REASONS, mechanism_code
-from tacit.noise.bits import _injected
+from tacit.noise.bits import injected
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 ORACLES: dict[str, FrequencyOracle] = {
@@ -77,7 +77,7 @@ def test_report_vectors(vector: dict[str, Any]) -> None:
             taken += n
             return random[taken - n : taken]
 
-        with _injected(take):
+        with injected(take):
             report = oracle.perturb(case["answer"])
         number = take(16)
         sent = wire.encode(report, number)

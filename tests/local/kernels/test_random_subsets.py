@@ -14,7 +14,7 @@ from tacit.local.kernels.random_subsets import (
     nested_sets,
     single_bits,
 )
-from tacit.noise.bits import _injected
+from tacit.noise.bits import injected
 
 PLANES = 3
 AT_ONCE = 4096
@@ -36,7 +36,7 @@ def drawn(k, w, planes):
         def take(n, given=given):
             return given.pop(0) if given else later.bytes(n)
 
-        with _injected(take):
+        with injected(take):
             drawn = nested_sets(np.repeat(full_column(k)[:, None], part.shape[1], axis=1), w)
         assert not given
         for kept, columns in zip(found, drawn, strict=True):
@@ -146,7 +146,7 @@ def test_the_coin_and_the_answer_change_no_work():
             sizes.append(n)
             return stream.bytes(n) if n != 1 else bytes([coin])
 
-        with _injected(take):
+        with injected(take):
             report = oracle.perturb(7)
         taken.append(sizes)
         return bool(report[0] >> 7 & 1)

@@ -238,7 +238,7 @@ def test_expected_errors_of_the_search_are_those_of_its_law() -> None:
     data = np.linspace(40, 60, 300)
     for statistic in ("median", "mean"):
         m: Any = propose_test_release(statistic, (0, 100), "search", 1, "1e-6")
-        reading = m._local.read(data)
+        reading = m.local.read(data)
         chances = m._ladder.chances(reading, m.threshold)
         law = m._ladder.law(reading, m._test)
         listed = [float(law.probability(k).middle) for k in [*range(len(chances) - 1), None]]

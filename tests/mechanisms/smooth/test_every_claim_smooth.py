@@ -55,7 +55,7 @@ def test_value_and_smooth_sensitivity_are_those_of_the_definition(
 ) -> None:
     for rate in ("1/20", "3/4"):
         case = Case(name, "cauchy", relation, known, given=(("beta", rate),))
-        local = case.mechanism._local
+        local = case.mechanism.local
         for data in case.listed:
             value = local.value(local.read(list(map(float, data))))
             if name == "std":

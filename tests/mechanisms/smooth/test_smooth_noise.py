@@ -141,7 +141,7 @@ def test_local_sensitivity_alone_is_caught() -> None:
         found = at_distance("median", reading.sample, (0, 10), "bounded").at(0)
         return max(Fraction(found), Fraction(1, 1000))
 
-    m._local.smooth = local  # type: ignore[method-assign]
+    m.local.smooth = local  # type: ignore[method-assign]
     assert verify(m, data_sets([0, 4, 10], "bounded", 3)).broken
 
 
@@ -192,7 +192,7 @@ def test_the_numbers_of_the_textbook_follow_from_its_formulas() -> None:
     assert 2 * smooth == pytest.approx(0.0061421, abs=5e-8)
     ages = np.repeat([17, 38, 90], [8000, 16_561, 8000])
     ours = smooth_noise("mean", (0, 100), 1, Fraction(1, n**2), beta=beta)
-    scale = float(ours._local.smooth(ours._local.read(ages), ours.beta) / ours.shift)
+    scale = float(ours.local.smooth(ours.local.read(ages), ours.beta) / ours.shift)
     assert scale < 0.0061421
     exact = smooth_sensitivity("mean", ages, (0, 100), beta)
     assert exact >= max(100 - ages.mean(), ages.mean()) / (n + 1)

@@ -66,7 +66,7 @@ def test_variances_of_means(name, epsilon):
 def scores_of(oracle):
     """The unbiased answer that each report stands for."""
     if isinstance(oracle, LaplaceMean):
-        a, b = oracle._score()
+        a, b = oracle.score()
         values = float(a) * np.arange(oracle.layout.limit) + float(b)
         return values * 2 - 1
     each = range(oracle.layout.limit)

@@ -52,7 +52,7 @@ def budgets(distribution: str, epsilon: Fraction, delta: Fraction) -> dict[str, 
 
 def keep_smooth_sensitivity(m: Any) -> None:
     """Compute what depends on the data once: the runs then differ in the noise alone."""
-    local: LocalStatistic = m._local
+    local: LocalStatistic = m.local
     for name in ("read", "value", "smooth"):
         setattr(local, name, first_of(getattr(local, name)))
 
@@ -101,7 +101,7 @@ def test_measured_errors_are_those_predicted(statistic: str, distribution: str) 
     predicted = m.expected_error(data)
     assert m.expected_error(data, n=len(data)) == pytest.approx(predicted)
     keep_smooth_sensitivity(m)
-    truth = float(m._local.value(m._local.read(data)))
+    truth = float(m.local.value(m.local.read(data)))
     errors = np.array([abs(m(data) - truth) for _ in range(4000)])
     spread = float(errors.std() / math.sqrt(len(errors)))
     assert abs(errors.mean() - predicted) < max(0.05 * predicted, 4 * spread)
@@ -114,10 +114,10 @@ def test_tested_releases_err_as_predicted(statistic: str) -> None:
     bound = {"median": 5, "mean": Fraction(1, 10), "var": 10}[statistic]
     m: Any = propose_test_release(statistic, (0, 100), bound, 1, "1e-6")
     chance, predicted = m.answer_probability(data), m.expected_error(data)
-    sample = m._local.read(m.input.domain.read(data))
-    distance, value = m._distance(sample), m._local.value(sample)
-    m._local.distance = lambda *_: distance
-    m._local.value = lambda _: value
+    sample = m.local.read(m.input.domain.read(data))
+    distance, value = m._distance(sample), m.local.value(sample)
+    m.local.distance = lambda *_: distance
+    m.local.value = lambda _: value
     answers = [m(data) for _ in range(4000)]
     given = [a for a in answers if a is not None]
     assert abs(len(given) / 4000 - chance) < 0.04

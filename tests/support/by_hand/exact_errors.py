@@ -107,8 +107,8 @@ def error_law(one: Any, asked: Any, ends: Any) -> ErrorLaw | None:
         return ErrorLaw(stats.laplace.sf, scale, rooms(asked.truth, None))
     if one.method == "smooth":
         m = one.mechanism
-        scale = float(m._local.smooth(m._local.read(asked.data), m.beta) / m.shift)
-        return ErrorLaw(tail_of(m._unit), scale, rooms(asked.truth, ends))
+        scale = float(m.local.smooth(m.local.read(asked.data), m.beta) / m.shift)
+        return ErrorLaw(tail_of(m.unit), scale, rooms(asked.truth, ends))
     return None  # no noise on the statistic: see below, and tests/audit for sample-and-aggregate
 
 

@@ -165,7 +165,7 @@ class Release:
         data = tuple(map(Fraction, records[0]))
         s = self._walk.smooth(data, float(m.beta)) if data else float(self._walk.full)
         kind = self.part.record(self.plan.noise)["distribution"]
-        sigma = float(getattr(m._unit, "sigma", 3))
+        sigma = float(getattr(m.unit, "sigma", 3))
         width = s / float(m.shift) * self.sharp
         return np.array(noise_of(kind, sigma).cells(float(self._value(data)), width, EDGES))
 

@@ -105,7 +105,7 @@ class Case:
 
     def computed(self, data: Data) -> float:
         """What the mechanism computes."""
-        local = self.mechanism._local
+        local = self.mechanism.local
         reading = local.read(self.mechanism.input.domain.read(list(map(float, data))))
         return float(local.smooth(reading, self.mechanism.beta))
 
@@ -113,7 +113,7 @@ class Case:
         """Whether the mechanism says that it knows A(t), rather than a bound on it."""
         if not data:
             return True
-        local = self.mechanism._local
+        local = self.mechanism.local
         reading = local.read(list(map(float, data)))
         return bool(local._at(reading, local.limit(len(data))).exact)
 

@@ -145,7 +145,7 @@ def spread_laplace(monkeypatch: Any, runs: int, seed: int) -> Iterator[None]:
         assert len(found) == n
         return found
 
-    with monkeypatch.context() as patch, bits._injected(generator):
+    with monkeypatch.context() as patch, bits.injected(generator):
         patch.setattr(GeometricDigits, "bits", told)
         yield
 
@@ -161,10 +161,10 @@ def spread_smooth(monkeypatch: Any, distribution: str, runs: int, seed: int) -> 
     real = Uniform.refine
 
     def refine(self: Uniform) -> None:
-        with bits._injected(os.urandom):
+        with bits.injected(os.urandom):
             real(self)
 
-    with monkeypatch.context() as patch, bits._injected(source.read):
+    with monkeypatch.context() as patch, bits.injected(source.read):
         patch.setattr(Uniform, "refine", refine)
         yield weights
     assert source.tell() == len(stream)

@@ -106,16 +106,16 @@ def test_a_map_that_is_cut_is_caught():
     right = bins_of(1, 2) >> MeanOfPeople("median", 1, "1/2")
     wrong = measurement(
         right.input,
-        right._function,
+        right.function,
         lambda d: right.map(d) * 2 / 3,
-        distribution=right._distribution,
+        distribution=right.law,
     )
     assert verify(wrong, binned(1, 2, 2)).broken
 
 
 def test_noise_of_half_the_scale_in_each_group_is_caught():
     m = records_of(2) >> EachGroup(SmoothNoise("median", 2, distribution="cauchy", grid=2))
-    wrong = measurement(m.input, m._function, lambda d: m.map(d) / 2, distribution=m._distribution)
+    wrong = measurement(m.input, m.function, lambda d: m.map(d) / 2, distribution=m.law)
     assert verify(wrong, list(data_sets(2, 2))).broken
 
 

@@ -21,9 +21,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.ledger.checked_chain import affordable, appended
 from tacit.accounting.ledger.entry import Entry, entry_from, entry_of
 from tacit.accounting.ledger.hash_chain import Event, canonical
-from tacit.accounting.ledger.ledger import Ledger, _append
+from tacit.accounting.ledger.ledger import Ledger
 from tacit.accounting.ledger.open_release import staying_open
 from tacit.accounting.ledger.store import Transaction, patiently
 from tacit.errors import LedgerError
@@ -53,13 +54,13 @@ def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, A
     ([{'n': 17}], epsilon(0.25))
     """
     canonical(question, "question")
-    with ledger._write() as (transaction, head):
+    with ledger.chain.write() as (transaction, head):
         standing = entry_of(transaction.about(key))
         if standing is not None:
             return standing
-        paid = ledger._affordable(cost, head)
+        paid = affordable(cost, head)
         body = {"question": dict(question), "cost": paid.to_json()}
-        return entry_from(_append(transaction, head, "charge", key, body))
+        return entry_from(appended(transaction, head, "charge", key, body))
 
 
 def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any]) -> bool:
@@ -84,7 +85,7 @@ def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any
     def write() -> bool:
         nonlocal tried
         again, tried = tried, True
-        with ledger._write() as (transaction, head):
+        with ledger.chain.write() as (transaction, head):
             charge = transaction.at(entry.sequence)
             if charge is None or charge.event != "charge" or charge.hash != entry.hash:
                 raise LedgerError("this ledger has no such charge to add a part to")
@@ -94,7 +95,7 @@ def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any
             if len(standing) != place:
                 return False
             body = {"charge": entry.sequence, "place": place, "part": dict(part)}
-            _append(transaction, head, "part", entry.key, body)
+            appended(transaction, head, "part", entry.key, body)
             return True
 
     return staying_open(entry.cost, lambda: patiently(write))
@@ -102,7 +103,7 @@ def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any
 
 def parts_of(ledger: Ledger, entry: Entry) -> list[dict[str, Any]]:
     """Return the parts of a charge, in order."""
-    with ledger._read() as (transaction, _):
+    with ledger.chain.read() as (transaction, _):
         return [event.body["part"] for event in _parts(transaction, entry)]
 
 

@@ -51,23 +51,19 @@ row, and never an aggregate without its noise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.budgets.odometer import require
+from tacit.accounting.ledger.checked_chain import CheckedChain, affordable, appended
 from tacit.accounting.ledger.entry import Entry, entry_from, entry_of, with_answer
 from tacit.accounting.ledger.hash_chain import Event, Head, canonical, verify
 from tacit.accounting.ledger.keyed_lock import turn
 from tacit.accounting.ledger.open_release import staying_open
-from tacit.accounting.ledger.store import Store, Transaction, patiently, same_home
+from tacit.accounting.ledger.store import Store, patiently, same_home
 from tacit.errors import LedgerError, UsageError
 
 __all__ = ["Entry", "Ledger"]
-
-# The furthest that this process saw each ledger of a file, by its id.
-_seen: dict[str, tuple[int, str]] = {}
 
 
 class Ledger:
@@ -76,6 +72,7 @@ class Ledger:
     Attributes:
         dataset: the identity of the data set that the budget protects.
         terms: what a charge means here: the unit of privacy, the neighbour relation.
+        chain: its transactions, for the parts of this package that write in it.
 
     >>> from tacit.accounting import epsilon, open_ledger
     >>> ledger = open_ledger(None, dataset="clinic", budget=epsilon(1))
@@ -99,6 +96,7 @@ class Ledger:
         self.dataset: str = first.body["dataset"]
         self.terms: dict[str, Any] = first.body["terms"]
         self._id: str = first.body["ledger"]
+        self.chain = CheckedChain(store, self._id)
 
     # --- what stands in it -----------------------------------------------------------------
 
@@ -121,27 +119,27 @@ class Ledger:
     @property
     def total(self) -> Budget:
         """The whole budget."""
-        return self._head().total
+        return self.chain.head().total
 
     @property
     def spent(self) -> Budget:
         """What is spent, answered or not."""
-        return self._head().spent
+        return self.chain.head().spent
 
     @property
     def remaining(self) -> Budget:
         """What is left."""
-        return self._head().remaining
+        return self.chain.head().remaining
 
     def find(self, key: str) -> Entry | None:
         """Return the answered entry of a key, else its latest charge, else None."""
-        with self._read() as (transaction, _):
+        with self.chain.read() as (transaction, _):
             return entry_of(transaction.about(key))
 
     def history(self) -> list[Entry]:
         """Return every charge, in order, each with its answer where it has one."""
         entries: dict[int, Entry] = {}
-        with self._read() as (transaction, _):
+        with self.chain.read() as (transaction, _):
             for event in transaction.events():
                 if event.event == "charge":
                     entries[event.sequence] = entry_from(event)
@@ -152,7 +150,7 @@ class Ledger:
 
     def events(self) -> list[Event]:
         """Return the whole chain, for audits: also its creation, extensions and adoptions."""
-        with self._read() as (transaction, _):
+        with self.chain.read() as (transaction, _):
             return list(transaction.events())
 
     def verify_chain(self) -> int:
@@ -162,7 +160,7 @@ class Ledger:
             VerificationError: a hash, link, amount or answer that does not hold.
             LedgerError: an event cannot be read.
         """
-        with self._read() as (transaction, head):
+        with self.chain.read() as (transaction, head):
             return verify(transaction.events(), head)
 
     def contains(self, sequence: int, digest: str) -> bool:
@@ -199,16 +197,16 @@ class Ledger:
         if not (isinstance(key, str) and key and key.isprintable()):
             raise UsageError("a key is printable text, such as key_of(question)")
         described = canonical(question, "question")
-        with self._write() as (transaction, head):
+        with self.chain.write() as (transaction, head):
             entry = entry_of(transaction.about(key))
             if entry is not None and canonical(entry.question) != described:
                 raise UsageError(f"the key {key!r} stands for another question: make another key")
             if entry is not None:
                 self._refuse_dearer(entry, cost)
                 return entry
-            paid = self._affordable(cost, head)
+            paid = affordable(cost, head)
             body = {"question": dict(question), "cost": paid.to_json()}
-            return entry_from(_append(transaction, head, "charge", key, body))
+            return entry_from(appended(transaction, head, "charge", key, body))
 
     def record(self, entry: Entry, answer: Mapping[str, Any]) -> Entry:
         """Store the released answer of a charge, and return the entry that stands.
@@ -231,7 +229,7 @@ class Ledger:
         return stands
 
     def _record(self, entry: Entry, answer: Mapping[str, Any]) -> Entry | None:
-        with self._write() as (transaction, head):
+        with self.chain.write() as (transaction, head):
             charge = transaction.at(entry.sequence)
             paid = charge is not None and charge.event == "charge"
             if charge is None or not paid or (charge.hash, charge.key) != (entry.hash, entry.key):
@@ -240,7 +238,7 @@ class Ledger:
             if standing is not None and standing.answer is not None:
                 return standing
             body = {"charge": charge.sequence, "answer": dict(answer)}
-            event = _append(transaction, head, "answer", entry.key, body)
+            event = appended(transaction, head, "answer", entry.key, body)
             return with_answer(entry_from(charge), event)
 
     def release(
@@ -268,7 +266,7 @@ class Ledger:
     def remaining_before(self, entry: Entry) -> Budget:
         """Return what remained when an entry was charged: what its price was fitted to."""
         before: Head | None = None
-        with self._read() as (transaction, _):
+        with self.chain.read() as (transaction, _):
             for event in transaction.events():
                 if event.sequence == entry.sequence:
                     break
@@ -287,23 +285,23 @@ class Ledger:
         """
         if not reason.strip():
             raise UsageError("say why the budget is raised: the reason stands in the ledger")
-        with self._write() as (transaction, head):
+        with self.chain.write() as (transaction, head):
             if not total.covers(head.total) or total == head.total:
                 raise UsageError(f"a budget can only be raised: {head.total!r} to more")
             body = {"budget": total.to_json(), "reason": reason}
-            _append(transaction, head, "extend", None, body)
+            appended(transaction, head, "extend", None, body)
 
     def adopt(self) -> None:
         """Note in the chain that the ledger stays where it is now; see ``adopt_ledger``.
 
         This process forgets how far it saw the ledger before.
         """
-        _seen.pop(self._id, None)
+        self.chain.forget()
         before = self.home
-        with self._write() as (transaction, head):
+        with self.chain.write() as (transaction, head):
             if not same_home(before, self._store.home()):
                 body = {"home": self._store.home(), "before": before}
-                _append(transaction, head, "adopt", None, body)
+                appended(transaction, head, "adopt", None, body)
 
     def close(self) -> None:
         """Let go of the file; what is stored remains."""
@@ -334,59 +332,3 @@ class Ledger:
                 f"this release is open under a charge of {entry.cost}, and costs {cost} now; "
                 "nothing more was spent. Ask it under another tag, or at another price"
             )
-
-    def _affordable(self, cost: Budget, head: Head) -> Budget:
-        paid = cost.cost_in(head.total.kind)
-        if paid.is_nothing:
-            raise UsageError("a release must cost something: its privacy loss is above zero")
-        require(head.total, head.spent, paid)
-        return paid
-
-    @contextmanager
-    def _write(self) -> Iterator[tuple[Transaction, Head]]:
-        seen = _seen.get(self._id)
-        with self._store.write() as transaction:
-            yield transaction, self._checked_head(transaction, seen)
-            head = transaction.head()
-        self._remember(head)
-
-    @contextmanager
-    def _read(self) -> Iterator[tuple[Transaction, Head]]:
-        seen = _seen.get(self._id)  # before the transaction begins: others may go on meanwhile
-        with self._store.read() as transaction:
-            yield transaction, self._checked_head(transaction, seen)
-
-    def _head(self) -> Head:
-        with self._read() as (_, head):
-            return head
-
-    def _checked_head(self, transaction: Transaction, seen: tuple[int, str] | None) -> Head:
-        """Return the head, once it is sure that the ledger did not go back in time."""
-        head = transaction.head()
-        known = head is not None and (seen is None or _has(transaction, head, *seen))
-        if head is None or not known:
-            raise LedgerError(
-                f"{self._store.name} has gone back behind what was already spent: an old copy was "
-                "put in its place. Nothing more was spent; bring the latest one back"
-            )
-        self._remember(head)
-        return head
-
-    def _remember(self, head: Head | None) -> None:
-        if head is not None and self._store.home() is not None:
-            _seen[self._id] = head.sequence, head.hash
-
-
-def _append(
-    transaction: Transaction, head: Head, name: str, key: str | None, body: object
-) -> Event:
-    event = Event.after(head, name, key, body)
-    transaction.append(event, Head.following(head, event))
-    return event
-
-
-def _has(transaction: Transaction, head: Head, sequence: int, digest: str) -> bool:
-    if sequence == head.sequence:
-        return digest == head.hash
-    event = transaction.at(sequence)
-    return event is not None and event.hash == digest

@@ -24,6 +24,7 @@ from typing import Any
 
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import as_fraction
+from tacit.audit.claims.outcome_table import listed
 from tacit.core.divergences.outcomes import Product, outcome
 from tacit.mechanisms.additive.truncated_geometric import ClampedDistribution
 from tacit.mechanisms.shared.grid_noise import LatticeDistribution
@@ -211,9 +212,7 @@ def _events(law: Any) -> Iterator[_Event]:
     elif _grid(law) is not None:
         yield from _events_of_noise(law, _grid(law))
     else:
-        from tacit.audit.claims.outcome_table import _listed
-
-        yield from _events_of_list(_listed(law))
+        yield from _events_of_list(listed(law))
 
 
 def _events_of_list(law: FiniteDistribution) -> Iterator[_Event]:

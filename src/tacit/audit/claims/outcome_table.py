@@ -25,7 +25,7 @@ from tacit.mechanisms.shared.grid_noise import LatticeDistribution
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, Mixture, Product
 from tacit.noise import DiscreteGaussian, DiscreteLaplace, Enclosure
 
-__all__ = ["Table", "Tail", "tables"]
+__all__ = ["Table", "Tail", "listed", "tables"]
 
 _NONE = Enclosure(Fraction(0), Fraction(0))
 _TAIL = Fraction(1, 1 << 90)
@@ -112,7 +112,7 @@ def _side_by_side(p: Any, q: Any, orders: Fraction) -> Table:
     laws = [*_laws(p), *_laws(q)]
     if laws[0] is not None and all(law == laws[0] for law in laws):
         return _windows(p, q, orders)
-    left, right = _listed(p), _listed(q)
+    left, right = listed(p), listed(q)
     outcomes = tuple(dict.fromkeys([*left.table, *right.table]))
     # What one side does not list may still be in its rest.
     absent = [Enclosure(Fraction(0), side.rest) for side in (left, right)]
@@ -211,7 +211,7 @@ def _mixed(p: Any, unit: int, known: Mapping[int, Enclosure]) -> Enclosure:
     return total.rounded(96)
 
 
-def _listed(p: Any) -> FiniteDistribution:
+def listed(p: Any) -> FiniteDistribution:
     """List a distribution that stands alone; its tails become the rest."""
     if isinstance(p, FiniteDistribution):
         return p
@@ -241,9 +241,9 @@ def _listed_mixture(p: Mixture) -> FiniteDistribution:
     table: dict[Hashable, Enclosure] = {}
     rest = Fraction(0)
     for weight, part in p.parts:
-        listed = _listed(part)
-        rest += weight.upper * listed.rest
-        for value, share in listed.table.items():
+        law = listed(part)
+        rest += weight.upper * law.rest
+        for value, share in law.table.items():
             table[value] = (table.get(value, _NONE) + weight * share).rounded(128)
     return FiniteDistribution(table, rest)
 

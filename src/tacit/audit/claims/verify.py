@@ -239,7 +239,7 @@ def _run(
         return verdict
     apart = {id(data): data for u, v, _ in pairs for data in (u, v)}
     times = as_integer(draws, "draws", minimum=0)
-    found: Agreement = agreement(m._draws, laws, list(apart.values()), times)
+    found: Agreement = agreement(m.draws, laws, list(apart.values()), times)
     if found.refuted:
         return replace(
             verdict, holds=False, tight=False, broken=True, draws=found.draws, refuted=found.refuted
@@ -250,7 +250,7 @@ def _run(
 def _verify_measurement(
     m: Measurement, pairs: Sequence[tuple[Any, Any, Fraction]], samples: int, law: _Laws
 ) -> Verdict:
-    exact = m._distribution is not None
+    exact = m.law is not None
     best: tuple[Fraction, Verdict] | None = None
     doubtful: Verdict | None = None
     notes: dict[str, None] = {}

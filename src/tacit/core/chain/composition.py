@@ -60,10 +60,10 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
     return Measurement(
         space,
         measure,
-        lambda data: tuple(part._function(data) for part in same),
-        lambda d: measure.compose(part._privacy(d) for part in same),
+        lambda data: tuple(part.function(data) for part in same),
+        lambda d: measure.compose(part.privacy(d) for part in same),
         distribution=_product(dict(enumerate(same)), lambda data, _: data),
-        losses=composed_losses([(part._losses, part.measure, part._privacy) for part in parts]),
+        losses=composed_losses([(part.losses, part.measure, part.privacy) for part in parts]),
         name=f"compose of {len(same)}",
     )
 
@@ -91,15 +91,15 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
             measurement.measure,
             measure,
         )
-    privacy = measurement._privacy
+    privacy = measurement.privacy
     measure.from_pure(Fraction(1))
     converted = Measurement(
         measurement.input,
         measure,
-        measurement._function,
+        measurement.function,
         lambda d: measure.from_pure(privacy(d)),
-        distribution=measurement._distribution,
-        losses=measurement._losses,
+        distribution=measurement.law,
+        losses=measurement.losses,
     )
     converted.links = measurement.links
     return converted
@@ -209,13 +209,13 @@ def _together(
 
     def release(data: Any) -> dict[Hashable, Any]:
         chosen = divided(data)
-        return {key: part._function(chosen[key]) for key, part in parts.items()}
+        return {key: part.function(chosen[key]) for key, part in parts.items()}
 
     return Measurement(
         space,
         measure,
         release,
-        lambda d: _worst_split(measure, [part._privacy for part in parts.values()], int(d)),
+        lambda d: _worst_split(measure, [part.privacy for part in parts.values()], int(d)),
         distribution=_product(parts, lambda data, key: divided(data)[key], named=True),
         name=f"parallel over {len(parts)}",
     )
@@ -228,7 +228,7 @@ def _product(
     named: bool = False,
 ) -> Callable[[Any], Product] | None:
     """Return the distribution of independent releases, where that of each is explicit."""
-    laws = {key: part._distribution for key, part in parts.items()}
+    laws = {key: part.law for key, part in parts.items()}
     if None in laws.values():
         return None
     names = tuple(parts) if named else None

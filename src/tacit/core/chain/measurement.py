@@ -58,6 +58,10 @@ class Measurement:
             where they are known: what :meth:`epsilon` is tight by.
         step: the recipe it was built from, if there is one.
 
+    Attributes:
+        function, privacy, losses: as given; they take internal members and distances that are read.
+        law: ``distribution`` as given.
+
     ``t >> m`` runs a transformation first; its map is ``m.map(t.map(d))``.  ``m >> f`` applies any
     function to the *released* value: post-processing, which no map can make worse, since the
     divergence of images never exceeds the divergence of the originals (data processing).
@@ -85,10 +89,10 @@ class Measurement:
     ) -> None:
         self.input = input
         self.measure = measure
-        self._function = function
-        self._privacy = privacy
-        self._distribution = distribution
-        self._losses = losses
+        self.function = function
+        self.privacy = privacy
+        self.law = distribution
+        self.losses = losses
         self.links: tuple[Link, ...] = (
             Link(name or (step.name if step else "noise"), step, measure, privacy),
         )
@@ -99,7 +103,7 @@ class Measurement:
         Raises:
             UsageError: ``d_in`` is negative, or no whole number where records are counted.
         """
-        return self._privacy(read_distance(self.input, d_in))
+        return self.privacy(read_distance(self.input, d_in))
 
     def check(self, d_in: Number, d_out: Any) -> bool:
         """Tell whether inputs at distance ``d_in`` lose at most ``d_out``."""
@@ -124,18 +128,18 @@ class Measurement:
         if not 0 <= target <= 1:
             raise UsageError(f"delta lies in 0..1, not at {target}")
         distance = read_distance(self.input, d_in)
-        known = None if self._losses is None else self._losses(distance)
+        known = None if self.losses is None else self.losses(distance)
         if known is not None:
             return known.epsilon(target)
-        return epsilon_bound(self.measure, self._privacy(distance), target)
+        return epsilon_bound(self.measure, self.privacy(distance), target)
 
     def __call__(self, data: Any) -> Any:
         """Release: evaluate on data, with fresh noise."""
-        return self._function(self.input.domain.read(data))
+        return self.function(self.input.domain.read(data))
 
-    def _draws(self, data: Any) -> Callable[[], Any]:
+    def draws(self, data: Any) -> Callable[[], Any]:
         """Return what releases, again and again, of data that are read once."""
-        member, function = self.input.domain.read(data), self._function
+        member, function = self.input.domain.read(data), self.function
         if isinstance(function, TwoParts):
             return function.prepare(member)
         return lambda: function(member)
@@ -146,14 +150,14 @@ class Measurement:
         Raises:
             UsageError: this measurement has no explicit output distribution.
         """
-        if self._distribution is None:
+        if self.law is None:
             raise UsageError("this measurement has no explicit output distribution")
-        return self._distribution(self.input.domain.read(data))
+        return self.law(self.input.domain.read(data))
 
     def after(self, first: Transformation) -> Measurement:
         """Return this measurement behind a transformation (``first >> self``)."""
-        inner, privacy, law = first.function, self._privacy, self._distribution
-        stability, losses, release = first._stability, self._losses, self._function
+        inner, privacy, law = first.function, self.privacy, self.law
+        stability, losses, release = first.stability, self.losses, self.function
         chained = Measurement(
             first.input,
             self.measure,
@@ -168,13 +172,13 @@ class Measurement:
     def __rshift__(self, function: Callable[[Any], Any]) -> Measurement:
         if not callable(function):
             return NotImplemented
-        release = self._function
+        release = self.function
         processed = Measurement(
             self.input,
             self.measure,
             lambda data: function(release(data)),
-            self._privacy,
-            losses=None if self._losses is None else _bounding(self._losses),
+            self.privacy,
+            losses=None if self.losses is None else _bounding(self.losses),
         )
         title = getattr(function, "__name__", type(function).__name__)
         processed.links = (*self.links, Link(title, None, self.measure, lambda loss: loss))
@@ -242,7 +246,7 @@ def _after(inner: Callable[[Any], Any], release: Callable[[Any], Any]) -> Callab
 
 def _behind(first: Transformation, losses: LossMap) -> LossMap:
     """Return the losses behind a transformation: a bound alone, where its map may be unattained."""
-    stability = first._stability
+    stability = first.stability
 
     def found(d: Fraction) -> PrivacyLoss | None:
         return losses(stability(d))

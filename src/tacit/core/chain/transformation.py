@@ -63,7 +63,7 @@ class Transformation:
         self.input = input
         self.output = output
         self.function = function
-        self._stability = stability
+        self.stability = stability
         self.attained = attained
         self.onto = onto
         self.links: tuple[Link, ...] = (
@@ -76,7 +76,7 @@ class Transformation:
         Raises:
             UsageError: ``d_in`` is negative, or no whole number where records are counted.
         """
-        return self._stability(read_distance(self.input, d_in))
+        return self.stability(read_distance(self.input, d_in))
 
     def check(self, d_in: Number, d_out: Number) -> bool:
         """Tell whether inputs at distance ``d_in`` always end within ``d_out``."""
@@ -112,7 +112,7 @@ class Transformation:
         if not isinstance(other, Transformation):
             return other.after(self)
         first, second = self.function, other.function
-        stable_first, stable_second = self._stability, other._stability
+        stable_first, stable_second = self.stability, other.stability
         chained = Transformation(
             self.input,
             other.output,

@@ -180,8 +180,12 @@ class Oracle(ABC):
         return State(
             self.fingerprint,
             len(checked),
-            self._sums(checked.astype(self.layout.dtype, copy=False)),
+            self.sums_of_valid(checked.astype(self.layout.dtype, copy=False)),
         )
+
+    def sums_of_valid(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        """Add up reports that :meth:`valid` says this mechanism can have made."""
+        return self._sums(reports)
 
     def _state(self, given: Any) -> State:
         """Return a state of this mechanism: the one given, or that of the reports given."""

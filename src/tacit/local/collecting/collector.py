@@ -169,7 +169,7 @@ class Collector:
         accepted = int(np.count_nonzero(good))
         if accepted:
             kept = batch if accepted == len(batch) else batch[good]
-            self._sums = self._sums + self.oracle._sums(kept)
+            self._sums = self._sums + self.oracle.sums_of_valid(kept)
             self._n += accepted
         return accepted
 

@@ -87,7 +87,8 @@ class Duchi(LinearMean):
     def _law(self, rounded: int) -> Mapping[int, Any]:
         return {rounded: self.p, 1 - rounded: 1 - self.p}
 
-    def _score(self) -> tuple[Fraction, Fraction]:
+    def score(self) -> tuple[Fraction, Fraction]:
+        """See :meth:`~tacit.local.numeric.mean_oracle.LinearMean.score`."""
         gap = 2 * self.p - 1
         return 1 / gap, (self.p - 1) / gap
 

@@ -124,7 +124,7 @@ class HybridMean(MeanOracle):
 
     def _total(self, state: State) -> Fraction:
         near, total, ones = (int(v) for v in state.sums)
-        (a, b), (c, d) = (part._score() for part in self.parts)
+        (a, b), (c, d) = (part.score() for part in self.parts)
         return a * total + b * near + c * ones + d * (state.n - near)
 
     def _extremes(self) -> tuple[Fraction, Fraction]:

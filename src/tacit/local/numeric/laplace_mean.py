@@ -106,7 +106,8 @@ class LaplaceMean(LinearMean):
         found[top] = 1 - law.cdf(top - 1 - reach - rounded, 160)
         return found
 
-    def _score(self) -> tuple[Fraction, Fraction]:
+    def score(self) -> tuple[Fraction, Fraction]:
+        """See :meth:`~tacit.local.numeric.mean_oracle.LinearMean.score`."""
         return Fraction(1, self.grid), Fraction(-self.reach, self.grid)
 
     def _variance_at(self, rounded: int) -> Fraction:

@@ -199,16 +199,16 @@ class LinearMean(MeanOracle):
     """A mechanism whose report is, after a linear map, an unbiased answer."""
 
     @abstractmethod
-    def _score(self) -> tuple[Fraction, Fraction]:
+    def score(self) -> tuple[Fraction, Fraction]:
         """Return (a, b) such that ``a report + b`` is the unbiased answer on 0..1."""
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return np.array([int(reports.sum(dtype=np.int64))], np.int64)
 
     def _extremes(self) -> tuple[Fraction, Fraction]:
-        a, b = self._score()
+        a, b = self.score()
         return b, a * (self.layout.limit - 1) + b
 
     def _total(self, state: State) -> Fraction:
-        a, b = self._score()
+        a, b = self.score()
         return a * int(state.sums[0]) + b * state.n

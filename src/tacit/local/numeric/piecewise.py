@@ -101,7 +101,8 @@ class Piecewise(LinearMean):
     def _law(self, rounded: int) -> Mapping[int, Any]:
         return dict(enumerate(self.window.law(rounded)))
 
-    def _score(self) -> tuple[Fraction, Fraction]:
+    def score(self) -> tuple[Fraction, Fraction]:
+        """See :meth:`~tacit.local.numeric.mean_oracle.LinearMean.score`."""
         a = 1 / (self.keep * self.steps)
         return a, -a * self.window.moments(0)[0]
 

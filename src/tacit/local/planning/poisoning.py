@@ -26,7 +26,7 @@ from tacit.local.frequency.direct_encoding import DirectEncoding
 from tacit.local.frequency.histogram_encoding import SummationHistogram
 from tacit.local.numeric.laplace_mean import LaplaceMean
 from tacit.local.numeric.mean_oracle import MeanOracle
-from tacit.local.structured.attributes import AttributeSampling, _Attributes
+from tacit.local.structured.attributes import Attributes, AttributeSampling
 
 __all__ = ["Bounds", "Influence", "honest_bounds", "influence"]
 
@@ -112,7 +112,7 @@ def influence(oracle: Oracle, crafted: int, n: int) -> Any:
         1.58
     """
     m, size = as_integer(crafted, "crafted", minimum=0), as_integer(n, "n", minimum=1)
-    if isinstance(oracle, _Attributes):
+    if isinstance(oracle, Attributes):
         return {name: _of_part(oracle, name, part, m, size) for name, part in oracle.parts}
     per_report = getattr(oracle, "influence", None)
     if per_report is None:
@@ -126,7 +126,7 @@ def influence(oracle: Oracle, crafted: int, n: int) -> Any:
     return Influence(name, m, size, Fraction(per_report), _at_once(oracle), noise, of)
 
 
-def _of_part(oracle: _Attributes, name: str, part: Oracle, m: int, n: int) -> Influence:
+def _of_part(oracle: Attributes, name: str, part: Oracle, m: int, n: int) -> Influence:
     """Return the influence on one attribute; where one is drawn, scaled up to all people."""
     times = len(oracle.parts) if isinstance(oracle, AttributeSampling) else 1
     per_report, variance = oracle.part_influence(part)

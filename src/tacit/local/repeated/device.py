@@ -44,7 +44,7 @@ from tacit.local.collecting.wire import Wire
 from tacit.local.repeated.two_stage_base import Staged
 from tacit.local.structured.padded_sets import PaddedSets
 from tacit.noise import random_bytes
-from tacit.noise.bits import _injected
+from tacit.noise.bits import injected
 from tacit.outside import read_json
 
 __all__ = ["Device"]
@@ -162,11 +162,11 @@ class Device:
         """Draw the permanent answer with bits that the secret gives: the same every time."""
         bits = self._stream(self._label("bits", question, period, answer))
         if not isinstance(question, Staged):
-            with _injected(bits):
+            with injected(bits):
                 return question.perturb(value)
-        with _injected(self._stream(self._label("standing", question, "", 0))):
+        with injected(self._stream(self._label("standing", question, "", 0))):
             standing = question.standing()
-        with _injected(bits):
+        with injected(bits):
             return question.keep(value, standing)
 
     def _renewed(self, question: Oracle, permanent: Any) -> Any:

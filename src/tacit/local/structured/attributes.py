@@ -19,7 +19,7 @@ from tacit.local.base.oracle import Oracle, State, oracle_from
 from tacit.local.base.report_layout import Layout
 from tacit.local.kernels.dyadic_probability import uniform_below
 
-__all__ = ["AttributeSampling", "AttributeSplitting", "from_bits", "to_bits"]
+__all__ = ["AttributeSampling", "AttributeSplitting", "Attributes", "from_bits", "to_bits"]
 
 Bits = NDArray[np.uint8]
 
@@ -49,7 +49,7 @@ def from_bits(layout: Layout, bits: Bits) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class _Attributes(Oracle):
+class Attributes(Oracle):
     """What splitting and sampling share: a mechanism for each named attribute."""
 
     parts: tuple[tuple[str, Any], ...]
@@ -58,7 +58,7 @@ class _Attributes(Oracle):
         listed = tuple(parts.items())
         if len(listed) < 2 or not all(isinstance(o, Oracle) for _, o in listed):
             raise UsageError("give a mechanism for each of at least two named attributes")
-        if any(isinstance(o, _Attributes) for _, o in listed):
+        if any(isinstance(o, Attributes) for _, o in listed):
             raise UsageError("attributes have no attributes of their own: name them all at once")
         object.__setattr__(self, "parts", listed)
 
@@ -146,7 +146,7 @@ class _Attributes(Oracle):
         return cls({name: oracle_from(part) for name, part in description["parts"]})
 
 
-class AttributeSplitting(_Attributes):
+class AttributeSplitting(Attributes):
     """Report on every attribute, each with its own loss; the losses add up.
 
     **Privacy.** Draws are independent, so the ratio is the product of the parts' ratios.
@@ -203,7 +203,7 @@ class AttributeSplitting(_Attributes):
         return found
 
 
-class AttributeSampling(_Attributes):
+class AttributeSampling(Attributes):
     """Report on one attribute, drawn at random on the device, with the whole loss.
 
     **Privacy.** The attribute does not depend on the answers, so the ratio is the greatest of the

@@ -103,7 +103,7 @@ class Adaptive:
             )
         member = measurement.input.domain.read(data)
         self._odometer.spend(cost_of(measurement, self.d_in))
-        return measurement._function(member)
+        return measurement.function(member)
 
     def __repr__(self) -> str:
         left = "" if self.remaining is None else f", {self.remaining} left"

@@ -200,7 +200,7 @@ def _gaussian(
     loss = one.map(d_in)
     if not loss:
         raise UsageError(_NO_NOISE)
-    losses = None if one._losses is None else one._losses(as_fraction(d_in))
+    losses = None if one.losses is None else one.losses(as_fraction(d_in))
     losses = losses.losses if isinstance(losses, Dominating) else losses
     if isinstance(losses, GaussianShift):
         grid = 1 / losses.scale  # one grid unit, seen from a scale of one
@@ -216,7 +216,7 @@ def _at_delta(m: Measurement, delta: Fraction, known: Fraction, epsilon: Fractio
 
     At the rho that it was calibrated for, epsilon is certified already.
     """
-    privacy = m._privacy
+    privacy = m.privacy
 
     def loss(d: Fraction) -> tuple[Fraction, Fraction]:
         rho = privacy(d)
@@ -228,10 +228,10 @@ def _at_delta(m: Measurement, delta: Fraction, known: Fraction, epsilon: Fractio
     stated = Measurement(
         m.input,
         ApproximateDP(),
-        m._function,
+        m.function,
         loss,
-        distribution=m._distribution,
-        losses=m._losses,
+        distribution=m.law,
+        losses=m.losses,
     )
     stated.links = m.links
     return stated

@@ -89,8 +89,8 @@ def poisson_sample(measurement: Measurement, rate: NumberLike) -> Measurement:
             measure,
             PureDP(),
         )
-    release, privacy = measurement._function, measurement._privacy
-    law = measurement._distribution
+    release, privacy = measurement.function, measurement.privacy
+    law = measurement.law
 
     def sampled(data: Any) -> Any:
         kept = noise.bernoulli(share, _length(data))

@@ -119,7 +119,7 @@ class SearchRelease(Measurement):
         epsilon, delta = Fraction(step.epsilon), Fraction(step.delta)
         share = Fraction(step.split or 0)
         self._ladder = Ladder(local, share * epsilon, Fraction(step.ratio), step.rungs)
-        self._local = local
+        self.local = local
         self.threshold = self._ladder.reach(delta / step.rungs)
         self.ladder = [*self._ladder.bounds, local.full]
         self._test = self._ladder.test(self.threshold)
@@ -135,8 +135,8 @@ class SearchRelease(Measurement):
         )
 
     def _prepared(self, records: Any) -> Callable[[], BoundedAnswer]:
-        sample = self._local.read(records)
-        return partial(self._drawn, self._ladder.distances(sample), self._local.value(sample))
+        sample = self.local.read(records)
+        return partial(self._drawn, self._ladder.distances(sample), self.local.value(sample))
 
     def _drawn(self, distances: list[int], value: Any) -> BoundedAnswer:
         found = self._test(distances)
@@ -145,7 +145,7 @@ class SearchRelease(Measurement):
         return BoundedAnswer(float(unit * bound / _UNITS), bound)
 
     def _law_on(self, records: Any) -> FiniteDistribution:
-        sample = self._local.read(records)
+        sample = self.local.read(records)
         rungs = self._ladder.law(sample, self._test)
         low, high = self._noise.support(1 - _REST)
         if (high - low) * len(self.ladder) > _MOST_CELLS:
@@ -157,7 +157,7 @@ class SearchRelease(Measurement):
         weights = [self._noise.probability(k, 96) for k in range(low, high + 1)]
         for found, chance in rungs.table.items():
             bound = self.ladder[-1 if found is None else found]
-            unit = nearest_unit(self._local.value(sample), bound / _UNITS) + low
+            unit = nearest_unit(self.local.value(sample), bound / _UNITS) + low
             for k, weight in enumerate(weights):
                 table[((unit + k) * bound / _UNITS, bound)] = (chance * weight).rounded(96)
         return FiniteDistribution(table, rest=_REST + rungs.rest)
@@ -172,8 +172,8 @@ class SearchRelease(Measurement):
             n: how many records to imagine, of the same spread; as many as ``like`` has by default.
             ends: a pair, if answers are clipped to it afterwards.
         """
-        sample = self._local.read(self.input.domain.read(resized(like, n)))
-        value, scale = self._local.value(sample), self._noise.scale
+        sample = self.local.read(self.input.domain.read(resized(like, n)))
+        value, scale = self.local.value(sample), self._noise.scale
         chances: list[float] = self._ladder.chances(sample, self.threshold).tolist()
         errors = (distance_on_grid(value, bound / _UNITS, scale, ends) for bound in self.ladder)
         return sum(p * e for p, e in zip(chances, errors, strict=True))

@@ -170,7 +170,7 @@ class TestedRelease(Measurement):
     def __init__(
         self, space: Space, step: ProposeTestRelease, local: LocalStatistic | LocalMode
     ) -> None:
-        self._local: Any = local
+        self.local: Any = local
         epsilon, delta = Fraction(step.epsilon), Fraction(step.delta)
         mode = isinstance(local, LocalMode)
         share = Fraction(1) if mode else Fraction(step.split or Fraction(1, 2))
@@ -201,8 +201,8 @@ class TestedRelease(Measurement):
 
     def _placed(self, records: Any) -> tuple[int | None, Any]:
         """Return the distance to instability, and the answer without noise: in units of a grid."""
-        sample = self._local.read(records)
-        value = self._local.value(sample)
+        sample = self.local.read(records)
+        value = self.local.value(sample)
         return self._distance(sample), value if self.grid is None else nearest_unit(
             value, self.grid
         )
@@ -234,10 +234,10 @@ class TestedRelease(Measurement):
 
     def _distance(self, sample: Any) -> int | None:
         found: int | None
-        if isinstance(self._local, LocalMode):
-            found = self._local.distance(sample)
+        if isinstance(self.local, LocalMode):
+            found = self.local.distance(sample)
         else:
-            found = self._local.distance(sample, self.bound)
+            found = self.local.distance(sample, self.bound)
         return found
 
     def _passes(self, distance: int | None) -> Enclosure:
@@ -293,10 +293,10 @@ class TestedRelease(Measurement):
             return math.inf
         if self.grid is None:
             return 0.0
-        return distance_on_grid(self._local.value(sample), self.grid, self._noise.scale, ends)
+        return distance_on_grid(self.local.value(sample), self.grid, self._noise.scale, ends)
 
     def _like(self, like: Iterable[Any], n: int | None) -> Any:
-        return self._local.read(self.input.domain.read(resized(like, n)))
+        return self.local.read(self.input.domain.read(resized(like, n)))
 
 
 def propose_test_release(

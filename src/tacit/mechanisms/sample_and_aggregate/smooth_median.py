@@ -64,7 +64,7 @@ class SmoothMedianOfBins(Centre):
 
     def mean_error(self, units: Sequence[int], truth: float) -> float:
         """Return the mean over the noise."""
-        local = self._inner._local
+        local = self._inner.local
         records = self._inner.input.domain.read(self._values(units))
         return self._inner.error_on(local.read(records), truth)
 

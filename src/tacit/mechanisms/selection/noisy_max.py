@@ -176,6 +176,4 @@ class NoisyMax(Step):
         score_lattice(space, self)
         same = PermuteAndFlip if self.noise == "exponential" else Exponential
         m = same(self.scale, self.monotone).build(space)
-        return Measurement(
-            space, m.measure, m._function, m._privacy, distribution=m._distribution, step=self
-        )
+        return Measurement(space, m.measure, m.function, m.privacy, distribution=m.law, step=self)

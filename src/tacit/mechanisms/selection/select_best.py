@@ -80,9 +80,9 @@ def select_best(measurement: Measurement, score: Callable[[Any], Any], stop: Num
             PureDP(),
         )
     release, privacy, law = (
-        measurement._function,
-        measurement._privacy,
-        measurement._distribution,
+        measurement.function,
+        measurement.privacy,
+        measurement.law,
     )
 
     def best(data: Any) -> Any:

@@ -37,6 +37,8 @@ class SmoothRelease(Measurement):
         shift: s: the noise is ``S / s`` times unit noise.
         grid: of the release.
         clip: the ends to which releases are clipped, or None.
+        local: the statistic, with its smooth sensitivity.
+        unit: the law of unit noise.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class SmoothRelease(Measurement):
         clip: Any = True,
     ) -> None:
         self.beta, self.shift = beta, shift
-        self._local, self._unit = local, law
+        self.local, self.unit = local, law
         self.grid = Fraction(grid) if grid is not None else _fine(local.full)
         self.clip = _ends(clip, local)
         self._units = self.clip and tuple(nearest_unit(end, self.grid) for end in self.clip)
@@ -69,15 +71,15 @@ class SmoothRelease(Measurement):
         )
 
     def _prepared(self, records: Any) -> Callable[[], float]:
-        return partial(self._drawn, *self._placed(self._local.read(records)))
+        return partial(self._drawn, *self._placed(self.local.read(records)))
 
     def _placed(self, reading: Reading) -> tuple[Callable[[int], Enclosure], Fraction]:
         """Return where the noise is centred and how wide it is, in units of the grid."""
-        scale = self._local.smooth(reading, self.beta) / self.shift / self.grid
-        return _enclosed(self._local.value(reading), self.grid), scale
+        scale = self.local.smooth(reading, self.beta) / self.shift / self.grid
+        return _enclosed(self.local.value(reading), self.grid), scale
 
     def _drawn(self, centre: Callable[[int], Enclosure], scale: Fraction) -> float:
-        return float(self._clipped(self._unit.draw().nearest(centre, scale)) * self.grid)
+        return float(self._clipped(self.unit.draw().nearest(centre, scale)) * self.grid)
 
     def simulate(self, like: Iterable[Any], times: int) -> list[float]:
         """Return what so many releases say of records that are public or synthetic.
@@ -94,7 +96,7 @@ class SmoothRelease(Measurement):
         3
         """
         count = as_integer(times, "times", minimum=0)
-        draw = self._draws(listed(like))
+        draw = self.draws(listed(like))
         return [draw() for _ in range(count)]
 
     def _clipped(self, unit: int) -> int:
@@ -109,7 +111,7 @@ class SmoothRelease(Measurement):
                 f"{high - low + 1} outputs are too many to list: give a coarser grid to list them: "
                 "the proof is the same"
             )
-        around, scale = self._placed(self._local.read(records))
+        around, scale = self._placed(self.local.read(records))
         centre = around(256)
         below = [self._cdf((unit + Fraction(1, 2) - centre) / scale) for unit in range(low, high)]
         edges = [Enclosure.of(0), *below, Enclosure.of(1)]
@@ -117,8 +119,8 @@ class SmoothRelease(Measurement):
         return FiniteDistribution({(low + i) * self.grid: p for i, p in enumerate(cells)})
 
     def _cdf(self, z: Enclosure) -> Enclosure:
-        low = self._unit.cdf(z.lower)
-        return low if z.lower == z.upper else Enclosure(low.lower, self._unit.cdf(z.upper).upper)
+        low = self.unit.cdf(z.lower)
+        return low if z.lower == z.upper else Enclosure(low.lower, self.unit.cdf(z.upper).upper)
 
     def expected_error(self, like: Iterable[Any], n: int | None = None) -> float:
         """Predict the mean absolute error on data such as ``like``, in the statistic's units.
@@ -131,21 +133,21 @@ class SmoothRelease(Measurement):
             like: records.
             n: how many records to imagine, of the same spread; as many as ``like`` has by default.
         """
-        return self.error_on(self._local.read(self.input.domain.read(resized(like, n))))
+        return self.error_on(self.local.read(self.input.domain.read(resized(like, n))))
 
     def best_rate(self, like: Iterable[Any]) -> Fraction:
         """Return the rate with the least noise on public records: of a ladder, near the best rung.
 
         The law of the unit noise is the same at every rate, so less noise is a smaller ``S / s``.
         """
-        reading = self._local.read(self.input.domain.read(resized(like, None)))
-        rates = [r - SMOOTHNESS_SLACK for r in self._unit.rates() if r > 2 * SMOOTHNESS_SLACK]
+        reading = self.local.read(self.input.domain.read(resized(like, None)))
+        rates = [r - SMOOTHNESS_SLACK for r in self.unit.rates() if r > 2 * SMOOTHNESS_SLACK]
         known: dict[int, Fraction] = {}
 
         def noise(rung: int) -> Fraction:
             if rung not in known:
-                shift = self._unit.shift(rates[rung] + SMOOTHNESS_SLACK)
-                known[rung] = self._local.smooth(reading, rates[rung]) / shift if shift else _LARGE
+                shift = self.unit.shift(rates[rung] + SMOOTHNESS_SLACK)
+                known[rung] = self.local.smooth(reading, rates[rung]) / shift if shift else _LARGE
             return known[rung]
 
         coarse = min(range(0, len(rates), _STRIDE), key=noise, default=None)
@@ -153,7 +155,7 @@ class SmoothRelease(Measurement):
             return self.beta
         near = range(max(0, coarse - _STRIDE + 1), min(len(rates), coarse + _STRIDE))
         best = min(near, key=noise)
-        own = self._local.smooth(reading, self.beta) / self.shift
+        own = self.local.smooth(reading, self.beta) / self.shift
         return rates[best] if noise(best) < own else self.beta
 
     def error_on(self, reading: Reading, truth: float | None = None) -> float:
@@ -163,7 +165,7 @@ class SmoothRelease(Measurement):
             reading: what the statistic read.
             truth: the statistic itself if left out.
         """
-        if self.clip is None and not self._unit.has_mean:
+        if self.clip is None and not self.unit.has_mean:
             return math.inf
         centre, scale = self._placed(reading)
         middle = centre(256).middle
@@ -173,7 +175,7 @@ class SmoothRelease(Measurement):
         ends = (-math.inf, math.inf)
         if self._units is not None:
             ends = float(self._units[0] - near), float(self._units[1] - near)
-        return mean_distance(self._unit, float(scale), off, target, *ends) * float(self.grid)
+        return mean_distance(self.unit, float(scale), off, target, *ends) * float(self.grid)
 
 
 def _enclosed(value: Fraction | Root, grid: Fraction) -> Callable[[int], Enclosure]:

@@ -218,7 +218,7 @@ def smooth_noise(
     if like is None or beta is not None:
         return built  # type: ignore[no-any-return]
     rate = built.best_rate(like)
-    chosen = built._unit.sigma if isinstance(built._unit, ConcentratedLaw) else None
+    chosen = built.unit.sigma if isinstance(built.unit, ConcentratedLaw) else None
     best: Any = space >> SmoothNoise(statistic, *given, rate, chosen, *rest)
     return best  # type: ignore[no-any-return]
 

@@ -239,11 +239,11 @@ class EachGroup(Step):
         inner = self.on_column(domain)
 
         def release(groups: Any) -> list[Any]:
-            return [inner._function(counted(group, domain)) for group in groups]
+            return [inner.function(counted(group, domain)) for group in groups]
 
         def law(groups: Any) -> Product:
             return Product([inner.distribution(laid_out(group, domain)) for group in groups])
 
         return Measurement(
-            space, inner.measure, release, inner._privacy, distribution=law, step=self
+            space, inner.measure, release, inner.privacy, distribution=law, step=self
         )

@@ -87,9 +87,9 @@ class SampleMean(Step):
         return Measurement(
             space,
             inner.measure,
-            lambda records: inner._function(_written(records)),
+            lambda records: inner.function(_written(records)),
             lambda d: d * epsilon,
-            distribution=inner._distribution,
+            distribution=inner.law,
             step=self,
         )
 

@@ -12,8 +12,8 @@ import pytest
 from accounting.ledger.postgres.cut_wire import Wire
 from accounting.ledger.test_ledger_processes import workers
 from tacit.accounting import create_ledger, epsilon, open_ledger
+from tacit.accounting.ledger.checked_chain import appended
 from tacit.accounting.ledger.installments import charge_once, parts_of, record_part
-from tacit.accounting.ledger.ledger import _append
 from tacit.accounting.ledger.postgres import store as postgres_store
 from tacit.errors import BudgetError, LedgerError
 
@@ -61,7 +61,7 @@ def append(ledger, *, meanwhile=None, after=None):
     with ledger._store.write() as transaction:
         if meanwhile:
             meanwhile()
-        _append(transaction, transaction.head(), "charge", "k", BODY)
+        appended(transaction, transaction.head(), "charge", "k", BODY)
         if after:
             after()
 
@@ -380,8 +380,8 @@ def test_a_ledger_held_too_long_by_another_is_told(ledger, postgres_server, monk
 
 
 def test_readers_do_not_wait_for_a_writer(ledger, address):
-    with open_ledger(address) as reader, ledger._write() as (transaction, head):
-        _append(transaction, head, "charge", "k", BODY)
+    with open_ledger(address) as reader, ledger.chain.write() as (transaction, head):
+        appended(transaction, head, "charge", "k", BODY)
         assert reader.spent.is_nothing
         assert reader.verify_chain() == 1
     assert ledger.spent == COST
