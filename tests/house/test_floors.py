@@ -35,8 +35,8 @@ ROOMS = (
 FOLDERS = {
     "accounting": ("budgets", "ledger", "open_ledger", "epsilon_choice"),
     "accounting.ledger": (
-        *("hash_chain", "store", "sqlite_store", "open_release", "keyed_lock", "entry", "ledger"),
-        *("installments", "postgres"),
+        *("hash_chain", "store", "sqlite_store", "open_release", "keyed_lock", "entry"),
+        *("checked_chain", "ledger", "installments", "postgres"),
     ),
     "audit": ("comparison", "claims"),
     "cli": ("shared", "sensitivity", "local", "release", "app"),

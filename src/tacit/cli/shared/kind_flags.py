@@ -88,7 +88,7 @@ class AskingGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is run, with all of its flags."""
         name, command, rest = super().resolve_command(ctx, args)
-        if name in self.asking:
+        if name is not None and name in self.asking:
             command = self.whole(name)
         return name, command, rest
 
