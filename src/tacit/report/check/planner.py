@@ -5,16 +5,15 @@ It makes itself known when it is loaded, and is loaded when the first certificat
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tacit.accounting import Budget
+from tacit.report.text.vocabulary import load_tables
 
 __all__ = ["Planner", "Replanned", "planner", "register_planner"]
 
-_HOME = "tacit.tables.replan"
 _KNOWN: list[Planner] = []
 
 
@@ -73,5 +72,5 @@ def register_planner(found: Planner) -> None:
 def planner() -> Planner:
     """Return the planner, loaded where it is not yet."""
     if not _KNOWN:
-        importlib.import_module(_HOME)
+        load_tables()
     return _KNOWN[0]

@@ -7,11 +7,11 @@ from html import escape
 from typing import Any
 
 from tacit.report.page.svg_chart import Mark, chart
+from tacit.report.text.vocabulary import answer_words
 from tacit.report.text.words import aggregate_words, number, value_words
 
 __all__ = ["answers"]
 
-_AMOUNTS = ("count", "count_people", "sum", "histogram", "count_over_time", "total_over_time")
 _MOST_MARKS = 60
 _MOST_PANELS = 12
 
@@ -61,7 +61,7 @@ def _chart(column: Mapping[str, Any], labels: Sequence[str], words: str) -> str:
     if not 0 < len(labels) <= _MOST_MARKS:
         return ""
     marks = [_mark(column, label, (place,)) for place, label in enumerate(labels)]
-    return chart(marks, column["kind"] in _AMOUNTS, words)
+    return chart(marks, answer_words(str(column["kind"])).amount, words)
 
 
 def _histogram(

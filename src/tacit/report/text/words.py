@@ -11,11 +11,13 @@ from tacit.arithmetic.exact import as_fraction, show
 from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.expression import from_json
 from tacit.expressions.node import Node
-from tacit.expressions.timeline import Timeline
+from tacit.report.text.vocabulary import answer_words
 
 __all__ = [
     "aggregate_words",
+    "bins_words",
     "budget_words",
+    "column_words",
     "condition_words",
     "number",
     "question_words",
@@ -23,21 +25,6 @@ __all__ = [
     "value_words",
 ]
 
-_NAMES = {
-    "count": "the number of rows",
-    "count_people": "the number of people",
-    "sum": "the sum of {column}",
-    "mean": "the mean of {column}",
-    "var": "the variance of {column}",
-    "std": "the standard deviation of {column}",
-    "median": "the median of {column}",
-    "percentile": "the {q}th percentile of {column}",
-    "min": "a low value of {column} (about its minimum)",
-    "max": "a high value of {column} (about its maximum)",
-    "histogram": "how many values of {column} lie in each of {bins} bins",
-    "count_over_time": "the number of rows in each of {periods} periods of {column}",
-    "total_over_time": "the number of rows from the start to the end of each of them",
-}
 _METHODS = {
     "smooth": "with noise that follows the data",
     "ptr": "after a private test, which may refuse",
@@ -92,35 +79,34 @@ def aggregate_words(aggregate: Mapping[str, Any]) -> str:
     >>> aggregate_words({"kind": "mean", "column": "age", "lower": "0", "upper": "99"})
     'the mean of age (values held between 0 and 99)'
     """
-    kind = str(aggregate["kind"])
-    edges = aggregate.get("edges")
-    q = show(as_fraction(aggregate["q"])) if "q" in aggregate else ""
-    told = _NAMES[kind].format(
-        column=aggregate.get("column"),
-        q=q,
-        bins=len(edges or ()) - 1,
-        periods=aggregate.get("periods"),
-    )
-    if kind == "count_over_time":
-        return f"{told}, {_periods(aggregate)}"
-    if edges is not None:
-        return f"{told}: {', '.join(bin_names([as_fraction(e) for e in edges]))}"
-    if "lower" in aggregate:
-        low, high = (show(as_fraction(aggregate[side])) for side in ("lower", "upper"))
-        return f"{told} (values held between {low} and {high}){_by_method(aggregate)}"
-    return told
+    return answer_words(str(aggregate["kind"])).words(aggregate)
+
+
+def column_words(told: str, aggregate: Mapping[str, Any]) -> str:
+    """Add to what an answer is its public bounds and its method, where it has some.
+
+    >>> column_words("the mean of age", {"lower": "0", "upper": "99"})
+    'the mean of age (values held between 0 and 99)'
+    """
+    if "lower" not in aggregate:
+        return told
+    low, high = (show(as_fraction(aggregate[side])) for side in ("lower", "upper"))
+    return f"{told} (values held between {low} and {high}){_by_method(aggregate)}"
+
+
+def bins_words(told: str, aggregate: Mapping[str, Any]) -> str:
+    """Say what an answer of several bins is, with ``{column}`` and ``{bins}`` in their places.
+
+    >>> bins_words("{column} in {bins} bins", {"column": "age", "edges": ["0", "18", "65"]})
+    'age in 2 bins: [0, 18), [18, 65]'
+    """
+    names = bin_names([as_fraction(edge) for edge in aggregate["edges"]])
+    return f"{told.format(column=aggregate['column'], bins=len(names))}: {', '.join(names)}"
 
 
 def _by_method(aggregate: Mapping[str, Any]) -> str:
     name = aggregate.get("method", {}).get("name")
     return f", {_METHODS[name]}" if name else ""
-
-
-def _periods(aggregate: Mapping[str, Any]) -> str:
-    asked = (aggregate[name] for name in ("column", "reads", "start", "every", "periods"))
-    line = Timeline(*asked)
-    unit = "" if line.reads == "integers" else f" {line.reads}"
-    return f"from {line.label(0)}, {line.every}{unit} each"
 
 
 def question_words(question: Mapping[str, Any]) -> str:

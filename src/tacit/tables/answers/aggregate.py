@@ -20,6 +20,8 @@ from tacit.core import Space, Step
 from tacit.core.chain.protocols import Built
 from tacit.errors import MismatchError, UsageError, did_you_mean
 from tacit.expressions.grid import Grid
+from tacit.report.text.vocabulary import say_answer
+from tacit.report.text.words import column_words
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.part import Noise, Part
 from tacit.tables.spec.method import METHODS, Method, Options, read_method
@@ -209,6 +211,11 @@ class Kind(ABC):
         """Return the step of a chain that it is without a column, or None."""
         return None if self.chained is None else self.chained()
 
+    def words(self, described: Mapping[str, Any]) -> str:
+        """Say in a certificate what one answer is, as :meth:`Aggregate.to_json` described it."""
+        q = show(as_fraction(described["q"])) if "q" in described else ""
+        return column_words(self.noun.format(column=described.get("column"), q=q), described)
+
     # ---- how it is answered
 
     @property
@@ -275,6 +282,7 @@ def register_kind(kind: Kind) -> Kind:
     if kind.name in _KINDS or taken:
         raise UsageError(f"a kind needs a name and an order of its own, not those of {kind.name}")
     _KINDS[kind.name] = kind
+    say_answer(kind.name, kind)
     return kind
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -18,6 +18,8 @@ from tacit.core import (
 )
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
+from tacit.report.text.vocabulary import for_each_group, say_step
+from tacit.report.text.words import bins_words
 from tacit.tables.answers.aggregate import (
     Aggregate,
     Kind,
@@ -142,6 +144,9 @@ class _Histogram(Kind):
     def step(self, asked: Aggregate) -> Step | None:
         return None if asked.edges is None else Histogram(asked.edges)
 
+    def words(self, described: Mapping[str, Any]) -> str:
+        return bins_words(self.noun, described)
+
     def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
         return HistogramPart(
             asked.require_column(), setting.grid(asked, self.bits), asked.edges or ()
@@ -160,3 +165,11 @@ register_kind(
         whole=True,
     )
 )
+
+
+def _step_words(step: Mapping[str, Any]) -> str:
+    bins = len(step["edges"]) - 1
+    return f"Count the values of {step['column']} in {bins} bins{for_each_group(step)}"
+
+
+say_step("histogram", _step_words)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,31 @@ from numpy.typing import NDArray
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
 
-__all__ = ["Moments"]
+__all__ = ["Moments", "bernstein"]
+
+
+def bernstein(moments: Any, cells: int, degree: int, missing: bool) -> list[int]:
+    """Return the Bernstein sums, in units, from the weights, the sum of z and that of its square.
+
+    With Q cells: ``sum (Q - z)`` and ``sum z`` for degree 1; ``sum (Q - z)^2``, ``sum 2 z (Q - z)``
+    and ``sum z^2`` for degree 2; then Q^degree times the weight of the missing rows.
+
+    >>> z_is_1_and_2 = np.array([[2, 0, 3, 5]], dtype=object)
+    >>> bernstein(z_is_1_and_2, cells=2, degree=2, missing=False)
+    [1, 2, 5]
+    """
+    present, absent, first, second = moments.T
+    if degree == 1:
+        columns = [present * cells - first, first]
+    else:
+        columns = [
+            present * cells**2 - 2 * cells * first + second,
+            2 * cells * first - 2 * second,
+            second,
+        ]
+    if missing:
+        columns.append(absent * cells**degree)
+    return [int(value) for value in np.stack(columns, axis=1).ravel()]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ The kinds ``sum``, ``mean``, ``var`` and ``std``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Unpack
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number as NumberLike
-from tacit.arithmetic.exact import as_integer
+from tacit.arithmetic.exact import as_fraction, as_integer, show
 from tacit.core import (
     Number,
     Space,
@@ -26,6 +26,12 @@ from tacit.core import (
 )
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
+from tacit.report.text.vocabulary import (
+    clamped_column,
+    for_each_group,
+    rows_in_all,
+    say_step,
+)
 from tacit.tables.answers.aggregate import (
     SQUARE_BITS,
     SUM_BITS,
@@ -37,7 +43,7 @@ from tacit.tables.answers.aggregate import (
     register_kind,
     with_method,
 )
-from tacit.tables.answers.moment_estimates import Moments
+from tacit.tables.answers.moment_estimates import Moments, bernstein
 from tacit.tables.answers.rows import CountingPart
 from tacit.tables.answers.total import SumPart
 from tacit.tables.chain.estimate import Array, Estimate
@@ -195,30 +201,6 @@ class MomentsPart(CountingPart):
         coordinates = np.array([sums + [0.0] * int(self.missing)])
         part = MomentsPart(self.column, self.grid, frozenset({kind}) | self.kinds, self.missing)
         return float(part.estimates([coordinates], noise)[kind].standard_error[0])
-
-
-def bernstein(moments: Any, cells: int, degree: int, missing: bool) -> list[int]:
-    """Return the Bernstein sums, in units, from the weights, the sum of z and that of its square.
-
-    With Q cells: ``sum (Q - z)`` and ``sum z`` for degree 1; ``sum (Q - z)^2``, ``sum 2 z (Q - z)``
-    and ``sum z^2`` for degree 2; then Q^degree times the weight of the missing rows.
-
-    >>> z_is_1_and_2 = np.array([[2, 0, 3, 5]], dtype=object)
-    >>> bernstein(z_is_1_and_2, cells=2, degree=2, missing=False)
-    [1, 2, 5]
-    """
-    present, absent, first, second = moments.T
-    if degree == 1:
-        columns = [present * cells - first, first]
-    else:
-        columns = [
-            present * cells**2 - 2 * cells * first + second,
-            2 * cells * first - 2 * second,
-            second,
-        ]
-    if missing:
-        columns.append(absent * cells**degree)
-    return [int(value) for value in np.stack(columns, axis=1).ravel()]
 
 
 def sum(
@@ -380,3 +362,24 @@ register_kind(
         methods=True,
     )
 )
+
+
+def _step_words(step: Mapping[str, Any]) -> str:
+    return f"Add up {clamped_column(step)}, from below and from above{for_each_group(step)}"
+
+
+def _moves(step: Mapping[str, Any], shown: str) -> str:
+    """Say a distance in the units of what is asked, whatever the values were rescaled to.
+
+    A row adds one to a count, and to a sum at most the bound that is farther from zero; a vector of
+    moments that moves by d (of rows whose shares make up one each) moves them by d times as much.
+    """
+    rows, moved = rows_in_all(step, shown), as_fraction(step["distance"])
+    low, high = as_fraction(step["lower"]), as_fraction(step["upper"])
+    told = f"{rows}, and the sum of {step['column']} by {show(moved * max(abs(low), abs(high)))}"
+    if step["degree"] == 1:
+        return told
+    return f"{told}, that of squares above {show(low)} by {show(moved * (high - low) ** 2)}"
+
+
+say_step("moments", _step_words, _moves)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ from tacit.core import (
     register,
 )
 from tacit.core.spaces.metric import sqrt_up
+from tacit.report.text.vocabulary import for_each_group, say_step
 from tacit.tables.answers.aggregate import (
     Aggregate,
     Kind,
@@ -125,3 +126,14 @@ register_kind(
         whole=True,
     )
 )
+
+
+def _step_words(step: Mapping[str, Any]) -> str:
+    return f"Count the people{for_each_group(step)}, each in {step['groups']} of the groups at most"
+
+
+def _moves(step: Mapping[str, Any], shown: str) -> str:
+    return f"{shown} {'person' if shown == '1' else 'people'} in all"
+
+
+say_step("count_people", _step_words, _moves)

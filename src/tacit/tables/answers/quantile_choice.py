@@ -9,7 +9,7 @@ over groups of the largest change of a cost by at most ``d max(a, b - a)`` for t
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.arithmetic.exact import as_fraction, as_integer, positive
+from tacit.arithmetic.exact import as_fraction, as_integer, positive, show
 from tacit.core import (
     Domain,
     Measure,
@@ -34,6 +34,7 @@ from tacit.core import (
 from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
 from tacit.mechanisms.selection.private_quantile import choose_cell, error_in_cost, quantile_costs
+from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step
 from tacit.tables.chain.row_steps import TableStep
 
 __all__ = ["ChooseQuantile", "QuantileCosts", "error_in_cost", "error_of_choice", "quantile_costs"]
@@ -212,3 +213,22 @@ def error_of_choice(
     true = float(np.interp(float(q), share, rows))
     far = np.abs(points - (points[round(true - low)] if step == 1 else true))
     return float((far * weights).sum() / weights.sum())
+
+
+def _costs(step: Mapping[str, Any]) -> str:
+    column, groups = clamped_column(step), for_each_group(step)
+    return f"Say how far off in rank each possible value of {column}, is{groups}"
+
+
+def _moved_costs(step: Mapping[str, Any], shown: str) -> str:
+    rank = as_fraction(step["distance"]) / as_fraction(step["one"])
+    return f"{show(rank)} rows in rank"  # a rank is counted in parts of a row
+
+
+def _choose(step: Mapping[str, Any]) -> str:
+    aim = "the rank asked for" if not step.get("target") else "the rank where the interval ends"
+    return f"Draw a value by chance, the likelier the nearer it is to {aim}"
+
+
+say_step("quantile_costs", _costs, _moved_costs)
+say_step("choose_quantile", _choose)

@@ -18,6 +18,7 @@ from tacit.core import (
     Transformation,
     register,
 )
+from tacit.report.text.vocabulary import for_each_group, say_step
 from tacit.tables.answers.aggregate import (
     Aggregate,
     Kind,
@@ -153,3 +154,10 @@ register_kind(
         whole=True,
     )
 )
+
+
+def _step_words(step: Mapping[str, Any]) -> str:
+    return f"Count the rows{for_each_group(step)}"
+
+
+say_step("count_rows", _step_words)

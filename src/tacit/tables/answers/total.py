@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -20,6 +20,7 @@ from tacit.core import (
 )
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
+from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import Columns, Noise, Part, plain_estimate
@@ -109,3 +110,14 @@ class SumPart(Part):
 
     def _law(self, noise: Noise) -> NoiseLaw:
         return noise.law(self.reach * noise.rows, self.grid.step / noise.one)
+
+
+def _step_words(step: Mapping[str, Any]) -> str:
+    return f"Add up {clamped_column(step)}{for_each_group(step)}"
+
+
+def _moves(step: Mapping[str, Any], shown: str) -> str:
+    return f"{shown} in the sum of {step['column']}, in all"
+
+
+say_step("sum_by_group", _step_words, _moves)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,6 +14,7 @@ from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.mechanisms.propose_test_release.bound_search import BoundSearch
 from tacit.mechanisms.propose_test_release.mechanism import ProposeTestRelease
+from tacit.report.text.vocabulary import say_step
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import LEVEL, Noise
@@ -85,3 +86,22 @@ class ProposalPart(LocalPart):
     def record(self, noise: Noise) -> dict[str, Any]:
         """Return the bound that was proposed."""
         return {"used": "ptr", "bound": str(self.method.bound)}
+
+
+def _proposed(inner: Mapping[str, Any]) -> str:
+    return (
+        f"test with noise that a person moves the {inner['statistic']} by at most "
+        f"{inner['bound']}, and by how many people the data are away from more; then add noise of "
+        "that size, or refuse to answer"
+    )
+
+
+def _searched(inner: Mapping[str, Any]) -> str:
+    return (
+        f"find with noise a bound on how far a person moves the {inner['statistic']}, and add "
+        "noise of that size"
+    )
+
+
+say_step("propose_test_release", _proposed)
+say_step("bound_search", _searched)

@@ -34,6 +34,8 @@ from tacit.core import (
 )
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.output_distribution import Product
+from tacit.report.text.chain_sentences import step_words
+from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step
 from tacit.statistics.samples.counted_sample import CountedSample
 from tacit.statistics.samples.sample import Sample
 from tacit.tables.chain.row_steps import TableStep
@@ -247,3 +249,19 @@ class EachGroup(Step):
         return Measurement(
             space, inner.measure, release, inner.privacy, distribution=law, step=self
         )
+
+
+def _record_words(step: Mapping[str, Any]) -> str:
+    return f"Count the records of {clamped_column(step)}, value by value{for_each_group(step)}"
+
+
+def _moved_records(step: Mapping[str, Any], shown: str) -> str:
+    return f"{shown} {'row' if shown == '1' else 'rows'}"
+
+
+def _group_words(step: Mapping[str, Any]) -> str:
+    return f"In each group by itself, of its records: {step_words(step['inner'])}"
+
+
+say_step("records", _record_words, _moved_records)
+say_step("each_group", _group_words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -28,6 +28,7 @@ from tacit.mechanisms.sample_and_aggregate.bounded_output import BinFunction, co
 from tacit.mechanisms.sample_and_aggregate.mechanism import sample_and_aggregate
 from tacit.mechanisms.shared.local_statistic import LocalStatistic
 from tacit.mechanisms.shared.output_distribution import Product
+from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step
 from tacit.statistics.samples.counted_sample import CountedSample
 from tacit.tables.chain.row_steps import TableStep
 from tacit.tables.chain.space import UnitDistance
@@ -258,3 +259,32 @@ class MeanOfPeople(Step):
             distribution=law,
             step=self,
         )
+
+
+def _people_in_bins(step: Mapping[str, Any]) -> str:
+    return (
+        f"Put the people in {step['bins']} bins at random, each with their rows, and count the "
+        f"records of {clamped_column(step)}, value by value in each bin{for_each_group(step)}"
+    )
+
+
+def _moved_bins(step: Mapping[str, Any], shown: str) -> str:
+    return f"{shown} {'bin' if shown == '1' else 'bins'}"
+
+
+def _sampled(inner: Mapping[str, Any]) -> str:
+    return (
+        f"put the records in {inner['bins']} bins at random, work out the {inner['statistic']} of "
+        "each, and add random noise to the mean of these"
+    )
+
+
+def _mean_of_people(step: Mapping[str, Any]) -> str:
+    return (
+        f"Work out the {step['statistic']} in each bin, and add random noise to the mean of these"
+    )
+
+
+say_step("people_in_bins", _people_in_bins, _moved_bins)
+say_step("sample_mean", _sampled)
+say_step("mean_of_people", _mean_of_people)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,6 +14,7 @@ from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.mechanisms.smooth.calibration import CONCENTRATED
 from tacit.mechanisms.smooth.smooth_noise import SmoothNoise
+from tacit.report.text.vocabulary import say_step
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.part import Noise
 from tacit.tables.data_dependent.base import (
@@ -98,3 +99,14 @@ def _distribution(part: SmoothPart, noise: Noise) -> str:
             return math.inf
 
     return min(open_to, key=error)
+
+
+def _step_words(inner: Mapping[str, Any]) -> str:
+    noise = str(inner.get("distribution", "laplace")).replace("_", " ")
+    return (
+        f"add {noise} noise to the {inner['statistic']}, in proportion to how far these data and "
+        "data near them could move it; by how much is as private as the data"
+    )
+
+
+say_step("smooth_noise", _step_words)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tacit.arithmetic.exact import as_integer
 from tacit.core import L1Distance, L2Distance, Number, Space, Transformation, Vector, register
@@ -13,6 +13,7 @@ from tacit.core.spaces.metric import sqrt_up
 from tacit.errors import UsageError
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.timeline import Timeline
+from tacit.report.text.vocabulary import say_step
 from tacit.tables.chain.row_steps import TableStep
 from tacit.tables.chain.space import UnitDistance
 from tacit.tables.live.block_tree import PeriodTree
@@ -171,3 +172,15 @@ def _first_rows_sql(kept: str, rows: int, d: Dialect) -> str:
     upto = f"select place, own, {running} as upto from ({own}) as people"
     added = f"least(upto, {limit}) - least(upto - own, {limit})"
     return f"select place, sum({added}) from ({upto}) as running where place >= 0 group by place"
+
+
+def _step_words(step: Mapping[str, Any]) -> str:
+    first = "" if step["rows"] == 1 else f"{step['rows']} "
+    return (
+        f"Count the rows in each of {step['periods']} periods of {step['column']}, and in blocks "
+        f"of {step['branching']}, and of {step['branching']} of those, and so on; of each person "
+        f"the first {first}{'row' if step['rows'] == 1 else 'rows'} by time"
+    )
+
+
+say_step("counts_over_time", _step_words)

@@ -6,12 +6,14 @@ The same functions charge a counter, carry it out and, from its certificate, pla
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.core import Measurement, Step, compose, step_from
 from tacit.expressions.timeline import Timeline
 from tacit.mechanisms import Gaussian, Laplace, calibrate
+from tacit.report.text.vocabulary import say_answer
 from tacit.tables.chain.row_steps import DerivedColumn, FilterRows
 from tacit.tables.chain.space import table_space
 from tacit.tables.live.period_counts import CountsOverTime
@@ -69,3 +71,34 @@ def described_counts(query: Query, question: Mapping[str, Any]) -> dict[str, Any
         "chains": [{"title": "counts over time", **chain.describe(1)}],
         "composition": {"measure": loss.measure.describe(), "loss": str(loss.map(1))},
     }
+
+
+@dataclass(frozen=True)
+class _OverTime:
+    """The words of a count over time: one noun for the periods, and one for running totals."""
+
+    noun: str
+    amount: bool = True
+
+    def words(self, described: Mapping[str, Any]) -> str:
+        """Say what one answer is, with its periods."""
+        return self.noun.format(
+            column=described["column"], periods=described["periods"], line=_periods(described)
+        )
+
+
+def _periods(aggregate: Mapping[str, Any]) -> str:
+    asked = (aggregate[name] for name in ("column", "reads", "start", "every", "periods"))
+    line = Timeline(*asked)
+    unit = "" if line.reads == "integers" else f" {line.reads}"
+    return f"from {line.label(0)}, {line.every}{unit} each"
+
+
+say_answer(
+    "count_over_time",
+    _OverTime("the number of rows in each of {periods} periods of {column}, {line}"),
+)
+say_answer(
+    "total_over_time",
+    _OverTime("the number of rows from the start to the end of each of them"),
+)
