@@ -1,0 +1,117 @@
+"""Each kind of answer is whole: a public name, a flag, fields of a plan, words, a page, a proof."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import tacit as tc
+from house.project import PACKAGE, ROOT
+from tacit.cli.app import app
+from tacit.cli.shared.flag_values import aggregates, statistic
+from tacit.cli.shared.kind_flags import example, flag_of
+from tacit.cli.shared.options import AskOptions
+from tacit.report.text.chain_sentences import step_words
+from tacit.report.text.words import aggregate_words
+from tacit.tables.answers.aggregate import Aggregate, Kind, kinds
+from tacit.tables.session import Session
+
+KINDS = {kind.name: kind for kind in kinds()}
+VALUES = {"column": "age", "lower": 0, "upper": 100, "q": 90, "edges": [0, 18, 65, 100]}
+PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+
+
+def asked(kind: Kind) -> Aggregate:
+    """A question of the kind, as Python asks it."""
+    made: Aggregate = kind.make(*(VALUES[field] for field in kind.fields))
+    return made
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    table = tmp_path_factory.mktemp("kinds") / "people.csv"
+    rows = [f"{20 + i % 60},{'ab'[i % 2]}" for i in range(400)]
+    table.write_text("\n".join(["age,site", *rows]) + "\n", encoding="utf-8")
+    with tc.Session(str(table), unit=tc.one_row_each, budget=tc.epsilon(1000)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_it_has_a_public_name(name: str) -> None:
+    assert getattr(tc, name) is KINDS[name].make
+    assert asked(KINDS[name]).kind == name
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_flags_and_plans_ask_what_python_asks(name: str) -> None:
+    kind = KINDS[name]
+    given = [example(kind.fields)] if kind.fields else True
+    (label, by_flag), *none = aggregates({name: given}).items()
+    fields = {field: VALUES[field] for field in kind.fields}
+    assert not none
+    assert label.isidentifier() or "q" in kind.fields
+    assert by_flag == asked(kind) == statistic({"statistic": name, **fields}, "x")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_its_flag_has_a_row_on_the_page_of_the_command_line(name: str) -> None:
+    rows = re.findall(r"^\| (`--.*?) \|", PAGE, flags=re.MULTILINE)
+    flags = {flag for row in rows for flag in re.findall(r"--[\w-]+", row)}
+    assert flag_of(KINDS[name]) in flags
+    assert len(KINDS[name].help) > 8
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_its_description_is_read_back(name: str) -> None:
+    described = asked(KINDS[name]).to_json()
+    assert KINDS[name].read(described) == asked(KINDS[name])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_it_is_released_told_in_words_and_verified(name: str, session: Session) -> None:
+    kind, question = KINDS[name], asked(KINDS[name])
+    grouped = session.group_by("site", keys=["a", "b", "c"]).agg(it=question)
+    assert all(error > 0 for error in grouped.preview(epsilon=8).errors["it"])
+    body = grouped.release(epsilon=8).certificate.body
+    found = tc.Certificate(body).verify()
+    assert found, str(found)
+    assert "age" in aggregate_words(question.to_json()) or not kind.fields
+    for chain in body["chains"]:
+        assert [step for step in chain["steps"] if step_words(step) == step["step"]] == []
+
+
+def test_the_methods_are_told_of_the_kinds_that_have_them() -> None:
+    *others, last = (kind.name for kind in kinds() if kind.methods)
+    told = f"{', '.join(others)} and {last}"
+    hints: Any = inspect.get_annotations(AskOptions, eval_str=True)
+    assert told in hints["method"].__metadata__[0].help
+    with pytest.raises(tc.errors.UsageError, match=f"Methods are for {told}"):
+        tc.count(method="smooth")
+
+
+def test_only_commands_that_ask_load_the_kinds() -> None:
+    flags = {
+        parameter.name
+        for command in app.registered_commands
+        for parameter in inspect.signature(command.callback).parameters.values()
+    }  # type: ignore[arg-type]
+    assert not flags & set(KINDS)
+
+
+def test_no_other_module_knows_a_kind_by_its_name() -> None:
+    """A name in quotes outside of its own file would be the beginning of a ladder."""
+    names = [name for name in KINDS if "_" in name or name in ("histogram", "percentile")]
+    quoted = re.compile(rf'"({"|".join(names)})"')
+    rooms = [PACKAGE / room for room in ("tables", "report", "cli")]
+    found = {
+        str(path.relative_to(PACKAGE)): sorted(set(quoted.findall(text)))
+        for room in rooms
+        for path in room.rglob("*.py")
+        if (text := path.read_text(encoding="utf-8")) and quoted.search(text)
+    }
+    strange = {path for path in found if not path.startswith("tables/answers/")}
+    assert strange == {"tables/__init__.py"}
