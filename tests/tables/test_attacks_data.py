@@ -427,7 +427,7 @@ class TestSecrets:
             with pytest.raises(UsageError) as caught:
                 tc.Session(path, unit=tc.one_row_each, budget=tc.epsilon(1))
             assert not any(map(told, everything_of(caught.value)))
-        with pytest.raises(DataSourceError, match="there is nothing"):
+        with pytest.raises(DataSourceError, match="file not found"):
             tc.Session(tmp_path / "none.csv", unit=tc.one_row_each, budget=tc.epsilon(1))
 
     def test_a_failure_in_the_release_tells_nothing_in_its_words(self, monkeypatch):

@@ -369,7 +369,7 @@ def test_bad_questions_are_refused_before_anything_is_spent():
             (lambda: s.filter(tc.col("x")), "true or false"),
             (lambda: s.with_column("x", tc.col("y")), "already"),
             (lambda: s.with_column("z", 3), "expression"),
-            (lambda: asked.release(), "may lose"),
+            (lambda: asked.release(), "may spend"),
             (lambda: asked.release(epsilon=0), "above zero"),
             (lambda: asked.release(epsilon=-1), "above zero|not negative"),
             (lambda: asked.release(epsilon=float("nan")), "finite"),
@@ -388,7 +388,7 @@ def test_bad_questions_are_refused_before_anything_is_spent():
 def test_a_session_needs_a_unit_a_budget_and_its_own_ledger(tmp_path):
     with pytest.raises(UsageError, match="unit says whom"):
         tc.Session(table(), unit="person", budget=tc.epsilon(1))
-    with pytest.raises(UsageError, match="how much may be lost"):
+    with pytest.raises(UsageError, match="how much may be spent"):
         tc.Session(table(), unit=tc.one_row_each)
     with pytest.raises(UsageError, match=r"tc\.epsilon\(1\)"):
         tc.Session(table(), budget=1.0)

@@ -187,7 +187,7 @@ def _check(
         names = sorted(set(terms) | set(ledger.terms))
         changed = [name for name in names if terms.get(name) != ledger.terms.get(name)]
         told = ", ".join(f"{n} is {ledger.terms.get(n)!r}, not {terms.get(n)!r}" for n in changed)
-        raise LedgerError(f"{store.name} counts under other terms: {told}. Ask under its terms")
+        raise LedgerError(f"{store.name} has other terms: {told}. Ask under its terms")
     if budget is not None and not nearly_equal(budget, ledger.total):
         raise LedgerError(
             f"{store.name} has the budget {ledger.total!r}, not {budget!r}: leave the budget out "

@@ -20,7 +20,7 @@ from tacit.errors import UsageError
 __all__ = ["Number", "as_fraction", "as_integer", "float_down", "float_up", "positive", "show"]
 
 Number: TypeAlias = int | float | str | Fraction | Decimal
-"""What a caller may hand in wherever Tacit takes a number."""
+"""What a caller may pass wherever Tacit takes a number."""
 
 
 _LONGEST = 1000

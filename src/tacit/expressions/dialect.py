@@ -54,7 +54,7 @@ class Dialect:
         zero_or_one: the whole number of a boolean ``{x}``.
         same: whether ``{x}`` and ``{y}`` are equal or both NULL, in a form that a join can hash;
             ``{filler}`` is some value of their type.
-        fence: a query ``{sql}`` of rows with people, whose columns are reckoned once a row, however
+        fence: a query ``{sql}`` of rows with people, whose columns are computed once a row, however
             often they are used.
         ordered: the people ``u`` of ``{rows}`` in the order in which numbers are counted fastest.
         few: the query ``{sql}`` of some people ``v`` and what their rows have ``lost``, in a form
@@ -63,7 +63,7 @@ class Dialect:
         apart: whether it is cheaper to read the rows of people beyond the limit once more than to
             look up everybody while all rows are read.
         once: the hint that a named subquery is made once.
-        let: ``{body}``, in which ``tacit_v`` stands for the value ``{x}``, which is reckoned once.
+        let: ``{body}``, in which ``tacit_v`` stands for the value ``{x}``, which is computed once.
         seconds: whole seconds since 1970 (UTC) of a timestamp ``{x}``, rounded down; NULL where it
             is NULL or infinite.
         days: days since 1970 of a date ``{x}``; NULL where it is NULL, beyond all or NULL where it

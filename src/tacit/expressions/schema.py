@@ -57,7 +57,7 @@ class Column:
         kind: one of :data:`KINDS`.
         declared: the engine's own type.
         problem: why it cannot be used, where that is not its type.
-        reads: SQL of its value, as the plan reckons with it, of the column ``{x}`` itself.
+        reads: SQL of its value, as the plan computes with it, of the column ``{x}`` itself.
         identity: SQL of what tells its values apart, two of which are equal if and only if they
             are one value; empty where that is what the plan reads.
         written: SQL of the text of such a value, the same for equal ones; empty for a plain cast.
@@ -72,7 +72,7 @@ class Column:
     written: str = ""
 
     def value(self, quoted: str) -> str:
-        """Return the SQL of its value, as the plan reckons with it."""
+        """Return the SQL of its value, as the plan computes with it."""
         return self.reads.format(x=quoted)
 
     def itself(self, quoted: str) -> str:

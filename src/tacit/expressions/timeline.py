@@ -133,8 +133,8 @@ class Timeline:
             return moment(given, self.reads, "now")
         if self.reads == "integers":
             raise UsageError(
-                f"say how far {self.column!r} has come: update(now=...); it is not read off the "
-                "data, since it would tell about them"
+                f"say how far {self.column!r} has come: update(now=...); it is not read from the "
+                "data, since it would reveal something about them"
             )
         seconds = int(time.time())
         return seconds // _DAY if self.reads == "days" else seconds
@@ -142,7 +142,7 @@ class Timeline:
     def sql(self, schema: Schema, dialect: Dialect, closed: int) -> tuple[str, str]:
         """Return the SQL of the period of a row, and of whether it is one of the first ``closed``.
 
-        The value is held within the periods before it is reckoned with, so that none can overflow,
+        The value is held within the periods before it is computed with, so that none can overflow,
         in whatever order an engine looks at the two: their ends are within 2^60, so that what has
         gone by since the start is below 2^61 and has 64 bits.
         """

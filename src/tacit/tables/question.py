@@ -77,7 +77,7 @@ class Question:
             keys: the public keys: a list of values (of tuples, for several columns), a mapping of
                 column to values (all combinations), or a public table with those columns.  Every
                 key given is answered, also when nobody has it; others are left out.  None releases
-                the keys themselves, those that enough people share, which takes a delta.
+                the keys themselves, those above a threshold, which takes a delta.
 
         Raises:
             UsageError: an unknown column, a column given twice, or keys that do not fit.
@@ -291,7 +291,7 @@ class Question:
             return request
         if epsilon is None:
             example = "rho='1/10'" if kind == "concentrated" else "epsilon='1/2'"
-            raise UsageError(f"say what this release may lose: release({example})")
+            raise UsageError(f"say what this release may spend: release({example})")
         return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
 
     def _affordable(self, requested: Budget, standing: Entry | None) -> Plan:

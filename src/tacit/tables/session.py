@@ -112,7 +112,7 @@ class Session:
             return check_ledger(ledger, dataset=self.dataset, budget=budget, terms=terms)
         if budget is None and (ledger is None or not has_ledger(ledger)):
             raise UsageError(
-                "say how much may be lost in all: budget=tc.epsilon(1), "
+                "say how much may be spent in all: budget=tc.epsilon(1), "
                 "tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
             )
         return open_ledger(ledger, dataset=self.dataset, budget=budget, terms=terms)

@@ -89,7 +89,7 @@ def top_code(
     """
     if data_are_public is not True:
         raise UsageError(
-            "how many values a policy changes is an exact count, so it is told for public or "
+            "how many values a policy changes is an exact count, so it is shown for public or "
             "synthetic data only: pass data_are_public=True if they are; to clamp private data, "
             "chain clamp(lower, upper), which counts nothing"
         )

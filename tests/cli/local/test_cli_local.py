@@ -20,13 +20,13 @@ def test_from_a_column_to_a_table_and_a_picture(tacit, folder: Path) -> None:
     assert done.json == {"added": 600, "n": 600, "refused": {}}
     again = tacit("local collect day.reports --out day.state --resume --json").json
     assert again == {"added": 0, "n": 600, "refused": {"replay": 600}}
-    told = tacit("local estimate day.state --json --crafted 3 --shuffled-delta 1e-6").json
+    told = tacit("local estimate day.state --json --poisoned 3 --shuffled-delta 1e-6").json
     assert [row["item"] for row in told["items"]] == ["a", "b", "c"]
     for row in told["items"]:
         assert row["low"] < row["count"] < row["high"]
         assert abs(row["count"] - 200) < 6 * (row["high"] - row["low"]) / 4
     assert told["shuffled_epsilon"] < told["epsilon"]
-    assert "3 crafted" in told["crafted"]
+    assert "3 poisoned" in told["crafted"]
     shown = tacit("local estimate day.state --together --plot day.png")
     assert "600 reports" in shown.out
     assert "refused: 600 (replay)" in shown.err

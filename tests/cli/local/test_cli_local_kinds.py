@@ -227,7 +227,7 @@ def test_flags_that_an_estimate_has_no_use_for(tacit, folder: Path) -> None:
     for flag in ("--candidates a", "--ranges 1..2", "--heaviest 3"):
         done = tacit(f"local estimate r {flag}")
         assert done.code == 2
-        assert "leave it away" in done.err
+        assert "leave it out" in done.err
     done = tacit("local perturb people.csv --items a,b --epsilon 1 --out t")
     assert done.code == 2
     assert "--column" in done.err

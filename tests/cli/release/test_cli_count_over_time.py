@@ -56,7 +56,7 @@ def test_a_preview_begins_no_ledger(tacit, folder):
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (ASKED, 2, "loss|lose"),
+        (ASKED, 2, "loss|spend"),
         (
             ASKED.replace("day", "site") + " --types site=text --epsilon 1",
             2,

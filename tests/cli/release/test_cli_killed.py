@@ -143,7 +143,7 @@ def test_a_ledger_whose_beginning_was_cut_short_begins_anew(
     assert (shown.code, "is empty" in shown.err) == (2, True)
     unsaid = tacit("release people.csv --count --epsilon 0.5")
     assert unsaid.code == 0
-    assert "begins with a budget" in unsaid.err
+    assert "as its whole budget" in unsaid.err
     assert tacit("ledger verify people.ledger").code == 0
 
 

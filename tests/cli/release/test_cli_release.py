@@ -29,7 +29,7 @@ def test_release_prints_the_answer_and_keeps_the_budget(tacit, folder: Path) -> 
 def test_without_a_budget_the_first_release_is_the_whole_budget(tacit, folder: Path) -> None:
     done = tacit(RELEASE)
     assert done.code == 0
-    assert "begins with a budget of what this release loses" in done.err
+    assert "the price of this release as its whole budget" in done.err
     with open_ledger(folder / "people.ledger") as ledger:
         assert (str(ledger.total), str(ledger.remaining)) == ("epsilon 0.5", "epsilon 0")
     assert tacit("release people.csv --count --epsilon 0.1").code == 1

@@ -76,9 +76,9 @@ def test_the_page_tells_everything(certificate: tc.Certificate) -> None:
         "health_insurance.parquet",
         "for each site: 1, 2, 3",
         "only rows where age >= 18 and not health in ('poor')",
-        "values held between 0 and 20",
-        "weighs at most as much as 5 rows",
-        "15.5 in 100",  # 10 in 100 at epsilon 1/2
+        "values clamped to [0, 20]",
+        "at most 5 rows per person count",
+        "15.5%",  # 10% at epsilon 1/2
         "spent before: epsilon 0.5",
         "this release: epsilon 0.5",
         "left: epsilon 1",
@@ -158,8 +158,8 @@ def test_what_a_certificate_says_is_escaped(certificate: tc.Certificate, place: 
 @pytest.mark.parametrize(
     ("budget", "loss", "said"),
     [
-        (tc.rho("1/5"), {"rho": "1/10"}, "told here as an epsilon at a delta of 1e-06"),
-        (tc.epsilon_delta(1, "1e-6"), {"epsilon": "1/4"}, "with a probability of at most 1 in"),
+        (tc.rho("1/5"), {"rho": "1/10"}, "stated here as an epsilon at a delta of 1e-06"),
+        (tc.epsilon_delta(1, "1e-6"), {"epsilon": "1/4"}, "have a probability of at most 1 in"),
         (tc.epsilon(1), {"epsilon": "1/2"}, "each row of the table"),
     ],
 )
@@ -175,7 +175,7 @@ def test_unknown_keys_and_quantiles_have_a_page() -> None:
     question = session.group_by("health").agg(middle=tc.median("spending", 0, 5000))
     page = Page(question.release(epsilon=4, delta="1e-6").certificate.to_html()).text
     for text in (
-        "that enough people share",
+        "only groups above a threshold",
         "rows in rank",
         "median of spending, 1 of",
         "excellent",

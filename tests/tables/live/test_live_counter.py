@@ -282,7 +282,7 @@ def test_what_is_asked_wrongly_is_refused_before_anything_is_spent(live):
             ({"start": 2**61}, "too far"),
             ({"branching": 1}, "branching"),
             ({"grace": -1}, "grace"),
-            ({"epsilon": None}, "may lose"),
+            ({"epsilon": None}, "may spend"),
             ({"epsilon": 0}, "above zero"),
             ({"rho": 1, "epsilon": None}, "rho|concentrated"),
         ]:

@@ -113,7 +113,7 @@ def _against_output(panel: Any, choice: Drawn, shown: float) -> None:
         title_fontsize=8,
         frameon=False,
     )
-    plotting.title(panel, "What an output tells", f"at epsilon {shown:.4g}")
+    plotting.title(panel, "What an output reveals", f"at epsilon {shown:.4g}")
 
 
 def _spaced(count: int) -> list[int]:

@@ -284,7 +284,7 @@ def _asked(
     if like is None:
         raise UsageError(
             "give like=, public or made-up records that resemble the private ones; never those: "
-            "the errors that are shown would tell of them"
+            "the errors that are shown would reveal something about them"
         )
     if relation not in _RELATIONS:
         raise UsageError(f"relation {relation!r} is unknown; {did_you_mean(relation, _RELATIONS)}")

@@ -74,7 +74,7 @@ def answers_of(path: str, column: str | None, oracle: Oracle) -> Iterator[Any]:
         read = reader_of(oracle)
         return (read(fields[0]) for fields in _rows(path, [column]))
     if column is not None:
-        raise UsageError(f"this question takes the columns {', '.join(names)}: leave --column away")
+        raise UsageError(f"this question takes the columns {', '.join(names)}: leave out --column")
     if readers is None:
         return ({k: v for k, v in zip(names, row, strict=True) if v} for row in _rows(path, names))
     return (

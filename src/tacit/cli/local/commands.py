@@ -122,7 +122,8 @@ class _Perturbing:
         ),
     ] = None
     ids: Annotated[
-        bool, typer.Option("--ids/--no-ids", help="A random id each, to tell replays.")
+        bool,
+        typer.Option("--ids/--no-ids", help="Give each report a random id, to detect replays."),
     ] = True
 
 
@@ -158,9 +159,9 @@ class _Collecting:
 
     files: Annotated[list[str], typer.Argument(help="Files of reports.", metavar="FILE...")]
     out: Annotated[str, typer.Option("--out", help="The file of exact sums.", metavar="STATE")]
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the sums that --out holds.")
-    ] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the sums in --out.")] = (
+        False
+    )
     replay: Annotated[
         str | None,
         typer.Option("--replay", help="Refuse replays: exact, or bitmap (bounded memory)."),
@@ -180,7 +181,7 @@ class _Collecting:
 @local_app.command("collect")
 @options
 def collect(given: _Collecting) -> None:
-    """Add reports up to exact sums, whatever else is in the files.
+    """Add up reports into exact sums; refuse and count what is no report.
 
     [bold]tacit local collect monday.reports tuesday.reports --out week.state[/bold]
     """
@@ -189,7 +190,10 @@ def collect(given: _Collecting) -> None:
 
     if given.resume:
         if given.replay or given.outliers or given.question:
-            raise UsageError("--resume goes on as it was begun: leave the other flags away")
+            raise UsageError(
+                "--resume continues with the settings that it was started with: leave out the "
+                "other flags"
+            )
         collector = Collector.load(given.out)
     else:
         if os.path.exists(given.out):
@@ -221,13 +225,19 @@ class _Estimating:
         list[str],
         typer.Argument(help="A file of sums, or files of reports.", metavar="FILE..."),
     ]
-    level: Annotated[str, typer.Option("--level", help="How sure the ranges are.")] = "0.95"
+    level: Annotated[
+        str, typer.Option("--level", help="The confidence level of the intervals.")
+    ] = "0.95"
     together: Annotated[
-        bool, typer.Option("--together", help="Ranges that hold all at once, not each.")
+        bool, typer.Option("--together", help="Intervals that hold for all answers at once.")
     ] = False
     crafted: Annotated[
         int | None,
-        typer.Option("--crafted", help="Tell what so many crafted reports could do."),
+        typer.Option(
+            "--poisoned",
+            "--crafted",
+            help="Show how far this many poisoned reports could move a count.",
+        ),
     ] = None
     candidates: Annotated[
         str | None,
@@ -244,7 +254,7 @@ class _Estimating:
     shuffled_delta: Annotated[
         str | None,
         typer.Option(
-            "--shuffled-delta", help="Tell the epsilon at this delta if reports came shuffled."
+            "--shuffled-delta", help="Show the epsilon at this delta if reports were shuffled."
         ),
     ] = None
     plot: Annotated[
@@ -256,7 +266,7 @@ class _Estimating:
 @local_app.command("estimate")
 @options
 def estimate(given: _Estimating) -> None:
-    """Estimate how many people gave each answer, with ranges.
+    """Estimate how many people gave each answer, with confidence intervals.
 
     [bold]tacit local estimate week.state --plot week.png[/bold]
     """
@@ -277,7 +287,7 @@ def estimate(given: _Estimating) -> None:
     results = list(results_of(collector.oracle, collector.state, wanted))
     figure = results[0].figure if len(results) == 1 else None
     if given.plot is not None and figure is None:
-        raise UsageError("there is no one picture of this estimate: leave --plot away")
+        raise UsageError("this estimate has no single plot: leave out --plot")
     record = _record(given, collector, results)
     if given.json:
         print_json(record)

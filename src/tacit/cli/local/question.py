@@ -78,14 +78,16 @@ class Asked:
         _flag("--bounds", help="For numbers: the least and the greatest.", metavar="LOW:HIGH"),
     ] = None
     epsilon: Annotated[
-        Text, _flag("--epsilon", help="What one report may lose.", metavar="EPSILON")
+        Text,
+        _flag("--epsilon", help="The privacy loss (epsilon) of one report.", metavar="EPSILON"),
     ] = None
     p: Annotated[
-        Text, _flag("-p", help="Or the chance of the truth, such as 3/4.", metavar="P")
+        Text,
+        _flag("-p", help="Instead: the probability of the true answer, such as 3/4.", metavar="P"),
     ] = None
     q: Annotated[
         Text,
-        _flag("-q", help="With -p, for unary: the chance of every other mark.", metavar="Q"),
+        _flag("-q", help="With -p, for unary: the probability of every other mark.", metavar="Q"),
     ] = None
     question: Annotated[
         Text,
@@ -132,7 +134,9 @@ def oracle_of(asked: Asked) -> Oracle:
 
     if asked.question is not None:
         if asked.items or asked.items_file or asked.mechanism or asked.bounds:
-            raise UsageError("--question says all: leave the other flags of the question away")
+            raise UsageError(
+                "--question states everything: leave out the other flags of the question"
+            )
         return _described(asked.question)
     name = asked.mechanism or "direct"
     if name not in _ALL:
@@ -151,7 +155,7 @@ def oracle_of(asked: Asked) -> Oracle:
 
 def _takes(name: str) -> str:
     if name == "rappor":
-        return "-p and -q, or neither (its other numbers are told by --question)"
+        return "-p and -q, or neither (give its other numbers with --question)"
     without = ("hadamard", "ranges", "summation", "threshold", "hybrid", "laplace", "piecewise")
     return "--epsilon" if name in without or name == "square-wave" else "--epsilon or -p"
 

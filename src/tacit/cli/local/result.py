@@ -65,7 +65,7 @@ def results_of(oracle: Oracle, state: State, wanted: Wanted) -> Iterator[Result]
     }
     for flag, kinds in asked.items():
         if getattr(wanted, flag) is not None and not isinstance(oracle, kinds):
-            raise UsageError(f"--{flag} is not for {type(oracle).__name__}: leave it away")
+            raise UsageError(f"--{flag} is not for {type(oracle).__name__}: leave it out")
     yield _result(oracle, state, wanted)
 
 
@@ -102,7 +102,7 @@ def _ranges(text: str | None, size: int) -> list[tuple[int, int]]:
         return [(low, high - 1) for low, high in pairwise(cuts)]
     found = [re.fullmatch(r"\s*(\d{1,10})\.\.(\d{1,10})\s*", part) for part in text.split(",")]
     if not all(found):
-        raise UsageError("ranges are told as 18..25,26..64: first and last value of each")
+        raise UsageError("write ranges as 18..25,26..64: the first and last value of each")
     return [(int(one[1]), int(one[2])) for one in found if one is not None]
 
 

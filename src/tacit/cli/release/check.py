@@ -21,7 +21,7 @@ class ShowOptions:
 
 @options
 def check(source: TableOptions, show: ShowOptions) -> None:
-    """Look through your own table: what would be missing, where, and what to declare.
+    """Check your own table: what would be missing, where, and what to declare.
 
     What it prints is exact and NOT PRIVATE: for the curator's eyes, never to be published.
     Nothing is charged, and no other command runs it.

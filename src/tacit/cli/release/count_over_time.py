@@ -42,22 +42,27 @@ class TimeOptions:
     ] = None
     where: Annotated[
         list[str] | None,
-        _flag("--where", "Only rows where, such as 'age >= 18'.", "CONDITION"),
+        _flag("--where", "Keep only the rows that satisfy this, such as 'age >= 18'.", "CONDITION"),
     ] = None
     now: Annotated[
-        str | None, _flag("--now", "Up to when the table is complete; else the clock.", "TIME")
+        str | None,
+        _flag("--now", "The time up to which the table is complete; by default now.", "TIME"),
     ] = None
     epsilon: Annotated[
-        str | None, _flag("--epsilon", "What all periods may lose.", "EPSILON", _PRICE)
+        str | None,
+        _flag(
+            "--epsilon", "The privacy loss (epsilon) of all periods together.", "EPSILON", _PRICE
+        ),
     ] = None
     rho: Annotated[
         str | None, _flag("--rho", "Instead: zero-concentrated privacy.", "RHO", _PRICE)
     ] = None
     tag: Annotated[
-        str | None, _flag("--tag", "Makes it another count than the same without.", "TEXT", _OUT)
+        str | None,
+        _flag("--tag", "A label that makes this a new, separately paid count.", "TEXT", _OUT),
     ] = None
     preview: Annotated[
-        bool, _flag("--preview", "Only say which errors to expect; spend nothing.", None, _OUT)
+        bool, _flag("--preview", "Only show the expected errors; spend nothing.", None, _OUT)
     ] = False
     csv: Annotated[bool, _flag("--csv", "Print CSV.", None, _OUT)] = False
     json: Annotated[bool, _flag("--json", "Print JSON.", None, _OUT)] = False
@@ -72,7 +77,7 @@ class TimeOptions:
 
 @options
 def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> None:
-    """Publish the periods that are over; the first time pays for all, and no other time does.
+    """Publish the counts of the periods that are over; the first run pays for all periods.
 
     [bold]tacit count-over-time visits.csv --time arrived --start 2026-01-01 --every 1h --periods
     8760 --epsilon 1[/bold]

@@ -49,7 +49,7 @@ def demo(
     print(
         "The RAND Health Insurance Experiment: 20,190 rows of 5,912 people, who were given\n"
         "insurance by lot. A person has up to five rows, one a year, so the person is protected,\n"
-        "with all their rows. All releases together may lose epsilon 2; two are made here.\n"
+        "with all their rows. All releases together may spend epsilon 2; two are made here.\n"
     )
     protects = unit("person", rows=5, groups=1)
     with Session(table, protects, epsilon(2), folder / "health.ledger") as session:

@@ -100,8 +100,8 @@ class Asked:
                 raise UsageError(
                     f"the values of {', '.join(self.by)} are not known to be public. Either list "
                     "them (--keys a,b,c or --keys-file public.csv; in a plan, keys = [...]), or "
-                    "release those that enough people share, which takes a delta: --delta 1e-7, "
-                    "from a budget with --budget-delta"
+                    "release only the groups above a threshold (partition selection), which takes "
+                    "a delta: --delta 1e-7, from a budget with --budget-delta"
                 )
             asked = asked.group_by(*self.by, keys=keys)
         return asked
@@ -158,8 +158,8 @@ def unit_of(person: str | None, rows: int | None, groups: int | None) -> Any:
         return None
     if rows is None:
         raise UsageError(
-            f"say how many rows of one {person} may weigh in an answer: --rows 5. More rows mean "
-            "more noise; people with more of them are scaled down"
+            f"say how many rows per {person} count at most: --rows 5. More rows mean more noise; "
+            "the rows of people who have more are down-weighted"
         )
     return unit(person, rows, groups)
 
@@ -241,9 +241,9 @@ def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
         if spend and not exists:
             if job.budget is None:
                 note(
-                    f"There is no ledger yet, and no budget was said: {place} begins with a budget "
-                    "of what this release loses, so that nothing is left for another. To plan for "
-                    "more, say --budget-epsilon on the first release."
+                    f"There is no ledger yet, and no budget was given: {place} is created with the "
+                    "price of this release as its whole budget, so nothing is left for another. To "
+                    "plan for more, give --budget-epsilon on the first release."
                 )
             session = Session(source, protects, session.budget, path)
         yield session, place if exists or spend else None
@@ -267,8 +267,8 @@ def _whole(job: Job) -> Budget:
     said = [each for each in losses if each is not None]
     if len(said) < len(losses) or not said:
         raise UsageError(
-            "say what the release may lose (--epsilon 0.5, with --delta for keys that are not "
-            "public, or --rho 0.1), and with --budget-epsilon what all releases ever may lose"
+            "say what the release may spend (--epsilon 0.5, with --delta for keys that are not "
+            "public, or --rho 0.1), and with --budget-epsilon what all releases may ever spend"
         )
     total = said[0]
     for each in said[1:]:

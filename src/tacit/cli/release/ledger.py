@@ -1,4 +1,4 @@
-"""``tacit ledger``: begin, show, check, extend and adopt what keeps a budget."""
+"""``tacit ledger``: create, show, verify, extend and adopt what keeps a budget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ledger_app"]
 
 ledger_app = typer.Typer(
-    help="The file, or the tables in PostgreSQL, that keep a budget: begin, show, check, extend, "
+    help="The file, or the tables in PostgreSQL, that keep a budget: create, show, verify, extend, "
     "adopt.",
     no_args_is_help=True,
 )
@@ -31,7 +31,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @ledger_app.command("create")
 @options
 def create(source: SourceOptions, begin: BudgetOptions) -> None:
-    """Begin a ledger for a table, before anything is released.
+    """Create a ledger for a table, before anything is released.
 
     [bold]tacit ledger create people.parquet --person id --rows 5 --budget-epsilon 1[/bold]
     """
@@ -45,7 +45,7 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
     table = table_of(source, "ledger create")
     budget = loss(begin.budget_epsilon, begin.budget_delta, begin.budget_rho, "--budget-")
     if budget is None:
-        raise UsageError("say what all releases together may lose: --budget-epsilon 1")
+        raise UsageError("say what all releases together may spend: --budget-epsilon 1")
     protects = unit_of(source.person, source.rows, source.groups) or one_row_each
     path = begin.ledger or default_ledger(table)
     with open_table(table) as opened, Session(opened, protects, budget) as paper:
@@ -115,7 +115,7 @@ def extend(
     ] = None,
     budget_rho: Annotated[str | None, typer.Option("--budget-rho", help="Instead, in rho.")] = None,
 ) -> None:
-    """Raise the budget, in the open: all that was published is protected by the new one only.
+    """Raise the budget, on record: all that was published is then protected by the new one only.
 
     [bold]tacit ledger extend adult.ledger --budget-epsilon 2 --reason "yearly report"[/bold]
     """
@@ -132,7 +132,7 @@ def extend(
 
 @ledger_app.command("adopt")
 def adopt(ledger: _File) -> None:
-    """Accept a ledger where it is now, after it was moved for good (never a copy).
+    """Accept a ledger at its new place, after it was moved for good (never a copy).
 
     [bold]tacit ledger adopt adult.ledger[/bold]
     """

@@ -27,7 +27,7 @@ class PreviewOptions:
 def preview(
     source: SourceOptions, ask: AskOptions, budget: BudgetOptions, show: PreviewOptions
 ) -> None:
-    """Say which errors to expect; spend nothing, and touch no private value.
+    """Show the expected errors; spend nothing and read no private value.
 
     [bold]tacit preview adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     """
@@ -73,13 +73,13 @@ def preview(
                 for row in zip(*table.values(), strict=True)
             ]
             print_table(list(table), rows, right=range(2, len(table)))
-            print("Each group has the error of its own size; nothing was spent.")
+            print("The error of a group depends on its size; nothing was spent.")
             for label, told in expected.methods.items():
                 print(f"{label}: {told}.")
             for label, told in expected.refused().items():
-                print(f"{label}: refused with a chance of {told}.")
+                print(f"{label}: refused with probability {told}.")
             if expected.threshold is not None:
-                print(f"A key is shown where about {expected.threshold} people or more share it.")
+                print(f"A group is shown if it has about {expected.threshold} people or more.")
             verdict = (
                 "was asked before, and is free"
                 if answered

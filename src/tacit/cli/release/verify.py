@@ -20,7 +20,7 @@ def verify(
         str | None, typer.Option("--html", help="Also write the certificate as a page.")
     ] = None,
 ) -> None:
-    """Derive the privacy loss again from a certificate, and say what cannot be checked.
+    """Compute the privacy loss again from a certificate, and list what cannot be checked.
 
     Ends with 0 if everything holds that can be derived, else with 1.
 

@@ -78,7 +78,7 @@ class TableOptions:
         str | None,
         _flag(
             "--delimiter",
-            help="What parts the fields of a CSV file: a comma, and a tab in files named .tsv; "
+            help="What separates the fields of a CSV file: a comma, and a tab in files named .tsv; "
             "write tab for a tab.",
             panel=_TABLE,
             metavar="SIGN",
@@ -162,13 +162,13 @@ class SourceOptions(TableOptions):
     ] = None
     rows: Annotated[
         int | None,
-        _flag("--rows", help="The weight of how many rows a person has.", panel=_UNIT, metavar="N"),
+        _flag("--rows", help="At most N rows per person count.", panel=_UNIT, metavar="N"),
     ] = None
     groups: Annotated[
         int | None,
         _flag(
             "--groups",
-            help="In how many groups a person counts as present.",
+            help="In how many groups a person is counted at most.",
             panel=_UNIT,
             metavar="N",
         ),
@@ -218,7 +218,8 @@ class AskOptions:
         ),
     ] = None
     by: Annotated[
-        Texts, _flag("--by", help="For each value of columns.", panel=_GROUPS, metavar="COL,...")
+        Texts,
+        _flag("--by", help="For each value of these columns.", panel=_GROUPS, metavar="COL,..."),
     ] = None
     cut: Annotated[
         Texts,
@@ -251,7 +252,7 @@ class AskOptions:
         Texts,
         _flag(
             "--where",
-            help="Only rows where, such as 'age >= 18'.",
+            help="Keep only the rows that satisfy this, such as 'age >= 18'.",
             panel=_GROUPS,
             metavar="CONDITION",
         ),
@@ -267,7 +268,7 @@ class AskOptions:
     ] = None
     epsilon: Annotated[
         str | None,
-        _flag("--epsilon", help="What this release may lose.", panel=_PRICE, metavar="EPSILON"),
+        _flag("--epsilon", help="What this release spends.", panel=_PRICE, metavar="EPSILON"),
     ] = None
     delta: Annotated[
         str | None,
@@ -280,7 +281,7 @@ class AskOptions:
     ] = None
     rho: Annotated[
         str | None,
-        _flag("--rho", help="Instead: zero-concentrated privacy.", panel=_PRICE, metavar="RHO"),
+        _flag("--rho", help="Instead: rho (zero-concentrated).", panel=_PRICE, metavar="RHO"),
     ] = None
 
 
@@ -301,7 +302,7 @@ class BudgetOptions:
         str | None,
         _flag(
             "--budget-epsilon",
-            help="What all releases together may lose.",
+            help="The privacy budget: epsilon of all releases together.",
             panel=_PRICE,
             metavar="EPSILON",
         ),
@@ -339,7 +340,7 @@ class OutputOptions:
         str | None,
         _flag(
             "--tag",
-            help="Makes this release another than the same without.",
+            help="A label that makes this a new, separately paid release.",
             panel=_OUT,
             metavar="TEXT",
         ),

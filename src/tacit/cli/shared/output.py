@@ -105,7 +105,7 @@ def answer_tables(answer: Answer) -> None:
 
     names = [["missing" if part is None else str(part) for part in key] for key in answer.keys]
     if not names:
-        note("No key had enough people to be shown.")
+        note("No group was above the threshold.")
     plain = [label for label in answer.labels if "bins" not in answer.column(label)]
     by = list(answer.by)
     if plain:

@@ -152,4 +152,4 @@ def _by_terms(law: Any, first: int | None, last: int | None, right: int) -> Encl
             whole = Enclosure(total.lower, total.upper + there.upper / (1 - ratio))
             return whole.rounded(right + 24)
         total, here = (total + there).rounded(right + 24), there
-    raise InfeasibleError("the event is too unlikely to tell its probability from zero")
+    raise InfeasibleError("the event is too unlikely to distinguish its probability from zero")

@@ -27,7 +27,7 @@ def shifted_losses(p: Any, q: Any) -> list[ShiftedLoss]:
     """Return the losses of one law of noise in two places: one, or one a coordinate.
 
     Raises:
-        UsageError: two that are neither listed nor one law in two places.
+        UsageError: two that are neither listed nor one distribution shifted.
     """
     if hasattr(p, "parts") and hasattr(q, "parts") and len(p.parts) == len(q.parts):
         return [_shift_of(a, b) for a, b in zip(p.parts, q.parts, strict=True)]
@@ -40,7 +40,7 @@ def loss_of_pair(p: Any, q: Any, *, both: bool) -> PrivacyLoss:
     Symmetric noise has one direction: the other is as it.
 
     Raises:
-        UsageError: two that are neither listed nor one law in two places.
+        UsageError: two that are neither listed nor one distribution shifted.
     """
     listed = listed_pair(p, q)
     if listed is not None:
@@ -70,7 +70,7 @@ def _shift_of(p: Any, q: Any) -> ShiftedLoss:
     laws = getattr(p, "law", None), getattr(q, "law", None)
     if laws[0] is None or laws[0] != laws[1] or p.grid != q.grid:
         raise UsageError(
-            "the two output distributions are neither listed nor one law in two places; ask for "
+            "the two output distributions are neither listed nor one distribution shifted; ask for "
             "an event, or with .probability(value) of each"
         )
     return shifted(laws[0], p.centre - q.centre)

@@ -43,7 +43,7 @@ def divergence(
 
     Raises:
         UsageError: no explicit output distribution, an event without any output.
-        InfeasibleError: an event too unlikely to tell its probability from zero.
+        InfeasibleError: an event too unlikely to distinguish its probability from zero.
 
     Example:
         >>> from tacit.core import Space, SymmetricDistance, Vector
@@ -91,5 +91,5 @@ def _on_event(p: Any, q: Any, event: Any) -> Enclosure | float:
     if here.upper <= 0 or there.upper <= 0:
         return math.inf
     if here.lower <= 0 or there.lower <= 0:
-        raise InfeasibleError("the event is too unlikely to tell its probability from zero")
+        raise InfeasibleError("the event is too unlikely to distinguish its probability from zero")
     return abs(log(here / there, 96))

@@ -197,7 +197,7 @@ def privacy_losses(m: Drawn, u: Any, v: Any) -> Any:
     below.set_ylim(0, 1.1 * max(together.values()))
     below.set_xlabel("privacy loss")
     below.set_ylabel("probability")
-    plotting.title(below, "how likely each loss is, on u")
+    plotting.title(below, "probability of each loss, on u")
     return figure
 
 

@@ -133,7 +133,7 @@ class LocalHashing(PureOracle):
         if self.seed_bits > 16:
             raise UsageError(
                 "a distribution over 2**32 seeds is too long to list; ask an oracle made with "
-                "seed_bits=8, whose law given a seed is the same"
+                "seed_bits=8, whose distribution given a seed is the same"
             )
         g, n = self.buckets, 1 << self.seed_bits
         mine = np.full(n, self.domain.index(value), np.uint32)

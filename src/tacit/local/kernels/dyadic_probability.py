@@ -72,7 +72,7 @@ def exp_at_most(epsilon: Number) -> Fraction:
     if loss < SMALLEST_EPSILON:
         raise UsageError(
             f"epsilon must be at least 2**-20 for one report, not {show(loss)}: below that "
-            "nothing is told"
+            "a report says nothing"
         )
     return least_exp(loss)
 

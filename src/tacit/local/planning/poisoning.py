@@ -79,7 +79,7 @@ class Influence:
             items = "an item" if self.at_once in (None, 1) else f"{self.at_once:,} items at once"
             what, unit, shown = f"the count of {items}", " people", ",.0f"
         return (
-            f"{self.crafted:,} crafted reports move {what} by up to {all_of_them:{shown}}{unit} "
+            f"{self.crafted:,} poisoned reports move {what} by up to {all_of_them:{shown}}{unit} "
             f"({one:.3g} each); the noise of {self.n:,} reports is {noise:{shown}}, so "
             f"{self.unseen:,} of them stay unseen"
         )
@@ -196,7 +196,7 @@ def honest_bounds(oracle: Oracle, miss: Number) -> Bounds:
         return _noise_bounds(oracle.reach, oracle.grid, oracle.grid / oracle.loss, share)
     if not _independent_bits(oracle):
         raise UsageError(
-            "outliers can be told for unary encodings and for added noise; a report of "
+            "outliers can be detected for unary encodings and for added noise; a report of "
             f"{type(oracle).__name__} supports a fixed number of items or says nothing about it"
         )
     law = _supported(oracle)

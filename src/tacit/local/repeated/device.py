@@ -189,7 +189,7 @@ class Device:
         cost = self.cost(question)
         if cost > self.remaining:
             raise BudgetError(
-                f"this report would lose {show(cost)} and {show(self.remaining)} of "
+                f"this report would spend {show(cost)} and {show(self.remaining)} of "
                 f"{show(self.budget)} is left on this device; nothing was sent"
             )
 

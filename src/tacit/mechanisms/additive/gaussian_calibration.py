@@ -49,7 +49,7 @@ def least_sigma(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _short(value: float) -> Fraction:
-    """Return a double rounded up to 44 binary digits: short numbers are quick to reckon with."""
+    """Return a double rounded up to 44 binary digits: short numbers are quick to compute with."""
     mantissa, exponent = math.frexp(value)
     return Fraction(math.ceil(mantissa * (1 << 44)), 1 << 44) * Fraction(2) ** exponent
 

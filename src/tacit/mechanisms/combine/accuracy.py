@@ -42,7 +42,7 @@ def half_width(measurement: Measurement, data: Any, level: Number = "0.95") -> f
         raise UsageError("a level lies between 0 and 1")
     law = measurement.distribution(data)
     if not isinstance(law, LatticeDistribution):
-        raise UsageError("accuracy is told for noise on one number; ask one coordinate at a time")
+        raise UsageError("accuracy is known for noise on one number; ask one coordinate at a time")
 
     def held(reach: int) -> Enclosure:
         """Enclose P(|X| <= reach); the laws are symmetric."""

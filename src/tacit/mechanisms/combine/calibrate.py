@@ -80,7 +80,7 @@ def calibrate(
         True
     """
     if d_out is None:
-        raise UsageError("say how much may be lost: calibrate(chain, d_in=..., d_out=...)")
+        raise UsageError("say how much may be spent: calibrate(chain, d_in=..., d_out=...)")
     if isinstance(step, partial) or (isinstance(step, type) and issubclass(step, Step)):
         step = _on_whole_numbers(step)
     if isinstance(step, Unfinished):

@@ -59,8 +59,8 @@ class Ladder:
         """
         if self.scales[0] * len(self.bounds) > _WIDEST:
             raise UsageError(
-                "at this epsilon the noise of the search is too wide to list its law: list that of "
-                "a larger epsilon; the proof is the same"
+                "at this epsilon the noise of the search is too wide to list its distribution: "
+                "list that of a larger epsilon; the proof is the same"
             )
         return test.distribution(self.distances(sample))
 

@@ -237,7 +237,7 @@ class SampledRelease(Measurement):
             UsageError: a function that returns several numbers.
         """
         if len(self._centres) > 1:
-            raise UsageError("the expected error is told for functions that return one number")
+            raise UsageError("the expected error is known for functions that return one number")
         records = self.input.domain.read(like)
         truth = float(self._ask.function(records))
         found: list[float] = []
@@ -269,7 +269,7 @@ class SampledRelease(Measurement):
             UsageError: more than 20,000 ways, or a vector.
         """
         if len(self._centres) > 1:
-            raise UsageError("the distribution is told for functions that return one number")
+            raise UsageError("the distribution is known for functions that return one number")
         n = record_count(records)
         ways = self.bins**n * math.factorial(n)
         if ways > _MOST_WAYS:

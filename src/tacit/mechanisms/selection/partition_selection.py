@@ -1,4 +1,4 @@
-"""Keys that nobody listed: release those that enough people share."""
+"""Partition selection: release those unlisted groups that have more people than a threshold."""
 
 from __future__ import annotations
 

@@ -135,7 +135,9 @@ def _place(score: Any) -> tuple[int, Fraction]:
 def _law(base: Any, score: Callable[[Any], Any], stop: Fraction) -> FiniteDistribution:
     """Return the law of the winner from that of one run, by the formula of the proof."""
     if not isinstance(base, FiniteDistribution) or base.rest:
-        raise UsageError("the law of the winner is listed only where that of one run is finite")
+        raise UsageError(
+            "the distribution of the winner is listed only where that of one run is finite"
+        )
     by_score: dict[Any, list[tuple[Any, Enclosure]]] = {}
     for output, p in base.table.items():
         by_score.setdefault(_points(score, output), []).append((output, p))

@@ -349,7 +349,7 @@ def _values(space: Space) -> tuple[Fraction, ...] | None:
     if isinstance(element, Category) and element.categories is not None:
         found = sorted(as_fraction(v, "values") for v in element.categories)
         if len(found) < 2:
-            raise UsageError("give at least two values; of a single one there is nothing to tell")
+            raise UsageError("give at least two values; a single one cannot change")
         return tuple(found)
     if isinstance(element, Number) and element.bounds is not None and not element.nullable:
         return None

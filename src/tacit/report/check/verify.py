@@ -32,8 +32,10 @@ _RELEASED = (
     "the released numbers themselves, and in them the digits beyond the ninth of what follows "
     "from them, where machines may differ"
 )
-_CHOICES = "the expected errors that a method was chosen by: they say nothing of what was lost"
-_KEYS = "that these keys, and no others, had enough people"
+_CHOICES = (
+    "the expected errors that a method was chosen by: the privacy loss does not depend on them"
+)
+_KEYS = "that these groups, and no others, were above the threshold"
 _WITHOUT_LEDGER = (
     "the data set's name, the place, hash and time of the charge, the tag, the versions, the "
     "budget and what remains of it: give the ledger to look them up"
@@ -48,7 +50,7 @@ _FIRST_TIMES = (
     "the versions, and the budget as it was then: ledgers of the first format hold neither"
 )
 _UNUSED = "the delta that was asked for: nothing used it, and it was not paid"
-_PAID_MORE = "why more was paid than is lost: another version charged so"
+_PAID_MORE = "why more was paid than the privacy loss: another version charged so"
 
 
 @dataclass
@@ -186,10 +188,10 @@ def _compare(found: Verification, body: Mapping[str, Any], again: Replanned) -> 
 
     found.check("every chain is that of the question: bounds, grids, noise and distances", chains)
     found.check(
-        "the chains together lose what is claimed",
+        "the privacy losses of the chains add up to what is claimed",
         lambda: difference(body["composition"], described["composition"], "composition"),
     )
-    paid = "what was paid is what is lost, within the budget"
+    paid = "what was paid is the privacy loss, within the budget"
     found.check(paid, lambda: _paid(found, body, again))
     found.check("the answers, errors and intervals follow from it", lambda: _answers(body, again))
     first = body["format"] == FIRST_FORMAT
@@ -207,7 +209,7 @@ def _paid(found: Verification, body: Mapping[str, Any], again: Replanned) -> str
         return "an amount is not written as one is"
     lost = again.cost.cost_in(budget.kind)
     if not cost.covers(lost):
-        return f"it lost {lost!r} and paid {cost!r}"
+        return f"its privacy loss is {lost!r} and it paid {cost!r}"
     if not budget.covers(cost + left):
         return f"it paid {cost!r} out of a budget of {budget!r}, and {left!r} is said to be left"
     if body["question"]["request"].get("delta", "0") != "0" and not lost.delta:

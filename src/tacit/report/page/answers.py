@@ -26,8 +26,8 @@ def answers(body: Mapping[str, Any]) -> str:
         by = ["period"]  # not a column of the table
     parts = [
         "<p>The range beside a value holds the value without noise in 95 of 100 releases. It "
-        "counts the noise, which is known without the data; not the bounds and limits, and not "
-        "how the people in the table were chosen.</p>"
+        "covers the noise only: not the effect of bounds and limits, and not how the people in the "
+        "table were sampled.</p>"
     ]
     plain = []
     for column in body["answer"]["columns"]:
@@ -40,7 +40,7 @@ def answers(body: Mapping[str, Any]) -> str:
         else:
             parts.append(title + _histogram(column, keys, by, words))
     if not keys:
-        none = "period is over yet" if by == ["period"] else "key had enough people to be shown"
+        none = "period is over yet" if by == ["period"] else "group was above the threshold"
         return f"<p>No {none}.</p>"
     if plain:
         parts.append(_table(plain, keys, by))
@@ -53,7 +53,7 @@ def _choice(method: Mapping[str, Any]) -> str:
         return ""
     errors = ", ".join(f"{name} {number(error)}" for name, error in method["errors"].items())
     chosen = f"Answered by the method {method['used']}: of the expected errors on "
-    chosen += f"{method['rows']:,} made-up rows ({errors}) its is the least."
+    chosen += f"{method['rows']:,} synthetic rows ({errors}) it has the least."
     return f'<p class="quiet">{escape(chosen.replace("_", " "))}</p>'
 
 

@@ -117,8 +117,8 @@ def _released(body: Mapping[str, Any]) -> str:
     if body["question"].get("tag"):
         facts.append(("Tag", str(body["question"]["tag"])))
     note = (
-        '<p class="quiet">Bounds, groups and bins are part of the question: they were said '
-        "beforehand and tell nothing about the data.</p>"
+        '<p class="quiet">Bounds, groups and bins are part of the question: they were '
+        "stated beforehand and reveal nothing about the data.</p>"
     )
     return _section("What was released", _facts(facts) + note)
 
@@ -132,7 +132,7 @@ def _protected(body: Mapping[str, Any]) -> str:
         (
             "What is compared",
             f"the table as it is, and the same table with {who} added or removed. The answers are "
-            "nearly as likely from the one as from the other, so they cannot tell which it was",
+            "nearly as likely from one as from the other, so they do not reveal which it was",
         ),
     ]
     return _section("Who is protected", _facts(facts))
@@ -144,30 +144,28 @@ def _odds(body: Mapping[str, Any]) -> str:
     asked = [(loss, steps) for loss in (cost, total) for steps in (1, 2)]
     odds = [Odds.of(loss, steps) for loss, steps in asked]
     rows = "".join(
-        f"<tr><td>{before} in 100</td>"
-        f"{''.join(_odd(o, before, i) for i, o in enumerate(odds))}</tr>"
+        f"<tr><td>{before}%</td>{''.join(_odd(o, before, i) for i, o in enumerate(odds))}</tr>"
         for before in _BELIEFS
     )
     heads = 2 * '<th class="n gap">in the table at all</th><th class="n">which values</th>'
     table = (
-        "<table><caption>The most, in 100, that anybody can come to believe</caption>"
+        "<table><caption>How sure anybody can become about a person, at most</caption>"
         f'<thead><tr><th></th><th class="span" colspan="2">from this release</th>'
         f'<th class="span" colspan="2">from all releases, ever</th></tr>'
-        f"<tr><th>believed before</th>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<tr><th>sure before</th>{heads}</tr></thead><tbody>{rows}</tbody></table>"
     )
     first, whole = odds[0].percent(10), odds[2].percent(10)
     lead = (
-        f'<p class="lead">Whoever believes with 10 in 100 that a given person is in the table can '
-        f"be led by this release to believe it with at most <strong>{show(first)} in 100</strong>, "
-        f"and by everything that may be released under the whole budget with at most {show(whole)} "
-        "in 100.</p>"
+        '<p class="lead">Someone who is 10% sure that a given person is in the table could become '
+        f"at most <strong>{show(first)}%</strong> sure from this release, and at most "
+        f"{show(whole)}% sure from everything that may be released under the whole budget.</p>"
     )
     return _section("What anybody can learn about a person", lead + table + _odds_note(cost, odds))
 
 
 def _odd(odds: Odds, before: int, place: int) -> str:
     css = "n gap" if place % 2 == 0 else "n"
-    return f'<td class="{css}{" strong" if place == 0 else ""}">{odds.percent(before):.1f}</td>'
+    return f'<td class="{css}{" strong" if place == 0 else ""}">{odds.percent(before):.1f}%</td>'
 
 
 def _odds_note(cost: Budget, odds: Sequence[Odds]) -> str:
@@ -176,17 +174,17 @@ def _odds_note(cost: Budget, odds: Sequence[Odds]) -> str:
         "values” is about somebody who is known to be in it: whether their rows say this or that. "
         "That is two steps, one version leaves and another joins, and counts twice. This holds "
         "whatever else the reader knows, and however they compute. It does not hide facts about "
-        "people in general, which the answers are there to tell."
+        "people in general, which the answers are meant to show."
     )
     if cost.kind == "concentrated":
         note += (
-            f" The loss is counted as {budget_words(cost)}, and told here as an epsilon at a delta "
-            f"of {show(STATED_DELTA)}."
+            f" The loss is counted as {budget_words(cost)}, and stated here as an epsilon at a "
+            f"delta of {show(STATED_DELTA)}."
         )
     exception = max(o.exception for o in odds)
     if exception:
         note += (
-            " The table holds but for answers that come up with a probability of at most "
+            " These figures hold except for answers that have a probability of at most "
             f"{probability_words(exception)}."
         )
     return f'<p class="quiet">{escape(note)}</p>'
@@ -208,8 +206,8 @@ def _budget(body: Mapping[str, Any]) -> str:
         for css, name, budget in parts
     )
     text = (
-        f"<p>All releases of this data set together may lose {escape(budget_words(total))}. The "
-        "ledger refuses what would go beyond it.</p>"
+        f"<p>All releases of this data set together may spend {escape(budget_words(total))}. "
+        "The ledger refuses what would exceed it.</p>"
     )
     return _section("The budget", f'{text}{budget_bar(*shares)}<p class="key">{key}</p>')
 
@@ -217,9 +215,9 @@ def _budget(body: Mapping[str, Any]) -> str:
 def _chains(body: Mapping[str, Any]) -> str:
     loss = Budget.from_json(body["spent"]["cost"])
     lead = (
-        "<p>Each answer is made in steps. After each step stands how far <em>one</em> person "
-        "can move what comes out of it; after the last, the noise, that is a loss of privacy. "
-        f"The losses add up to no more than {escape(budget_words(loss))}, which was paid.</p>"
+        "<p>Each answer is computed in steps. Each line states how far <em>one</em> person can "
+        "move the result of its step; for the last step, the noise, that is the privacy loss. The "
+        f"losses add up to at most {escape(budget_words(loss))}, which was charged.</p>"
     )
     titles = [str(chain["title"]) for chain in body["chains"]]
     tables = []

@@ -21,7 +21,7 @@ def step_words(step: Mapping[str, Any]) -> str:
     """Say what a step of a certificate does; an unknown one keeps its name.
 
     >>> step_words({"step": "bound_contributions", "rows": 5, "groups": 1})
-    'Let nobody weigh more than 5 rows'
+    'Bound contributions: at most 5 rows per person count'
     >>> step_words({"step": "laplace", "scale": "40"})
     'Add random noise: discrete Laplace of scale 40'
     """
@@ -90,13 +90,13 @@ def _derive(step: Mapping[str, Any]) -> str:
 
 def _bound(step: Mapping[str, Any]) -> str:
     rows = "1 row" if step["rows"] == 1 else f"{step['rows']} rows"
-    return f"Let nobody weigh more than {rows}"
+    return f"Bound contributions: at most {rows} per person count"
 
 
 def _keys(step: Mapping[str, Any]) -> str:
     return (
-        f"Add random noise to the people of each key, discrete Laplace of scale {step['scale']}, "
-        f"and show the keys that reach {step['threshold']}"
+        f"Add random noise to the number of people of each group, discrete Laplace of scale "
+        f"{step['scale']}, and show the groups that reach the threshold {step['threshold']}"
     )
 
 

@@ -115,6 +115,6 @@ def clamped_column(step: Described) -> str:
     """Say which column a step reads, within which bounds.
 
     >>> clamped_column({"column": "age", "lower": "0", "upper": "99"})
-    'age, held between 0 and 99'
+    'age, clamped to [0, 99]'
     """
-    return f"{step['column']}, held between {step['lower']} and {step['upper']}"
+    return f"{step['column']}, clamped to [{step['lower']}, {step['upper']}]"

@@ -77,7 +77,7 @@ def aggregate_words(aggregate: Mapping[str, Any]) -> str:
     """Say what one answer is, with its public bounds.
 
     >>> aggregate_words({"kind": "mean", "column": "age", "lower": "0", "upper": "99"})
-    'the mean of age (values held between 0 and 99)'
+    'the mean of age (values clamped to [0, 99])'
     """
     return answer_words(str(aggregate["kind"])).words(aggregate)
 
@@ -86,12 +86,12 @@ def column_words(told: str, aggregate: Mapping[str, Any]) -> str:
     """Add to what an answer is its public bounds and its method, where it has some.
 
     >>> column_words("the mean of age", {"lower": "0", "upper": "99"})
-    'the mean of age (values held between 0 and 99)'
+    'the mean of age (values clamped to [0, 99])'
     """
     if "lower" not in aggregate:
         return told
     low, high = (show(as_fraction(aggregate[side])) for side in ("lower", "upper"))
-    return f"{told} (values held between {low} and {high}){_by_method(aggregate)}"
+    return f"{told} (values clamped to [{low}, {high}]){_by_method(aggregate)}"
 
 
 def bins_words(told: str, aggregate: Mapping[str, Any]) -> str:
@@ -141,8 +141,9 @@ def unit_words(unit: Mapping[str, Any]) -> str:
     rows = "one row" if unit["rows"] == 1 else f"{unit['rows']} rows"
     groups = "one group" if unit["groups"] == 1 else f"{unit['groups']} groups"
     return (
-        f"each person: all the rows with one value of {unit['column']}. In every answer a person "
-        f"weighs at most as much as {rows}, and is counted as present in at most {groups}"
+        f"each person: all the rows with one value of {unit['column']}. In every answer at "
+        f"most {rows} per person count (extra rows are down-weighted), and a person is counted as "
+        f"present in at most {groups}"
     )
 
 
@@ -155,7 +156,7 @@ def budget_words(budget: Budget) -> str:
 
 def _keys(keys: Sequence[Sequence[Any]] | None) -> str:
     if keys is None:
-        return " that enough people share"
+        return " (only groups above a threshold of people)"
     if len(keys) > _MOST_KEYS:
         return f" ({len(keys)} groups that were listed beforehand)"
     return ": " + ", ".join(" / ".join(str(part) for part in key) for key in keys)

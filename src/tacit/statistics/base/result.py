@@ -127,7 +127,10 @@ class Sensitivity:
         if self.method == "sampled":
             return "it was sampled, which gives random differential privacy only"
         if self.question.at is not None:
-            return "it is local: it depends on the data, and noise of its size would tell on them"
+            return (
+                "it is local: it depends on the data, and noise of its size would reveal "
+                "something about them"
+            )
         if not self.question.within and not (
             self.question.distance == 1 and self.question.relation != "bounded"
         ):

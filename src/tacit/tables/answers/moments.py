@@ -324,7 +324,7 @@ register_kind(
         name="sum",
         order=30,
         make=sum,
-        help="The sum, values held within the bounds.",
+        help="The sum of values clamped to the bounds.",
         noun="the sum of {column}",
         chained=Sum,
         amount=True,

@@ -217,7 +217,7 @@ def error_of_choice(
 
 def _costs(step: Mapping[str, Any]) -> str:
     column, groups = clamped_column(step), for_each_group(step)
-    return f"Say how far off in rank each possible value of {column}, is{groups}"
+    return f"Score each possible value of {column}, by its distance in rank{groups}"
 
 
 def _moved_costs(step: Mapping[str, Any], shown: str) -> str:
@@ -227,7 +227,7 @@ def _moved_costs(step: Mapping[str, Any], shown: str) -> str:
 
 def _choose(step: Mapping[str, Any]) -> str:
     aim = "the rank asked for" if not step.get("target") else "the rank where the interval ends"
-    return f"Draw a value by chance, the likelier the nearer it is to {aim}"
+    return f"Draw a value at random; values nearer to {aim} are more likely"
 
 
 say_step("quantile_costs", _costs, _moved_costs)

@@ -37,7 +37,7 @@ class SumByGroup(VectorStep):
 
     **Map.** ``d -> d max(|lower|, |upper|)`` in L1 and L2: the farthest from zero that one row's
     value can be.  Values are clamped to the bounds, on a grid of ``cells`` steps between them of
-    which both bounds are multiples; a person's values are weighted down to ``rows`` times that.
+    which both bounds are multiples; a person's values are down-weighted to ``rows`` times that.
     """
 
     column: str

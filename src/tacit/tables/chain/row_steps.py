@@ -100,7 +100,7 @@ class DerivedColumn(TableStep):
 @register
 @dataclass(frozen=True)
 class BoundContributions(TableStep):
-    """Let each person weigh at most ``rows`` rows, in at most ``groups`` groups.
+    """Bound contributions: at most ``rows`` rows per person count, in at most ``groups`` groups.
 
     **Map.** ``d -> rows d``, from people to rows under the symmetric distance.  What is kept of a
     person, and with which weight, is decided from that person's own rows (and public or fresh

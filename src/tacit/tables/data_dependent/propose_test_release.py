@@ -90,16 +90,16 @@ class ProposalPart(LocalPart):
 
 def _proposed(inner: Mapping[str, Any]) -> str:
     return (
-        f"test with noise that a person moves the {inner['statistic']} by at most "
-        f"{inner['bound']}, and by how many people the data are away from more; then add noise of "
-        "that size, or refuse to answer"
+        f"test, with noise, whether the local sensitivity of the {inner['statistic']} stays at "
+        f"most {inner['bound']} on all data near these; then add noise for that bound, or refuse "
+        "to answer"
     )
 
 
 def _searched(inner: Mapping[str, Any]) -> str:
     return (
-        f"find with noise a bound on how far a person moves the {inner['statistic']}, and add "
-        "noise of that size"
+        f"search, with noise, for a bound on the local sensitivity of the {inner['statistic']}, "
+        "and add noise for that bound"
     )
 
 

@@ -274,15 +274,13 @@ def _moved_bins(step: Mapping[str, Any], shown: str) -> str:
 
 def _sampled(inner: Mapping[str, Any]) -> str:
     return (
-        f"put the records in {inner['bins']} bins at random, work out the {inner['statistic']} of "
+        f"put the records in {inner['bins']} bins at random, compute the {inner['statistic']} of "
         "each, and add random noise to the mean of these"
     )
 
 
 def _mean_of_people(step: Mapping[str, Any]) -> str:
-    return (
-        f"Work out the {step['statistic']} in each bin, and add random noise to the mean of these"
-    )
+    return f"Compute the {step['statistic']} in each bin, and add random noise to the mean of these"
 
 
 say_step("people_in_bins", _people_in_bins, _moved_bins)

@@ -104,8 +104,8 @@ def _distribution(part: SmoothPart, noise: Noise) -> str:
 def _step_words(inner: Mapping[str, Any]) -> str:
     noise = str(inner.get("distribution", "laplace")).replace("_", " ")
     return (
-        f"add {noise} noise to the {inner['statistic']}, in proportion to how far these data and "
-        "data near them could move it; by how much is as private as the data"
+        f"add {noise} noise to the {inner['statistic']}, scaled to its smooth sensitivity on these "
+        "data; the scale is as private as the data"
     )
 
 

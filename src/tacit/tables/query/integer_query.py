@@ -247,7 +247,7 @@ class Query:
         sql = f"select {', '.join(chosen)} from {rows}"
         if self._person is None:
             return sql
-        # asked of what was read as the person, which a column that is reckoned may not say again
+        # asked of what was read as the person, which a column that is computed may not say again
         owned = ["u is not null"]
         if self._part is not None and d.part is not None:
             owned.append(d.part.format(*self._part, x="u"))

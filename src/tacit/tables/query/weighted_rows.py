@@ -23,7 +23,7 @@ table of its own or a named subquery that is materialised, and people are counte
 that; or people are added up in one pass, and what is weighed are their sums
 (:mod:`tacit.tables.query.people_first`).
 
-*Theorem.*  Then a person weighs at most what is declared in every statement, whatever was read.
+*Theorem.*  Then a person adds at most what is declared to every statement, whatever was read.
 *Proof.*  The statement is a function of one multiset of rows, and the theorems hold for each.
 
 *Several statements* of one release may read other rows each.  Let r be all that is drawn while

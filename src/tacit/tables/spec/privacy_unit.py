@@ -140,8 +140,8 @@ class PersonUnit:
             raise UsageError(f"the person column {self.column!r} {column.problem}")
         if column.kind not in _PERSON_KINDS:
             raise UsageError(
-                f"the person column {self.column!r} has the type {column.declared}, which tells "
-                "nobody apart; name a column of numbers, text, dates or truth values"
+                f"the person column {self.column!r} has the type {column.declared}, which "
+                "identifies nobody; name a column of numbers, text, dates or truth values"
             )
         name = column.itself(dialect.column(self.column))
         if column.kind in ("text", "undeclared") and column.declared.upper() != "UUID":

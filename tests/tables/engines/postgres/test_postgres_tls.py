@@ -108,7 +108,7 @@ def test_a_role_with_a_certificate_needs_no_password(url, authority):
     given = {"user": "certified", "secret": False, "sslrootcert": authority.root}
     given |= {"sslmode": "verify-full", "sslcert": certificate, "sslkey": key}
     ask(url(**given), None, table="visits")
-    with pytest.raises(LedgerError, match="cannot be begun by the role 'certified'"):
+    with pytest.raises(LedgerError, match="cannot be created by the role 'certified'"):
         tc.Session(
             url(**given), table="visits", unit=UNIT, budget=tc.epsilon(1), ledger=url(**given)
         )

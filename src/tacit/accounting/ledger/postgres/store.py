@@ -287,7 +287,7 @@ class PostgresStore:
                 if time.monotonic() >= end:
                     raise LostError(
                         f"{self.name} was interrupted ({cause}) while a charge or an answer was "
-                        f"being written, and did not come back within {PATIENCE:.0f} s to tell "
+                        f"being written, and did not come back within {PATIENCE:.0f} s to say "
                         "whether it was: take it as spent. No answer was given out. Ask again "
                         "when the server is back: what was charged is not charged twice"
                     ) from None

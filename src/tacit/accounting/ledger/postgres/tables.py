@@ -161,8 +161,8 @@ class Tables:
     def remedy_to_make(self, role: str) -> str:
         """Return what gives a role the rights to begin the ledger."""
         return (
-            f"cannot be begun by the role {role!r}, which lacks a right. The owner of the database "
-            f"gives it: CREATE SCHEMA IF NOT EXISTS {_SCHEMA}; "
+            f"cannot be created by the role {role!r}, which lacks a right. The owner of the "
+            f"database gives it: CREATE SCHEMA IF NOT EXISTS {_SCHEMA}; "
             f'GRANT USAGE, CREATE ON SCHEMA {_SCHEMA} TO "{role}"'
         )
 

@@ -63,6 +63,6 @@ def unreachable(address: str) -> DataSourceError:
     """Return the error of an address that gave nothing that can be read."""
     return DataSourceError(
         f"{public_part(address)} cannot be read: look at the address, at the network and at your "
-        "right to read it (keys are kept by DuckDB: create persistent secret), and whether it is "
+        "right to read it (DuckDB stores keys: create persistent secret), and whether it is "
         "a Parquet or CSV file (details are withheld: they may quote the data)"
     )

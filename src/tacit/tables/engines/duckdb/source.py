@@ -201,7 +201,7 @@ def _missing(place: Path) -> str:
         return f"there is no folder {place.parent}"
     if not os.access(place.parent, os.R_OK | os.X_OK):
         return _NO_RIGHT
-    return f"there is nothing; {did_you_mean(place.name, [f.name for f in place.parent.iterdir()])}"
+    return f"file not found; {did_you_mean(place.name, [f.name for f in place.parent.iterdir()])}"
 
 
 def _unfit(file: str) -> str:

@@ -169,7 +169,7 @@ class _Found(NamedTuple):
         return Column(self.name, self.kind, self.declared)
 
     def _held(self) -> str:
-        """Return the SQL of a numeric without NaN, within the range that the plan reckons in."""
+        """Return the SQL of a numeric without NaN, within the range that the plan computes in."""
         if self._short:
             return f"nullif({{x}}, {_NAN})"
         places = 0 if self.kind == "integer" else _DIGITS
@@ -189,7 +189,7 @@ class _Found(NamedTuple):
 
     @property
     def _short(self) -> bool:
-        """Whether all digits of a numeric are within those that the plan reckons in."""
+        """Whether all digits of a numeric are within those that the plan computes in."""
         return self.modifier >= 0 and self.digits <= _DIGITS and self.scale <= _DIGITS
 
 
