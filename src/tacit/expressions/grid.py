@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.errors import UsageError
@@ -119,27 +120,27 @@ class Grid:
             )
         return grid
 
-    @property
+    @cached_property
     def most(self) -> int:
         """The most that a point is in absolute value, in steps."""
         return max(abs(self.first), abs(self.last))
 
-    @property
+    @cached_property
     def step(self) -> Fraction:
         """The distance between neighbouring points."""
         return Fraction(2) ** -self.exponent
 
-    @property
+    @cached_property
     def first(self) -> int:
         """The integer that the lower bound falls on."""
         return _round(self.lower / self.step)
 
-    @property
+    @cached_property
     def last(self) -> int:
         """The integer that the upper bound falls on."""
         return _round(self.upper / self.step)
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """The width in steps: the largest offset."""
         return self.last - self.first

@@ -27,10 +27,10 @@ from tacit.tables.live.answer import answer_of_blocks, periods_of, published
 from tacit.tables.live.period_plan import (
     counts_asked,
     counts_chain,
-    described_counts,
     noise_of_counts,
 )
 from tacit.tables.open_source import identity_of
+from tacit.tables.plan.chains import Chains
 from tacit.tables.plan.parse_question import first_schemas, query_from, schema_from
 from tacit.tables.plan.plan import Plan, Query
 from tacit.tables.plan.stated_method import as_stated, has_choice, record_of, shares_of
@@ -199,15 +199,18 @@ class _Counts(Replanned):
 
     @property
     def cost(self) -> Budget:
-        kind = Budget.from_json(self.question["request"]).kind
-        return Budget(kind, counts_chain(self.query, self.question).map(1))
+        return self._chains.cost
+
+    @cached_property
+    def _chains(self) -> Chains:
+        return counts_chain(self.query, self.question)
 
     @property
     def steps(self) -> int:
         return len(self.query.where) + len(self.query.derived) + 2
 
     def describe(self) -> dict[str, Any]:
-        return described_counts(self.query, self.question)
+        return self._chains.describe()
 
     def answer(self, keys: Any, released: Any) -> dict[str, Any]:
         _, tree = periods_of(self.question)

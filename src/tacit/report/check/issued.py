@@ -7,6 +7,7 @@ import json
 import platform
 import ssl
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -63,6 +64,12 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of what a release is made with."""
+    return dict(_versions())
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Return the versions; read once, for what is loaded stays what it is."""
     found = {"python": platform.python_version(), "openssl": ssl.OPENSSL_VERSION}
     for package in ("tacit", "numpy", "duckdb"):
         try:

@@ -25,7 +25,6 @@ from tacit.tables.live.period_plan import (
     counts_asked,
     counts_chain,
     counts_step,
-    described_counts,
     noise_of_counts,
 )
 from tacit.tables.outcome import settled
@@ -167,7 +166,7 @@ class TimeCounter:
             return entry
         # What is recorded follows from the charge alone: after a crash, or another's charge, too.
         total, left = ledger.total.to_json(), ledger.remaining.to_json()
-        described = described_counts(self._query, entry.question)
+        described = counts_chain(self._query, entry.question).describe()
         empty = answer_of_blocks(entry.question, [[] for _ in periods_of(entry.question)[1].widths])
         made = {"versions": versions(), "budget": total, "remaining": left}
         opening = {**empty, **described, **made}
@@ -208,7 +207,7 @@ class TimeCounter:
         return self._question(branching, noise)
 
     def _cost(self, question: Mapping[str, Any]) -> Budget:
-        return Budget(self._request.kind, counts_chain(self._query, question).map(1))
+        return counts_chain(self._query, question).cost
 
     # --- the release
 

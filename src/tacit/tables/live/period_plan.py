@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
-from tacit.core import Measurement, Step, compose, step_from
+from tacit.core import Measurement, Step, step_from
 from tacit.expressions.timeline import Timeline
 from tacit.mechanisms import Gaussian, Laplace, calibrate
 from tacit.report.text.vocabulary import say_answer
-from tacit.tables.chain.row_steps import DerivedColumn, FilterRows
-from tacit.tables.chain.space import table_space
 from tacit.tables.live.period_counts import CountsOverTime
+from tacit.tables.plan.chains import Chains, chain_of_rows
 from tacit.tables.plan.plan import Query
 
-__all__ = ["counts_asked", "counts_chain", "counts_step", "described_counts", "noise_of_counts"]
+__all__ = ["counts_asked", "counts_chain", "counts_step", "noise_of_counts"]
 
 
 def counts_asked(line: Timeline, branching: int | None) -> list[Any]:
@@ -47,30 +46,13 @@ def counts_step(query: Query, question: Mapping[str, Any]) -> CountsOverTime:
 
 
 def _counts(query: Query, question: Mapping[str, Any]) -> Any:
-    kinds = {name: column.kind for name, column in query.schema.items()}
-    chain: Any = table_space(kinds, query.unit.column)
-    for name, expression in query.derived:
-        chain = chain >> DerivedColumn(name, query.columns[name].kind, expression.to_json())
-    for expression in query.where:
-        chain = chain >> FilterRows(expression.to_json())
-    return chain >> counts_step(query, question)
+    return chain_of_rows(query) >> counts_step(query, question)
 
 
-def counts_chain(query: Query, question: Mapping[str, Any]) -> Measurement:
+def counts_chain(query: Query, question: Mapping[str, Any]) -> Chains:
     """Return the whole chain, from the table to the noise."""
     whole: Measurement = _counts(query, question) >> step_from(dict(question["noise"]))
-    return whole
-
-
-def described_counts(query: Query, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chain with its distances, and what it loses, as :meth:`Plan.describe` does."""
-    chain = counts_chain(query, question)
-    loss = compose([chain])
-    return {
-        "table": query.schema.kinds(),
-        "chains": [{"title": "counts over time", **chain.describe(1)}],
-        "composition": {"measure": loss.measure.describe(), "loss": str(loss.map(1))},
-    }
+    return Chains(query.schema, [("counts over time", [whole])])
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from tacit.accounting.budgets.budget import Budget, Kind
+from tacit.accounting.budgets.budget import Budget
 from tacit.arithmetic.exact import as_fraction, show
-from tacit.core import Measurement, PureDP, Step, compose
+from tacit.core import Measurement, Step
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
@@ -24,12 +24,8 @@ from tacit.tables.answers.aggregate import Aggregate, Setting, kind_of
 from tacit.tables.answers.rows import CountingPart
 from tacit.tables.answers.unlisted_keys import KeysPart
 from tacit.tables.chain.part import Noise, Part
-from tacit.tables.chain.row_steps import (
-    BoundContributions,
-    DerivedColumn,
-    FilterRows,
-)
-from tacit.tables.chain.space import table_space
+from tacit.tables.chain.row_steps import BoundContributions
+from tacit.tables.plan.chains import Chains, chain_of_rows
 from tacit.tables.plan.choose_method import Choice, choose, local_part
 from tacit.tables.spec.method import Method
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
@@ -92,6 +88,14 @@ class Query:
 def plain_key(value: Any) -> Any:
     """Return a part of a key as plain JSON: a date as text."""
     return value if value is None or isinstance(value, (str, int, bool)) else str(value)
+
+
+class _Built(NamedTuple):
+    """The chains for one number of groups: their ends, each part's whole ones, and all."""
+
+    ends: list[list[tuple[Step, Step]]]
+    measurements: list[list[Measurement]]
+    all: Chains
 
 
 @dataclass(frozen=True)
@@ -297,80 +301,62 @@ class Plan:
         return KeysPart(scale, threshold, groups)
 
     def chains(self, size: int) -> list[list[tuple[Step, Step]]]:
-        """Return each part's chains, for so many groups."""
-        return [part.chains(size, self.query.by, self.noise) for part in self.parts]
-
-    def measurement(self, end: tuple[Step, Step], people: bool) -> Measurement:
-        """Return the whole chain from the table to the noise.
-
-        Args:
-            end: the step that computes, and the noise on it.
-            people: whether the chain starts from people rather than from bounded rows.
-        """
-        chain: Any = self._space
-        for step in self._row_steps:
-            chain = chain >> step
-        if not people:
-            chain = chain >> BoundContributions(self.query.unit.rows, self.query.unit.groups)
-        return chain >> end[0] >> end[1]  # type: ignore[no-any-return]
-
-    @cached_property
-    def _space(self) -> Any:
-        kinds = {name: column.kind for name, column in self.query.schema.items()}
-        return table_space(kinds, self.query.unit.column)
-
-    @cached_property
-    def _row_steps(self) -> list[Step]:
-        query = self.query
-        derived: list[Step] = [
-            DerivedColumn(name, query.columns[name].kind, expression.to_json())
-            for name, expression in query.derived
-        ]
-        return derived + [FilterRows(expression.to_json()) for expression in query.where]
+        """Return each part's chains, for so many groups: what is computed, and the noise on it."""
+        return self._built(size).ends
 
     def measurements(self, size: int) -> list[list[Measurement]]:
-        """Return each part's whole chains; the keys' chain, where there is one, stands first."""
-        chains = [
-            [self.measurement(end, part.on_people) for end in ends]
-            for part, ends in zip(self.parts, self.chains(size), strict=True)
-        ]
-        if self.keys is not None:
-            chains.insert(0, [self.measurement(self.keys.chain(self.query.by), people=True)])
-        return chains
+        """Return each part's whole chains, from the table to the noise, for so many groups."""
+        return self._built(size).measurements
+
+    def _built(self, size: int) -> _Built:
+        if size not in self._sizes:
+            ends = [part.chains(size, self.query.by, self.noise) for part in self.parts]
+            whole = [
+                [self.measurement(end, part.on_people) for end in chain]
+                for part, chain in zip(self.parts, ends, strict=True)
+            ]
+            titled = list(zip([part.title for part in self.parts], whole, strict=True))
+            if self.key_chain is not None:
+                titled.insert(0, (f"keys of {', '.join(self.query.by)}", [self.key_chain[1]]))
+            self._sizes[size] = _Built(ends, whole, Chains(self.query.schema, titled))
+        return self._sizes[size]
+
+    @cached_property
+    def _sizes(self) -> dict[int, _Built]:
+        return {}
+
+    @cached_property
+    def key_chain(self) -> tuple[Step, Measurement] | None:
+        """What is counted to release unknown keys, and its whole chain, if they are released."""
+        if self.keys is None:
+            return None
+        end: tuple[Step, Step] = self.keys.chain(self.query.by)
+        return end[0], self.measurement(end, people=True)
+
+    def measurement(self, end: tuple[Step, Step], people: bool) -> Measurement:
+        """Return the whole chain to an end; it starts from people, or else from bounded rows."""
+        chain: Any = (self._people if people else self._rows) >> end[0] >> end[1]
+        return chain  # type: ignore[no-any-return]
+
+    @cached_property
+    def _people(self) -> Any:
+        return chain_of_rows(self.query)
+
+    @cached_property
+    def _rows(self) -> Any:
+        return self._people >> BoundContributions(self.query.unit.rows, self.query.unit.groups)
+
+    @property
+    def size(self) -> int:
+        """How many groups there are; 1 where the keys are unknown, whose number costs nothing."""
+        return 1 if self.query.keys is None else len(self.query.keys)
 
     @cached_property
     def cost(self) -> Budget:
-        """What the release loses, by composing the maps of all chains at one person."""
-        size = 1 if self.query.keys is None else len(self.query.keys)
-        whole = compose([m for chain in self.measurements(size) for m in chain])
-        loss = whole.map(1)
-        if isinstance(loss, tuple):
-            return Budget("approximate", *loss)
+        """What the release loses."""
         # A loss is of the kind that the chains have, which need not be the kind that is asked for.
-        kind: Kind = "pure" if isinstance(whole.measure, PureDP) else "concentrated"
-        return Budget(kind, loss).cost_in(self.request.kind)
+        return self._built(self.size).all.cost.cost_in(self.request.kind)
 
     def describe(self, size: int) -> dict[str, Any]:
-        """Return every chain with its distances, and what they lose together, as JSON values.
-
-        Beside them stand the kinds of the columns: public facts that the plan was made from, and
-        that the question does not say.
-        """
-        chains = self.measurements(size)
-        titles = [part.title for part in self.parts]
-        if self.keys is not None:
-            titles.insert(0, f"keys of {', '.join(self.query.by)}")
-        whole = compose([m for chain in chains for m in chain])
-        loss = whole.map(1)
-        return {
-            "table": self.query.schema.kinds(),
-            "chains": [
-                {"title": title, **m.describe(1)}
-                for title, chain in zip(titles, chains, strict=True)
-                for m in chain
-            ],
-            "composition": {
-                "measure": whole.measure.describe(),
-                "loss": [str(part) for part in loss] if isinstance(loss, tuple) else str(loss),
-            },
-        }
+        """Return every chain, and what they lose together; see :meth:`Chains.describe`."""
+        return self._built(size).all.describe()

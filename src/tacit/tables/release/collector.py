@@ -132,7 +132,7 @@ def requests_of(plan: Plan) -> list[Request]:
     columns = columns_of(plan)
     requests = [
         part.request(step, columns)
-        for part, ends in zip(plan.parts, plan.chains(1), strict=True)
+        for part, ends in zip(plan.parts, plan.chains(plan.size), strict=True)
         for step, _ in ends
     ]
     return list(dict.fromkeys(requests))

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Step
 from tacit.expressions.bin_labels import bin_names
 from tacit.mechanisms.propose_test_release.bound_search import BoundedAnswer
 from tacit.report import versions
@@ -31,9 +30,9 @@ def release_answer(plan: Plan, exact: Exact) -> dict[str, Any]:
     chains = plan.chains(len(keys))
     answers = Answers(exact.vectors(chains, keys))
     released = [
-        [_released(value) for value in plan.measurement(end, part.on_people)(answers)]
-        for part, ends in zip(plan.parts, chains, strict=True)
-        for end in ends
+        [_released(value) for value in measurement(answers)]
+        for chain in plan.measurements(len(keys))
+        for measurement in chain
     ]
     shown = [[plain_key(value) for value in key] for key in keys]
     described = plan.describe(len(keys))
@@ -76,11 +75,11 @@ def _released(value: Any) -> Any:
 
 def _released_keys(plan: Plan, exact: Exact) -> list[tuple[Any, ...]]:
     """Return the public keys, or those of the data that pass the noisy threshold."""
-    if plan.keys is None:
+    if plan.key_chain is None:
         return list(plan.query.keys or [()])
-    end: tuple[Step, Step] = plan.keys.chain(plan.query.by)
+    step, measurement = plan.key_chain
     keys, people = exact.people_by_key()
-    passed = plan.measurement(end, people=True)(Answers({end[0]: people}))
+    passed = measurement(Answers({step: people}))
     released = [key for key, noisy in zip(keys, passed, strict=True) if noisy is not None]
     return in_order(released)
 

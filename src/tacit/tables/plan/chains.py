@@ -1,0 +1,105 @@
+"""The whole chains of a release, built once, for its noise, its price and its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from tacit.accounting.budgets.budget import Budget, Kind
+from tacit.core import Measurement, PureDP, compose
+from tacit.expressions.expression import Expression
+from tacit.expressions.schema import Schema
+from tacit.tables.chain.row_steps import DerivedColumn, FilterRows
+from tacit.tables.chain.space import table_space
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
+
+__all__ = ["Asked", "Chains", "chain_of_rows"]
+
+
+class Asked(Protocol):
+    """What a question says of the rows that it is about."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the source."""
+
+    @property
+    def columns(self) -> Schema:
+        """The columns with the derived ones."""
+
+    @property
+    def unit(self) -> OneRowEach | PersonUnit:
+        """What is protected."""
+
+    @property
+    def where(self) -> Sequence[Expression]:
+        """Filters, all of which must hold."""
+
+    @property
+    def derived(self) -> Sequence[tuple[str, Expression]]:
+        """Columns computed from each row, by name."""
+
+
+def chain_of_rows(asked: Asked) -> Any:
+    """Return the chain from the table to the rows that a question is about, or its space alone."""
+    kinds = {name: column.kind for name, column in asked.schema.items()}
+    chain: Any = table_space(kinds, asked.unit.column)
+    for name, expression in asked.derived:
+        chain = chain >> DerivedColumn(name, asked.columns[name].kind, expression.to_json())
+    for expression in asked.where:
+        chain = chain >> FilterRows(expression.to_json())
+    return chain
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Whole chains, from a table to the noise, of one release.
+
+    Args:
+        table: the columns of the table.
+        titled: what each part is, and its chains.
+    """
+
+    table: Schema
+    titled: Sequence[tuple[str, Sequence[Measurement]]]
+
+    @property
+    def _all(self) -> Iterator[Measurement]:
+        return (measurement for _, chain in self.titled for measurement in chain)
+
+    @cached_property
+    def _composed(self) -> tuple[Measurement, Any]:
+        """All chains as one, and what it loses."""
+        whole = compose(list(self._all))
+        return whole, whole.map(1)
+
+    @property
+    def cost(self) -> Budget:
+        """What the release loses, by composing the maps of all chains at one person."""
+        whole, loss = self._composed
+        if isinstance(loss, tuple):
+            return Budget("approximate", *loss)
+        kind: Kind = "pure" if isinstance(whole.measure, PureDP) else "concentrated"
+        return Budget(kind, loss)
+
+    def describe(self) -> dict[str, Any]:
+        """Return every chain with its distances, and what they lose together, as JSON values.
+
+        Beside them stand the kinds of the columns: public facts that the plan was made from, and
+        that the question does not say.
+        """
+        whole, loss = self._composed
+        return {
+            "table": self.table.kinds(),
+            "chains": [
+                {"title": title, **measurement.describe(1)}
+                for title, chain in self.titled
+                for measurement in chain
+            ],
+            "composition": {
+                "measure": whole.measure.describe(),
+                "loss": [str(part) for part in loss] if isinstance(loss, tuple) else str(loss),
+            },
+        }
