@@ -93,3 +93,10 @@ def test_the_tail_of_two_equal_laplaces_is_the_known_one():
     t = _laplace_quantile((1.0, 1.0), 0.95)
     assert (1 + t / 2) * np.exp(-t) <= 0.05
     assert t == pytest.approx(4.1128, rel=3e-3)
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_rows_of_weights_have_the_half_width_of_each(law):
+    rows = ((1.0, 0.0), (0.25, -0.75), (0.0, 0.0), (0.0, -2.0), (0.1, 0.2))
+    assert law.half_widths(rows, 0.9).tolist() == [law.half_width(row, 0.9) for row in rows]
+    assert law.half_width((0.0, 0.0)) == 0

@@ -159,9 +159,8 @@ class Moments:
 
         # Where the count is no clearer than the noise, the accepted set may have holes: take all.
         open_ended = (raw <= steepest) | outside(share)
-        low = np.where(open_ended, 0.0, _edge(outside, share, 0.0))
-        high = np.where(open_ended, 1.0, _edge(outside, share, 1.0))
-        return share, low, high
+        low, high = _edges(outside, share)
+        return share, np.where(open_ended, 0.0, low), np.where(open_ended, 1.0, high)
 
     def _scaled(self, share: Array, error: Array, low: Array, high: Array) -> Estimate:
         span = self.upper - self.lower
@@ -209,14 +208,14 @@ def _variance_of(sums: Array) -> Array:
     return variance
 
 
-def _edge(outside: Callable[[Array], NDArray[np.bool_]], start: Array, end: float) -> Array:
-    """Bisect from the estimate towards an end for where the noise begins to contradict m.
+def _edges(outside: Callable[[Array], NDArray[np.bool_]], start: Array) -> Array:
+    """Bisect from the estimate towards 0 and 1 for where the noise begins to contradict m.
 
     Where the line is steeper than the band, the boundary on each side is single.  The outer
-    point is returned.
+    points are returned, in one row for each side.
     """
-    far = np.full_like(start, end)
-    inner, outer = start.copy(), far.copy()
+    far = np.stack([np.zeros_like(start), np.ones_like(start)])
+    inner, outer = np.stack([start, start]), far.copy()
     for _ in range(60):
         middle = (inner + outer) / 2
         beyond = outside(middle)
@@ -229,10 +228,17 @@ def _edge(outside: Callable[[Array], NDArray[np.bool_]], start: Array, end: floa
 def _fieller_band(law: NoiseLaw, degree: int, level: float) -> tuple[Array, Array]:
     """Tabulate the half-width of ``sum (place_j - m) noise_j`` over m in [0, 1]."""
     points = np.linspace(0.0, 1.0, 257)
-    directions = np.arange(degree + 1)[None, :] / degree - points[:, None]
-    band = law.ratio_bands(directions, level)
+    band = law.half_widths(_directions(degree), level)
     # At an end one coordinate may drop out, and its exact quantile be below what is needed nearby.
     band[0], band[-1] = max(band[0], band[1]), max(band[-1], band[-2])
     # Between two points the half-width is at most the larger end's and the chord's sag, which is
     # below a thousandth of the band: it is 1-Lipschitz in the weights up to that factor.
     return points, band * 1.001
+
+
+@lru_cache(maxsize=2)
+def _directions(degree: int) -> tuple[tuple[float, ...], ...]:
+    """Return the weights ``place_j - m`` at each of the points of the band."""
+    points = np.linspace(0.0, 1.0, 257)
+    weights = np.arange(degree + 1)[None, :] / degree - points[:, None]
+    return tuple(map(tuple, weights.tolist()))

@@ -56,16 +56,14 @@ class NoiseLaw:
         discrete Gaussian is stochastically below a continuous one plus a step, on each side
         (Canonne, Kamath, Steinke 2020, proposition 25).
         """
-        used = tuple(abs(w) for w in weights if w)
-        if not used:
-            return 0.0
-        slack = self.grid * sum(used)
-        if self.kind == "gaussian":
-            norm = math.sqrt(sum(w * w for w in used))
-            return self.scale * norm * _normal_quantile(level) + slack
-        if len(used) == 1:
-            return used[0] * self._one(level)
-        return self.scale * _laplace_quantile(used, level) + slack
+        return float(self.half_widths((weights,), level)[0])
+
+    def half_widths(self, rows: tuple[tuple[float, ...], ...], level: float) -> NDArray[np.float64]:
+        """Return the half-width for each row of weights, as :meth:`half_width` does."""
+        alone, spread, total = _standard(rows, self.kind, level)
+        deviation = _normal_quantile(level) if self.kind == "gaussian" else 1.0
+        wide = self.scale * spread * deviation + self.grid * total
+        return np.where(alone, total * self._one(level), wide) if alone.any() else wide
 
     def _one(self, level: float) -> float:
         """Return the least t on the grid with ``P(|X| > t) = 2 r^(t+1) / (1 + r) <= 1 - level``."""
@@ -75,9 +73,24 @@ class NoiseLaw:
         exceeds = math.log(2 / ((1 - level) * (1 + math.exp(-step)))) / step - 1
         return self.grid * max(0, math.ceil(exceeds - 1e-9))
 
-    def ratio_bands(self, directions: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-        """Return the half-width for each row of weights."""
-        return np.array([self.half_width(tuple(row), level) for row in directions.tolist()])
+
+@lru_cache(maxsize=64)
+def _standard(
+    rows: tuple[tuple[float, ...], ...], kind: str, level: float
+) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
+    """Return of each row whether its exact quantile is known, its spread, and ``sum |weight|``.
+
+    Its spread is the norm, or the quantile of Laplace noise, at scale 1: the same for noise of
+    every scale, so that a new question need not look for quantiles again.
+    """
+    used = [tuple(abs(w) for w in row if w) for row in rows]
+    gaussian = kind == "gaussian"
+    spread = [
+        math.sqrt(sum(w * w for w in row)) if gaussian or not row else _laplace_quantile(row, level)
+        for row in used
+    ]
+    alone = [len(row) == 1 and not gaussian for row in used]
+    return np.array(alone), np.array(spread), np.array([float(sum(row)) for row in used])
 
 
 @lru_cache(maxsize=256)
