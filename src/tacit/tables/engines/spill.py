@@ -36,6 +36,13 @@ class SpillFolder:
         _lock(self._held)
         new.rename(self.path / _LOCK)
 
+    @property
+    def holds_anything(self) -> bool:
+        """Whether anything stands in it besides its lock."""
+        with contextlib.suppress(OSError):
+            return any(name != _LOCK for name in os.listdir(self.path))
+        return False
+
     def remove(self) -> None:
         """Remove the folder, with all that is in it; a forked process leaves it to its parent."""
         if os.getpid() != self._process:

@@ -6,7 +6,7 @@ before the engine sees it: it is refused where a question names it, and hinders 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import DataSourceError
@@ -154,17 +154,27 @@ def _decoded(cell: bytes | None) -> str | None:
 
 def arrow_types(schema: pyarrow.Schema, engine: DuckEngine) -> Mapping[str, str | None]:
     """Return the engine's types of columns; None for one that it has no reading for."""
+    fields = [field.remove_metadata() for field in schema]
+    whole = _types(fields, engine)
+    if whole is not None:
+        return whole
+    found: dict[str, str | None] = {}
+    for field in fields:  # one by one: which of them is it
+        found |= _types([field], engine) or {field.name: None}
+    return found
+
+
+def _types(fields: Sequence[Any], engine: DuckEngine) -> dict[str, str | None] | None:
+    """Return the engine's types of columns, by name; None where it does not read one of them."""
     import duckdb
     import pyarrow as pa
 
-    found: dict[str, str | None] = {}
-    for field in schema:
-        try:
-            shape = engine.register(pa.schema([field.remove_metadata()]).empty_table())
-            (found[field.name],) = types_of(shape, engine).values()
-        except (duckdb.Error, DataSourceError):
-            found[field.name] = None
-    return found
+    try:
+        relation = engine.register(pa.schema(fields).empty_table())
+        types: dict[str, str | None] = dict(types_of(relation, engine))
+        return types
+    except (duckdb.Error, DataSourceError):
+        return None
 
 
 def unread(name: str, kind: Any) -> Column:

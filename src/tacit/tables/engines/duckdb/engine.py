@@ -8,6 +8,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from tacit.arithmetic.exact import as_integer
 from tacit.errors import DataSourceError, UsageError
 from tacit.tables.engines.base import EngineMemoryError
 from tacit.tables.engines.duckdb.dialect import DUCKDB
+from tacit.tables.engines.duckdb.instance import LIMITS, Instance, read_limits, shared
 from tacit.tables.engines.interruptible import interruptible
-from tacit.tables.engines.spill import SpillFolder
 
 if TYPE_CHECKING:
     import duckdb
@@ -46,6 +47,8 @@ class DuckEngine:
             Default: DuckDB's own (80% of the machine).
         threads: how many; default: all cores.
         connection: an open DuckDB connection to work in instead; its settings stay as they are.
+        alone: whether it has an instance of DuckDB to itself, rather than the one that is shared
+            (:mod:`tacit.tables.engines.duckdb.instance`); one with limits always has.
 
     Raises:
         DataSourceError: anything that the engine raises.  Its own message may quote rows of the
@@ -59,6 +62,8 @@ class DuckEngine:
         memory_limit: str | None = None,
         threads: int | None = None,
         connection: duckdb.DuckDBPyConnection | None = None,
+        *,
+        alone: bool = True,
     ) -> None:
         # DuckDB would start as many as it is told, and bring the machine down with a million
         if threads is not None and as_integer(threads, "threads", minimum=1) > _MOST_THREADS:
@@ -67,29 +72,36 @@ class DuckEngine:
         if str(memory_limit).strip().startswith("-"):
             raise UsageError(f"memory_limit is a size such as '4GB', not {memory_limit!r}")
         self._lock = threading.RLock()
-        self._memory: int | None = None
-        self._counted = ""
+        self._counted: str | int = 0
         self._pending: list[Callable[[], None]] = []
+        self._rehearses = False
         self._mending: list[Callable[[], None]] = []
-        folder: SpillFolder | None = None
-        if connection is None:
-            folder = SpillFolder()
-            self._connection = _connect(folder, memory_limit, threads)
-            self._connection.execute("set enable_progress_bar = false")
-        elif memory_limit is not None or threads is not None:
-            raise UsageError("set memory_limit and threads on the DuckDB connection itself")
-        else:
+        self._instance: Instance | None = None
+        then: Callable[[], object] | None = None
+        if connection is not None:
+            if memory_limit is not None or threads is not None:
+                raise UsageError("set memory_limit and threads on the DuckDB connection itself")
             self._connection = connection.cursor()  # its temporary tables are its own
-        self.folder = None if folder is None else folder.path
-        self._close = weakref.finalize(self, _shut, self._connection, folder)
+        elif alone or memory_limit is not None or threads is not None:
+            self._instance = Instance(memory_limit, threads)
+            self._connection, then = self._instance.connection(), self._instance.end
+        else:
+            self._instance, self._connection = shared.borrow()
+            then = partial(shared.give_back, self._instance)
+        self.folder = None if self._instance is None else self._instance.folder.path
+        self._close = weakref.finalize(self, _shut, self._connection, then)
+
+    @cached_property
+    def _limits(self) -> tuple[int, int]:
+        """How many bytes it may use for what it holds, and how many threads."""
+        if self._instance is not None:
+            return self._instance.limits
+        return read_limits(self._run(LIMITS, "fetchall"))
 
     @property
     def memory(self) -> int:
         """How many bytes the engine may use for what it holds."""
-        if self._memory is None:
-            found = self._run("select current_setting('memory_limit')", "fetchall")
-            self._memory = _bytes(found[0][0])
-        return self._memory
+        return self._limits[0]
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a query and return its rows."""
@@ -113,13 +125,13 @@ class DuckEngine:
         """Make a temporary table with columns of these types; return its quoted name."""
         name = self.dialect.identifier(f"tacit_{os.getpid()}_{next(_serial)}")
         listed = ", ".join(f"{self.dialect.identifier(c)} {t}" for c, t in columns.items())
-        self._run(f"create temporary table {name} ({listed})", "fetchall")
+        self._run(f"create temporary table {name} ({listed})", "fetchall", reads=False)
         return name
 
     def view(self, sql: str, name: str = "") -> str:
         """Make a temporary view, or another one of a name that is there; return its quoted name."""
         name = name or self.dialect.identifier(f"tacit_{os.getpid()}_{next(_serial)}")
-        self._run(f"create or replace temporary view {name} as {sql}", "fetchall")
+        self._run(f"create or replace temporary view {name} as {sql}", "fetchall", reads=False)
         return name
 
     def mend(self, action: Callable[[], None]) -> None:
@@ -138,10 +150,11 @@ class DuckEngine:
         """Return a block of queries that ask for no row, before which nothing is brought in."""
         with self._lock:
             held, self._pending = self._pending, []
+            before, self._rehearses = self._rehearses, True
             try:
                 yield
             finally:
-                self._pending = held
+                self._pending, self._rehearses = held, before
 
     def _prepare(self) -> None:
         with self._lock:
@@ -156,12 +169,12 @@ class DuckEngine:
     @contextlib.contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """Return a block of statements that all hold, or none of them."""
-        self._run("begin transaction", "fetchall")
+        self._run("begin transaction", "fetchall", reads=False)
         try:
             yield
         except BaseException:
             with contextlib.suppress(DataSourceError):
-                self._run("rollback", "fetchall")
+                self._run("rollback", "fetchall", reads=False)
             raise
         self._run("commit", "fetchall")
 
@@ -178,11 +191,14 @@ class DuckEngine:
 
     def drop(self, name: str) -> None:
         """Remove a table that :meth:`materialise` or :meth:`keep_text` made."""
-        self._run(f"drop table if exists {name}", "fetchall")
+        self._run(f"drop table if exists {name}", "fetchall", reads=False)
 
-    def count(self, relation: str) -> None:
-        """Say which relation has all rows: their number bounds what is grouped by array."""
-        self._counted = relation
+    def count(self, relation: str, rows: int | None = None) -> None:
+        """Say which relation has all rows: their number bounds what is grouped by array.
+
+        Where it is told already, the engine need not count.
+        """
+        self._counted = relation if rows is None else rows
 
     def reading(self) -> contextlib.AbstractContextManager[object]:
         """Return an empty block: each query of the plan bounds people by itself.
@@ -195,12 +211,14 @@ class DuckEngine:
         """
         with self._lock:
             if self._counted:
-                rows = int(self.rows(f"select count(*) from {self._counted}")[0][0])
-                threads = int(self.rows("select current_setting('threads')")[0][0])
-                room = self.memory // (8 * _STATE * threads)
+                rows = self._counted
+                if isinstance(rows, str):
+                    rows = int(self.rows(f"select count(*) from {rows}")[0][0])
+                memory, threads = self._limits
+                room = memory // (8 * _STATE * threads)
                 bits = min(max(min(rows, room).bit_length() - 1, _BITS[0]), _BITS[-1])
-                self.rows(f"set perfect_ht_threshold = {bits}")
-                self._counted = ""
+                self._run(f"set perfect_ht_threshold = {bits}", "fetchall", reads=False)
+                self._counted = 0
         return contextlib.nullcontext()
 
     def register(self, table: object, name: str | None = None) -> str:
@@ -222,13 +240,16 @@ class DuckEngine:
         """Whether :meth:`close` was called."""
         return not self._close.alive
 
-    def _run(self, sql: str, fetch: str) -> Any:
+    def _run(self, sql: str, fetch: str, *, reads: bool = True) -> Any:
+        """Run a statement; one that reads no row ends by itself, and needs no other thread."""
         if self.closed:
             raise DataSourceError("the table was closed; open it again")
         import duckdb
 
         with self._lock:
             try:
+                if not reads or self._rehearses:
+                    return getattr(self._connection.execute(sql), fetch)()
                 return interruptible(
                     self._connection, lambda: getattr(self._connection.execute(sql), fetch)()
                 )
@@ -260,54 +281,8 @@ def _advice(failure: str) -> str:
     )
 
 
-def _bytes(size: str) -> int:
-    """Read a size as DuckDB writes it.
-
-    >>> _bytes("3.7 GiB") == int(3.7 * 2**30)
-    True
-    """
-    number, unit = size.split()
-    return int(float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB").index(unit))
-
-
-def _connect(
-    folder: SpillFolder, memory_limit: str | None, threads: int | None
-) -> duckdb.DuckDBPyConnection:
-    import duckdb
-
-    settings: dict[str, Any] = {
-        "temp_directory": str(folder.path),
-        "temp_file_encryption": True,
-        "autoinstall_known_extensions": False,
-        "preserve_insertion_order": False,
-    }
-    if memory_limit is not None:
-        settings["memory_limit"] = memory_limit
-    if threads is not None:
-        settings["threads"] = int(threads)
-    try:
-        connection = duckdb.connect(":memory:", config=settings)
-        # Without this DuckDB refuses to spill at all, unless an extension from the network is
-        # there; releases that do not know the setting spill without it.
-        with contextlib.suppress(duckdb.CatalogException):
-            connection.execute("set force_mbedtls_unsafe = true")
-        # The plan has the small side of every join on the right.  DuckDB guesses the sizes, and
-        # after a filter it may build its table on the rows of the data instead.
-        connection.execute("set disabled_optimizers = 'build_side_probe_side'")
-        if memory_limit is not None:
-            limit = connection.execute("select current_setting('memory_limit')").fetchall()
-            connection.execute(f"set memory_limit = '{_bytes(limit[0][0]) * 3 // 4 // 1000}KB'")
-        return connection
-    except duckdb.Error:
-        folder.remove()
-    raise UsageError(
-        f"the engine refuses memory_limit={memory_limit!r}, threads={threads!r}: "
-        "give a size such as '4GB' and a whole number of threads"
-    )
-
-
-def _shut(connection: duckdb.DuckDBPyConnection, folder: SpillFolder | None) -> None:
+def _shut(connection: duckdb.DuckDBPyConnection, then: Callable[[], object] | None) -> None:
     with contextlib.suppress(Exception):  # at exit the connection may be gone already
         connection.close()
-    if folder is not None:
-        folder.remove()
+    if then is not None:
+        then()

@@ -188,7 +188,6 @@ def _fill(made: Callable[[], Any], columns: list[Column], table: str, engine: Du
         found = pandas.DataFrame(found)
     names = [engine.dialect.identifier(c.name) for c in columns if not c.problem]
     listed = ", ".join(names)
-    engine.rows("set pandas_analyze_sample = 0")  # text is text, whatever stands in it
     relation = engine.register(found)
     with engine.all_or_nothing():
         engine.rows(f"insert into {table} ({listed}) select {listed} from {relation}")

@@ -64,17 +64,18 @@ def open_in_duckdb(
     if database:
         refuse_csv(csv, "a table of a database declares its own columns")
         _check_database(str(source), table)
-    engine = DuckEngine(memory_limit, threads, connection)
+    path = isinstance(source, (str, os.PathLike))
+    engine = DuckEngine(memory_limit, threads, connection, alone=path)
     try:
         if database:
             return _from_database(str(source), str(table), engine)
         if connection is not None:  # the settings of somebody's own connection stay as they are
             relation = _qualified(str(table), engine)
             return Opened(str(table), described(relation, engine), engine, relation)
-        if isinstance(source, (str, os.PathLike)):
+        if path:
             return _from_path(os.fspath(source), csv, engine)
         relation, schema = _from_frame(source, engine) or _from_memory(source, engine)
-        engine.count(relation)
+        engine.count(relation, _length(source))
         return Opened("table", schema, engine, relation)
     except BaseException:
         engine.close()
@@ -127,6 +128,12 @@ def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
         part = table.project(", ".join(map(engine.dialect.identifier, kept)))
         return streamed(lambda: part, kept, engine), schema_of(types)
     return None
+
+
+def _length(table: Any) -> int | None:
+    """Return how many rows a table of pandas, polars or pyarrow holds; None where it must count."""
+    held = type(table).__module__.split(".")[0] in ("pandas", "polars", "pyarrow")
+    return len(table) if held and hasattr(table, "__len__") else None
 
 
 def _from_memory(table: Any, engine: DuckEngine) -> tuple[str, Schema]:

@@ -1,0 +1,134 @@
+"""What a question costs beside the engine's own query: 32,561 rows in memory, where data are cheap.
+
+For each question, the median milliseconds of wall time and of CPU, over rounds that run all of them
+in turn: DuckDB's plain query, on a connection that is open; then what Tacit takes beyond that, for
+a question in an open session, for one with a session of its own, and for one whose ledger is a file
+(which is synced to the disk when it is charged and when it is answered: two commits of SQLite stand
+beside it).  Every question has another epsilon, so that none is answered twice and nothing that
+depends on the noise is at hand.  The goal: 2 ms in an open session, 5 ms with one of its own.
+
+Run: ``python benchmarks/fixed_cost.py [rows] [rounds]``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
+from statistics import median
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+import tacit as tc
+
+GROUPS = 14
+BUDGET = tc.epsilon(10**6)
+ASKED = {
+    "count": ("count(*)", tc.count()),
+    "sum": ("sum(hours)", tc.sum("hours", 0, 99)),
+    "mean": ("avg(age)", tc.mean("age", 0, 100)),
+    "variance": ("var_pop(age)", tc.var("age", 0, 100)),
+    "median": ("median(age)", tc.median("age", 0, 100)),
+}
+WAYS = ("engine", "open session", "own session", "ledger in a file")
+
+Run = Callable[[], object]
+
+
+def table(rows: int) -> pa.Table:
+    """Return people with an age, hours of work a week and an occupation."""
+    draw = np.random.default_rng(20)
+    age = np.clip(np.floor(17 + draw.gamma(2.6, 8.4, rows)), 17, 90).astype(np.int64)
+    hours = np.clip(np.rint(draw.normal(40, 15, rows)), 1, 99).astype(np.int64)
+    return pa.table({"age": age, "hours": hours, "occupation": draw.integers(0, GROUPS, rows)})
+
+
+def questions(people: pa.Table, folder: Path) -> Iterator[tuple[str, dict[str, Run]]]:
+    """Return each question, and the ways in which it is asked."""
+    engine = duckdb.connect()
+    engine.register("people", people)
+    memory = tc.Session(people, budget=BUDGET)
+    file = tc.Session(people, budget=BUDGET, ledger=folder / "people.ledger")
+    number = count(1)
+
+    def ways(name: str, grouped: bool) -> dict[str, Run]:
+        sql, aggregate = ASKED[name]
+        plain = f"select {sql} from people"
+        if grouped:
+            plain = f"select occupation, {sql} from people group by occupation"
+
+        def ask(session: tc.Session) -> object:
+            epsilon = 1 + Fraction(next(number), 10**4)
+            if grouped:
+                asked = session.group_by("occupation", keys=range(GROUPS)).agg(x=aggregate)
+            else:
+                asked = session.agg(x=aggregate)
+            return asked.release(epsilon).to_dict()
+
+        def own() -> object:
+            with tc.Session(people, budget=BUDGET) as session:
+                return ask(session)
+
+        runs: tuple[Run, ...] = (
+            lambda: engine.execute(plain).fetchall(),
+            lambda: ask(memory),
+            own,
+            lambda: ask(file),
+        )
+        return dict(zip(WAYS, runs, strict=True))
+
+    for grouped in (False, True):
+        for name in ASKED:
+            yield name + " by group" * grouped, ways(name, grouped)
+    yield "(two commits)", {"ledger in a file": two_commits(folder / "commits.sqlite")}
+
+
+def two_commits(path: Path) -> Run:
+    """Return two commits of SQLite, synced as those of a ledger are."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    for setup in ("journal_mode = wal", "synchronous = extra", "fullfsync = on"):
+        connection.execute(f"pragma {setup}")
+    connection.execute("create table event (body text)")
+
+    def commit() -> None:
+        for _ in range(2):
+            connection.execute("insert into event values ('charged')")
+
+    return commit
+
+
+def main() -> None:
+    """Measure and print."""
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 32_561
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 40
+    spent: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    with tempfile.TemporaryDirectory(prefix="tacit-benchmark-") as folder:
+        asked = list(questions(table(rows), Path(folder)))
+        for turn in range(rounds + 1):
+            for name, ways in asked:
+                for way, run in ways.items():
+                    begun = time.perf_counter(), time.process_time()
+                    run()
+                    took = time.perf_counter() - begun[0], time.process_time() - begun[1]
+                    if turn:
+                        spent[name, way].append(took)
+    for clock, title in enumerate(("wall", "CPU")):
+        print(f"\n{rows:,} rows, median {title} milliseconds of {rounds}; beyond the engine's own")
+        print(f"{'':20s}" + "".join(f"{way:>18s}" for way in WAYS))
+        for name, ways in asked:
+            took = {way: 1e3 * median(t[clock] for t in spent[name, way]) for way in ways}
+            own = took.get("engine", 0.0)
+            cells = [took.get(w, np.nan) - own * (w != "engine") for w in WAYS]
+            print(f"{name:20s}" + "".join(f"{cell:18.2f}" for cell in cells).replace("nan", "  -"))
+
+
+if __name__ == "__main__":
+    main()
