@@ -16,22 +16,16 @@ from fractions import Fraction
 from math import isqrt
 from typing import TypeAlias
 
-from tacit.arithmetic.exact import float_down, float_up
+from tacit.arithmetic.exact import float_up
 from tacit.arithmetic.fixed_point import exp_scaled, log_two, log_unit, pi_fixed
 from tacit.errors import InfeasibleError, UsageError
 
 __all__ = [
     "Enclosure",
     "exp",
-    "exp_down",
-    "exp_up",
     "log",
-    "log_down",
-    "log_up",
     "pi",
     "sqrt",
-    "sqrt_down",
-    "sqrt_up",
 ]
 
 LARGEST_EXPONENT = 1 << 16
@@ -289,37 +283,3 @@ def pi(bits: int = 64) -> Enclosure:
     """
     low, high = pi_fixed(bits + 2)
     return Enclosure.scaled(low, high, bits + 2)
-
-
-def exp_up(x: Exactly) -> float:
-    """Return a float at or above ``e**x``, within two steps of it.
-
-    >>> exp_up(1) >= 2.718281828459045
-    True
-    """
-    return float_up(exp(x, 80).upper)
-
-
-def exp_down(x: Exactly) -> float:
-    """Return a float at or below ``e**x``, within two steps of it."""
-    return float_down(exp(x, 80).lower)
-
-
-def log_up(x: Exactly) -> float:
-    """Return a float at or above ``log(x)``, within two steps of it."""
-    return float_up(log(x, 80).upper)
-
-
-def log_down(x: Exactly) -> float:
-    """Return a float at or below ``log(x)``, within two steps of it."""
-    return float_down(log(x, 80).lower)
-
-
-def sqrt_up(x: Exactly) -> float:
-    """Return a float at or above the square root, within two steps of it."""
-    return float_up(sqrt(x, 80).upper)
-
-
-def sqrt_down(x: Exactly) -> float:
-    """Return a float at or below the square root, within two steps of it."""
-    return float_down(sqrt(x, 80).lower)

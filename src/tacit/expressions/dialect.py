@@ -35,7 +35,7 @@ class Dialect:
     Attributes:
         name: the engine.
         quote: the character around an identifier, doubled inside.
-        integer, wide, double, text, date, boolean: names of types; ``wide`` is exact to 126 bits.
+        integer, wide, double, text, date: names of types; ``wide`` is exact to 126 bits.
         small: the smallest type that holds 0 to 2^31.
         as_is: text ``{x}``, compared by its characters, whatever its collation says.
         unicode: text ``{x}``, or NULL where its bytes are no text in Unicode.
@@ -95,7 +95,6 @@ class Dialect:
     bytes: str = "strlen({x})"
     nul: bool = True
     date: str = "date"
-    boolean: str = "boolean"
     floor_divide: str = "({x} // {y})"
     wide_divide: str = "({x} // {y})"
     shift_right: str = "(({x}) >> {n})"

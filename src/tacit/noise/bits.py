@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import as_integer
 
 __all__ = [
-    "generator_name",
     "injected",
     "random_bytes",
     "word",
@@ -68,12 +67,6 @@ def injected(generator: Generator) -> Iterator[None]:
         yield
     finally:
         _generator.reset(token)
-
-
-def generator_name() -> str:
-    """Say where bits come from: ``"openssl"`` or ``"os"`` (``"injected"`` inside tests)."""
-    names = {ssl.RAND_bytes: "openssl", os.urandom: "os"}
-    return names.get(_generator.get(), "injected")
 
 
 def random_bytes(n: int) -> bytes:

@@ -7,7 +7,6 @@ the outputs are numbers, ``cdf(value)`` and ``interval(lower, upper)``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -142,8 +141,3 @@ def normalised(weights: Mapping[Any, Enclosure]) -> FiniteDistribution:
     """
     total = sum_of(weights.values())
     return FiniteDistribution({x: (w / total).rounded(96) for x, w in weights.items()})
-
-
-def floor_unit(value: NumberLike, grid: Fraction) -> int:
-    """Return the greatest whole number of grid units that is not above a number."""
-    return math.floor(as_fraction(value) / grid)

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arithmetic.bisection import narrowed
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.errors import UsageError
 from tacit.statistics.ask.registry import lookup
@@ -120,7 +121,7 @@ def samples_needed(gamma: float) -> tuple[int, int]:
     if not 0 < gamma < 1:
         raise UsageError(f"gamma must be between 0 and 1, not {gamma!r}")
     # rho (1 + 2L) rises with rho up to exp(-1/2), and is above gamma there.
-    length = _bisect(lambda at: math.exp(-at) * (1 + 2 * at) - gamma, 0.5, 745.0)
+    length, _ = narrowed(lambda at: math.exp(-at) * (1 + 2 * at) - gamma > 0, 0.5, 745.0, 200)
     rho = min(math.exp(-length), 0.5)
     length = -math.log(rho)
     if gamma <= rho:
@@ -132,16 +133,9 @@ def samples_needed(gamma: float) -> tuple[int, int]:
 
 
 def _confidence_of(count: int) -> float:
-    length = _bisect(lambda at: 8 * count * at * math.exp(-2 * at) - 1, 0.5, 745.0)
+    length, _ = narrowed(lambda at: 8 * count * at * math.exp(-2 * at) - 1 > 0, 0.5, 745.0, 200)
     rho = min(math.exp(-length), 0.5)
     return (rho + math.sqrt(-math.log(rho) / (2 * count))) * (1 + _SLACK)
-
-
-def _bisect(falling: Callable[[float], float], low: float, high: float) -> float:
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
-    return low
 
 
 def _difference(statistic: Any, draw: Callable[[int], npt.ArrayLike], size: int) -> float:

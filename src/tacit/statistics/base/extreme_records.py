@@ -7,6 +7,7 @@ smallest and ``m - c`` largest; :class:`Joined` is what a release keeps together
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol
@@ -244,12 +245,8 @@ class Joined:
         """The exact value of rank ``index``, by bisection over how many come from ``kept``."""
         kept, gained = self.kept, self.gained
         low, high = max(0, index + 1 - len(gained)), min(index + 1, len(kept))
-        while low < high:  # the least j with gained[index - j] <= kept[j], or the whole range
-            middle = (low + high) // 2
-            if gained[index - middle] <= kept[middle]:
-                high = middle
-            else:
-                low = middle + 1
+        # the least j with gained[index - j] <= kept[j], or the whole range
+        low += bisect_left(range(low, high), True, key=lambda j: gained[index - j] <= kept[j])
         from_gained = index + 1 - low
         best = [kept[low - 1]] if low else []
         if from_gained:

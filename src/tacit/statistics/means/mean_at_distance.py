@@ -30,6 +30,7 @@ running sums.  It ends at half the range, for ``s = 1``, at ``t = n + 1``.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -124,14 +125,14 @@ class _Line:
 
     def top(self) -> Fraction:
         """The largest ``(e s - P) / (s (s + 1))``, which rises to one top and falls behind it."""
-        low, high = 0, (self.last - self.first) // self.stride
-        if high < 0:
+        most = (self.last - self.first) // self.stride
+        if most < 0:
             return Fraction(0)
-        while low < high:
-            middle = (low + high) // 2
-            (a, below), (b, above) = self._rise(middle), self._rise(middle + 1)
-            low, high = (middle + 1, high) if a * above < b * below else (low, middle)
-        return Fraction(*self._rise(low))
+        return Fraction(*self._rise(bisect_left(range(most), True, key=self._falls)))
+
+    def _falls(self, place: int) -> bool:
+        (a, below), (b, above) = self._rise(place), self._rise(place + 1)
+        return a * above >= b * below
 
     def _rise(self, place: int) -> tuple[int, int]:
         s = self.first + place * self.stride

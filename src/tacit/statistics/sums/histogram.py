@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -95,7 +96,7 @@ class Histogram(Statistic):
     def bin_of(self, sample: Sample) -> npt.NDArray[np.int64]:
         """The bin of every record of a sample."""
         values = sample.fractions()
-        starts = [_first_at_least(values, edge) for edge in self.edges[1:-1]]
+        starts = [bisect_left(values, edge) for edge in self.edges[1:-1]]
         return np.searchsorted(np.array(starts, dtype=np.int64), np.arange(len(values)), "right")
 
     def counts(self, sample: Sample) -> npt.NDArray[np.int64]:
@@ -293,11 +294,3 @@ def _representatives(histogram: Histogram, question: Question) -> Sample:
         return domain.sample.take(np.unique(places, return_index=True)[1])
     inner = histogram.edges[1:-1]
     return Sample([domain.lower, *(e for e in inner if domain.lower < e <= domain.upper)])
-
-
-def _first_at_least(values: list[Fraction], edge: Fraction) -> int:
-    low, high = 0, len(values)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if values[middle] < edge else (low, middle)
-    return low

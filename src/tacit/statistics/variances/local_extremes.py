@@ -26,6 +26,7 @@ the mean of ``K``, or, in an interval, the mean itself.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -296,8 +297,5 @@ def _nearest_copies(local: _Local, domain: Domain, removed: int, added: int) -> 
 
 def _around(values: Sample, target: Fraction) -> set[Fraction]:
     """The nearest values on either side of a target."""
-    low, high = 0, len(values)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if values[middle] <= target else (low, middle)
+    low = bisect_right(values, target)
     return {values[max(low - 1, 0)], values[min(low, len(values) - 1)]}

@@ -80,10 +80,6 @@ class Moments:
         """The weight of each coordinate in ``sum y``."""
         return np.arange(self.degree + 1) / self.degree
 
-    def count_weights(self) -> tuple[float, ...]:
-        """The weights that make the count of rows."""
-        return (1.0,) * int(self.noisy.shape[1])
-
     def count(self) -> Estimate:
         """Return the number of rows (with a value, where missing ones are left out)."""
         return self._linear(np.ones(self.noisy.shape[1]), 0.0, np.inf)

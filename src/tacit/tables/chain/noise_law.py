@@ -15,6 +15,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.bisection import narrowed
+
 __all__ = ["NoiseLaw"]
 
 _PERTURB = 1e-3
@@ -96,12 +98,7 @@ def _standard(
 @lru_cache(maxsize=256)
 def _normal_quantile(level: float) -> float:
     """Return z with ``P(|Z| <= z) = level``, rounded up by a relative 1e-9."""
-    low, high = 0.0, 40.0
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (
-            (low, middle) if math.erfc(middle / math.sqrt(2)) <= 1 - level else (middle, high)
-        )
+    high, _ = narrowed(lambda z: math.erfc(z / math.sqrt(2)) <= 1 - level, 40.0, 0.0, 100)
     return high * (1 + 1e-9)
 
 
@@ -111,11 +108,8 @@ def _laplace_quantile(weights: tuple[float, ...], level: float) -> float:
     largest = max(weights)
     scaled = tuple(sorted(round(w / largest, 9) for w in weights if w / largest > 1e-7))
     high = math.sqrt(2 * sum(w * w for w in scaled)) / math.sqrt(1 - level)  # Chebyshev
-    low = 0.0
     exceeds = _partial_fractions(scaled) if len(scaled) <= 3 else _inversion(scaled)
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if exceeds(middle) <= 1 - level else (middle, high)
+    high, _ = narrowed(lambda t: exceeds(t) <= 1 - level, high, 0.0, 60)
     return high * largest * (1 + 1e-6)
 
 
