@@ -56,8 +56,8 @@ FOLDERS = {
         "ask",
     ),
     "tables": (
-        *("outcome", "engines", "open_source", "spec", "query", "chain", "answers"),
-        *("data_dependent", "plan", "release", "labels", "live", "question", "session", "replan"),
+        *("engines", "open_source", "spec", "query", "chain", "answers"),
+        *("data_dependent", "plan", "release", "live", "question", "session", "replan"),
         "check_table",
     ),
     "tables.engines": ("base", "interruptible", "spill", "csv", "duckdb", "postgres", "spark"),

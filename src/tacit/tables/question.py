@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,15 +16,13 @@ from tacit.arithmetic.exact import Number
 from tacit.errors import BudgetError, UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.timeline import Moment, Span, Timeline, span
-from tacit.tables.answers.aggregate import Aggregate
-from tacit.tables.labels import labels_of
+from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.live.counter import TimeCounter
-from tacit.tables.outcome import settled
 from tacit.tables.plan.plan import Plan, Query
 from tacit.tables.plan.preview import Preview
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.draw_noise import release_answer
-from tacit.tables.release.opened_table import OpenedTable
+from tacit.tables.release.opened_table import OpenedTable, settled
 from tacit.tables.release.rehearsal import rehearse
 from tacit.tables.spec.public_keys import public_keys
 
@@ -99,7 +97,7 @@ class Question:
             UsageError: something that is no aggregate, an unknown column, text where numbers must
                 be, or a label that is a grouping column.
         """
-        asked = (*self._query.aggregates, *labels_of(aggregates))
+        asked = (*self._query.aggregates, *_labels_of(aggregates))
         labels = [label for label, _ in asked]
         taken = set(labels) & set(self._query.by)
         if taken or len(set(labels)) < len(labels):
@@ -319,3 +317,22 @@ class Question:
         asked: Sequence[str] = [f"{label}={a}" for label, a in self._query.aggregates]
         by = f" by {', '.join(self._query.by)}" if self._query.by else ""
         return f"<Question {', '.join(asked) or 'about nothing yet'}{by}>"
+
+
+def _labels_of(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate], ...]:
+    """Check what ``.agg`` was given, and return it in order.
+
+    Raises:
+        UsageError: an empty label, or a value that is no aggregate.
+    """
+    for label, aggregate in aggregates.items():
+        if not label:
+            raise UsageError("an answer needs a label that is not empty: agg(n=tc.count())")
+        if not isinstance(aggregate, Aggregate):
+            raise UsageError(
+                f"{label} must be an aggregate such as tc.count() or tc.mean('age', 0, 100), not "
+                f"a {type(aggregate).__name__}"
+            )
+        if kind_of(aggregate.kind).fields:
+            aggregate.require_column()
+    return tuple(aggregates.items())

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
-from tacit.accounting.budgets.conversion import concentrated_epsilon, pure_to_concentrated
 from tacit.arithmetic.exact import Number, as_fraction, positive, show
+from tacit.core.measures.conversion import concentrated_epsilon, pure_to_concentrated
 from tacit.errors import UsageError
 
 __all__ = ["Budget", "Kind", "epsilon", "epsilon_delta", "fit", "rho"]
@@ -165,7 +165,7 @@ class Budget:
 
         - epsilon-DP is (epsilon, 0)-DP, and (epsilon, 0)-DP is epsilon-DP, by definition.
         - epsilon-DP is zCDP with rho = epsilon tanh(epsilon/2), which is below epsilon^2/2;
-          :func:`~tacit.accounting.budgets.conversion.pure_to_concentrated` proves it.
+          :func:`~tacit.core.measures.conversion.pure_to_concentrated` proves it.
 
         A rho is never turned into (epsilon, delta) a release at a time: the sum of the parts is
         far above the conversion of the total.  Keep a rho budget, and report its epsilon with
@@ -193,7 +193,7 @@ class Budget:
     def epsilon_at(self, delta: Number) -> Fraction:
         """Return an epsilon with which all of this budget is (epsilon, delta)-DP, for reporting.
 
-        A rho is converted by :func:`~tacit.accounting.budgets.conversion.concentrated_epsilon`,
+        A rho is converted by :func:`~tacit.core.measures.conversion.concentrated_epsilon`,
         rounded up.  The other kinds already count an epsilon, which is returned as it is.
 
         Raises:

@@ -16,10 +16,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.accounting.budgets.conversion import concentrated_epsilon
 from tacit.arithmetic.bisection import narrowed
 from tacit.arithmetic.enclosure import log, sqrt
 from tacit.core.losses.additive_noise import GaussianShift
+from tacit.core.measures.conversion import concentrated_epsilon
 
 __all__ = ["largest_rho", "least_scale", "least_sigma"]
 
@@ -58,7 +58,7 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the largest rho, nearly, that the conversion of zCDP allows at epsilon and delta.
 
     For every order a the conversion (see
-    :func:`~tacit.accounting.budgets.conversion.concentrated_epsilon`) is
+    :func:`~tacit.core.measures.conversion.concentrated_epsilon`) is
     ``epsilon = a rho + ln((a - 1) / a) - (ln a + ln delta) / (a - 1)``; solved for rho, the best
     order is looked for in doubles, and rho at that order is then enclosed and rounded down.
 

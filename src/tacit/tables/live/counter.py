@@ -27,9 +27,8 @@ from tacit.tables.live.period_plan import (
     counts_step,
     noise_of_counts,
 )
-from tacit.tables.outcome import settled
 from tacit.tables.plan.plan import Query
-from tacit.tables.release.opened_table import OpenedTable
+from tacit.tables.release.opened_table import OpenedTable, settled
 from tacit.tables.release.rehearsal import without_rows
 
 __all__ = ["CounterPreview", "TimeCounter"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeVar
 
 from tacit.errors import DataSourceError, UsageError
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.release.collector import Collector
 
-__all__ = ["OpenedTable"]
+__all__ = ["OpenedTable", "settled"]
+
+_T = TypeVar("_T")
 
 
 class OpenedTable:
@@ -45,3 +47,19 @@ class OpenedTable:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise UsageError("a session is not pickled: open the table and the ledger where they are")
+
+
+def settled(ask: Callable[[], _T], outcome: str) -> _T:
+    """Return what ``ask`` returns; where the engine fails, say what became of the budget.
+
+    >>> def ask():
+    ...     raise DataSourceError("the connection was cut")
+    >>> settled(ask, "nothing was spent")
+    Traceback (most recent call last):
+    tacit.errors.DataSourceError: the connection was cut; nothing was spent
+    """
+    try:
+        return ask()
+    except DataSourceError as error:
+        failed, message = type(error), f"{error}; {outcome}"
+    raise failed(message)
