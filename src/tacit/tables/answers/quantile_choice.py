@@ -35,9 +35,18 @@ from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
 from tacit.mechanisms.selection.private_quantile import choose_cell, error_in_cost, quantile_costs
 from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step
+from tacit.tables.chain.part import Columns, Noise, Part
 from tacit.tables.chain.row_steps import TableStep
+from tacit.tables.query.requests import Cells, Request
 
-__all__ = ["ChooseQuantile", "QuantileCosts", "error_in_cost", "error_of_choice", "quantile_costs"]
+__all__ = [
+    "ChoicePart",
+    "ChooseQuantile",
+    "QuantileCosts",
+    "error_in_cost",
+    "error_of_choice",
+    "quantile_costs",
+]
 
 
 @dataclass(frozen=True)
@@ -191,6 +200,74 @@ class ChooseQuantile(Step):
             return 2 * d * rate if pure else (d * rate) ** 2 / 2
 
         return Measurement(space, measure, choose, loss, step=self)
+
+
+@dataclass(frozen=True)
+class ChoicePart(Part):
+    """A part whose answer follows from quantiles that are chosen among the points of a grid.
+
+    Attributes:
+        column, grid: what is asked of, and the candidates.
+    """
+
+    column: str
+    grid: Grid
+
+    error_unit: ClassVar[str] = "rows in rank"
+
+    def costs(self, q: Fraction, size: int, by: tuple[str, ...], one: int) -> QuantileCosts:
+        """Return the step that says how far off each candidate is from a quantile."""
+        low, high = self.grid.value(0), self.grid.value(self.grid.cells)
+        return QuantileCosts(
+            column=self.column,
+            lower=str(low),
+            upper=str(high),
+            cells=self.grid.cells,
+            q=str(q),
+            size=size,
+            one=one,
+            by=by,
+        )
+
+    def choice(
+        self, q: Fraction, noise: Noise, share: Fraction, side: int = 0, beta: float = 1.0
+    ) -> ChooseQuantile:
+        """Return the choice of a quantile, or of an end that is on one side of it.
+
+        **Ends.**  An end at ``side = -1`` aims at ``x + b`` below the quantile ``a / b``, in units
+        of the cost, where a choice is off by x or more with a chance of at most beta
+        (:func:`error_in_cost`), and b is a whole row.  So but for that chance it is a point c with
+        ``low(c) < -b``, or the lowest point of all.  No point v below c is an ``a / b``-quantile:
+        ``high(v) <= low(c) < 0``; and c is a row or more under it, so below what interpolates
+        between neighbouring rows too.  At ``side = 1`` it is the same, mirrored.
+
+        Args:
+            q: the quantile.
+            noise: what the whole part may lose.
+            share: the part of it that is for this choice.
+            side: -1 for an end below, 1 for one above, 0 for the quantile itself.
+            beta: the chance that an end is on the wrong side, at most.
+        """
+        scale = noise.split(share).choice_scale(self.costs(q, 1, (), noise.one).stretch)
+        target = 0
+        if side:
+            slack = error_in_cost(self.grid.cells, scale, beta)
+            target = side * (slack + q.denominator * noise.one)
+        measure = "PureDP" if noise.kind == "laplace" else "ZeroConcentratedDP"
+        return ChooseQuantile(scale, target, str(q), measure)
+
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Ask for the values that occur, on the grid, and how many of each."""
+        return Cells(columns.value(self.column), self.grid)
+
+    def vector(self, step: Step, found: Any) -> Any:
+        """Return the counted values as they are: the costs follow from them."""
+        return found
+
+    def points(self, released: Sequence[Any]) -> list[NDArray[np.float64]]:
+        """Return the numbers that were chosen, from their places on the grid."""
+        first, step = float(self.grid.value(0)), float(self.grid.step)
+        return [first + step * np.asarray(cells, dtype=np.float64) for cells in released]
 
 
 def error_of_choice(
