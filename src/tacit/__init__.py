@@ -95,6 +95,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "smooth_sensitivity",
         "stability_map",
     ),
+    "tacit.tables.answers.interquartile_range": ("interquartile_range",),
     "tacit.tables.check_table": ("check",),
     "tacit.tables": (
         "Session",
