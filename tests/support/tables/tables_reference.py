@@ -42,7 +42,7 @@ def spelled(person: Any) -> str:
     """A person as it enters a digest: a double by the whole numbers that it is made of."""
     if not isinstance(person, float):
         return str(person)
-    sign, size = "-" if person < 0 else "", abs(person)
+    sign, size = "minus " if person < 0 else "", abs(person)
     if math.isinf(size):
         return f"{sign}infinite"
     exact, block = Fraction(size), -18
