@@ -1,0 +1,48 @@
+"""Epsilon at delta from a loss in a measure alone, beside the formulas."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from tacit.core.measures.epsilon_bound import composed_losses, epsilon_bound, implied_loss
+from tacit.core.measures.measure import ApproximateDP, PureDP, RenyiDP, ZeroConcentratedDP
+from tacit.errors import UsageError
+
+HALF, SMALL = Fraction(1, 2), Fraction(1, 10**6)
+
+
+def test_a_pure_loss_is_at_least_its_epsilon_at_delta():
+    """Of randomized response at epsilon: delta = (e^epsilon - e^x) / (1 + e^epsilon) at x."""
+    found = epsilon_bound(PureDP(), Fraction(1), Fraction(1, 10))
+    wanted = math.log(math.e - (1 + math.e) / 10)
+    assert found.lower == 0
+    assert wanted <= float(found.upper) <= wanted + 1e-9
+    assert float(epsilon_bound(PureDP(), Fraction(1), Fraction(0)).upper) == pytest.approx(1)
+
+
+def test_a_delta_below_that_of_the_guarantee_is_refused():
+    with pytest.raises(UsageError, match=r"delta 1e-06; no epsilon reaches a delta of"):
+        epsilon_bound(ApproximateDP(), (HALF, SMALL), SMALL / 2)
+    at = epsilon_bound(ApproximateDP(), (HALF, SMALL), SMALL)
+    assert float(at.upper) == pytest.approx(0.5)
+
+
+def test_a_rho_has_no_pure_epsilon_and_a_zero_loss_has_none_at_all():
+    for measure in (ZeroConcentratedDP(), RenyiDP(2)):
+        assert epsilon_bound(measure, HALF, Fraction(0)) == math.inf
+        assert epsilon_bound(measure, Fraction(0), Fraction(0)).upper == 0
+        assert implied_loss(measure, HALF) is None
+    rho = epsilon_bound(ZeroConcentratedDP(), HALF, SMALL)
+    assert 0 < float(rho.upper) <= 0.5 + 2 * math.sqrt(0.5 * math.log(1e6))
+
+
+def test_equal_parts_compose_and_an_unknown_one_makes_all_unknown():
+    pure = (None, PureDP(), lambda d: d * HALF)
+    losses = composed_losses([pure, pure])(Fraction(1))
+    assert losses is not None
+    single = implied_loss(PureDP(), HALF)
+    assert single is not None
+    assert losses.delta(Fraction(0)).upper > single.delta(Fraction(0)).upper
+    assert losses.delta(Fraction(1)).upper < Fraction(1, 10**9)
+    assert composed_losses([pure, (None, RenyiDP(2), lambda d: d)])(Fraction(1)) is None
