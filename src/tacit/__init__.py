@@ -27,6 +27,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "open_ledger",
         "rho",
     ),
+    "tacit.accounting.open_ledger": ("in_memory",),
     "tacit.accounting.epsilon_choice.choose_epsilon": ("choose_epsilon",),
     "tacit.core": (
         "AbsoluteDistance",
@@ -97,6 +98,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "tacit.tables.answers.interquartile_range": ("interquartile_range",),
     "tacit.tables.check_table": ("check",),
+    "tacit.tables.dataset.declaration": ("Dataset",),
     "tacit.tables": (
         "Session",
         "col",
@@ -118,6 +120,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 
 _RENAMED: dict[str, tuple[str, str]] = {
+    "open": ("tacit.tables.dataset.opening", "open_dataset"),
     "top_code": ("tacit.transformations.top_code", "top_code"),
     "clamp": ("tacit.transformations", "Clamp"),
     "impute": ("tacit.transformations", "Impute"),

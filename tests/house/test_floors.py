@@ -58,7 +58,7 @@ FOLDERS = {
     "tables": (
         *("engines", "open_source", "spec", "query", "chain", "answers"),
         *("data_dependent", "plan", "release", "live", "question", "session", "replan"),
-        "check_table",
+        *("check_table", "dataset"),
     ),
     "tables.engines": ("base", "interruptible", "spill", "csv", "duckdb", "postgres", "spark"),
     "transformations": ("rows", "aggregates", "top_code", "metric_conversions", "from_function"),

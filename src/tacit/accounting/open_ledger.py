@@ -15,11 +15,42 @@ from tacit.accounting.ledger.postgres.address import is_address
 from tacit.accounting.ledger.store import MemoryStore, Store, same_home
 from tacit.errors import LedgerError, UsageError
 
-__all__ = ["adopt_ledger", "check_ledger", "create_ledger", "has_ledger", "open_ledger"]
+__all__ = [
+    "InMemory",
+    "adopt_ledger",
+    "check_ledger",
+    "create_ledger",
+    "has_ledger",
+    "in_memory",
+    "open_ledger",
+]
+
+
+class InMemory:
+    """A ledger that ends with the session; :data:`tacit.in_memory` is the one there is.
+
+    Nothing stops the next session from spending the same budget again: for trying things out, and
+    for made-up data.
+
+    >>> import tacit as tc
+    >>> from tacit.data import health_insurance
+    >>> session = tc.Session(
+    ...     health_insurance(), tc.one_row_each, tc.epsilon(1), ledger=tc.in_memory
+    ... )
+    >>> session.remaining
+    epsilon(1)
+    """
+
+    def __repr__(self) -> str:
+        return "tc.in_memory"
+
+
+in_memory = InMemory()
+"""No ledger file: the budget ends with the session, and nothing stops the next one."""
 
 
 def open_ledger(
-    path: str | os.PathLike[str] | None,
+    path: str | os.PathLike[str] | InMemory | None,
     *,
     dataset: str | None = None,
     budget: Budget | None = None,
@@ -30,7 +61,7 @@ def open_ledger(
 
     Args:
         path: a file of the local disk; ``postgresql://user@host/database?ledger=name`` for one
-            that hosts share; None for a ledger in memory, which ends with the process.
+            that hosts share; :data:`tacit.in_memory` or None for one that ends with the process.
         dataset: the identity of the data set; may be left out to look at a ledger that exists.
             In PostgreSQL, a role that may only read is enough to look.
         budget: the whole budget; may be left out for a ledger that exists.
@@ -103,7 +134,7 @@ def adopt_ledger(path: str | os.PathLike[str]) -> Ledger:
     return ledger
 
 
-def has_ledger(path: str | os.PathLike[str]) -> bool:
+def has_ledger(path: str | os.PathLike[str] | InMemory) -> bool:
     """Return whether there is a ledger at a place, of whatever content.
 
     None is where a beginning was cut short: nothing was charged there, and it can begin anew.
@@ -111,6 +142,8 @@ def has_ledger(path: str | os.PathLike[str]) -> bool:
     Raises:
         LedgerError: the server of an address cannot be reached, or cannot keep a budget.
     """
+    if isinstance(path, InMemory):
+        return False
     if not is_address(path):
         from tacit.accounting.ledger.sqlite_store import SqliteStore
 
@@ -120,8 +153,10 @@ def has_ledger(path: str | os.PathLike[str]) -> bool:
     return PostgresStore.exists(os.fspath(path))
 
 
-def _store(path: str | os.PathLike[str] | None, *, create: bool, writes: bool = True) -> Store:
-    if path is None:
+def _store(
+    path: str | os.PathLike[str] | InMemory | None, *, create: bool, writes: bool = True
+) -> Store:
+    if path is None or isinstance(path, InMemory):
         return MemoryStore()
     # Neither is loaded until it is used: a ledger in memory does without both.
     if is_address(path):

@@ -10,6 +10,7 @@ from tacit.cli.local.commands import local_app
 from tacit.cli.release.check import check
 from tacit.cli.release.count_over_time import count_over_time
 from tacit.cli.release.demo import demo
+from tacit.cli.release.init import init
 from tacit.cli.release.ledger import ledger_app
 from tacit.cli.release.preview import preview
 from tacit.cli.release.release import release
@@ -61,6 +62,7 @@ def _root(
 app.command()(demo)
 app.command()(release)
 app.command()(preview)
+app.command()(init)
 app.command()(check)
 app.command(name="count-over-time")(count_over_time)
 app.add_typer(ledger_app, name="ledger")

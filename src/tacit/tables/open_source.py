@@ -65,8 +65,11 @@ class Source:
         return f"Source({self.name!r}, {shown})"
 
 
-def identity_of(name: str, columns: Sequence[str]) -> str:
-    """Return the digest of a public name and the names of columns: see :attr:`Source.identity`."""
+def identity_of(name: str, columns: Sequence[str] | Sequence[Sequence[str | None]]) -> str:
+    """Return the digest of a public name and the names of columns: see :attr:`Source.identity`.
+
+    Of a declared data set, the second are its tables with their person columns.
+    """
     text = json.dumps([name, *columns], ensure_ascii=True)
     return hashlib.sha256(b"tacit table 1\0" + text.encode()).hexdigest()
 

@@ -18,6 +18,7 @@ from tacit.expressions.expression import Expression
 from tacit.expressions.timeline import Moment, Span, Timeline, span
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.live.counter import TimeCounter
+from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
 from tacit.tables.plan.plan import Plan, Query
 from tacit.tables.plan.preview import Preview
 from tacit.tables.release.answer import Answer
@@ -32,10 +33,17 @@ __all__ = ["Question"]
 class Question:
     """A question to the table of a session; it spends nothing until it is released."""
 
-    def __init__(self, table: OpenedTable, ledger: Ledger, query: Query) -> None:
+    def __init__(
+        self,
+        table: OpenedTable,
+        ledger: Ledger,
+        query: Query,
+        declared: Declared = NOTHING_DECLARED,
+    ) -> None:
         self._table = table
         self._ledger = ledger
         self._query = query
+        self._declared = declared
 
     def filter(self, *conditions: Expression) -> Question:
         """Keep the rows for which every condition holds.
@@ -74,8 +82,9 @@ class Question:
             by: the grouping columns.
             keys: the public keys: a list of values (of tuples, for several columns), a mapping of
                 column to values (all combinations), or a public table with those columns.  Every
-                key given is answered, also when nobody has it; others are left out.  None releases
-                the keys themselves, those above a threshold, which takes a delta.
+                key given is answered, also when nobody has it; others are left out.  None takes
+                those that the data set declares; without any it releases the keys themselves,
+                those above a threshold, which takes a delta.
 
         Raises:
             UsageError: an unknown column, a column given twice, or keys that do not fit.
@@ -88,6 +97,7 @@ class Question:
             self._query.columns.column(name)
         if len(set(by)) < len(by):
             raise UsageError("a grouping column is given twice")
+        keys = self._declared.keys_of(by) if keys is None else keys
         return self._with(by=tuple(by), keys=None if keys is None else public_keys(by, keys))
 
     def agg(self, **aggregates: Aggregate) -> Question:
@@ -97,7 +107,8 @@ class Question:
             UsageError: something that is no aggregate, an unknown column, text where numbers must
                 be, or a label that is a grouping column.
         """
-        asked = (*self._query.aggregates, *_labels_of(aggregates))
+        fresh = [(label, self._declared.bounded(a)) for label, a in _labels_of(aggregates)]
+        asked = (*self._query.aggregates, *fresh)
         labels = [label for label, _ in asked]
         taken = set(labels) & set(self._query.by)
         if taken or len(set(labels)) < len(labels):
@@ -311,7 +322,8 @@ class Question:
         return plan
 
     def _with(self, **changes: Any) -> Question:
-        return Question(self._table, self._ledger, replace(self._query, **changes))
+        query = replace(self._query, **changes)
+        return Question(self._table, self._ledger, query, self._declared)
 
     def __repr__(self) -> str:
         asked: Sequence[str] = [f"{label}={a}" for label, a in self._query.aggregates]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Unpack
 
 from tacit.accounting import Entry, Ledger, open_ledger
 from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.open_ledger import check_ledger, has_ledger
-from tacit.errors import UsageError
+from tacit.accounting.open_ledger import InMemory, check_ledger, has_ledger
+from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression
 from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.engines.csv.format import CsvOptions
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.open_source import Source
+from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
 from tacit.tables.plan.plan import Query, Unit
 from tacit.tables.question import Question
 from tacit.tables.release.opened_table import OpenedTable
@@ -68,7 +70,7 @@ class Session:
         source: Any,
         unit: Unit = one_row_each,
         budget: Budget | None = None,
-        ledger: str | os.PathLike[str] | Ledger | None = None,
+        ledger: str | os.PathLike[str] | Ledger | InMemory | None = None,
         *,
         table: str | None = None,
         name: str | None = None,
@@ -85,29 +87,63 @@ class Session:
             raise UsageError(
                 "a budget is tc.epsilon(1), tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
             )
-        self._table = OpenedTable(
-            source,
-            {
-                "table": table,
-                "name": name,
-                "memory_limit": memory_limit,
-                "threads": threads,
-                "timeout": timeout,
-                **csv,
-            },
-        )
+        options = {
+            "table": table,
+            "name": name,
+            "memory_limit": memory_limit,
+            "threads": threads,
+            "timeout": timeout,
+            **csv,
+        }
+        self._begin(OpenedTable(source, options), unit, budget, ledger, NOTHING_DECLARED, {})
+
+    @classmethod
+    def of_dataset(
+        cls,
+        table: OpenedTable,
+        unit: Unit,
+        budget: Budget | None,
+        ledger: str | os.PathLike[str] | Ledger | InMemory | None,
+        declared: Declared,
+        others: Mapping[str, Callable[[Ledger], Session]],
+    ) -> Session:
+        """Return a session on a table of a declared data set; users call :func:`tacit.open`.
+
+        Args:
+            table: the table, opened.
+            unit: whom an answer protects, by the columns of this table.
+            budget: as the class takes it.
+            ledger: as the class takes it.
+            declared: what is declared of the table, and of the ledger that it shares.
+            others: how the other protected tables of the data set are opened, by name.
+        """
+        session = cls.__new__(cls)
+        session._begin(table, unit, budget, ledger, declared, others)
+        return session
+
+    def _begin(
+        self,
+        table: OpenedTable,
+        unit: Unit,
+        budget: Budget | None,
+        ledger: str | os.PathLike[str] | Ledger | InMemory | None,
+        declared: Declared,
+        others: Mapping[str, Callable[[Ledger], Session]],
+    ) -> None:
+        """Hold the table and its ledger, or close the table again."""
+        self._table, self.unit = table, unit
+        self._declared, self._others = declared, others
         try:
             unit.person(self.source.schema, self.source.engine.dialect)
-            self.unit = unit
             self.ledger = self._open(ledger, budget)
         except BaseException:
             self.source.close()
             raise
 
     def _open(
-        self, ledger: str | os.PathLike[str] | Ledger | None, budget: Budget | None
+        self, ledger: str | os.PathLike[str] | Ledger | InMemory | None, budget: Budget | None
     ) -> Ledger:
-        terms = {"unit": self.unit.describe(), "neighbours": NEIGHBOURS}
+        terms = {"unit": self._declared.unit or self.unit.describe(), "neighbours": NEIGHBOURS}
         if isinstance(ledger, Ledger):
             return check_ledger(ledger, dataset=self.dataset, budget=budget, terms=terms)
         if budget is None and (ledger is None or not has_ledger(ledger)):
@@ -124,8 +160,11 @@ class Session:
 
     @property
     def dataset(self) -> str:
-        """The identity of the data set: its public name and a digest of its column names."""
-        return f"{self.source.name} ({self.source.identity[:16]})"
+        """The identity of the data set: its public name and a digest of its column names.
+
+        Of a declared data set (:func:`tacit.open`) it is its name and a digest of its tables'.
+        """
+        return self._declared.dataset or f"{self.source.name} ({self.source.identity[:16]})"
 
     @property
     def columns(self) -> dict[str, str]:
@@ -147,12 +186,32 @@ class Session:
         """What is left to spend."""
         return self.ledger.remaining
 
+    @property
+    def declared(self) -> Declared:
+        """The bounds and keys that a declared data set has for the table (:func:`tacit.open`)."""
+        return self._declared
+
     def history(self) -> list[Entry]:
         """Return every charge so far: when, for which question, how much, answered or not."""
         return self.ledger.history()
 
     def _question(self) -> Question:
-        return Question(self._table, self.ledger, Query(self.source.schema, self.unit))
+        said = self._declared
+        query = Query(self.source.schema, self.unit, table=said.table, tables=said.tables)
+        return Question(self._table, self.ledger, query, said)
+
+    def table(self, name: str) -> Session:
+        """Return a session on another table of the same declared data set, under the same ledger.
+
+        Raises:
+            UsageError: the data set has no such protected table.
+            DataSourceError: it is not there.
+        """
+        if name not in self._others:
+            raise UsageError(
+                f"there is no other table {name!r}; {did_you_mean(name, self._others)}"
+            )
+        return self._others[name](self.ledger)
 
     def filter(self, *conditions: Expression) -> Question:
         """Ask about the rows that all conditions hold for; see :meth:`Question.filter`."""

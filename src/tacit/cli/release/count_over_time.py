@@ -93,6 +93,7 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
     )
     from tacit.report.text.words import budget_words
     from tacit.tables import Session
+    from tacit.tables.dataset.opening import open_dataset
 
     if asked.json and asked.csv:
         raise UsageError("print --json or --csv, not both")
@@ -105,7 +106,11 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
             _show_preview(expected, as_json=asked.json)
             return
         if place is None:  # all is in order: the ledger may begin
-            session = Session(session.source, session.unit, session.budget, _ledger(job))
+            session = (
+                open_dataset(job.table.path, table=job.table.table)
+                if job.table.declared
+                else Session(session.source, session.unit, session.budget, _ledger(job))
+            )
             counter = _counter(session, asked)
         with working("counting"):
             answer = counter.update(now=_moment(asked.now))
@@ -142,7 +147,8 @@ def _job(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> Jo
     table = table_of(source, "count-over-time")
     whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
     price = loss(asked.epsilon, None, asked.rho, "--")
-    if whole is None and not has_ledger(budget.ledger or default_ledger(table)):
+    declared = table.declared
+    if whole is None and not declared and not has_ledger(budget.ledger or default_ledger(table)):
         whole = price  # a ledger that begins with this count, and is for nothing else
     protects = unit_of(source.person, source.rows, source.groups)
     return Job(table, protects, whole, budget.ledger, ())

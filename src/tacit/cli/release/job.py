@@ -14,7 +14,7 @@ from tacit.accounting import Budget, epsilon_delta, fit, open_ledger
 from tacit.accounting import epsilon as pure
 from tacit.accounting import rho as concentrated
 from tacit.accounting.ledger.postgres.address import shown
-from tacit.accounting.open_ledger import has_ledger
+from tacit.accounting.open_ledger import has_ledger, in_memory
 from tacit.arithmetic.exact import Number
 from tacit.cli.shared.csv_flags import csv_of
 from tacit.cli.shared.flag_values import typed_keys
@@ -25,6 +25,8 @@ from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Column, Schema
 from tacit.tables import Question, Session, open_source
 from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.dataset.declaration import Dataset
+from tacit.tables.dataset.opening import open_dataset
 from tacit.tables.engines.csv.format import CsvOptions
 from tacit.tables.engines.duckdb.remote import public_part
 from tacit.tables.open_source import Source
@@ -35,6 +37,7 @@ __all__ = [
     "Job",
     "Table",
     "default_ledger",
+    "is_declared",
     "keys_reader",
     "loss",
     "open_table",
@@ -54,6 +57,11 @@ class Table:
     csv: CsvOptions = field(default_factory=lambda: CsvOptions())
     memory_limit: str | None = None
     threads: int | None = None
+
+    @property
+    def declared(self) -> bool:
+        """Whether a file declares it, with its unit, budget and ledger."""
+        return is_declared(self.path)
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,8 @@ class Asked:
                         f"it: --cut {name}:0,10,20 --by {name}_group"
                     )
             keys = self._keys(session.source.schema)
+            if keys is None:
+                keys = session.declared.keys_of(self.by)
             if keys is None and self.delta is None:
                 raise UsageError(
                     f"the values of {', '.join(self.by)} are not known to be public. Either list "
@@ -228,6 +238,10 @@ def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
     Yields:
         The session, and the place of its ledger as it may be shown (None where there is none yet).
     """
+    if job.table.declared:
+        with _opened_dataset(job, spend) as found:
+            yield found
+        return
     source = open_table(job.table)
     try:
         path = job.ledger or default_ledger(job.table)
@@ -250,6 +264,46 @@ def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
         session.close()
     finally:
         source.close()
+
+
+def is_declared(path: str) -> bool:
+    """Tell whether a source is the declaration of a data set."""
+    return "://" not in path and path.endswith(".toml")
+
+
+def dataset_of(job: Job) -> Dataset:
+    """Return the data set of a job, which says all that flags and plans would.
+
+    Raises:
+        UsageError: no such file, a declaration that is unfinished, or something said twice.
+    """
+    table = job.table
+    said = {
+        "the unit (--person, --rows, --groups)": job.unit,
+        "the budget (--budget-epsilon and its like)": job.budget,
+        "the ledger (--ledger)": job.ledger,
+        "its name (--name)": table.name,
+        "how its files are read": table.csv or table.memory_limit or table.threads,
+    }
+    twice = [what for what, value in said.items() if value]
+    if twice:
+        raise UsageError(f"{table.path} declares {twice[0]}: leave it out here, or change the file")
+    return Dataset.load(table.path)
+
+
+@contextmanager
+def _opened_dataset(job: Job, spend: bool) -> Iterator[tuple[Session, str | None]]:
+    """Open the session of a job on a declared data set: see :func:`opened`."""
+    dataset = dataset_of(job)
+    place, name = dataset.ledger_place, job.table.table
+    exists = has_ledger(place)
+    with open_dataset(dataset, table=name, ledger=None if exists else in_memory) as paper:
+        _try_on_paper(paper, job.questions, spend)
+        if exists or not spend:
+            yield paper, shown(place) if exists else None
+            return
+    with open_dataset(dataset, table=name) as session:
+        yield session, shown(place)
 
 
 def _ledger_unit(path: str) -> OneRowEach | PersonUnit:

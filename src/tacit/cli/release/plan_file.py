@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tacit.cli.release.job import Asked, Job, Table, keys_reader, loss, unit_of
+from tacit.cli.release.job import Asked, Job, Table, is_declared, keys_reader, loss, unit_of
 from tacit.cli.shared.condition import condition
 from tacit.cli.shared.csv_flags import csv_of_plan
 from tacit.cli.shared.flag_values import statistic
@@ -87,8 +87,9 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
     by = _listed(question, "by")
     name = _text(question, "name", "[[question]]")
     plot = _text(question, "plot", "[[question]]")
+    declared = is_declared(source)
     asked = Asked(
-        aggregates={label: _answer(said, label) for label, said in answers.items()},
+        aggregates={label: _answer(said, label, declared) for label, said in answers.items()},
         where=() if where is None else (condition(where),),
         cuts=_cuts(question),
         by=by,
@@ -105,13 +106,13 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
     return asked
 
 
-def _answer(said: Any, label: str) -> Aggregate:
+def _answer(said: Any, label: str, declared: bool) -> Aggregate:
     fields = _mapping(said, f"the answer {label!r}")
     for name in ("statistic", "column", "method", "distribution"):
         _text(fields, name, f"the answer {label!r}")
     if not isinstance(fields.get("edges", []), list):
         raise UsageError(f"edges in the answer {label!r} must be a list such as [0, 18, 65]")
-    return statistic(fields, label)
+    return statistic(fields, label, declared)
 
 
 def _cuts(question: Mapping[str, Any]) -> dict[str, Expression]:

@@ -83,7 +83,7 @@ def job_of(
     if (ask.keys or ask.keys_file) and not by:
         raise UsageError("keys are the values of a grouping column: name it with --by column")
     asked = Asked(
-        aggregates=aggregates(ask.kinds, _how(ask)),
+        aggregates=aggregates(ask.kinds, _how(ask), table.declared),
         where=tuple(condition(text) for text in ask.where or ()),
         cuts=cuts(ask.cut or ()),
         by=by,

@@ -27,16 +27,20 @@ __all__ = [
     "whole_range",
 ]
 
+BOUNDS = ("lower", "upper")
 _MOST_KEYS = 100_000
 _RANGES = r"[-0-9 ,]*[0-9] *\.\.[-0-9 ,.]*"
 
 
-def aggregates(given: Mapping[str, Any], how: Options | None = None) -> dict[str, Aggregate]:
+def aggregates(
+    given: Mapping[str, Any], how: Options | None = None, declared: bool = False
+) -> dict[str, Aggregate]:
     """Return what the flags ask, by label.
 
     Args:
         given: for each kind of answer, what stood behind its flags; or whether it has its flag.
         how: the method and its options, for the statistics that have a choice.
+        declared: whether a data set may declare the bounds that a flag leaves out.
 
     Raises:
         UsageError: a statistic without bounds, two answers of one label, or a method for nothing.
@@ -55,7 +59,9 @@ def aggregates(given: Mapping[str, Any], how: Options | None = None) -> dict[str
     asked: list[Aggregate] = []
     for kind in kinds():
         if kind.fields:
-            asked += [_from_flag(kind, text, options) for text in given.get(kind.name) or ()]
+            asked += [
+                _from_flag(kind, text, options, declared) for text in given.get(kind.name) or ()
+            ]
         elif given.get(kind.name):
             asked.append(kind.make())
     labels = [kind_of(each.kind).label(each) for each in asked]
@@ -68,9 +74,11 @@ def aggregates(given: Mapping[str, Any], how: Options | None = None) -> dict[str
     return dict(zip(labels, asked, strict=True))
 
 
-def _from_flag(kind: Kind, text: str, options: Options) -> Aggregate:
-    parts = text.rsplit(":", len(kind.fields) - 1)
-    if len(parts) < len(kind.fields) or not all(part.strip() for part in parts):
+def _from_flag(kind: Kind, text: str, options: Options, declared: bool) -> Aggregate:
+    short = tuple(field for field in kind.fields if field not in BOUNDS)
+    fields = short if declared and text.count(":") == len(short) - 1 else kind.fields
+    parts = text.rsplit(":", len(fields) - 1) if len(fields) > 1 else [text]
+    if len(parts) < len(fields) or not all(part.strip() for part in parts):
         flag = flag_of(kind)
         raise UsageError(
             f"{flag} {text} is not whole: write {flag} {form(kind.fields)}, such as {flag} "
@@ -79,14 +87,19 @@ def _from_flag(kind: Kind, text: str, options: Options) -> Aggregate:
         )
     given = [
         numbers(part, "an edge") if field == "edges" else part
-        for field, part in zip(kind.fields, parts, strict=True)
+        for field, part in zip(fields, parts, strict=True)
     ]
     made: Aggregate = kind.make(*given, **(options if kind.methods else {}))
     return made
 
 
-def statistic(described: object, label: str) -> Aggregate:
+def statistic(described: object, label: str, declared: bool = False) -> Aggregate:
     """Return the statistic that a table of a plan describes.
+
+    Args:
+        described: the table of the plan.
+        label: what the answer is called.
+        declared: whether a data set may declare the bounds that it leaves out.
 
     Raises:
         UsageError: an unknown statistic or field, or one that is missing.
@@ -112,10 +125,13 @@ def statistic(described: object, label: str) -> Aggregate:
                 f"the answer {label!r} has a field {field!r}; {did_you_mean(field, fields)}"
             )
     missing = [field for field in kind.fields if field not in described]
+    if declared and set(missing) == set(BOUNDS):
+        missing = []
     if missing:
         raise UsageError(f"the answer {label!r} ({name}) lacks {', '.join(missing)}")
     options = {field: described[field] for field in more if field in described}
-    made: Aggregate = kind.make(*(described[field] for field in kind.fields), **options)
+    given = [described[field] for field in kind.fields if field in described]
+    made: Aggregate = kind.make(*given, **options)
     return made
 
 

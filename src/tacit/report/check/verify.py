@@ -156,12 +156,14 @@ def _whole(body: Mapping[str, Any]) -> str | None:
 
 
 def _about(body: Mapping[str, Any]) -> str | None:
-    unit = body["question"]["query"]["unit"]
+    query = body["question"]["query"]
+    tables = query.get("tables")  # of a declared data set; its ledger counts in those of the first
+    unit = {**query["unit"], "column": tables[0][1]} if tables else query["unit"]
     other = difference(body["protects"], protects({"unit": unit, "neighbours": "unbounded"}))
     if other is not None:
         return f"the question was asked about another unit: {other}"
     name, _, rest = body["dataset"].rpartition(" (")
-    columns = body["chains"][0]["space"]["domain"]["columns"]
+    columns = tables or body["chains"][0]["space"]["domain"]["columns"]
     if rest != f"{planner().identity(name, columns)[:16]})":
         return "the digest of the data set is not that of its name and these columns"
     return None

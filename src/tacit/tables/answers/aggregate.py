@@ -95,6 +95,12 @@ class Aggregate(Step):
             )
         return step.build(space)
 
+    @property
+    def lacks_bounds(self) -> bool:
+        """Whether it is asked of a column, needs bounds, and names none."""
+        needs = "lower" in kind_of(self.kind).fields
+        return needs and self.column is not None and self.lower is None
+
     def require_column(self) -> str:
         """Return the column, or say how to name one."""
         if self.column is None:
@@ -339,7 +345,7 @@ def bounded(
     """Return an aggregate of a column clamped to public bounds, or of none.
 
     Raises:
-        UsageError: bounds missing or reversed, or a column that is no name.
+        UsageError: one bound without the other, reversed ones, or a column that is no name.
     """
     if column is None:
         if lower is not None or upper is not None:
@@ -347,10 +353,12 @@ def bounded(
         return Aggregate(kind, q=q)
     if not isinstance(column, str):
         raise UsageError(f"a column is named by text, not by {column!r}")
+    if lower is None and upper is None:
+        return Aggregate(kind, column, q=q)  # a data set may declare them: see plan/declared.py
     if lower is None or upper is None:
         raise UsageError(
-            f"{kind} of {column!r} needs public bounds, such as tc.{kind}({column!r}, 0, 100): "
-            "they limit what one person can change, and must not be read off the private data"
+            f"{kind} of {column!r} needs both bounds, such as tc.{kind}({column!r}, 0, 100), or "
+            "none where a data set declares them"
         )
     low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
     if low >= high:

@@ -76,6 +76,7 @@ def query_from(
         tuple(map(str, described["by"])),
         _keys(described["keys"], len(described["by"])),
         tuple((str(label), _aggregate(one)) for label, one in described["aggregates"]),
+        *_tables(described),
     )
     query = Query(*parts) if derived is None else _Stated(*parts, stated=derived)
     _fits(query)
@@ -109,6 +110,17 @@ def _fits(query: Query) -> None:
     shown = [label + suffix for label in labels for suffix in ("", "_error", "_low", "_high")]
     if len({*shown, *query.by}) < len(shown) + len(query.by) or "" in labels:
         raise UsageError("each answer, and each grouping column, needs a name of its own")
+
+
+def _tables(described: Mapping[str, Any]) -> tuple[str | None, tuple[tuple[str, Any], ...]]:
+    """Return which table of a declared data set was asked, and all that are protected."""
+    if "tables" not in described:
+        return None, ()
+    tables = tuple((str(name), person) for name, person in described["tables"])
+    asked = described["table"], described["unit"]["column"]
+    if len(dict(tables)) < len(tables) or asked not in tables:
+        raise UsageError("a data set has other tables, or other people, than the question asks")
+    return str(described["table"]), tables
 
 
 def _unit(described: Mapping[str, Any], schema: Schema) -> OneRowEach | PersonUnit:

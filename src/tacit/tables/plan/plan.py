@@ -49,6 +49,8 @@ class Query:
         by: the grouping columns.
         keys: the public keys, one tuple each; None where they are unknown (or there is no ``by``).
         aggregates: what is asked, by label.
+        table: which table is asked, of a declared data set.
+        tables: the protected tables of that data set, each with its person column.
     """
 
     schema: Schema
@@ -58,6 +60,8 @@ class Query:
     by: tuple[str, ...] = ()
     keys: tuple[tuple[Any, ...], ...] | None = None
     aggregates: tuple[tuple[str, Aggregate], ...] = ()
+    table: str | None = None
+    tables: tuple[tuple[str, str | None], ...] = ()
 
     @cached_property
     def columns(self) -> Schema:
@@ -75,7 +79,9 @@ class Query:
 
     def describe(self) -> dict[str, Any]:
         """Return the question as plain JSON values: equal questions, equal values."""
+        tables = [list(table) for table in self.tables]
         return {
+            **({"table": self.table, "tables": tables} if tables else {}),
             "unit": self.unit.describe(),
             "where": [expression.to_json() for expression in self.where],
             "derived": [[name, expression.to_json()] for name, expression in self.derived],

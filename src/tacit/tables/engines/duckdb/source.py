@@ -169,6 +169,15 @@ def _from_path(path: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
     return Opened(label, schema, engine, relation)
 
 
+def holds_csv(path: str) -> bool:
+    """Return whether a path, a folder or a glob stands for CSV files, which declare no types.
+
+    Raises:
+        DataSourceError: there is nothing, or what is there cannot be read.
+    """
+    return not is_remote(path) and not data_files(path)[0].casefold().endswith(_PARQUET)
+
+
 def data_files(path: str) -> list[str]:
     """Return the data files that a path, a folder or a glob stands for, sorted."""
     if not path:

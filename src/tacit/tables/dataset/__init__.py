@@ -1,0 +1,1 @@
+"""Declarations of data sets: what is public of a table, said once."""

@@ -1,0 +1,108 @@
+"""Open a declared data set: its tables in their engines, one budget for all of them."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+from tacit.accounting.ledger.ledger import Ledger
+from tacit.accounting.open_ledger import InMemory, has_ledger
+from tacit.errors import UsageError
+from tacit.tables.dataset.declaration import Dataset
+from tacit.tables.dataset.table_opening import open_table
+from tacit.tables.open_source import identity_of
+from tacit.tables.plan.declared import Declared
+from tacit.tables.session import Session
+
+__all__ = ["identity", "open_dataset"]
+
+
+def open_dataset(
+    source: str | os.PathLike[str] | Dataset,
+    *,
+    table: str | None = None,
+    ledger: Ledger | InMemory | None = None,
+) -> Session:
+    r"""Open a data set that is declared in a TOML file.
+
+    The session asks the first protected table, or the one that is named; questions take the bounds
+    and keys that the data set declares where they have none of their own.  All tables share one
+    ledger, ``NAME.ledger`` beside the file unless the data set says another place.
+
+    Args:
+        source: the path of the file, or a :class:`tacit.Dataset`.
+        table: the table to ask; :meth:`tacit.Session.table` asks another one.
+        ledger: :data:`tacit.in_memory` to try questions without the ledger of the data set, or one
+            that is open already.
+
+    Raises:
+        UsageError: the declaration is unfinished, contradicts itself, or does not fit the table.
+        DataSourceError: the table is not there.
+        LedgerError: the ledger is another data set's, or counts under another unit or budget.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import tacit as tc
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> place = pathlib.Path(folder.name)
+        >>> _ = (place / "visits.csv").write_text("person,cost\n1,20\n2,35\n")
+        >>> _ = (place / "visits.toml").write_text('''
+        ... name = "visits"
+        ... unit = { person = "person", rows = 5 }
+        ... budget = { epsilon = 1 }
+        ... [tables.visits]
+        ... path = "visits.csv"
+        ... [tables.visits.columns]
+        ... cost = { kind = "float", bounds = [0, 100], unit = "euro" }
+        ... ''')
+        >>> session = tc.open(place / "visits.toml")
+        >>> answer = session.agg(cost=tc.mean("cost")).release(epsilon="1/2")
+        >>> 0 <= answer.value("cost") <= 100, session.remaining
+        (True, epsilon(0.5))
+        >>> session.close()
+        >>> folder.cleanup()
+    """
+    dataset = source if isinstance(source, Dataset) else Dataset.load(source)
+    dataset.refuse_open()
+    kept = dataset.ledger_place if ledger is None else ledger
+    if dataset.whole_budget is None and not (isinstance(kept, Ledger) or has_ledger(kept)):
+        raise UsageError(f"{dataset.name!r} has no budget: declare it, budget = {{ epsilon = 1 }}")
+    return _session(dataset, dataset.table(table), kept)
+
+
+def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Session:
+    """Return a session on one table of a data set."""
+    protected = dataset.protected
+    said, tables = dataset.tables[name], _people(dataset)
+    declared = Declared(
+        dataset=identity(dataset),
+        unit=dataset.unit_of(protected[0]).describe(),
+        table=name,
+        tables=tables,
+        bounds={c: one.bounds for c, one in said.columns.items() if isinstance(one.bounds, tuple)},
+        keys={c: one.keys for c, one in said.columns.items() if isinstance(one.keys, tuple)},
+    )
+    others = {o: partial(_session, dataset, o) for o in protected if o != name}
+    return Session.of_dataset(
+        open_table(dataset.tables[name], name, dataset.folder),
+        dataset.unit_of(name),
+        dataset.whole_budget,
+        ledger,
+        declared,
+        others,
+    )
+
+
+def _people(dataset: Dataset) -> tuple[tuple[str, str | None], ...]:
+    """Return the protected tables of a data set, each with its person column."""
+    return tuple((name, dataset.unit_of(name).column) for name in dataset.protected)
+
+
+def identity(dataset: Dataset) -> str:
+    """Return what the ledger of a data set protects: its name, and a digest of its tables.
+
+    All protected tables stand in it with their person columns, because one budget is that of the
+    same people in all of them.
+    """
+    digest = identity_of(dataset.name, list(map(list, _people(dataset))))
+    return f"{dataset.name} ({digest[:16]})"
