@@ -37,6 +37,8 @@ class Dialect:
         quote: the character around an identifier, doubled inside.
         integer, wide, double, text, date: names of types; ``wide`` is exact to 126 bits.
         small: the smallest type that holds 0 to 2^31.
+        byte: a whole number ``{x}`` as one of 0 to 255, by which the engine groups faster than it
+            joins, and NULL for others; None where there is no such type.
         as_is: text ``{x}``, compared by its characters, whatever its collation says.
         unicode: text ``{x}``, or NULL where its bytes are no text in Unicode.
         bytes: how many bytes a text ``{x}`` takes, asked without looking at them.
@@ -87,6 +89,7 @@ class Dialect:
     quote: str = '"'
     integer: str = "bigint"
     small: str = "uinteger"
+    byte: str | None = "try_cast({x} as utinyint)"
     wide: str = "hugeint"
     double: str = "double"
     text: str = "varchar"

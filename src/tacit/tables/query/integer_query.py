@@ -25,6 +25,7 @@ from tacit.expressions.undeclared_columns import as_keys, read_as
 from tacit.tables.open_source import Source
 from tacit.tables.query.cell_counts import bins, cells, check_places
 from tacit.tables.query.keys_sql import (
+    byte_of_key,
     check_keys,
     group_kind,
     keep_keys,
@@ -101,6 +102,7 @@ class Query:
             self.keys = check_keys(keys, list(self.by), self._kinds)
             for part in itertools.chain.from_iterable(self.keys):
                 self._dialect.literal(part)  # refuses what the engine has no place for, now
+        self._byte = byte_of_key(self.by, self.keys, source.schema, self._dialect)
         self._asked: set[str] = set()
         self._kept: list[tuple[dict[str, str], str]] = []
         self._people_kept: list[tuple[dict[str, str], set[str], str]] = []
@@ -224,24 +226,22 @@ class Query:
 
     def _plain_float(self, value: Expression) -> str:
         """Return the SQL of a float column as it is, for the grid itself leaves NaN out."""
-        d = self._dialect
-        return d.cast(d.column(str(value.parameters[0])), "double")
+        return self._dialect.cast(self._dialect.column(str(value.parameters[0])), "double")
 
     def _select(self, columns: list[str], *, keyed: bool = True) -> str:
         """Return the SQL of the rows that count, with the person as ``u`` and the code."""
         d = self._dialect
         chosen = list(columns)
-        join = ""
-        if keyed and self.by:
+        code, join, tests = d.literal(0), "", [f"({self._where})"] if self._where else []
+        if keyed and self._byte is not None:
+            code = self._byte[0]
+            tests.append(self._byte[1])
+        elif keyed and self.by:
             values, names = self._keys_sql()
             same = same_key(self._groups, names, self._kinds, self.keys or [], d)
-            join = f" join {values} on {same}"
-            chosen.append("tacit_keys.tacit_code as code")
-        elif keyed:
-            chosen.append(f"{d.literal(0)} as code")
-        tests = [self._where] if self._where else []
-        if self._person is not None:
-            chosen.append(f"{self._person} as u")
+            code, join = "tacit_keys.tacit_code", f" join {values} on {same}"
+        chosen += [f"{code} as code"] if keyed else []
+        chosen += [f"{self._person} as u"] if self._person is not None else []
         where = " where " + " and ".join(tests) if tests else ""
         rows = f"{self.source.relation} as tacit_rows{join}{where}"
         sql = f"select {', '.join(chosen)} from {rows}"

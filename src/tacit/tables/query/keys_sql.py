@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tacit.errors import UsageError
@@ -14,6 +14,7 @@ from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine
 
 __all__ = [
+    "byte_of_key",
     "check_keys",
     "group_kind",
     "keep_keys",
@@ -199,6 +200,37 @@ def _is_narrow(expression: Expression, schema: Schema) -> bool:
         return False
     declared = schema.column(expression.parameters[0]).declared.upper()
     return declared.removeprefix("U") in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+
+
+def byte_of_key(
+    by: Mapping[str, Expression],
+    keys: Sequence[tuple[Any, ...]] | None,
+    schema: Schema,
+    dialect: Dialect,
+) -> tuple[str, str] | None:
+    """Return the SQL of a row's code, and of whether it has one, where neither needs a table.
+
+    So it is for keys such as 0, 1, 2: whole numbers that follow one another, of a column that holds
+    such, and at most 256.  The code is missing for every other value, and none can make it fail.
+
+    Args:
+        by: what the rows are grouped by, by name.
+        keys: the public keys, in their order; None for keys that are not known.
+        schema: of the table.
+        dialect: the engine's.
+    """
+    if dialect.byte is None or not keys or len(by) != 1 or len(keys) > 256:
+        return None
+    ((group,), first) = by.values(), keys[0][0]
+    follows = type(first) is int and list(keys) == [(first + i,) for i in range(len(keys))]
+    if not follows or not _is_narrow(group, schema):
+        return None
+    value, low = group.sql(schema, dialect), dialect.literal(first)
+    known = f"{value} between {low} and {dialect.literal(keys[-1][0])}"
+    if first == 0:
+        return dialect.byte.format(x=value), known
+    shifted = dialect.byte.format(x=f"{value} - {low}")  # of few: a difference may overflow
+    return f"case when {known} then {shifted} end", known
 
 
 def same_key(

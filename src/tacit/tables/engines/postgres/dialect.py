@@ -40,4 +40,5 @@ POSTGRES = Dialect(
     matches="textregexeq(left({x}, 101), {p})",
     whole="^(?:{p})$",
     part=None,
+    byte=None,
 )

@@ -39,5 +39,6 @@ SPARK = Dialect(
     matches="rlike({x}, {p})",
     whole="^(?:{p})\\z",
     part=None,
+    byte=None,
     one_scan=True,
 )
