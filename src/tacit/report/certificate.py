@@ -34,13 +34,18 @@ class Certificate:
     def __init__(self, body: Mapping[str, Any]) -> None:
         self.body = dict(body)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], verification: Verification | None = None) -> None:
         """Write the certificate: as JSON, or as a page for people where the name ends in .html.
+
+        Args:
+            path: of the file.
+            verification: as for :meth:`to_html`.
 
         Raises:
             UsageError: the file cannot be written.
         """
-        text = self.to_html() if str(path).endswith(".html") else self.to_json()
+        html = str(path).endswith(".html")
+        text = self.to_html(verification) if html else self.to_json()
         try:
             Path(path).write_text(text, encoding="utf-8")
         except OSError as error:
@@ -71,9 +76,15 @@ class Certificate:
         """Return the certificate as JSON text."""
         return json.dumps(self.body, indent=2, ensure_ascii=False) + "\n"
 
-    def to_html(self) -> str:
-        """Return the certificate as one self-contained page for a reviewer."""
-        return certificate_page(self.body, self.verify)
+    def to_html(self, verification: Verification | None = None) -> str:
+        """Return the certificate as one self-contained page for a reviewer.
+
+        Args:
+            verification: what :meth:`verify` found, where it was asked already: the page tells it.
+        """
+        return certificate_page(
+            self.body, lambda: self.verify() if verification is None else verification
+        )
 
     def _repr_html_(self) -> str:
         return self.to_html()

@@ -116,3 +116,18 @@ def test_a_certificate_of_another_ledger_is_refused(tacit) -> None:
     tacit("ledger create people.csv --budget-epsilon 1 --ledger other.ledger")
     assert tacit("verify c.json --ledger other.ledger").code == 1
     assert tacit("verify c.json --ledger nowhere.ledger").code == 2
+
+
+@pytest.mark.parametrize("ledger", ["", " --ledger people.ledger"])
+def test_a_page_tells_what_was_verified_and_verifies_no_more(tacit, folder, monkeypatch, ledger):
+    from tacit import Certificate
+
+    tacit("release people.csv --count --epsilon 0.5 --certificate c.json")
+    verify, asked = Certificate.verify, []
+    monkeypatch.setattr(
+        Certificate, "verify", lambda page, kept=None: (asked.append(kept), verify(page, kept))[1]
+    )
+    assert tacit(f"verify c.json --html page.html{ledger}").code == 0
+    assert len(asked) == 1
+    looked_up = "the ledger holds all of it" in (folder / "page.html").read_text()
+    assert looked_up == bool(ledger)

@@ -268,3 +268,24 @@ def test_a_plan_stands_alone(tacit, folder: Path) -> None:
     assert "--plan says everything" in done.err
     assert tacit("release --plan nowhere.toml").code == 2
     assert tacit("release --plan plan.toml --csv").code == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        RELEASE,
+        "count-over-time people.csv --time age --start 18 --every 20 --periods 3 --now 80 "
+        "--epsilon 1",
+    ],
+)
+def test_the_first_release_opens_one_session(tacit, folder: Path, monkeypatch, command) -> None:
+    from tacit.tables import Session
+
+    opened = []
+    begin = Session.__init__
+    monkeypatch.setattr(
+        Session, "__init__", lambda session, *a, **k: (opened.append(a), begin(session, *a, **k))[1]
+    )
+    assert tacit(command).code == 0
+    assert len(opened) == 1
+    assert (folder / "people.ledger").is_file()

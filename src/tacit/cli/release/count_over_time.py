@@ -82,7 +82,7 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
     [bold]tacit count-over-time visits.csv --time arrived --start 2026-01-01 --every 1h --periods
     8760 --epsilon 1[/bold]
     """
-    from tacit.cli.release.job import opened
+    from tacit.cli.release.job import begin_ledger, ledger_of, opened
     from tacit.cli.shared.output import (
         answer_tables,
         check_files,
@@ -92,8 +92,6 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
         working,
     )
     from tacit.report.text.words import budget_words
-    from tacit.tables import Session
-    from tacit.tables.dataset.opening import open_dataset
 
     if asked.json and asked.csv:
         raise UsageError("print --json or --csv, not both")
@@ -106,11 +104,7 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
             _show_preview(expected, as_json=asked.json)
             return
         if place is None:  # all is in order: the ledger may begin
-            session = (
-                open_dataset(job.table.path, table=job.table.table)
-                if job.table.declared
-                else Session(session.source, session.unit, session.budget, _ledger(job))
-            )
+            begin_ledger(session, ledger_of(job))
             counter = _counter(session, asked)
         with working("counting"):
             answer = counter.update(now=_moment(asked.now))
@@ -152,12 +146,6 @@ def _job(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> Jo
         whole = price  # a ledger that begins with this count, and is for nothing else
     protects = unit_of(source.person, source.rows, source.groups)
     return Job(table, protects, whole, budget.ledger, ())
-
-
-def _ledger(job: Job) -> str:
-    from tacit.cli.release.job import default_ledger
-
-    return job.ledger or default_ledger(job.table)
 
 
 def _counter(session: Session, asked: TimeOptions) -> TimeCounter:

@@ -36,9 +36,11 @@ __all__ = [
     "Asked",
     "Job",
     "Table",
+    "begin_ledger",
     "default_ledger",
     "is_declared",
     "keys_reader",
+    "ledger_of",
     "loss",
     "open_table",
     "opened",
@@ -244,7 +246,7 @@ def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
         return
     source = open_table(job.table)
     try:
-        path = job.ledger or default_ledger(job.table)
+        path = ledger_of(job)
         exists, place = has_ledger(path), shown(path)
         protects = job.unit or (_ledger_unit(path) if exists else one_row_each)
         if exists:
@@ -259,7 +261,7 @@ def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
                     "price of this release as its whole budget, so nothing is left for another. To "
                     "plan for more, give --budget-epsilon on the first release."
                 )
-            session = Session(source, protects, session.budget, path)
+            begin_ledger(session, path)
         yield session, place if exists or spend else None
         session.close()
     finally:
@@ -299,11 +301,22 @@ def _opened_dataset(job: Job, spend: bool) -> Iterator[tuple[Session, str | None
     exists = has_ledger(place)
     with open_dataset(dataset, table=name, ledger=None if exists else in_memory) as paper:
         _try_on_paper(paper, job.questions, spend)
-        if exists or not spend:
-            yield paper, shown(place) if exists else None
-            return
-    with open_dataset(dataset, table=name) as session:
-        yield session, shown(place)
+        if spend and not exists:
+            begin_ledger(paper, place)
+        yield paper, shown(place) if exists or spend else None
+
+
+def ledger_of(job: Job) -> str:
+    """Return the place of a job's ledger."""
+    if job.table.declared:
+        return dataset_of(job).ledger_place
+    return job.ledger or default_ledger(job.table)
+
+
+def begin_ledger(session: Session, path: str) -> None:
+    """Let a session whose questions were tried on paper spend from a ledger that begins now."""
+    budget, terms = session.budget, session.ledger.terms
+    session.ledger = open_ledger(path, dataset=session.dataset, budget=budget, terms=terms)
 
 
 def _ledger_unit(path: str) -> OneRowEach | PersonUnit:

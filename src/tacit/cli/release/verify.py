@@ -51,7 +51,7 @@ def verify(
     else:
         print(found)
     if html is not None:
-        page.save(html)
+        page.save(html, found)
         note(f"wrote {html}")
     if not found:
         raise VerificationError(f"{certificate} does not hold: do not rely on it")
