@@ -129,8 +129,8 @@ def test_quartiles_that_crossed_make_no_range_below_zero():
 def test_it_is_a_statistic_without_a_column():
     at = tc.sensitivity(tc.interquartile_range(), over=tc.Values([0, 1, 5], size=4))
     assert at.value == tc.sensitivity("iqr", over=tc.Values([0, 1, 5], size=4)).value
-    with pytest.raises(UsageError, match="public bounds"):
-        tc.interquartile_range("x")
+    with pytest.raises(UsageError, match="both bounds"):
+        tc.interquartile_range("x", 0)
     with pytest.raises(UsageError, match="one method"):
         tc.interquartile_range("x", 0, 1, method="smooth")
 

@@ -1,14 +1,16 @@
 """What can be asked: one object for a chain, for a sensitivity and for a table."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 import tacit as tc
 from tacit.core import Space, SymmetricDistance, Vector
-from tacit.errors import MismatchError, TacitError, UsageError
+from tacit.errors import MismatchError, UsageError
 from tacit.expressions.bin_labels import bin_names
+from tacit.tables.answers.aggregate import kind_of, kinds, register_kind
 
 
 def test_an_aggregate_without_a_column_is_a_step():
@@ -44,8 +46,7 @@ def test_equal_questions_are_equal_however_they_are_written():
 @pytest.mark.parametrize("kind", [tc.sum, tc.mean, tc.var, tc.std, tc.median, tc.min, tc.max])
 def test_bounds_are_public_and_rise(kind):
     for wrong, message in [
-        (("x",), "public bounds"),
-        (("x", 0), "public bounds"),
+        (("x", 0), "both bounds"),
         (("x", 1, 1), "must rise"),
         (("x", 2, 1), "must rise"),
         (("x", 0, math.inf), "upper bound must be a finite"),
@@ -72,15 +73,24 @@ def test_percentiles_and_edges_are_checked():
     assert names == ["[0, 0.5)", "[0.5, 3]"]
 
 
-def test_units_are_checked():
-    assert tc.unit("p").rows == 1
-    assert tc.unit("p", rows=3).groups == 3
-    assert tc.unit("p", rows=3, groups=9).groups == 9
-    for wrong in ({"rows": 0}, {"rows": -1}, {"rows": 1.5}, {"groups": 0}, {"rows": 2**41}):
-        with pytest.raises(TacitError):
-            tc.unit("p", **wrong)
-    with pytest.raises(UsageError, match="named by text"):
-        tc.unit(3)
+@pytest.mark.parametrize("kind", [tc.sum, tc.mean, tc.var, tc.std, tc.median, tc.min, tc.max])
+def test_a_column_without_bounds_is_refused_where_none_are_declared(kind, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x\n1.5\n2.5\n", encoding="utf-8")
+    with tc.Session(path, unit=tc.one_row_each, budget=tc.epsilon(1)) as s:
+        with pytest.raises(UsageError, match="needs public bounds"):
+            s.agg(x=kind("x"))
+        assert s.spent.is_nothing
+
+
+def test_a_kind_has_a_name_and_an_order_of_its_own():
+    mean = kind_of("mean")
+    for taken in (mean, replace(mean, name="another"), replace(mean, order=1)):
+        with pytest.raises(UsageError, match="of its own"):
+            register_kind(taken)
+    assert [kind.order for kind in kinds()] == sorted({kind.order for kind in kinds()})
+    with pytest.raises(UsageError, match=r"is called 'maen'.*mean"):
+        kind_of("maen")
 
 
 def test_bounds_too_near_or_too_far_are_refused_before_any_data(tmp_path):

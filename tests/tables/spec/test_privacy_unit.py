@@ -1,0 +1,19 @@
+"""Whom a session protects, as it is said."""
+
+import pytest
+
+import tacit as tc
+from tacit.errors import TacitError, UsageError
+from tacit.tables.spec.privacy_unit import PersonUnit
+
+
+def test_units_are_checked():
+    assert tc.unit("p").rows == 1
+    assert tc.unit("p", rows=3).groups == 3
+    assert tc.unit("p", rows=3, groups=9).groups == 9
+    for wrong in ({"rows": 0}, {"rows": -1}, {"rows": 1.5}, {"groups": 0}, {"rows": 2**41}):
+        with pytest.raises(TacitError):
+            tc.unit("p", **wrong)
+    with pytest.raises(UsageError, match="named by text"):
+        tc.unit(3)
+    assert isinstance(tc.unit("p"), PersonUnit)
