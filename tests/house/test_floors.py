@@ -15,7 +15,7 @@ from house.project import PACKAGE, ROOT
 
 ROOMS = (
     ("errors",),
-    ("plotting", "outside", "data"),
+    ("plotting", "outside", "postgres", "data"),
     ("arithmetic",),
     ("noise",),
     ("expressions",),

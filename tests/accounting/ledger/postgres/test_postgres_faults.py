@@ -373,7 +373,7 @@ def shorter(monkeypatch, setting, milliseconds):
 def test_a_ledger_held_too_long_by_another_is_told(ledger, postgres_server, monkeypatch, address):
     shorter(monkeypatch, "lock_timeout", 200)
     with open_ledger(address, dataset="d") as other:
-        with other._write(), pytest.raises(LedgerError, match=r"held by another.*nothing more"):
+        with other.chain.write(), pytest.raises(LedgerError, match=r"held by another.*nothing more"):
             ledger.charge("k", COST, {})
         assert ledger.spent.is_nothing  # who only looks never waits
         ledger.charge("k", COST, {})
@@ -397,7 +397,7 @@ def test_a_host_that_falls_silent_with_the_lock_loses_it(ledger, address, monkey
 
 
 def test_a_cancelled_charge_spends_nothing(ledger, address, postgres_server):
-    with open_ledger(address, dataset="d") as other, other._write():
+    with open_ledger(address, dataset="d") as other, other.chain.write():
         pid = ledger._store._connection.info.backend_pid
         cancel = later(0.3, lambda: cancelled(postgres_server, pid))
         with pytest.raises(LedgerError, match=r"was cancelled at the server; nothing more"):

@@ -60,7 +60,7 @@ def test_a_role_without_rights_is_refused_and_the_remedy_helps(postgres, clinic)
 
 def test_a_role_that_may_not_make_tables_is_refused_and_the_remedy_helps(postgres):
     curator = as_role(postgres, "junior")
-    with pytest.raises(LedgerError, match=r"cannot be begun by the role 'junior'") as refused:
+    with pytest.raises(LedgerError, match=r"cannot be created by the role 'junior'") as refused:
         open_ledger(curator, dataset="d", budget=epsilon(1))
     assert not has_ledger(curator)
     postgres.run(*remedy_of(refused))

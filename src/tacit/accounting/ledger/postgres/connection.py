@@ -1,42 +1,35 @@
 """Reaching a ledger's PostgreSQL, and its errors in plain words.
 
 Nothing here shows a password.  libpq repeats in its errors what it took for a host or a port, so
-its words are masked; and a failed attempt to connect leaves no exception of its own behind ours,
-whose frames would hold the password.
+its words are masked (how it is reached: :mod:`tacit.postgres.connection`).
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tacit.accounting.ledger.postgres.address import Address
-from tacit.accounting.ledger.postgres.tls_errors import tls_cause
 from tacit.accounting.ledger.store import LostError
 from tacit.errors import LedgerError, need
+from tacit.postgres import connection as postgres
+from tacit.postgres.connection import Refused, is_cut, read_options, with_defaults
+from tacit.postgres.tls_errors import tls_cause
 
 if TYPE_CHECKING:
     import psycopg
 
-    Connection = psycopg.Connection[tuple[Any, ...]]
+    from tacit.postgres.connection import Connection
 
 __all__ = ["PATIENCE", "SETTINGS", "connect", "explained", "is_lost", "run", "words"]
 
 PATIENCE = 60.0
 """Seconds to wait for another writer, or for a server that went away in the middle of a commit."""
 
-# A connection of which nothing is heard ends by itself instead of keeping its user waiting.
-_DEFAULTS = {
-    "connect_timeout": "10",
-    "keepalives_idle": "30",
-    "keepalives_interval": "10",
-    "keepalives_count": "3",
-    "tcp_user_timeout": "30000",
-    "application_name": "tacit",
-}
+# What was sent and is acknowledged by nobody ends the connection, milliseconds.
+_SILENCE = "30000"
 
 # Only for one transaction each, so that a pooler may stand in between.  What is asked for is found
 # in the catalogue of the system alone, whatever functions somebody has put into other schemas; and
@@ -57,47 +50,33 @@ def connect(address: Address, name: str) -> Connection:
         LostError: the server cannot be reached, or does not let this user in.
         MissingExtraError: psycopg is not installed.
     """
-    connection, cause = _attempt(address)
-    if connection is None and cause is None:
+    found = _attempt(address)
+    if found is None:
         raise LedgerError(
             f"{name} cannot be reached: its address has an option that libpq does not know; "
             "sslmode, sslrootcert, connect_timeout and the like are known"
         )
-    if connection is None:
-        if (tls := tls_cause(str(cause))) is not None:
-            raise LostError(f"{name} cannot be reached: {tls}. Nothing more was spent")
-        raise LostError(
-            f"{name} cannot be reached: {cause}. Nothing more was spent. Look at host, port, user, "
-            "password (PGPASSWORD or the file .pgpass keep it out of the address) and at the "
-            "server's pg_hba.conf, and ask again"
-        )
-    return connection
+    if not isinstance(found, Refused):
+        return found
+    cause = address.masked(found.told)
+    if (tls := tls_cause(cause)) is not None:
+        raise LostError(f"{name} cannot be reached: {tls}. Nothing more was spent")
+    raise LostError(
+        f"{name} cannot be reached: {cause}. Nothing more was spent. Look at host, port, user, "
+        "password (PGPASSWORD or the file .pgpass keep it out of the address) and at the "
+        "server's pg_hba.conf, and ask again"
+    )
 
 
-def _attempt(address: Address) -> tuple[Connection | None, str | None]:
-    """Return a connection, or the cause why there is none, or neither for a wrong option."""
-    psycopg = need("psycopg", "postgres")
-    conninfo = need("psycopg.conninfo", "postgres")
-    try:
-        given = conninfo.conninfo_to_dict(address.connect)
-    except psycopg.Error:
-        return None, None
-    wanted = {
-        option: value
-        for option, value in _DEFAULTS.items()
-        if f"PG{option.upper().replace('_', '')}" not in os.environ
-    }
-    try:
-        return (
-            psycopg.connect(
-                **{**wanted, **given, "client_encoding": "utf8"},
-                autocommit=True,
-                prepare_threshold=None,
-            ),
-            None,
-        )
-    except psycopg.Error as error:
-        return None, address.masked(str(error))
+def _attempt(address: Address) -> Connection | Refused | None:
+    """Return a connection, or why there is none, or None for a wrong option.
+
+    The options stand in this frame alone, which no error of ours has behind it.
+    """
+    given = read_options(address.connect)
+    if given is None:
+        return None
+    return postgres.connect(with_defaults(given, tcp_user_timeout=_SILENCE))
 
 
 def run(connection: Connection, statements: str) -> Any:
@@ -126,7 +105,7 @@ _CAUSES = {
 
 def is_lost(error: psycopg.Error, connection: Connection) -> bool:
     """Return whether an error means that the connection is gone."""
-    return connection.closed or (error.sqlstate or "").startswith(("08", "57P", "25P03"))
+    return is_cut(error.sqlstate, connection) or error.sqlstate == "25P03"
 
 
 @contextmanager

@@ -49,7 +49,7 @@ from tacit.accounting.ledger.store import LostError, read_event, read_head, same
 from tacit.errors import LedgerError, need
 
 if TYPE_CHECKING:
-    from tacit.accounting.ledger.postgres.connection import Connection
+    from tacit.postgres.connection import Connection
 
 __all__ = ["PostgresStore"]
 

@@ -20,7 +20,7 @@ from tacit.accounting.ledger.postgres.connection import SETTINGS, run
 from tacit.errors import LedgerError, need
 
 if TYPE_CHECKING:
-    from tacit.accounting.ledger.postgres.connection import Connection
+    from tacit.postgres.connection import Connection
 
 __all__ = ["Facts", "Tables"]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import DataSourceError
+from tacit.postgres.connection import is_cut
 from tacit.tables.engines.base import EngineMemoryError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def failure_of(state: str | None, connection: Connection[Any], *, closed: bool =
         connection: which the error came over.
         closed: whether the table was closed meanwhile.
     """
-    lost = connection.closed or (state or "").startswith(("08", "57P"))
+    lost = is_cut(state, connection)
     if closed:
         return Failure("the table was closed while it was read", lost)
     if lost:

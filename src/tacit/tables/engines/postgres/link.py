@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tacit.accounting.ledger.postgres.tls_errors import tls_cause
 from tacit.errors import DataSourceError, UsageError, need
+from tacit.postgres.connection import Refused, connect, read_options, with_defaults
+from tacit.postgres.tls_errors import tls_cause
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -18,14 +18,6 @@ __all__ = ["GivenLink", "Link", "OwnLink", "check_server"]
 
 _OLDEST = 12
 _PATIENCE = 5.0  # seconds to wait for a server to hear of a cancellation
-_DEFAULTS = {
-    "connect_timeout": "10",
-    # a server of which nothing is heard ends the wait
-    "keepalives_idle": "30",
-    "keepalives_interval": "10",
-    "keepalives_count": "3",
-    "fallback_application_name": "tacit",
-}
 
 
 class Link(Protocol):
@@ -64,20 +56,14 @@ class OwnLink:
     renews = True
 
     def __init__(self, url: str) -> None:
-        psycopg = need("psycopg", "postgres")
-        conninfo = need("psycopg.conninfo", "postgres")
-        try:
-            given: dict[str, Any] | None = conninfo.conninfo_to_dict(url)
-        except psycopg.Error:
-            given = None
+        given = read_options(url)
         if given is None:
             raise UsageError(
                 "the address of the database cannot be read (it is not repeated here, since it may "
                 "hold a password): write postgresql://user@host:5432/database?sslmode=verify-full, "
                 "with %40 for @, %2F for / and %3A for : inside a password"
             )
-        known = {k: v for k, v in _DEFAULTS.items() if f"PG{k.upper()}" not in os.environ}
-        self._options = {**known, **given}
+        self._options = with_defaults(given)
         self._connection: Connection[Any] | None = None
         self._lock = threading.Lock()
         self._close: weakref.finalize[..., OwnLink] | None = None
@@ -86,9 +72,9 @@ class OwnLink:
         """Return an open connection, a new one where there is none."""
         with self._lock:
             if self._connection is None or self._connection.closed:
-                made = _connect(self._options)
-                if isinstance(made, str):
-                    raise DataSourceError(f"PostgreSQL cannot be reached: {made}")
+                made = connect(self._options)
+                if isinstance(made, Refused):
+                    raise DataSourceError(f"PostgreSQL cannot be reached: {_cause(made)}")
                 self._connection = made
                 if self._close is not None:
                     self._close.detach()
@@ -181,27 +167,10 @@ def check_server(connection: Connection[Any]) -> None:
         )
 
 
-def _connect(options: dict[str, Any]) -> Connection[Any] | str:
-    """Return a connection, or why there is none.
-
-    No error is raised from here, nor out of psycopg: the frames behind it would hold the password.
-    """
-    psycopg = need("psycopg", "postgres")
-    try:
-        return cast(
-            "Connection[Any]",
-            psycopg.connect(
-                **{**options, "client_encoding": "utf8"}, autocommit=True, prepare_threshold=None
-            ),
-        )
-    except psycopg.Error as error:
-        told, pgconn = str(error).casefold(), error.pgconn
-        return _cause(told, asked=pgconn is not None and bool(pgconn.needs_password))
-
-
-def _cause(told: str, *, asked: bool) -> str:
+def _cause(refused: Refused) -> str:
     """Return why there is no connection, from words that libpq has for it."""
-    if asked and "failed" not in told.partition("password")[2]:
+    told = refused.told.casefold()
+    if refused.password and "failed" not in told.partition("password")[2]:
         return "it asks for a password; set PGPASSWORD, or write a line in ~/.pgpass"
     if (cause := tls_cause(told)) is not None:
         return cause

@@ -1,0 +1,1 @@
+"""How PostgreSQL is reached: by tables that are read, and by ledgers."""
