@@ -1,9 +1,7 @@
 """What a pair of output distributions attains, in each measure, between certified ends.
 
-Sums of powers are made in doubles: each term is ``exp(a ln p + (1 - a) ln q)`` with an exponent
-that is off by at most a relative 2^-48, so a sum of positive terms is within a relative 1e-9 for
-orders up to 64 wherever the terms that matter have logarithms below a thousand in size.  Verdicts
-allow for that.  Everything else here is exact.
+Sums of powers are made in doubles (:mod:`tacit.core.divergences.float_renyi` says how near), and
+verdicts allow for that.  Everything else is exact (:mod:`tacit.core.divergences.mass_pairs`).
 """
 
 from __future__ import annotations
@@ -18,9 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.arithmetic.enclosure import Enclosure, exp, log
+from tacit.arithmetic.enclosure import Enclosure, log
 from tacit.audit.claims.outcome_table import Table
 from tacit.core import ApproximateDP, Measure, PureDP, RenyiDP, ZeroConcentratedDP
+from tacit.core.divergences.float_renyi import largest_of_chords, log_moments
+from tacit.core.divergences.mass_pairs import excess, largest_ratio
 from tacit.errors import UsageError
 
 __all__ = ["HIGHEST_ORDER", "Attained", "attained"]
@@ -30,7 +30,6 @@ HIGHEST_ORDER = 64
 
 _ROUNDING = 1e-9
 _MOST_OUTCOMES = 1 << 20
-_CHUNK = 256
 
 
 @dataclass(frozen=True)
@@ -89,21 +88,14 @@ def _pure(parts: Sequence[Table]) -> Attained:
 
 
 def _largest_ratio(table: Table) -> tuple[Enclosure | None, Hashable]:
-    low, high = Fraction(0), Fraction(0)
-    where: Hashable = None
-    for name, p, q in zip(table.outcomes, table.p, table.q, strict=True):
-        if p.upper <= 0:
-            continue
-        if p.lower > 0 and q.upper <= 0:
-            return None, name
-        if q.upper > 0 and p.lower / q.upper > low:
-            low, where = p.lower / q.upper, name
-        if q.lower > 0:  # else it belongs to what is not listed, which is told in a note
-            high = max(high, p.upper / q.lower)
-    if not low:
-        return Enclosure.of(0), where
-    high = max(low, high)
-    return Enclosure(log(low, 80).lower, log(high, 80).upper), where
+    found = largest_ratio(zip(table.p, table.q, strict=True))
+    if found.impossible is not None:
+        return None, table.outcomes[found.impossible]
+    # What is unsure belongs to what is not listed, which is told in a note.
+    if found.place is None:
+        return Enclosure.of(0), None
+    ends = log(found.lower, 80).lower, log(found.upper, 80).upper
+    return Enclosure(*ends), table.outcomes[found.place]
 
 
 def _event(places: Sequence[Hashable]) -> tuple[Hashable, ...]:
@@ -113,17 +105,9 @@ def _event(places: Sequence[Hashable]) -> tuple[Hashable, ...]:
 def _approximate(parts: Sequence[Table], epsilon: Fraction) -> Attained:
     """Return ``sum of max(0, p - e^epsilon q)``, over the product of the parts."""
     joint = _joint(parts)
-    factor = exp(epsilon, 128)
-    low = high = Fraction(0)
-    event = []
-    for name, p, q in zip(joint.outcomes, joint.p, joint.q, strict=True):
-        surely = p.lower - factor.upper * q.upper
-        if surely > 0:
-            low += surely
-            event.append(name)
-        if p.upper > factor.lower * q.lower:
-            high += p.upper - factor.lower * q.lower
-    return Attained(low, high + joint.rest_p, tuple(event))
+    found, certain = excess(zip(joint.p, joint.q, strict=True), epsilon, 128)
+    event = tuple(joint.outcomes[i] for i in certain)
+    return Attained(found.lower, found.upper + joint.rest_p, event)
 
 
 def _joint(parts: Sequence[Table]) -> Table:
@@ -162,28 +146,8 @@ def _moments(parts: Sequence[Table], orders: NDArray[np.float64]) -> NDArray[np.
         # An outcome that only one side lists belongs to the rest, which is told in a note.
         possible &= np.array([e.lower > 0 for e in table.q])
         log_p, log_q = log_p[possible], log_q[possible]
-        for start in range(0, len(orders), _CHUNK):
-            order = orders[start : start + _CHUNK, None]
-            exponents = order * log_p + (1 - order) * log_q
-            peak = exponents.max(axis=1)
-            terms = np.exp(exponents - peak[:, None])
-            area = terms.sum(axis=1)
-            if table.gaussian:
-                area = area + _beyond(terms) + _beyond(terms[:, ::-1])
-            total[start : start + _CHUNK] += peak + np.log(area)
+        total += log_moments(log_p, log_q, orders, tails=table.gaussian)
     return total
-
-
-def _beyond(terms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bound, in each row, the terms beyond the last one, of a sequence whose ratios never grow.
-
-    ``p^a q^(1-a)`` of two shifted Gaussians is the exponential of a concave parabola.
-    """
-    last, before = terms[:, -1], terms[:, -2]
-    ratio = np.divide(last, before, out=np.zeros_like(last), where=before > 0)
-    if bool((ratio >= 1).any()):
-        raise UsageError("the window does not reach the peak of this order; verify a lower order")
-    return np.asarray(last * ratio / (1 - ratio))
 
 
 def _renyi(parts: Sequence[Table], alpha: Fraction) -> Attained:
@@ -210,7 +174,7 @@ def _concentrated(parts: Sequence[Table], claim: Any) -> Attained:
         return Attained(math.inf, math.inf, _impossible(parts))
     ratios = moments / (above * (1 + above))
     low = float(ratios.max())
-    chords = float(_chords(above, moments).max())
+    chords = float(largest_of_chords(above, moments).max())
     first = float(moments[0] / above[0])  # D at the first order, over a >= 1
     tail = 0.0 if top is None else top / highest
     high = max(low, first, tail, chords)
@@ -230,25 +194,6 @@ def _order_range(parts: Sequence[Table], claim: Any) -> tuple[float | None, floa
     wanted = float(claim)
     enough = 1.01 * top / wanted + 1 if wanted > 0 else HIGHEST_ORDER
     return top, min(max(4.0, enough), 1e6)
-
-
-def _chords(x: NDArray[np.float64], f: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the largest ``(fa + m (x - a)) / (x (x + 1))`` on each [a, b], m the slope to fb.
-
-    With L(x) = c + m x the derivative vanishes where ``m x^2 + 2 c x + c = 0``.
-    """
-    a, b, ends = x[:-1], x[1:], f / (x * (x + 1))
-    best = np.maximum(ends[:-1], ends[1:])
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        slope = np.diff(f) / np.diff(x)
-        c = f[:-1] - slope * a
-        for sign in (-1, 1):
-            found = (
-                -c + sign * np.sqrt(c * c - slope * c)
-            ) / slope  # no number where there is none
-            inner = (c + slope * found) / (found * (found + 1))
-            best = np.where((a < found) & (found < b), np.maximum(best, inner), best)
-    return best
 
 
 def _impossible(parts: Sequence[Table]) -> tuple[Hashable, ...]:

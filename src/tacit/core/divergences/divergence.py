@@ -18,6 +18,7 @@ import numpy as np
 
 from tacit.arithmetic.enclosure import Enclosure, log
 from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.core.divergences.mass_pairs import Pair, excess, largest_ratio
 from tacit.core.divergences.privacy_profile import Curve
 from tacit.errors import UsageError
 
@@ -102,17 +103,13 @@ def max_divergence(p: Any, q: Any) -> Enclosure | float:
     True
     """
     left, right = distribution(p), distribution(q)
-    low, high = _ONE, _ONE  # probabilities that both sum to one do not fall everywhere
-    for outcome, here in left.items():
-        there = right.get(outcome, Enclosure(_ZERO, _ZERO))
-        if here.upper <= 0:
-            continue
-        if there.lower <= 0:
-            if here.lower > 0 and there.upper <= 0:
-                return math.inf
-            raise UsageError("the enclosures are too wide to divide by; give them more precision")
-        low = max(low, here.lower / there.upper)
-        high = max(high, here.upper / there.lower)
+    found = largest_ratio(_pairs(left, right))
+    if found.impossible is not None:
+        return math.inf
+    if found.unsure:
+        raise UsageError("the enclosures are too wide to divide by; give them more precision")
+    # Probabilities that both sum to one do not fall everywhere.
+    low, high = max(_ONE, found.lower), max(_ONE, found.upper)
     return Enclosure(log(low, _BITS).lower, log(high, _BITS).upper)
 
 
@@ -172,14 +169,18 @@ class Profile:
         return (self.p, self.q), (self.q, self.p)
 
     def _one_way(self, epsilon: Fraction) -> Enclosure:
-        low, high = _curves(self.p, self.q)
-        return Enclosure(low.delta(epsilon).lower, high.delta(epsilon).upper)
+        return excess(_pairs(self.p, self.q), epsilon, _BITS)[0]
+
+
+def _pairs(p: Probabilities, q: Probabilities) -> list[Pair]:
+    """Return the masses of each outcome of p."""
+    nothing = Enclosure(_ZERO, _ZERO)
+    return [(here, q.get(outcome, nothing)) for outcome, here in p.items()]
 
 
 def _curves(p: Probabilities, q: Probabilities) -> tuple[Curve, Curve]:
     """Return the curves of the masses that make delta least and largest."""
-    nothing = Enclosure(_ZERO, _ZERO)
-    pairs = [(here, q.get(outcome, nothing)) for outcome, here in p.items()]
+    pairs = _pairs(p, q)
     low = Curve.of((max(a.lower, _ZERO), max(b.upper, _ZERO)) for a, b in pairs)
     return low, Curve.of((a.upper, max(b.lower, _ZERO)) for a, b in pairs)
 
