@@ -373,7 +373,8 @@ def shorter(monkeypatch, setting, milliseconds):
 def test_a_ledger_held_too_long_by_another_is_told(ledger, postgres_server, monkeypatch, address):
     shorter(monkeypatch, "lock_timeout", 200)
     with open_ledger(address, dataset="d") as other:
-        with other.chain.write(), pytest.raises(LedgerError, match=r"held by another.*nothing more"):
+        held = r"held by another.*nothing more"
+        with other.chain.write(), pytest.raises(LedgerError, match=held):
             ledger.charge("k", COST, {})
         assert ledger.spent.is_nothing  # who only looks never waits
         ledger.charge("k", COST, {})
