@@ -6,8 +6,10 @@ there are stand in :mod:`tacit.tables.engines`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import itertools
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +19,18 @@ from tacit.errors import DataSourceError, UsageError
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.schema import Schema
 
-__all__ = ["Engine", "EngineMemoryError", "Opened", "checked_timeout"]
+__all__ = [
+    "Engine",
+    "EngineMemoryError",
+    "InPlaceEngine",
+    "Opened",
+    "checked_timeout",
+    "closed_on_failure",
+    "new_name",
+    "refuse_like_names",
+]
+
+_serial = itertools.count()
 
 
 class EngineMemoryError(DataSourceError):
@@ -65,6 +78,30 @@ class Engine(Protocol):
         """Let go of everything, on disk too."""
 
 
+class InPlaceEngine:
+    """What engines share that read a table where it is: nothing is brought in, and no row kept."""
+
+    memory: int | None = None
+    """The engine divides its work by its own memory."""
+
+    def materialise(self, sql: str) -> str:
+        """Return the query itself as a relation: each question reads the table anew."""
+        return f"({sql}) as {new_name()}"
+
+    def rehearsal(self) -> AbstractContextManager[object]:
+        """Return an empty block: nothing is brought in before a query."""
+        return nullcontext()
+
+
+def new_name() -> str:
+    """Return a name that no other relation of this process has.
+
+    >>> new_name() == new_name()
+    False
+    """
+    return f"tacit_{os.getpid()}_{next(_serial)}"
+
+
 class Opened(NamedTuple):
     """A table that an engine has found: what it is called there, its columns, and its SQL."""
 
@@ -72,6 +109,28 @@ class Opened(NamedTuple):
     schema: Schema
     engine: Engine
     relation: str
+
+
+@contextmanager
+def closed_on_failure(engine: Engine) -> Iterator[None]:
+    """Return a block in which a table is looked for: whatever ends it early closes the engine."""
+    try:
+        yield
+    except BaseException:
+        engine.close()
+        raise
+
+
+def refuse_like_names(names: Collection[str]) -> None:
+    """Refuse columns that an engine could take for each other.
+
+    Raises:
+        DataSourceError: two whose names differ only in capital letters.
+
+    >>> refuse_like_names(["age", "site"])
+    """
+    if len({name.casefold() for name in names}) < len(names):
+        raise DataSourceError("two columns differ only in capital letters; rename one of them")
 
 
 def checked_timeout(timeout: float | None) -> float | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tacit.errors import DataSourceError
 from tacit.expressions.schema import Column, Schema, kind_of
+from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.duckdb.engine import DuckEngine
 
 __all__ = ["column_of", "described", "schema_of", "types_of"]
@@ -34,8 +34,7 @@ def schema_of(types: dict[str, str]) -> Schema:
     Raises:
         DataSourceError: two whose names differ only in capital letters.
     """
-    if len({name.casefold() for name in types}) != len(types):
-        raise DataSourceError("two columns differ only in capital letters; rename one of them")
+    refuse_like_names(types)
     return Schema([column_of(name, declared) for name, declared in types.items()])
 
 

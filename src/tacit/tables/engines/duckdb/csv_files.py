@@ -26,6 +26,7 @@ from tacit.errors import DataSourceError, DataSourceWarning, UsageError, did_you
 from tacit.expressions.cell_grammar import is_date, read_cell
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.schema import Column, Schema, kind_of
+from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.csv.clean import Notice, cleaned
 from tacit.tables.engines.csv.columns import declared_sql
 from tacit.tables.engines.csv.format import TYPES, CsvFormat
@@ -62,8 +63,7 @@ def open_csv(
     """
     found = csv_files(files, form)
     names = list(dict.fromkeys(name for file in found for name in file.names))
-    if len({n.casefold() for n in names}) < len(names):
-        raise DataSourceError("two columns differ only in capital letters; rename one of them")
+    refuse_like_names(names)
     for column in form.types:
         if column not in names:
             raise UsageError(f"types= names {column!r}; {did_you_mean(column, names)}")

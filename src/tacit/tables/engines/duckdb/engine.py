@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_integer
 from tacit.errors import DataSourceError, UsageError
-from tacit.tables.engines.base import EngineMemoryError
+from tacit.tables.engines.base import EngineMemoryError, new_name
 from tacit.tables.engines.duckdb.dialect import DUCKDB
 from tacit.tables.engines.duckdb.instance import LIMITS, Instance, read_limits, shared
 from tacit.tables.engines.interruptible import interruptible
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DuckEngine"]
 
-_serial = itertools.count()
 _MOST_THREADS = 1024
 _STATE = 64
 """Bytes that an aggregate of ours takes in each thread for one value of what it groups by."""
@@ -117,20 +114,20 @@ class DuckEngine:
     def materialise(self, sql: str) -> str:
         """Keep the result of a query as a temporary table; return its quoted name."""
         self._prepare()
-        name = self.dialect.identifier(f"tacit_{os.getpid()}_{next(_serial)}")
+        name = self.dialect.identifier(new_name())
         self._run(f"create temporary table {name} as {sql}", "fetchall")
         return name
 
     def empty_table(self, columns: Mapping[str, str]) -> str:
         """Make a temporary table with columns of these types; return its quoted name."""
-        name = self.dialect.identifier(f"tacit_{os.getpid()}_{next(_serial)}")
+        name = self.dialect.identifier(new_name())
         listed = ", ".join(f"{self.dialect.identifier(c)} {t}" for c, t in columns.items())
         self._run(f"create temporary table {name} ({listed})", "fetchall", reads=False)
         return name
 
     def view(self, sql: str, name: str = "") -> str:
         """Make a temporary view, or another one of a name that is there; return its quoted name."""
-        name = name or self.dialect.identifier(f"tacit_{os.getpid()}_{next(_serial)}")
+        name = name or self.dialect.identifier(new_name())
         self._run(f"create or replace temporary view {name} as {sql}", "fetchall", reads=False)
         return name
 
@@ -181,7 +178,7 @@ class DuckEngine:
     def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
         """Keep columns of public text as a temporary table; return its quoted name."""
         named = {f"c{i}": np.array(list(c), dtype=object) for i, c in enumerate(columns)}
-        name = f"tacit_{os.getpid()}_{next(_serial)}"
+        name = new_name()
         with self._lock:
             self._connection.register(name, named)
             try:
@@ -226,7 +223,7 @@ class DuckEngine:
 
         With the ``name`` of one that is visible already, it takes that one's place.
         """
-        name = f"tacit_{os.getpid()}_{next(_serial)}" if name is None else name.strip('"')
+        name = new_name() if name is None else name.strip('"')
         with self._lock:
             self._connection.register(name, table)
         return self.dialect.identifier(name)

@@ -18,6 +18,7 @@ import numpy as np
 
 from tacit.errors import DataSourceError
 from tacit.expressions.schema import Column, Schema
+from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.duckdb.arrow import arrow_types, in_unicode
 from tacit.tables.engines.duckdb.columns import column_of, types_of
 from tacit.tables.engines.duckdb.engine import DuckEngine
@@ -40,7 +41,7 @@ def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     names = list(table.columns)
     if not all(isinstance(name, str) for name in names):
         raise DataSourceError("the columns of a pandas table must be named by text")
-    _check_names(names)
+    refuse_like_names(names)
     how = {name: _reading(table.dtypes.iloc[place]) for place, name in enumerate(names)}
     plain = [name for name in names if how[name] == "plain"]
     declared = {name: _sql_type(table.dtypes[name]) for name in plain}
@@ -87,7 +88,7 @@ def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     schema = table.collect_schema() if lazy else table.schema
     objects = [name for name, kind in schema.items() if kind == pl.Object]
     plain = pl.DataFrame(schema={n: k for n, k in schema.items() if n not in objects})
-    _check_names(list(schema))
+    refuse_like_names(list(schema))
     declared = _types_of(plain, engine) if plain.width else {}
     columns = [
         _column(name, "undeclared" if name in objects else "plain", declared) for name in schema
@@ -101,11 +102,6 @@ def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
         return found.drop(objects).with_columns(told).select(list(schema))
 
     return _later(made, columns, engine, declared), Schema(columns)
-
-
-def _check_names(names: list[str]) -> None:
-    if len({name.casefold() for name in names}) < len(names):
-        raise DataSourceError("two columns differ only in capital letters; rename one of them")
 
 
 def _reading(dtype: Any) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean, need
 from tacit.expressions.schema import Schema
-from tacit.tables.engines.base import Opened
+from tacit.tables.engines.base import Opened, closed_on_failure
 from tacit.tables.engines.csv.format import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engines.duckdb.arrow import carried, open_arrow, streamed
 from tacit.tables.engines.duckdb.columns import described, schema_of
@@ -66,7 +66,7 @@ def open_in_duckdb(
         _check_database(str(source), table)
     path = isinstance(source, (str, os.PathLike))
     engine = DuckEngine(memory_limit, threads, connection, alone=path)
-    try:
+    with closed_on_failure(engine):
         if database:
             return _from_database(str(source), str(table), engine)
         if connection is not None:  # the settings of somebody's own connection stay as they are
@@ -77,9 +77,6 @@ def open_in_duckdb(
         relation, schema = _from_frame(source, engine) or _from_memory(source, engine)
         engine.count(relation, _length(source))
         return Opened("table", schema, engine, relation)
-    except BaseException:
-        engine.close()
-        raise
 
 
 def _is(value: object, class_name: str) -> bool:

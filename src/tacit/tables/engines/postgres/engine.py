@@ -12,11 +12,10 @@ for every value of which the bounds hold: a server that logs its statements logs
 from __future__ import annotations
 
 import datetime
-import itertools
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import DataSourceError, UsageError, need
 from tacit.expressions.dialect import Dialect
-from tacit.tables.engines.base import checked_timeout
+from tacit.tables.engines.base import InPlaceEngine, checked_timeout, new_name
 from tacit.tables.engines.postgres.dialect import POSTGRES
 from tacit.tables.engines.postgres.errors import Failure, failure_of
 from tacit.tables.engines.postgres.link import Link
@@ -52,11 +51,10 @@ _BEGIN = "transaction isolation level repeatable read, read only"
 _SIZE = re.compile(r"([1-9]\d{0,9})\s*(kB|MB|GB|TB)", re.IGNORECASE)
 _KILOBYTES = {"kb": 1, "mb": 1 << 10, "gb": 1 << 20, "tb": 1 << 30}
 _HEADER = 19  # bytes before the first row of a binary copy without extensions
-_serial = itertools.count()
 _T = TypeVar("_T")
 
 
-class PostgresEngine:
+class PostgresEngine(InPlaceEngine):
     """A database of PostgreSQL, asked over one connection, one block of queries at a time.
 
     Args:
@@ -73,8 +71,6 @@ class PostgresEngine:
     """
 
     dialect: Dialect = POSTGRES
-    memory: int | None = None
-    """The server divides its work by its own memory."""
 
     def __init__(
         self,
@@ -99,23 +95,15 @@ class PostgresEngine:
         """Run a query of 64-bit integer columns and return the columns."""
         return self._run(lambda connection: _fetch_integers(connection, sql))
 
-    def materialise(self, sql: str) -> str:
-        """Return the query itself: nothing is kept, and each question reads the table anew."""
-        return f"({sql}) as tacit_{next(_serial)}"
-
     def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
         """Return a relation that holds public text as arrays in the query itself."""
         arrays = (self.dialect.literal(_array(column)) for column in columns)
         listed = ", ".join(f"cast({array} as text[])" for array in arrays)
         names = ", ".join(f"c{i}" for i in range(len(columns)))
-        return f"unnest({listed}) as tacit_{next(_serial)}({names})"
+        return f"unnest({listed}) as {new_name()}({names})"
 
     def drop(self, relation: str) -> None:
         """Do nothing: nothing was kept."""
-
-    def rehearsal(self) -> AbstractContextManager[object]:
-        """Return an empty block: nothing is brought in before a query."""
-        return nullcontext()
 
     def close(self) -> None:
         """Cancel the query that runs, if any, and let go of the connection."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.expressions.schema import Column, Schema
-from tacit.tables.engines.base import Opened
+from tacit.tables.engines.base import Opened, closed_on_failure
 from tacit.tables.engines.postgres.engine import PostgresEngine
 from tacit.tables.engines.postgres.link import GivenLink, Link, OwnLink, check_server
 
@@ -84,7 +84,7 @@ def open_in_postgres(
         raise UsageError("name the table of the database, as in table='schema.visits'")
     link = _link(source)
     engine = PostgresEngine(link, timeout, memory_limit, threads)
-    try:
+    with closed_on_failure(engine):
         check_server(link.connection())
         with engine.reading():
             found = _find(table, engine)
@@ -92,9 +92,6 @@ def open_in_postgres(
             label = f"{engine.connection.info.dbname}.{found.name}"
         schema = Schema([column.public(found.name) for column in columns])
         return Opened(label, schema, engine, _quoted(found, engine))
-    except BaseException:
-        engine.close()
-        raise
 
 
 def _link(source: Any) -> Link:

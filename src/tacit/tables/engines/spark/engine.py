@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import DataSourceError
 from tacit.expressions.dialect import Dialect
-from tacit.tables.engines.base import checked_timeout
+from tacit.tables.engines.base import InPlaceEngine, checked_timeout
 from tacit.tables.engines.spark.dialect import SPARK
 from tacit.tables.engines.spark.errors import failure_of, has_ended, is_sparks
 from tacit.tables.engines.spark.progress import is_connect, shown
@@ -50,7 +50,7 @@ _LOGGER = "SQLQueryContextLogger"
 """Where pyspark writes the errors of queries, with their messages."""
 
 
-class SparkEngine:
+class SparkEngine(InPlaceEngine):
     """A session of Spark, whose settings stay as they are.
 
     Args:
@@ -65,7 +65,6 @@ class SparkEngine:
     """
 
     dialect: Dialect = SPARK
-    memory: int | None = None
 
     def __init__(self, session: Any, timeout: float | None = None) -> None:
         self.session = session
@@ -91,7 +90,7 @@ class SparkEngine:
         """
         if _TEXT in sql:
             return self.view(lambda: self.session.sql(sql))
-        return f"({sql}) as tacit_{secrets.token_hex(4)}"
+        return super().materialise(sql)
 
     def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
         """Give columns of public text to Spark, and return the name of their view."""
@@ -115,10 +114,6 @@ class SparkEngine:
 
     def reading(self) -> AbstractContextManager[object]:
         """Return an empty block: each query of the plan bounds people by itself."""
-        return nullcontext()
-
-    def rehearsal(self) -> AbstractContextManager[object]:
-        """Return an empty block: nothing is brought in before a query."""
         return nullcontext()
 
     def close(self) -> None:

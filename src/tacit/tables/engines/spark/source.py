@@ -13,7 +13,7 @@ from typing import Any
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.expressions.schema import Column, Schema
-from tacit.tables.engines.base import Opened
+from tacit.tables.engines.base import Opened, closed_on_failure, refuse_like_names
 from tacit.tables.engines.spark.engine import SparkEngine
 
 __all__ = ["in_spark", "open_in_spark"]
@@ -71,7 +71,7 @@ def open_in_spark(
         raise UsageError("set memory and cores of Spark in its own settings, not for a table")
     session = source if whole else source.sparkSession
     engine = SparkEngine(session, timeout)
-    try:
+    with closed_on_failure(engine):
         _check_version(engine)
         if whole:
             relation, label = _named(str(table), engine), str(table)
@@ -80,9 +80,6 @@ def open_in_spark(
         schema = _describe(relation, engine)
         relation = _in_utc(relation, schema, engine)
         return Opened(label, schema, engine, relation)
-    except BaseException:
-        engine.close()
-        raise
 
 
 def _check_version(engine: SparkEngine) -> None:
@@ -125,8 +122,7 @@ def _describe(relation: str, engine: SparkEngine) -> Schema:
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataSourceError(f"two columns are both named {twice!r}; rename one of them")
-    if len({name.casefold() for name in names}) != len(names):
-        raise DataSourceError("two columns differ only in capital letters; rename one of them")
+    refuse_like_names(names)
     return Schema([_column(name, declared) for name, declared in found])
 
 
