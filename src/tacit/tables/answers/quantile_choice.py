@@ -8,7 +8,6 @@ over groups of the largest change of a cost by at most ``d max(a, b - a)`` for t
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_fraction, as_integer, positive, show
 from tacit.core import (
-    Domain,
     Measure,
     Measurement,
     Metric,
@@ -37,6 +35,7 @@ from tacit.mechanisms.selection.private_quantile import choose_cell, error_in_co
 from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step
 from tacit.tables.chain.part import Columns, Noise, Part
 from tacit.tables.chain.row_steps import TableStep
+from tacit.tables.chain.space import CountedGroups
 from tacit.tables.query.requests import Cells, Request
 
 __all__ = [
@@ -50,27 +49,11 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class CostTables(Domain):
+class CostTables(CountedGroups):
     """For each group, the cost of every candidate on the grid (kept as a counted histogram)."""
 
     groups: int
     cells: int
-
-    def contains(self, value: Any) -> bool:
-        """Tell whether there is one histogram a group."""
-        return isinstance(value, Sequence) and len(value) == self.groups
-
-    def read(self, value: Any) -> Any:
-        """Return the histograms as they are."""
-        return value
-
-    def sample(self, source: random.Random) -> Any:
-        """Draw histograms as pairs (cells that occur, their counts)."""
-        drawn = []
-        for _ in range(self.groups):
-            cells = sorted(source.sample(range(self.cells + 1), min(3, self.cells + 1)))
-            drawn.append((np.array(cells), np.array([source.randint(1, 4) for _ in cells])))
-        return drawn
 
     def describe(self) -> dict[str, Any]:
         """Return the domain as plain JSON values."""

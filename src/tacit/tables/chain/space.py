@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
 
-from tacit.core import Category, Frame, Metric, Space, Step, SymmetricDistance, register_space
+from tacit.core import (
+    Category,
+    Domain,
+    Frame,
+    Metric,
+    Space,
+    Step,
+    SymmetricDistance,
+    register_space,
+)
 
-__all__ = ["Answers", "Table", "UnitDistance", "table_space"]
+__all__ = ["Answers", "CountedGroups", "Table", "UnitDistance", "table_space"]
 
 KINDS: dict[str, Any] = {"integer": int, "float": float, "decimal": float, "boolean": bool}
 
@@ -32,6 +42,34 @@ class Answers:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("exact aggregates are not pickled: they are not private")
+
+
+class CountedGroups(Domain):
+    """For each group a counted histogram: a pair (cells that occur, how many of each).
+
+    Attributes:
+        groups: how many groups.
+        cells: how many steps the grid has: one less than it has points.
+    """
+
+    groups: int
+    cells: int
+
+    def contains(self, value: Any) -> bool:
+        """Tell whether there is one histogram a group."""
+        return isinstance(value, Sequence) and len(value) == self.groups
+
+    def read(self, value: Any) -> Any:
+        """Return the histograms as they are."""
+        return value
+
+    def sample(self, source: random.Random) -> Any:
+        """Draw histograms of a few records."""
+        drawn = []
+        for _ in range(self.groups):
+            cells = sorted(source.sample(range(self.cells + 1), min(3, self.cells + 1)))
+            drawn.append((np.array(cells), np.array([source.randint(1, 4) for _ in cells])))
+        return drawn
 
 
 @dataclass(frozen=True)

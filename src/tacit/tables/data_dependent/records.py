@@ -8,9 +8,8 @@ counts in whole numbers, on any engine, whatever the order of the rows.
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_fraction, as_integer
 from tacit.core import (
-    Domain,
     Measurement,
     Metric,
     Number,
@@ -39,6 +37,7 @@ from tacit.report.text.vocabulary import clamped_column, for_each_group, say_ste
 from tacit.statistics.samples.counted_sample import CountedSample
 from tacit.statistics.samples.sample import Sample
 from tacit.tables.chain.row_steps import TableStep
+from tacit.tables.chain.space import CountedGroups
 
 __all__ = [
     "ChangedRecords",
@@ -52,29 +51,13 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class CountedRecords(Domain):
+class CountedRecords(CountedGroups):
     """For each group its records on the grid, as pairs (cells that occur, how many of each)."""
 
     groups: int
     lower: Fraction
     upper: Fraction
     cells: int
-
-    def contains(self, value: Any) -> bool:
-        """Tell whether there is one histogram a group."""
-        return isinstance(value, Sequence) and len(value) == self.groups
-
-    def read(self, value: Any) -> Any:
-        """Return the histograms as they are."""
-        return value
-
-    def sample(self, source: random.Random) -> Any:
-        """Draw histograms of a few records."""
-        drawn = []
-        for _ in range(self.groups):
-            cells = sorted(source.sample(range(self.cells + 1), min(2, self.cells + 1)))
-            drawn.append((np.array(cells), np.array([source.randint(1, 3) for _ in cells])))
-        return drawn
 
     def describe(self) -> dict[str, Any]:
         """Return the domain as plain JSON values."""
