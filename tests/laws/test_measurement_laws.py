@@ -145,10 +145,16 @@ CASES = [
     (STREAM, ContinualCount(3), LOOSE, {}),
     (STREAM, ContinualCount(2, "tree_gaussian"), LOOSE, {}),
 ]
-LONG = [ReleaseKeys(1, 4), ReleaseKeys(3, 6), ContinualCount(2, "tree_gaussian")]
+LONG = [ReleaseKeys(1, 4), ContinualCount(2, "tree_gaussian")]
+SLOW = [ReleaseKeys(3, 6)]
 """The steps whose cases take many seconds, which are of the full run."""
 
-HELD = [pytest.param(*case, marks=[pytest.mark.full] * (case[1] in LONG)) for case in CASES]
+HELD = [
+    pytest.param(
+        *case, marks=[pytest.mark.full] * (case[1] in LONG) + [pytest.mark.slow] * (case[1] in SLOW)
+    )
+    for case in CASES
+]
 
 HELD_BELOW = {ChooseQuantile.name}
 """Held in this file too, on costs instead of data sets."""

@@ -241,7 +241,11 @@ def test_no_name_of_a_column_meets_one_of_the_plan(load, unit):
         kept = kept & ~(col(name) == 999)
     grid = Grid.for_bounds(0, 8, whole=True)
     with load(rows, dict.fromkeys(NAMES, "bigint")) as source:
-        for key in ("TACIT_KEY0", "tacit_code", "u", "code"):
+        # Spark takes many seconds to plan each of these queries: one key for each unit there.
+        chosen = ["TACIT_KEY0", "tacit_code", "u", "code"]
+        if source.engine.dialect.name == "spark":
+            chosen = ["u"] if unit.column is None else ["tacit_code"]
+        for key in chosen:
             place = NAMES.index(key)
             many = [place, place + 1, None, *range(100, 320)]
             for keys in ([place, place + 1], [place, None], many):

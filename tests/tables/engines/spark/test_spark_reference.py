@@ -133,7 +133,13 @@ def test_people_told_apart_by_doubles_are_drawn_alike(load):
         compare(crowd, source, query, [[People()]])
 
 
-@pytest.mark.parametrize("changed", [HOSTILE, STRICT], ids=["hostile", "strict"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(HOSTILE, id="hostile"),
+        pytest.param(STRICT, id="strict", marks=pytest.mark.slow),
+    ],
+)
 def test_no_setting_of_the_session_changes_a_bit_nor_is_it_changed(load, spark, changed):
     query = {"unit": UNITS[2], "where": WHERE, "by": BY, "keys": KEYS}
     with settings(spark, changed), load(ROWS, COLUMNS) as source:
