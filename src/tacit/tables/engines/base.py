@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, Protocol
 
@@ -71,6 +71,12 @@ class Engine(Protocol):
         An engine whose tables do not change while they are open has nothing to do there.
         """
 
+    def planner(self) -> Callable[[str], None] | None:
+        """Return what plans a query, and reads no row, so that it is planned when it is run next.
+
+        None where a plan made now may not fit the table then.
+        """
+
     def rehearsal(self) -> AbstractContextManager[object]:
         """Return a block of queries that ask for no row, before which nothing is brought in."""
 
@@ -87,6 +93,9 @@ class InPlaceEngine:
     def materialise(self, sql: str) -> str:
         """Return the query itself as a relation: each question reads the table anew."""
         return f"({sql}) as {new_name()}"
+
+    def planner(self) -> None:
+        """Return None: others may change the table at any time."""
 
     def rehearsal(self) -> AbstractContextManager[object]:
         """Return an empty block: nothing is brought in before a query."""

@@ -12,7 +12,7 @@ from tacit.tables.engines.duckdb.dialect import DUCKDB
 
 def read(cell, kind, **form):
     sql = declared_sql("c", kind, CsvFormat(**form), DUCKDB)
-    return duckdb.execute(f"select {sql} from (select ?::varchar as c)", [cell]).fetchone()[0]
+    return duckdb.execute(f"select {sql} from (select ?::varchar as c)", [cell]).fetchall()[0][0]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ __all__ = ["DuckEngine"]
 _MOST_THREADS = 1024
 _STATE = 64
 """Bytes that an aggregate of ours takes in each thread for one value of what it groups by."""
+_PLANS = 16
+"""How many queries are kept planned at most."""
 _BITS = range(12, 25)
 """From DuckDB's own default on."""
 
@@ -72,6 +75,9 @@ class DuckEngine:
         self._counted: str | int = 0
         self._pending: list[Callable[[], None]] = []
         self._rehearses = False
+        self._in_memory = False
+        self._planned: dict[str, str] = {}
+        self._plan_names = itertools.cycle([f"tacit_plan_{i}" for i in range(_PLANS)])
         self._mending: list[Callable[[], None]] = []
         self._instance: Instance | None = None
         then: Callable[[], object] | None = None
@@ -153,6 +159,17 @@ class DuckEngine:
             finally:
                 self._pending, self._rehearses = held, before
 
+    def planner(self) -> Callable[[str], None] | None:
+        """Return what plans a query that is run next: of a table that nobody changes meanwhile."""
+        return self._plan if self._in_memory and not self._pending else None
+
+    def _plan(self, sql: str) -> None:
+        with self._lock:
+            name = next(self._plan_names)
+            self._planned = {s: n for s, n in self._planned.items() if n != name}
+            self._run(f"prepare {name} as {sql}", "fetchall", reads=False)
+            self._planned[sql] = name
+
     def _prepare(self) -> None:
         with self._lock:
             while self._pending:
@@ -196,6 +213,10 @@ class DuckEngine:
         Where it is told already, the engine need not count.
         """
         self._counted = relation if rows is None else rows
+
+    def in_memory(self) -> None:
+        """Say that the table is one in memory, which nobody changes."""
+        self._in_memory = True
 
     def reading(self) -> contextlib.AbstractContextManager[object]:
         """Return an empty block: each query of the plan bounds people by itself.
@@ -245,10 +266,12 @@ class DuckEngine:
 
         with self._lock:
             try:
+                planned = self._planned.pop(sql, None)
+                text = sql if planned is None else f"execute {planned}"
                 if not reads or self._rehearses:
-                    return getattr(self._connection.execute(sql), fetch)()
+                    return getattr(self._connection.execute(text), fetch)()
                 return interruptible(
-                    self._connection, lambda: getattr(self._connection.execute(sql), fetch)()
+                    self._connection, lambda: getattr(self._connection.execute(text), fetch)()
                 )
             except duckdb.InterruptException:
                 failure = ""  # somebody ended it by the connection's own interrupt()

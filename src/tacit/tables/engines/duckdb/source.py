@@ -76,6 +76,7 @@ def open_in_duckdb(
             return _from_path(os.fspath(source), csv, engine)
         relation, schema = _from_frame(source, engine) or _from_memory(source, engine)
         engine.count(relation, _length(source))
+        engine.in_memory()
         return Opened("table", schema, engine, relation)
 
 

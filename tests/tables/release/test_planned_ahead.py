@@ -1,0 +1,75 @@
+"""Statements on a table in memory are planned before the charge, once, and run after it."""
+
+import pyarrow
+import pytest
+
+import tacit as tc
+from tacit.errors import DataSourceError
+from tacit.tables import open_source
+from tacit.tables.engines.duckdb.engine import DuckEngine
+
+PEOPLE = pyarrow.table({"site": [0, 1, 1], "age": [31, 45, 52], "who": [1, 1, 2]})
+
+
+@pytest.fixture
+def log(monkeypatch):
+    asked = []
+    run, charge = DuckEngine._run, tc.accounting.Ledger.charge
+
+    def logged(engine, sql, *rest, **how):
+        asked.append(sql)
+        return run(engine, sql, *rest, **how)
+
+    def charged(ledger, *rest):
+        asked.append("charge")
+        return charge(ledger, *rest)
+
+    monkeypatch.setattr(DuckEngine, "_run", logged)
+    monkeypatch.setattr(tc.accounting.Ledger, "charge", charged)
+    return asked
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [tc.count(), tc.mean("age", 0, 99), tc.median("age", 0, 99), tc.count_people()],
+    ids=str,
+)
+@pytest.mark.parametrize("keys", [None, [0, 1], [1, 0]], ids=str)
+def test_each_statement_is_planned_once_and_run_after_the_charge(log, asked, keys):
+    session = tc.Session(PEOPLE, budget=tc.epsilon(10**6))
+    question = session if keys is None else session.group_by("site", keys=keys)
+    log.clear()
+    answer = question.agg(x=asked).release(epsilon=10**5)
+    place = log.index("charge")
+    before, after = log[:place], [sql for sql in log[place + 1 :] if not sql.startswith("set ")]
+    assert [sql.partition(" as ")[2] for sql in before] == after
+    assert all(sql.startswith("prepare ") for sql in before)
+    assert not session.source.engine._planned  # each plan was used
+    if asked.kind == "count":
+        assert [answer.value("x", *key) for key in answer.keys] == (
+            [3] if keys is None else [1, 2] if keys[0] == 0 else [2, 1]
+        )
+
+
+def test_people_and_rows_that_must_be_brought_in_are_tried_on_no_rows(log):
+    by_person = tc.Session(PEOPLE, tc.unit("who", rows=2), budget=tc.epsilon(1))
+    text = pyarrow.table({"name": ["a", "b"]})  # looked through when it is read first
+    for session in (by_person, tc.Session(text, budget=tc.epsilon(1))):
+        log.clear()
+        session.agg(n=tc.count()).release(epsilon=1)
+        before = log[: log.index("charge")]
+        assert before
+        assert not any(sql.startswith("prepare") for sql in before)
+
+
+def test_every_plan_is_that_of_its_own_query():
+    with open_source(PEOPLE) as source:
+        plan = source.engine.planner()
+        queries = {f"select age + {i} from {source.relation}": i for i in range(40)}
+        for sql in queries:
+            plan(sql)
+        for _ in range(2):
+            for sql, i in queries.items():
+                assert source.engine.rows(sql) == [(31 + i,), (45 + i,), (52 + i,)]
+        with pytest.raises(DataSourceError):
+            plan("select nothing")
