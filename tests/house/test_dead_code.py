@@ -1,0 +1,93 @@
+"""What a module defines at its top is used in the package, or is public."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+
+from house.import_graph import modules
+
+KEPT = {
+    "tacit.mechanisms.sample_and_aggregate.worker_process.serve": "the worker's process runs it",
+    "tacit.tables.engines.csv.lines.parse": "the definition that the reading of files is held to",
+}
+"""What only another process or a test uses, each with the reason."""
+
+ADORNED = ("dataclass", "cache", "lru_cache", "contextmanager")
+"""Decorators that do not make what they stand on known to anyone."""
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Each module of the package, parsed."""
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in modules().items()}
+
+
+def defined(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    """The functions, classes and constants at the top of a module, but those that are registered.
+
+    >>> text = "A = 1\\n@register\\ndef f(): ...\\n@cache\\ndef g(): ..."
+    >>> [name for name, _ in defined(ast.parse(text))]
+    ['A', 'g']
+    """
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            by = {ast.unparse(d).partition("(")[0].split(".")[-1] for d in node.decorator_list}
+            if by <= set(ADORNED):
+                yield node.name, node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from ((t.id, node) for t in targets if isinstance(t, ast.Name))
+
+
+@cache
+def asked() -> frozenset[tuple[str, str]]:
+    """What a module imports from another, or asks of one that it imported."""
+    found = set()
+    for tree in trees().values():
+        alias: dict[str, str] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                found |= {(str(node.module), a.name) for a in node.names}
+                alias |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+            elif isinstance(node, ast.Import):
+                alias |= {a.asname or a.name: a.name for a in node.names}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute):
+                found.add((alias.get(ast.unparse(node.value), ""), node.attr))
+    return frozenset(found)
+
+
+@cache
+def public() -> frozenset[str]:
+    """The names that a package gives out, imported late or at once."""
+    found: set[str] = set()
+    for name, path in modules().items():
+        if path.name == "__init__.py":
+            nodes = ast.walk(trees()[name])
+            found |= {str(n.value) for n in nodes if isinstance(n, ast.Constant)}
+    return frozenset(found)
+
+
+def used_within(tree: ast.Module, name: str, own: ast.stmt) -> bool:
+    """Whether a module names what it defines anywhere but in the definition itself."""
+    return any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        for statement in tree.body
+        if statement is not own
+        for node in ast.walk(statement)
+    )
+
+
+def test_nothing_is_defined_that_nobody_uses() -> None:
+    found = {
+        f"{module}.{name}"
+        for module, tree in trees().items()
+        for name, own in defined(tree)
+        if not (name.startswith("__") and name.endswith("__"))
+        and (module, name) not in asked()
+        and name not in public()
+        and not used_within(tree, name, own)
+    }
+    assert found == set(KEPT)
