@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.arithmetic.square_root import sqrt_up
 from tacit.core import (
     AbsoluteDistance,
     Category,
@@ -25,7 +26,6 @@ from tacit.core import (
     SymmetricDistance,
     Vector,
 )
-from tacit.core.spaces.metric import sqrt_up
 from tacit.core.spaces.partition import Parts, PartsDistance
 from tacit.errors import UsageError
 from tacit.mechanisms import Laplace

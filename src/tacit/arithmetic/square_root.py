@@ -15,7 +15,7 @@ from functools import total_ordering
 from tacit.arithmetic.exact import float_up
 from tacit.errors import UsageError
 
-__all__ = ["Root", "gap"]
+__all__ = ["Root", "gap", "sqrt_up"]
 
 
 @total_ordering
@@ -76,6 +76,19 @@ class Root:
     def __hash__(self) -> int:
         rational = self.rational
         return hash(("Root", self.radicand)) if rational is None else hash(rational)
+
+
+def sqrt_up(value: Fraction, bits: int = 64) -> Fraction:
+    """Return a square root rounded up to a multiple of ``2^-bits`` (exact where it is rational).
+
+    >>> sqrt_up(Fraction(9, 4))
+    Fraction(3, 2)
+    """
+    top, bottom = math.isqrt(value.numerator), math.isqrt(value.denominator)
+    if top * top == value.numerator and bottom * bottom == value.denominator:
+        return Fraction(top, bottom)
+    scaled = (value.numerator << (2 * bits)) // value.denominator
+    return Fraction(math.isqrt(scaled) + 1, 1 << bits)
 
 
 def gap(a: Fraction | Root, b: Fraction | Root) -> Fraction | float:

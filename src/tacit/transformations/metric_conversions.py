@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from tacit.arithmetic.square_root import sqrt_up
 from tacit.core import (
     AbsoluteDistance,
     ChangeOneDistance,
@@ -26,7 +27,6 @@ from tacit.core import (
     register_join,
 )
 from tacit.core.spaces.domain import Domain
-from tacit.core.spaces.metric import sqrt_up
 from tacit.errors import MismatchError
 
 __all__ = [

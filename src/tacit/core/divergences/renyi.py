@@ -38,7 +38,7 @@ def renyi(p: Any, q: Any, alpha: Number | float) -> Enclosure | float:
     order = as_fraction(alpha, "alpha")
     if order <= 0:
         raise UsageError(f"the order of a Renyi divergence is above zero, not {alpha}")
-    pairs = list(_pairs(p, q, order))
+    pairs = list(_pairs(p, q))
     if order >= 1 and any(there.upper <= 0 for _, there in pairs):
         return math.inf
     shared = [(here, there) for here, there in pairs if there.upper > 0]
@@ -52,7 +52,7 @@ def renyi(p: Any, q: Any, alpha: Number | float) -> Enclosure | float:
     return log(total, _BITS) / (order - 1)
 
 
-def _pairs(p: Any, q: Any, order: Fraction) -> Iterator[tuple[Enclosure, Enclosure]]:
+def _pairs(p: Any, q: Any) -> Iterator[tuple[Enclosure, Enclosure]]:
     left, right = distribution(p), distribution(q)
     for outcome, here in left.items():
         if here.upper > 0:

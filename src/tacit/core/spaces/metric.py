@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.arithmetic.exact import as_fraction
+from tacit.arithmetic.square_root import sqrt_up
 from tacit.core.spaces.domain import Category, Domain, Frame, Number, Vector
 from tacit.errors import UsageError
 
@@ -265,19 +266,6 @@ class DiscreteDistance(Metric):
     def distance(self, u: Any, v: Any) -> Distance:
         """Compare."""
         return Fraction(int(_comparable(u) != _comparable(v)))
-
-
-def sqrt_up(value: Fraction, bits: int = 64) -> Fraction:
-    """Return a square root rounded up to a multiple of ``2^-bits`` (exact where it is rational).
-
-    >>> sqrt_up(Fraction(9, 4))
-    Fraction(3, 2)
-    """
-    top, bottom = math.isqrt(value.numerator), math.isqrt(value.denominator)
-    if top * top == value.numerator and bottom * bottom == value.denominator:
-        return Fraction(top, bottom)
-    scaled = (value.numerator << (2 * bits)) // value.denominator
-    return Fraction(math.isqrt(scaled) + 1, 1 << bits)
 
 
 def _gaps(u: Any, v: Any) -> list[Fraction] | None:

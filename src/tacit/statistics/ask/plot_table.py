@@ -90,7 +90,7 @@ def draw_table(table: Drawn) -> Any:
     ax.set_xlim(0, total)
     ax.set_ylim(len(releases) + 0.7, -1)
     edges = [sum(widths[:i]) for i in range(len(widths) + 1)]
-    _head(ax, table, edges, most)
+    _head(ax, table, edges)
     for line, release in enumerate(releases):
         _draw_release(ax, table, release, line, edges)
     _foot(ax, len(releases))
@@ -119,7 +119,7 @@ def _widths(table: Drawn, most: int) -> list[float]:
     return [first, second, *cells, inches([], 7)]
 
 
-def _head(ax: Any, table: Drawn, edges: list[float], most: int) -> None:
+def _head(ax: Any, table: Drawn, edges: list[float]) -> None:
     name = table.statistic.name
     bold = {"fontsize": 9, "fontweight": "bold", "va": "center", "color": plotting.INK}
     ax.text(edges[0] + 0.06, -0.5, "release x", **bold)

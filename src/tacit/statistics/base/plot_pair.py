@@ -93,7 +93,7 @@ def _draw_releases(line: Any, x: Floats, y: Floats) -> None:
         (1, only_x, gone, "only in x (removed)"),
         (0, only_y, come, "only in y (added)"),
     ):
-        _dots(line, both, special, height, same, look, label, span)
+        _dots(line, both, special, height, same, look, label)
     handles, labels = line.get_legend_handles_labels()
     line.legend(
         handles,
@@ -114,7 +114,6 @@ def _dots(
     same: dict[str, Any],
     look: dict[str, Any],
     label: str,
-    span: float,
 ) -> None:
     """Equal values stand on top of each other; many records become a rug of thin strokes."""
     if len(shared) + len(special) > _STACKED:

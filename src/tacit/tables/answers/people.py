@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from tacit.arithmetic.exact import as_integer
+from tacit.arithmetic.square_root import sqrt_up
 from tacit.core import (
     Space,
     Step,
     Transformation,
     register,
 )
-from tacit.core.spaces.metric import sqrt_up
 from tacit.report.text.vocabulary import for_each_group, say_step
 from tacit.tables.answers.aggregate import (
     Aggregate,

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from tacit.arithmetic.square_root import sqrt_up
 from tacit.core import Step
-from tacit.core.spaces.metric import sqrt_up
 from tacit.expressions.expression import Expression, col
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.tables.chain.estimate import Estimate

@@ -12,8 +12,8 @@ import numpy as np
 
 from tacit.arithmetic.enclosure import exp
 from tacit.arithmetic.exact import show
+from tacit.arithmetic.square_root import sqrt_up
 from tacit.core import Step
-from tacit.core.spaces.metric import sqrt_up
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.answers.aggregate import kind_of

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from tacit.arithmetic.exact import as_integer
+from tacit.arithmetic.square_root import sqrt_up
 from tacit.core import L1Distance, L2Distance, Number, Space, Transformation, Vector, register
-from tacit.core.spaces.metric import sqrt_up
 from tacit.errors import UsageError
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.timeline import Timeline

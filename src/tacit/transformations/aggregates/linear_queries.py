@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.arithmetic.exact import as_fraction
+from tacit.arithmetic.square_root import sqrt_up
 from tacit.core import (
     L1Distance,
     L2Distance,
@@ -22,7 +23,6 @@ from tacit.core import (
     Vector,
     register,
 )
-from tacit.core.spaces.metric import sqrt_up
 from tacit.errors import MismatchError, UsageError
 from tacit.transformations.aggregates.count_by_category import norm_named
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from tacit.arithmetic.square_root import sqrt_up
 from tacit.core import (
     ChangeOneDistance,
     Frame,
@@ -15,7 +16,6 @@ from tacit.core import (
     SymmetricDistance,
     Vector,
 )
-from tacit.core.spaces.metric import sqrt_up
 from tacit.errors import MismatchError
 
 __all__ = ["linear_map", "only_changes", "records_of", "root_map", "substitutions"]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import positive
+from tacit.arithmetic.square_root import sqrt_up
 from tacit.core import (
     AbsoluteDistance,
     L1Distance,
@@ -23,7 +24,6 @@ from tacit.core import (
     register,
     register_join,
 )
-from tacit.core.spaces.metric import sqrt_up
 from tacit.errors import MismatchError
 from tacit.transformations.rows.bounded_grid import Gridded, bounded_column
 from tacit.transformations.rows.row_by_row import row_by_row
