@@ -59,7 +59,7 @@ def test_a_preview_names_the_choice(tacit) -> None:
 @pytest.mark.full
 def test_a_preview_names_the_refusals(tacit) -> None:
     done = tacit(f"preview people.csv --std age:0:100 --method ptr --bound 1 {DELTA}")
-    assert "std_age: refused with a chance of" in done.out
+    assert "std_age: refused with probability" in done.out
     told = tacit(f"preview people.csv --std age:0:100 --method ptr --bound 1 {DELTA} --json").json
     assert told["previews"][0]["methods"] == {"std_age": "ptr, bound 1"}
     assert 0 < told["previews"][0]["refusals"]["std_age"][0] <= 1

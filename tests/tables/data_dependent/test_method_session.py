@@ -395,7 +395,7 @@ def test_preview_tells_errors_refusals_and_choices():
     assert preview.refusals["a"][0] > 0.99 > 0.01 > preview.refusals["a"][2]
     assert preview.errors["b"][0] > preview.errors["b"][1] > preview.errors["b"][2]
     assert "mean absolute error" in str(preview)
-    assert "a: refused with a chance of" in str(preview)
+    assert "a: refused with probability" in str(preview)
     assert preview.methods["a"] == "ptr, bound 1"
     with pytest.raises(UsageError, match="at most"):
         question.preview(epsilon=1, delta="1e-6", rows=[10**9])

@@ -124,7 +124,7 @@ class Preview:
         ]
         lines += [f"{label}: {told}" for label, told in self.methods.items()]
         refused = self.refused().items()
-        lines += [f"{label}: refused with a chance of {told}" for label, told in refused]
+        lines += [f"{label}: refused with probability {told}" for label, told in refused]
         lines.append(f"cost {self.cost!r} of the {self.remaining!r} that is left")
         if self.threshold is not None:
             lines.append(f"a key is released where its noisy count of people is {self.threshold}+")
