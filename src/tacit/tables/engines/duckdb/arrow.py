@@ -171,7 +171,8 @@ def _types(fields: Sequence[Any], engine: DuckEngine) -> dict[str, str | None] |
 
     try:
         relation = engine.register(pa.schema(fields).empty_table())
-        types: dict[str, str | None] = dict(types_of(relation, engine))
+        with engine.rehearsal():  # of no rows: it ends by itself
+            types: dict[str, str | None] = dict(types_of(relation, engine))
         return types
     except (duckdb.Error, DataSourceError):
         return None
