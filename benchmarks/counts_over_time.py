@@ -34,7 +34,7 @@ def dashboard(branching: int | None, **amount: object) -> tuple[Callable[[], Err
 
     def counter(tag: str) -> tc.tables.TimeCounter:
         budget = tc.rho(1) if "rho" in amount else tc.epsilon(1)
-        session = tc.Session(connection, table="visits", budget=budget)
+        session = tc.Session(connection, unit=tc.one_row_each, table="visits", budget=budget)
         asked = {"start": 0, "every": 1, "periods": HOURS, "branching": branching, "tag": tag}
         return session.count_over_time("hour", **asked, **amount)
 

@@ -55,8 +55,8 @@ def questions(people: pa.Table, folder: Path) -> Iterator[tuple[str, dict[str, R
     """Return each question, and the ways in which it is asked."""
     engine = duckdb.connect()
     engine.register("people", people)
-    memory = tc.Session(people, budget=BUDGET)
-    file = tc.Session(people, budget=BUDGET, ledger=folder / "people.ledger")
+    memory = tc.Session(people, unit=tc.one_row_each, budget=BUDGET)
+    file = tc.Session(people, unit=tc.one_row_each, budget=BUDGET, ledger=folder / "people.ledger")
     number = count(1)
 
     def ways(name: str, grouped: bool) -> dict[str, Run]:
@@ -74,7 +74,7 @@ def questions(people: pa.Table, folder: Path) -> Iterator[tuple[str, dict[str, R
             return asked.release(epsilon).to_dict()
 
         def own() -> object:
-            with tc.Session(people, budget=BUDGET) as session:
+            with tc.Session(people, unit=tc.one_row_each, budget=BUDGET) as session:
                 return ask(session)
 
         runs: tuple[Run, ...] = (

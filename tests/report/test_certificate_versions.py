@@ -11,7 +11,9 @@ from tacit.report.check.verify import digest, verify_body
 
 @pytest.mark.parametrize("version", ["0.0.1", None])
 def test_what_fails_names_the_version_that_made_it(version: str | None) -> None:
-    with tc.Session(pa.table({"x": [1.0, 2.0]}), budget=tc.epsilon(1)) as session:
+    with tc.Session(
+        pa.table({"x": [1.0, 2.0]}), unit=tc.one_row_each, budget=tc.epsilon(1)
+    ) as session:
         body = dict(session.agg(m=tc.mean("x", 0, 1)).release(epsilon="1/2").certificate.body)
     versions = body["versions"] if version is None else {**body["versions"], "tacit": version}
     told = {**body, "versions": versions}

@@ -239,7 +239,7 @@ class TestKeys:
         from tacit.tables.chain.space import Answers, table_space
         from tacit.tables.plan.plan import KeysPart
 
-        with tc.Session(frame(), budget=tc.epsilon_delta(1, "1e-3")) as s:
+        with tc.Session(frame(), unit=tc.one_row_each, budget=tc.epsilon_delta(1, "1e-3")) as s:
             plan = Plan(s.group_by("g").agg(n=tc.count())._query, tc.epsilon_delta(2, delta))
         assert isinstance(plan.keys, KeysPart)
         step, release = plan.keys.chain(("g",))
@@ -257,7 +257,9 @@ class TestKeys:
         orders = set()
         for seed in range(3):
             with tc.Session(
-                data.sample(frac=1, random_state=seed), budget=tc.epsilon_delta(100, "1e-3")
+                data.sample(frac=1, random_state=seed),
+                unit=tc.one_row_each,
+                budget=tc.epsilon_delta(100, "1e-3"),
             ) as s:
                 answer = s.group_by("g").agg(n=tc.count()).release(epsilon=50, delta="1e-4")
                 orders.add(tuple(answer.keys))
@@ -266,7 +268,7 @@ class TestKeys:
     def test_hostile_keys_of_the_data_raise_nothing(self):
         strange = ["'; drop table x; --", '"', "\x00", "🦊", "", "%s{}", "a" * 5000, None, "NULL"]
         data = frame(900, g=strange * 100)
-        with tc.Session(data, budget=tc.epsilon_delta(100, "1e-3")) as s:
+        with tc.Session(data, unit=tc.one_row_each, budget=tc.epsilon_delta(100, "1e-3")) as s:
             answer = s.group_by("g").agg(n=tc.count()).release(epsilon=50, delta="1e-4")
             assert {key[0] for key in answer.keys} == set(strange)
             assert all(abs(v - 100) < 5 for v in answer.column("n")["value"])
@@ -286,7 +288,7 @@ class TestKeys:
             def __str__(self):
                 return "7"
 
-        with tc.Session(frame(h=1), budget=tc.epsilon(1000)) as s:
+        with tc.Session(frame(h=1), unit=tc.one_row_each, budget=tc.epsilon(1000)) as s:
             question = s.group_by("g", "h", keys=[(Text("a"), Whole(1)), (None, pd.NaT)])
             for value in question._query.keys[0]:
                 assert type(value) in (str, int)
@@ -298,7 +300,9 @@ class TestKeys:
     @pytest.mark.full
     def test_thousands_of_keys(self):
         keys = list(range(20_000))
-        with tc.Session(frame(g=np.arange(200)), budget=tc.epsilon(1000)) as s:
+        with tc.Session(
+            frame(g=np.arange(200)), unit=tc.one_row_each, budget=tc.epsilon(1000)
+        ) as s:
             question = s.group_by("g", keys=keys).agg(n=tc.count(), x=tc.mean("x", 0, 50))
             answer = question.release(epsilon=500)
             assert len(answer) == 20_000
@@ -306,7 +310,7 @@ class TestKeys:
 
     def test_a_caller_who_changes_a_list_of_keys_later_changes_nothing(self):
         keys = ["a", "b"]
-        with tc.Session(frame(), budget=tc.epsilon(100)) as s:
+        with tc.Session(frame(), unit=tc.one_row_each, budget=tc.epsilon(100)) as s:
             question = s.group_by("g", keys=keys).agg(n=tc.count())
             keys += ["c", 3.5]
             assert len(question.release(epsilon=1)) == 2
@@ -319,14 +323,14 @@ class TestGrid:
     def test_sums_are_whole_multiples_of_the_grid(self):
         for offset in (0.0, 1e-7, 1 / 3):
             data = frame(50, x=offset)
-            with tc.Session(data, budget=tc.epsilon(1000)) as s:
+            with tc.Session(data, unit=tc.one_row_each, budget=tc.epsilon(1000)) as s:
                 for i in range(20):
                     answer = s.agg(x=tc.sum("x", 0, 1)).release(epsilon=1, tag=str(i))
                     assert (Fraction(answer.value("x")) * 2**31).denominator == 1
 
     def test_noise_has_no_precision_event(self):
         """The event "not on the grid" has probability zero on every neighbour."""
-        with tc.Session(frame(1, x=0.1), budget=tc.epsilon(1)) as s:
+        with tc.Session(frame(1, x=0.1), unit=tc.one_row_each, budget=tc.epsilon(1)) as s:
             plan = Plan(s.agg(x=tc.sum("x", 0, 1))._query, tc.epsilon(1))
             measurement = plan.measurement(plan.chains(1)[0][0], people=False)
         from tacit.tables.chain.space import Answers
@@ -396,7 +400,7 @@ class TestSecrets:
     @pytest.mark.parametrize("door", ["pickle", "copy", "deepcopy"])
     def test_what_holds_data_is_not_copied(self, door):
         doors = {"pickle": pickle.dumps, "copy": copy.copy, "deepcopy": copy.deepcopy}
-        with tc.Session(planted(), budget=tc.epsilon(1)) as s:
+        with tc.Session(planted(), unit=tc.one_row_each, budget=tc.epsilon(1)) as s:
             question = s.agg(x=tc.mean("x", 0, 1))
             exact = s._table.collector.collect(Plan(question._query, tc.epsilon(1)))
             for thing in (s, s.ledger, exact):
@@ -436,7 +440,7 @@ class TestSecrets:
         def fail(*_):
             raise RuntimeError("no noise today")
 
-        with tc.Session(planted(), budget=tc.epsilon(1)) as s:
+        with tc.Session(planted(), unit=tc.one_row_each, budget=tc.epsilon(1)) as s:
             monkeypatch.setattr(room, "Answers", fail)
             with pytest.raises(RuntimeError) as caught:
                 s.agg(x=tc.sum("x", 0, 10**9)).release(epsilon=1)
@@ -477,14 +481,14 @@ class TestCallers:
                 assert len(grouped.release(epsilon=500)) == 2
 
     def test_budgets_as_floats_are_exact(self):
-        with tc.Session(frame(), budget=tc.epsilon(0.3)) as s:
+        with tc.Session(frame(), unit=tc.one_row_each, budget=tc.epsilon(0.3)) as s:
             s.agg(n=tc.count()).release(epsilon=0.1)
             s.agg(n=tc.count()).release(epsilon=0.2, tag="2")
             assert s.remaining.is_nothing or s.remaining.amount < Fraction(1, 2**40)
             assert s.spent.amount <= Fraction(0.3)
 
     def test_a_plan_that_is_changed_is_another_object(self):
-        with tc.Session(frame(), budget=tc.epsilon(1)) as s:
+        with tc.Session(frame(), unit=tc.one_row_each, budget=tc.epsilon(1)) as s:
             question = s.agg(n=tc.count())
             plan = Plan(question._query, tc.epsilon(1))
             for target, name in ((plan, "noise"), (plan, "request"), (question._query, "unit")):
@@ -500,7 +504,7 @@ class TestCallers:
             assert again.value("n") < 10**8
 
     def test_a_changed_column_of_an_answer_does_not_reach_the_ledger(self):
-        with tc.Session(frame(), budget=tc.epsilon(1)) as s:
+        with tc.Session(frame(), unit=tc.one_row_each, budget=tc.epsilon(1)) as s:
             answer = s.agg(n=tc.count()).release(epsilon=1)
             before = answer.value("n")
             answer.column("n")["value"][0] = 10**9
@@ -513,13 +517,13 @@ class TestCallers:
 
     def test_a_data_frame_changed_after_opening_is_still_one_person_a_row(self):
         data = frame()
-        with tc.Session(data, budget=tc.epsilon(100)) as s:
+        with tc.Session(data, unit=tc.one_row_each, budget=tc.epsilon(100)) as s:
             s.agg(n=tc.count()).release(epsilon=1)
             data.loc[0, "x"] = math.inf
             s.agg(x=tc.mean("x", 0, 50)).release(epsilon=1)
 
     def test_no_seed_no_unit_and_no_kind_can_be_smuggled_in(self):
-        with tc.Session(frame(), budget=tc.epsilon(1)) as s:
+        with tc.Session(frame(), unit=tc.one_row_each, budget=tc.epsilon(1)) as s:
             with pytest.raises(TypeError):
                 s.agg(n=tc.count()).release(epsilon=1, seed=3)
             with pytest.raises(UsageError):
@@ -554,7 +558,9 @@ def test_keys_of_the_data_that_cannot_be_written_are_missing():
         "170141183460469231731687303715884105727::hugeint else i % 4 end as h, i % 2 as x "
         "from range(2000) r(i)"
     )
-    with tc.Session(connection, table="t", budget=tc.epsilon_delta(1000, "1e-3")) as s:
+    with tc.Session(
+        connection, unit=tc.one_row_each, table="t", budget=tc.epsilon_delta(1000, "1e-3")
+    ) as s:
         dates = s.group_by("d").agg(n=tc.count()).release(epsilon=100, delta="1e-4")
         assert dates.keys == [("2020-01-01",), ("9999-12-31",), (None,)]
         assert dates.column("n")["value"] == pytest.approx([400, 400, 1200], abs=3)

@@ -53,7 +53,7 @@ def test_every_estimate_is_in_its_interval(epsilon: Any, unit: Any) -> None:
 
 
 def test_counts_over_time_are_in_their_intervals() -> None:
-    with tc.Session(rows(9), budget=tc.epsilon(1)) as session:
+    with tc.Session(rows(9), unit=tc.one_row_each, budget=tc.epsilon(1)) as session:
         counter = session.count_over_time("hour", start=0, every=1, periods=60, epsilon="1/50")
         assert_coherent(counter.update(now=60))
 

@@ -113,7 +113,7 @@ def test_times_at_their_ends_are_dates_and_periods(unit):
         (late,) = exactly(source, Rows(), where=(day > "1980-01-01") | (day.month() > 99))
         assert early + late == 7
         assert dated >= 1
-    with tc.Session(pyarrow.table({"t": t}), budget=tc.epsilon(9)) as session:
+    with tc.Session(pyarrow.table({"t": t}), unit=tc.one_row_each, budget=tc.epsilon(9)) as session:
         counter = session.count_over_time("t", start="1970-01-01", every="1d", periods=9, epsilon=5)
         counter.update(now="1970-02-01")
 
@@ -202,7 +202,9 @@ def test_a_histogram_of_a_boolean_column(load):
         assert exactly(source, Bins(col("b"), grid, (0, 1))) == [[3]]
         wide = Grid.for_bounds(-1, 2, whole=True)
         assert exactly(source, Bins(col("b"), wide, (0, 2, 3))) == [[1, 2]]
-        with tc.Session(source, budget=tc.epsilon_delta(99, "1e-3")) as session:
+        with tc.Session(
+            source, unit=tc.one_row_each, budget=tc.epsilon_delta(99, "1e-3")
+        ) as session:
             asked = session.agg(h=tc.histogram("b", [0, "0.5", 1]))
             shown = asked.release(epsilon=50).to_dict()
             assert "h" in str(shown)
@@ -263,7 +265,9 @@ def test_no_name_of_a_column_meets_one_of_the_plan(load, unit):
 def test_a_type_without_a_total_reading_is_refused_by_its_name():
     connection = duckdb.connect()
     connection.execute("create table data as select cast(1 as uhugeint) as a, interval 1 day as b")
-    with tc.Session(connection, table="data", budget=tc.epsilon(1)) as session:
+    with tc.Session(
+        connection, unit=tc.one_row_each, table="data", budget=tc.epsilon(1)
+    ) as session:
         for name, kind in (("a", "UHUGEINT"), ("b", "INTERVAL")):
             with pytest.raises(UsageError, match=f"{kind}.*cast it in the source"):
                 session.agg(x=tc.mean(name, 0, 1)).preview(epsilon=1)

@@ -386,12 +386,14 @@ def test_bad_questions_are_refused_before_anything_is_spent():
 
 
 def test_a_session_needs_a_unit_a_budget_and_its_own_ledger(tmp_path):
-    with pytest.raises(UsageError, match="unit says whom"):
+    with pytest.raises(UsageError, match="say whom an answer protects"):
         tc.Session(table(), unit="person", budget=tc.epsilon(1))
+    with pytest.raises(UsageError, match="each row is another person"):
+        tc.Session(table(), budget=tc.epsilon(1))
     with pytest.raises(UsageError, match="how much may be spent"):
         tc.Session(table(), unit=tc.one_row_each)
     with pytest.raises(UsageError, match=r"tc\.epsilon\(1\)"):
-        tc.Session(table(), budget=1.0)
+        tc.Session(table(), unit=tc.one_row_each, budget=1.0)
     with pytest.raises(UsageError, match="did you mean 'person'"):
         tc.Session(table(), unit=tc.unit("persn"), budget=tc.epsilon(1))
     path = tmp_path / "a.ledger"
@@ -405,10 +407,10 @@ def test_a_session_needs_a_unit_a_budget_and_its_own_ledger(tmp_path):
             session(tc.epsilon(2), ledger=path)
         with pytest.raises(LedgerError, match="belongs to the data set"):
             session(tc.epsilon(1), data=table().rename(columns={"y": "z"}), ledger=path)
-        again = tc.Session(table(), ledger=path)
+        again = tc.Session(table(), unit=tc.one_row_each, ledger=path)
         assert again.remaining == tc.epsilon("1/2")
         assert again.agg(n=tc.count()).release(epsilon="1/2").replayed
         again.close()
-        shared = tc.Session(table(), ledger=s.ledger)
+        shared = tc.Session(table(), unit=tc.one_row_each, ledger=s.ledger)
         assert shared.remaining == s.remaining
         shared.source.close()

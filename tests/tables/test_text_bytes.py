@@ -119,7 +119,7 @@ def test_one_bad_row_changes_no_fate(way: str, tmp_path: Path) -> None:
 def test_a_session_answers_beside_a_bad_row(way: str, tmp_path: Path) -> None:
     cells: list[bytes | None] = [b"\xff", *[b"a", b"b"] * 500, b"a"]
     source = opened(way, cells, tmp_path)
-    with tc.Session(source, budget=tc.epsilon_delta(9, "1e-6")) as session:
+    with tc.Session(source, unit=tc.one_row_each, budget=tc.epsilon_delta(9, "1e-6")) as session:
         grouped = session.group_by("g").agg(rows=tc.count(), n=tc.mean("n", 0, 1000))
         assert grouped.release(epsilon=2, delta="1e-7").keys == [("a",), ("b",)]
         listed = session.group_by("g", keys=["a", "\\xFF"]).agg(rows=tc.count())

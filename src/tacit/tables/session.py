@@ -19,7 +19,7 @@ from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
 from tacit.tables.plan.plan import Query, Unit
 from tacit.tables.question import Question
 from tacit.tables.release.opened_table import OpenedTable
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 __all__ = ["Session"]
 
@@ -35,7 +35,8 @@ class Session:
             Arrow table; a DuckDB relation; with ``table``, a DuckDB connection or file, or the URL
             of a PostgreSQL database or an open connection of psycopg to it; a DataFrame of Spark,
             or a SparkSession with ``table``.
-        unit: whom an answer protects: :data:`tacit.one_row_each`, or :func:`tacit.unit`.
+        unit: whom an answer protects: :func:`tacit.unit`, or :data:`tacit.one_row_each` where
+            each row is another person.  It must be said.
         budget: all that may ever be lost: ``tc.epsilon(1)``, ``tc.epsilon_delta(1, "1e-6")`` or
             ``tc.rho(0.1)``.
         ledger: the file that keeps the budget, or ``postgresql://user@host/db?ledger=name`` for
@@ -52,7 +53,7 @@ class Session:
     Raises:
         DataSourceError: the table cannot be read.
         LedgerError: the ledger is another data set's, has another budget, or cannot be written.
-        UsageError: no budget, or a person column that is not there.
+        UsageError: no unit, no budget, or a person column that is not there.
 
     Example:
         >>> import tacit as tc
@@ -68,7 +69,7 @@ class Session:
     def __init__(
         self,
         source: Any,
-        unit: Unit = one_row_each,
+        unit: Unit | None = None,
         budget: Budget | None = None,
         ledger: str | os.PathLike[str] | Ledger | InMemory | None = None,
         *,
@@ -81,7 +82,8 @@ class Session:
     ) -> None:
         if not isinstance(unit, (OneRowEach, PersonUnit)):
             raise UsageError(
-                "unit says whom an answer protects: tc.one_row_each, or tc.unit('person', rows=5)"
+                "say whom an answer protects: unit=tc.unit('person', rows=5), where a person may "
+                "have several rows, or unit=tc.one_row_each, where each row is another person"
             )
         if budget is not None and not isinstance(budget, Budget):
             raise UsageError(
@@ -236,7 +238,8 @@ class Session:
             >>> import tacit as tc
             >>> visits = {"day": [0, 0, 1, 2, 2, 2], "who": [1, 2, 1, 3, 4, 5]}
             >>> import pyarrow
-            >>> session = tc.Session(pyarrow.table(visits), budget=tc.epsilon(1))
+            >>> rows = pyarrow.table(visits)
+            >>> session = tc.Session(rows, unit=tc.one_row_each, budget=tc.epsilon(1))
             >>> counter = session.count_over_time("day", start=0, every=1, periods=365, epsilon=1)
             >>> answer = counter.update(now=3)
             >>> answer.keys, counter.update(now=2).replayed, session.remaining

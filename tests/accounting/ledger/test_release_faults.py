@@ -21,7 +21,9 @@ HALF = Fraction(1, 2)
 @pytest.fixture
 def session(place):
     budget = tc.epsilon_delta(1, "1e-6")
-    with Session(TABLE, budget=budget, ledger=place, name="clinic") as session:
+    with Session(
+        TABLE, unit=tc.one_row_each, budget=budget, ledger=place, name="clinic"
+    ) as session:
         yield session
 
 
@@ -117,7 +119,7 @@ def test_attempts_at_once_in_sessions_of_their_own_pay_once(place, session):
     told, gate = [], threading.Barrier(3)
 
     def ask():
-        with Session(TABLE, ledger=place, name="clinic") as own:
+        with Session(TABLE, unit=tc.one_row_each, ledger=place, name="clinic") as own:
             own.ledger._id = threading.current_thread().name  # turns are by the id: none is taken
             gate.wait()
             told.append(str(release(own).to_dict()))
@@ -147,7 +149,7 @@ def test_an_open_release_takes_nothing_from_what_others_may_spend(session, monke
 
 def test_an_open_release_whose_price_was_rounded_goes_on(monkeypatch):
     """Ten float tenths pass 1 by rounding: the last is fitted to what remained at its charge."""
-    with Session(TABLE, budget=tc.epsilon(1)) as session:
+    with Session(TABLE, unit=tc.one_row_each, budget=tc.epsilon(1)) as session:
         counted = session.agg(n=tc.count())
         for k in range(9):
             counted.release(epsilon=0.1, tag=str(k))
@@ -182,7 +184,7 @@ def test_what_the_engine_refuses_whatever_the_rows_costs_nothing(monkeypatch):
     """A statement that cannot be run on this table, found out on no rows."""
     from tacit.tables.query.integer_query import Query
 
-    with Session(TABLE, budget=tc.epsilon_delta(9, "1e-3")) as session:
+    with Session(TABLE, unit=tc.one_row_each, budget=tc.epsilon_delta(9, "1e-3")) as session:
         monkeypatch.setattr(Query, "_place", lambda self, request: "no_such_function(1)")
         with pytest.raises(DataSourceError, match="nothing was spent"):
             release(session)  # with unknown keys, whose answers are computed last

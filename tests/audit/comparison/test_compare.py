@@ -147,7 +147,7 @@ def session_answers(statistic, ages, times):
     table = pandas.DataFrame({"age": ages})
     named = statistic.startswith("percentile")
     aggregate = tc.percentile("age", 90, 0, 100) if named else getattr(tc, statistic)("age", 0, 100)
-    session = tc.Session(table, budget=tc.epsilon(times))
+    session = tc.Session(table, unit=tc.one_row_each, budget=tc.epsilon(times))
     return [
         float(session.agg(x=aggregate).release(epsilon=1, tag=str(i)).value("x"))
         for i in range(times)

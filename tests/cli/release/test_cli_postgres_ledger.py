@@ -19,8 +19,10 @@ def place(postgres):
 
 def test_two_sessions_share_one_budget(folder, address):
     with (
-        tc.Session("people.csv", budget=tc.epsilon(1), ledger=address) as here,
-        tc.Session("people.csv", ledger=address) as there,
+        tc.Session(
+            "people.csv", unit=tc.one_row_each, budget=tc.epsilon(1), ledger=address
+        ) as here,
+        tc.Session("people.csv", unit=tc.one_row_each, ledger=address) as there,
     ):
         n = here.agg(n=tc.count()).release(epsilon="1/2")
         again = there.agg(n=tc.count()).release(epsilon="1/2")
@@ -34,13 +36,13 @@ def test_two_sessions_share_one_budget(folder, address):
 
 def test_a_session_refuses_before_it_reads_a_row(folder, address, postgres):
     with pytest.raises(UsageError, match="say how much may be lost in all"):
-        tc.Session("people.csv", ledger=address)
-    tc.Session("people.csv", budget=tc.epsilon(1), ledger=address).close()
+        tc.Session("people.csv", unit=tc.one_row_each, ledger=address)
+    tc.Session("people.csv", unit=tc.one_row_each, budget=tc.epsilon(1), ledger=address).close()
     with pytest.raises(LedgerError, match=r"has the budget epsilon\(1\)"):
-        tc.Session("people.csv", budget=tc.epsilon(2), ledger=address)
+        tc.Session("people.csv", unit=tc.one_row_each, budget=tc.epsilon(2), ledger=address)
     reader = f"{postgres.dsn(postgres.server.role('reviewer'))}?ledger=people"
     with pytest.raises(LedgerError, match="lacks a right"):
-        tc.Session("people.csv", budget=tc.epsilon(1), ledger=reader)
+        tc.Session("people.csv", unit=tc.one_row_each, budget=tc.epsilon(1), ledger=reader)
 
 
 def test_the_terminal_takes_an_address_for_a_ledger(tacit, address, place, postgres):
@@ -91,7 +93,7 @@ def test_a_plan_may_name_an_address(tacit, folder, address, postgres):
     done = tacit("release --plan plan.toml")
     assert done.code == 0, done.err
     assert postgres.server.password not in done.out + done.err
-    with tc.Session("people.csv", ledger=address) as session:
+    with tc.Session("people.csv", unit=tc.one_row_each, ledger=address) as session:
         assert session.spent == tc.epsilon("1/2")
 
 

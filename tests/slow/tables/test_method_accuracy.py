@@ -56,7 +56,7 @@ def spread(errors: list[float]) -> float:
 def test_the_measured_error_is_the_one_that_preview_says(kind: str, how: dict[str, Any]) -> None:
     ask, true, bound = KINDS[kind]
     more = {"bound": bound} if how["method"] == "ptr" else {}
-    session = tc.Session(EVEN, budget=tc.epsilon_delta(10, "1e-3"))
+    session = tc.Session(EVEN, unit=tc.one_row_each, budget=tc.epsilon_delta(10, "1e-3"))
     question = session.agg(x=ask("x", 0, 100, **how, **more))
     preview = question.preview(epsilon=1, delta="1e-4", rows=[ROWS])
     values = released(question, RUNS, tc.epsilon_delta(1, "1e-4"))
@@ -74,7 +74,7 @@ def test_the_measured_error_is_the_one_that_preview_says(kind: str, how: dict[st
 def test_preview_counts_that_answers_are_held_within_the_bounds(kind: str) -> None:
     """Noise of scale 25 around the middle of 0 to 100: a seventh of its mean size is cut off."""
     ask, true, _ = KINDS[kind]
-    session = tc.Session(EVEN, budget=tc.epsilon(10))
+    session = tc.Session(EVEN, unit=tc.one_row_each, budget=tc.epsilon(10))
     question = session.agg(x=ask("x", 0, 100, method="sample_and_aggregate", bins=40))
     (expected,) = question.preview(epsilon="1/10", rows=[ROWS]).errors["x"]
     assert expected == pytest.approx(25 * (1 - math.exp(-2)), rel=0.01)
@@ -86,7 +86,7 @@ def test_preview_counts_that_answers_are_held_within_the_bounds(kind: str) -> No
 @pytest.mark.parametrize("kind", [*KINDS])
 def test_auto_is_no_worse_than_the_global_method(kind: str) -> None:
     ask, true, _ = KINDS[kind]
-    session = tc.Session(EVEN, budget=tc.epsilon_delta(10, "1e-3"))
+    session = tc.Session(EVEN, unit=tc.one_row_each, budget=tc.epsilon_delta(10, "1e-3"))
     errors = {}
     for name in ("global", "auto"):
         how = {} if name == "global" else {"rows": ROWS}
@@ -101,7 +101,7 @@ def test_ages_of_a_census() -> None:
     path = shared_file("adult.csv")
     if path is None:
         pytest.skip("the shared data folder has no adult.csv")
-    session = tc.Session(str(path), budget=tc.epsilon_delta(10, "1e-3"))
+    session = tc.Session(str(path), unit=tc.one_row_each, budget=tc.epsilon_delta(10, "1e-3"))
     ages = pd.read_csv(path)["age"]
     for ask, true in ((tc.mean, ages.mean()), (tc.std, ages.std(ddof=0))):
         errors = {}

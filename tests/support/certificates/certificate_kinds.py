@@ -76,7 +76,9 @@ def _derived() -> Made:
 
 def _rest() -> Made:
     """All that is left, asked for as a float: the request is lowered to what remains."""
-    with tc.Session(table(), budget=tc.epsilon("3/10"), name="people") as session:
+    with tc.Session(
+        table(), unit=tc.one_row_each, budget=tc.epsilon("3/10"), name="people"
+    ) as session:
         session.agg(n=tc.count()).release(epsilon=0.1)
         session.agg(m=tc.mean("age", 0, 50)).release(epsilon=0.1)
         last = session.agg(n=tc.sum("pay", 0, 150)).release(epsilon=0.1)

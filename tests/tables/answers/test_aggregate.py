@@ -96,7 +96,7 @@ def test_a_kind_has_a_name_and_an_order_of_its_own():
 def test_bounds_too_near_or_too_far_are_refused_before_any_data(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x\n1.5\n2.5\n", encoding="utf-8")
-    with tc.Session(path, budget=tc.epsilon(1)) as s:
+    with tc.Session(path, unit=tc.one_row_each, budget=tc.epsilon(1)) as s:
         for low, high in (("1e-400", "2e-400"), (0, "1e400"), (2**60, 2**60 + 1)):
             with pytest.raises(UsageError):
                 s.agg(x=tc.mean("x", low, high)).release(epsilon=1)

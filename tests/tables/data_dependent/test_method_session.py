@@ -32,8 +32,8 @@ METHODS = [
 ]
 
 
-def session(table=EVEN, budget=BOTH, **given):
-    return tc.Session(table, budget=budget, **given)
+def session(table=EVEN, budget=BOTH, unit=tc.one_row_each, **given):
+    return tc.Session(table, budget=budget, unit=unit, **given)
 
 
 def saved(answer, tmp_path):

@@ -249,7 +249,9 @@ def test_what_the_keys_decide_fails_before_the_charge(postgres: Any) -> None:
         "insert into data select 'a', i % 3 from generate_series(1, 3000) as i",
     )
     keys = [*(f"key {i}" for i in range(300)), "a\0"]
-    with tc.Session(postgres.dsn(), budget=tc.epsilon_delta(2, "1e-6"), table="data") as session:
+    with tc.Session(
+        postgres.dsn(), unit=tc.one_row_each, budget=tc.epsilon_delta(2, "1e-6"), table="data"
+    ) as session:
         with pytest.raises(UsageError, match="no text in PostgreSQL holds the character NUL"):
             session.group_by("g", keys=keys).agg(rows=tc.count()).release(epsilon=1)
         assert session.remaining == session.budget

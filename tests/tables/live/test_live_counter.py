@@ -217,7 +217,9 @@ def test_the_ledger_says_what_is_counted(live, table, told, tmp_path, capsys):
     live.execute("create table moments as select timestamp '2026-03-01' as moment")
     live.execute("create table dates as select date '2026-03-01' as moment")
     path = tmp_path / "a.ledger"
-    with tc.Session(live, budget=tc.epsilon(1), table=table, ledger=path) as opened:
+    with tc.Session(
+        live, unit=tc.one_row_each, budget=tc.epsilon(1), table=table, ledger=path
+    ) as opened:
         asked = {"start": "2026-03-01", "every": "1d", "periods": 48}
         opened.count_over_time("moment", **asked, epsilon=1).update("2026-03-03")
         (entry,) = opened.history()
@@ -230,7 +232,7 @@ def test_the_ledger_says_what_is_counted(live, table, told, tmp_path, capsys):
 
 def test_the_answer_is_a_table_and_a_figure(live):
     live.execute("create table moments as select timestamp '2026-03-01' as moment")
-    with tc.Session(live, budget=tc.epsilon(1), table="moments") as opened:
+    with tc.Session(live, unit=tc.one_row_each, budget=tc.epsilon(1), table="moments") as opened:
         count = opened.count_over_time(
             "moment", start="2026-03-01", every="1h", periods=48, epsilon=1
         )
@@ -249,7 +251,7 @@ def test_periods_close_by_the_clock_and_wait_for_their_grace(live, monkeypatch):
     live.execute("create table dates as select date '2026-03-01' as moment")
     clock = datetime.datetime(2026, 3, 2, 2, 30, tzinfo=datetime.UTC).timestamp()
     monkeypatch.setattr("tacit.expressions.timeline.time.time", lambda: clock)
-    with tc.Session(live, budget=tc.epsilon(9), table="moments") as opened:
+    with tc.Session(live, unit=tc.one_row_each, budget=tc.epsilon(9), table="moments") as opened:
         asked = {"start": "2026-03-01 12:00", "every": "1h", "periods": 500, "epsilon": 1}
         assert len(opened.count_over_time("moment", **asked).update()) == 14
         assert len(opened.count_over_time("moment", **asked, grace="90min").update()) == 14
@@ -261,7 +263,7 @@ def test_periods_close_by_the_clock_and_wait_for_their_grace(live, monkeypatch):
         assert opened.count_over_time("moment", **zone).update().replayed
         with pytest.raises(UsageError, match="say how far"):
             opened.count_over_time("n", start=0, every=1, periods=2, epsilon=1).update()
-    with tc.Session(live, budget=tc.epsilon(9), table="dates") as opened:
+    with tc.Session(live, unit=tc.one_row_each, budget=tc.epsilon(9), table="dates") as opened:
         asked = {"start": "2026-02-27", "every": "1d", "periods": 500, "epsilon": 1}
         answer = opened.count_over_time("moment", **asked).update()
         assert [key for (key,) in answer.keys] == ["2026-02-27", "2026-02-28", "2026-03-01"]
@@ -306,7 +308,7 @@ def test_what_is_asked_wrongly_is_refused_before_anything_is_spent(live):
         ("dates", {"every": "36h"}, "whole number of days"),
         ("dates", {"start": "2026-01-01 12:00"}, "start at a date"),
     ]:
-        with tc.Session(live, budget=tc.epsilon(1), table=table) as opened:
+        with tc.Session(live, unit=tc.one_row_each, budget=tc.epsilon(1), table=table) as opened:
             asked = {"start": "2026-01-01", "every": "1d", "periods": 5, "epsilon": 1, **changes}
             with pytest.raises(UsageError, match=told):
                 opened.count_over_time("moment", **asked)

@@ -138,13 +138,15 @@ def test_a_table_with_other_columns_is_another_data_set(tmp_path):
     table = Csvs(tmp_path)
     table.add(0, 10)
     ledger = tmp_path / "visits.ledger"
-    with tc.Session(**table.more, budget=tc.epsilon(1), ledger=ledger) as session:
+    with tc.Session(
+        **table.more, unit=tc.one_row_each, budget=tc.epsilon(1), ledger=ledger
+    ) as session:
         frame(10, 20).assign(new=1).to_csv(table.source / "00010.csv", index=False)
         with pytest.raises(DataSourceError, match="other columns than before"):
             session.refresh()
         session.agg(n=tc.count()).release(epsilon=1)  # it goes on with what it had
     with pytest.raises(LedgerError, match="belongs to the data set"):
-        tc.Session(**table.more, ledger=ledger)
+        tc.Session(**table.more, unit=tc.one_row_each, ledger=ledger)
 
 
 @pytest.mark.full

@@ -23,14 +23,14 @@ def built(monkeypatch):
 
 
 def test_with_public_keys(built):
-    session = tc.Session(PEOPLE, budget=tc.epsilon(1))
+    session = tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(1))
     asked = session.group_by("site", keys=["a", "b"]).agg(n=tc.count(), age=tc.median("age", 0, 99))
     asked.release(epsilon=1)
     assert len(built) == len(set(built)) > 2
 
 
 def test_with_keys_that_are_found(built):
-    session = tc.Session(PEOPLE, budget=tc.epsilon_delta(50, "1e-3"))
+    session = tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon_delta(50, "1e-3"))
     answer = session.group_by("site").agg(age=tc.sum("age", 0, 99)).release(50, "1e-3")
     # the chain of the keys once, the sum's for the price, and again for the groups that came out
     assert len(built) == 2 + (len(answer.keys) != 1)

@@ -61,7 +61,9 @@ def test_a_hundred_thousand_keys_are_counted():
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfff"])
 def test_half_a_character_is_refused_before_anything_is_spent(text):
-    session = tc.Session(pd.DataFrame({"g": ["a", "b"]}), budget=tc.epsilon(1))
+    session = tc.Session(
+        pd.DataFrame({"g": ["a", "b"]}), unit=tc.one_row_each, budget=tc.epsilon(1)
+    )
     with pytest.raises(UsageError, match="half of a character"):
         session.group_by("g", keys=["a", text])
     with pytest.raises(UsageError, match="cannot be written"):

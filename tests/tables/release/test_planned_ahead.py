@@ -36,7 +36,7 @@ def log(monkeypatch):
 )
 @pytest.mark.parametrize("keys", [None, [0, 1], [1, 0]], ids=str)
 def test_each_statement_is_planned_once_and_run_after_the_charge(log, asked, keys):
-    session = tc.Session(PEOPLE, budget=tc.epsilon(10**6))
+    session = tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(10**6))
     question = session if keys is None else session.group_by("site", keys=keys)
     log.clear()
     answer = question.agg(x=asked).release(epsilon=10**5)
@@ -54,7 +54,7 @@ def test_each_statement_is_planned_once_and_run_after_the_charge(log, asked, key
 def test_people_and_rows_that_must_be_brought_in_are_tried_on_no_rows(log):
     by_person = tc.Session(PEOPLE, tc.unit("who", rows=2), budget=tc.epsilon(1))
     text = pyarrow.table({"name": ["a", "b"]})  # looked through when it is read first
-    for session in (by_person, tc.Session(text, budget=tc.epsilon(1))):
+    for session in (by_person, tc.Session(text, unit=tc.one_row_each, budget=tc.epsilon(1))):
         log.clear()
         session.agg(n=tc.count()).release(epsilon=1)
         before = log[: log.index("charge")]

@@ -99,7 +99,7 @@ def test_a_file_that_goes_fails_after_opening_and_is_read_when_it_is_back(tmp_pa
 
 def test_a_release_of_a_file_that_went_away_costs_once(tmp_path):
     path = written(tmp_path, "age\n31\n")
-    with tc.Session(path, budget=tc.epsilon(1)) as session:
+    with tc.Session(path, unit=tc.one_row_each, budget=tc.epsilon(1)) as session:
         path.rename(tmp_path / "away.csv")
         question = session.agg(n=tc.count())
         with pytest.raises(DataSourceError):

@@ -82,7 +82,7 @@ def test_threads_may_borrow_it_at_once(instance):
 
 
 def test_a_process_that_forks_ends_it_and_the_child_ends_as_it_should():
-    with tc.Session(PEOPLE, budget=tc.epsilon(1)):
+    with tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(1)):
         folder = shared._instance.folder.path
     if folder.exists():  # no other table of this process is open
         child = os.fork()
@@ -90,13 +90,13 @@ def test_a_process_that_forks_ends_it_and_the_child_ends_as_it_should():
             os._exit(0 if shared._instance is None else 1)
         assert os.waitpid(child, 0)[1] == 0
         assert not folder.exists()
-    with tc.Session(PEOPLE, budget=tc.epsilon(1)) as session:
+    with tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(1)) as session:
         assert session.agg(n=tc.count()).release(epsilon=1).labels == ("n",)
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # the threads of DuckDB
 def test_a_child_begins_its_own_where_a_table_was_open():
-    with tc.Session(PEOPLE, budget=tc.epsilon(1)):
+    with tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(1)):
         before = shared._instance
         child = os.fork()
         if child == 0:

@@ -27,14 +27,14 @@ with_it = pytest.mark.skipif(
 
 def test_an_unknown_kind_of_address_is_refused_before_anything_is_fetched():
     with pytest.raises(DataSourceError, match=r"htps:// is no address.*did you mean 'https'"):
-        tc.Session("htps://example.org/a.parquet", budget=tc.epsilon(1))
+        tc.Session("htps://example.org/a.parquet", unit=tc.one_row_each, budget=tc.epsilon(1))
 
 
 @without
 @pytest.mark.parametrize("address", ["s3://bucket/*.parquet", "https://example.org/a.csv"])
 def test_a_missing_extension_is_named_with_the_way_to_install_it(address):
     with pytest.raises(DataSourceError, match="install httpfs"):
-        tc.Session(address, budget=tc.epsilon(1))
+        tc.Session(address, unit=tc.one_row_each, budget=tc.epsilon(1))
 
 
 class Told(DuckEngine):
@@ -59,7 +59,7 @@ def test_secrets_in_an_address_are_in_no_name_and_no_error():
     secret = "https://ann:hush@example.org/a.parquet?signature=hush"
     assert public_part(secret) == "https://example.org/a.parquet"
     with pytest.raises(DataSourceError) as caught:
-        tc.Session(secret, budget=tc.epsilon(1))
+        tc.Session(secret, unit=tc.one_row_each, budget=tc.epsilon(1))
     assert "hush" not in str(caught.value)
 
 
@@ -70,7 +70,7 @@ def test_a_remote_table_answers_like_the_local_one(tmp_path):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), folder)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}/small.csv"
-    with tc.Session(address, budget=tc.epsilon(10_000)) as session:
+    with tc.Session(address, unit=tc.one_row_each, budget=tc.epsilon(10_000)) as session:
         assert session.columns == {"a": "integer", "b": "text"}
         assert session.source.name == "small.csv"
         total = session.agg(total=tc.sum("a", 0, 5)).release(epsilon=10_000).value("total")

@@ -70,7 +70,9 @@ def test_methods_of_a_question_run_there_too(visits, unit, method):
 
 
 def test_unknown_keys_are_released(visits):
-    with tc.Session(visits, table="visits", budget=tc.epsilon_delta(100, "1e-3")) as session:
+    with tc.Session(
+        visits, unit=tc.one_row_each, table="visits", budget=tc.epsilon_delta(100, "1e-3")
+    ) as session:
         answer = session.group_by("g").agg(n=tc.count()).release(epsilon=50, delta="1e-4")
         assert answer.keys == [("a",), ("b",)]
         assert answer.column("n")["value"] == pytest.approx([1000, 2000], abs=5)

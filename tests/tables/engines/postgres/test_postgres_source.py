@@ -74,7 +74,10 @@ def test_a_role_that_may_read_one_table_is_enough_and_nothing_is_left(visits):
 def test_no_password_is_shown(visits):
     password = visits.server.password
     with tc.Session(
-        visits.dsn("reader"), table='My "Clinic".visits', budget=tc.epsilon(10)
+        visits.dsn("reader"),
+        unit=tc.one_row_each,
+        table='My "Clinic".visits',
+        budget=tc.epsilon(10),
     ) as session:
         answer = session.agg(n=tc.count()).release(epsilon=1)
         shown = [repr(session), repr(session.source), repr(session.source.engine), session.dataset]
@@ -138,7 +141,9 @@ def test_columns_that_may_not_be_read_are_told_and_stay_part_of_the_identity(vis
             Query(source, OneRowEach()).check(AGE)
         with pytest.raises(UsageError, match="'age' may not be read"):
             Query(source, PersonUnit("age", rows=1))
-        by_age = tc.Session(source, budget=tc.epsilon(1)).group_by("age", keys=[1])
+        by_age = tc.Session(source, unit=tc.one_row_each, budget=tc.epsilon(1)).group_by(
+            "age", keys=[1]
+        )
         with pytest.raises(UsageError, match="'age' may not be read"):
             by_age.agg(n=tc.count()).preview(epsilon=1)
 

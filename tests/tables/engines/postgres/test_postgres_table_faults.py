@@ -168,7 +168,9 @@ def test_a_connection_cut_between_questions_is_made_anew_unless_it_is_the_users(
     with (
         session(visits) as opened,
         psycopg.connect(visits.dsn("reader")) as connection,
-        tc.Session(connection, table="visits", budget=tc.epsilon(10)) as given,
+        tc.Session(
+            connection, unit=tc.one_row_each, table="visits", budget=tc.epsilon(10)
+        ) as given,
     ):
         for number in range(2):
             terminate(visits)

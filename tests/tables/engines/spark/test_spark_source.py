@@ -176,7 +176,7 @@ def test_a_spark_that_is_too_old_is_refused():
 def test_what_fails_in_the_data_is_told_without_quoting_it(spark, capfd, caplog):
     frame = spark.createDataFrame([(SECRET,)], "name string")
     broken = frame.selectExpr("cast(assert_true(name <> name, name) as int) as age")
-    with tc.Session(broken, budget=tc.epsilon(1)) as session:
+    with tc.Session(broken, unit=tc.one_row_each, budget=tc.epsilon(1)) as session:
         with pytest.raises(DataSourceError, match="withheld") as caught:
             session.agg(m=tc.sum("age", 0, 100)).release(epsilon=1)
         assert [entry.state for entry in session.history()] == ["open"]  # charged before it read
