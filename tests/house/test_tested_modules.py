@@ -34,7 +34,6 @@ THROUGH: dict[str, tuple[str, ...]] = {
         "cli.release.plan_file",
         "cli.release.preview",
         "cli.shared.output",
-        "tables.query.people_first",
     ),
     "cli/sensitivity/test_cli_sensitivity.py": (
         "accounting.epsilon_choice.plot",
@@ -91,6 +90,7 @@ THROUGH: dict[str, tuple[str, ...]] = {
         "tables.query.moment_sums",
         "tables.query.weighted_rows",
     ),
+    "tables/engines/spark/test_spark_reference.py": ("tables.query.people_first",),
     "tables/live/test_live_counter.py": ("tables.live.answer", "tables.live.period_plan"),
     "tables/release/test_plot_answer.py": ("tables.release.plot_answer",),
     "tables/test_session.py": (

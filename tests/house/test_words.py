@@ -38,6 +38,7 @@ RATHER = {
 """What is not said, with what is said in its place."""
 
 NEVER = {
+    r"\bcrafted reports?\b": "poisoned reports",
     r"\brulers?\b": "metric",
     r"\bbags?\b": "multiset",
     r"\bweighted down\b": "down-weighted",

@@ -346,7 +346,7 @@ class PureOracle(FrequencyOracle):
 
     @property
     def influence(self) -> Fraction:
-        """The most that one crafted report can add to the estimate of one item, in people."""
+        """The most that one poisoned report can add to the estimate of one item, in people."""
         own, others = self.support
         return max(1 - others, others) / abs(own - others)
 

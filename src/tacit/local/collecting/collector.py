@@ -115,7 +115,7 @@ class Collector:
         return self.oracle.estimate(self.state)
 
     def influence(self, crafted: int) -> Any:
-        """Return how far ``crafted`` reports among those added up can have moved the estimate.
+        """Return how far ``crafted`` poisoned reports among those added up can move the estimate.
 
         See :func:`tacit.local.influence`.
         """

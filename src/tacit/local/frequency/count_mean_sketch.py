@@ -137,7 +137,7 @@ class _Sketch(Oracle):
 
     @property
     def influence(self) -> Fraction:
-        """The most that one crafted report moves the estimated count of a word, in people."""
+        """The most that one poisoned report moves the estimated count of a word, in people."""
         return self._greatest_entry * Fraction(self.buckets, self.buckets - 1)
 
     def _set(self, kept: Fraction, functions: Any, buckets: Any) -> None:

@@ -159,7 +159,7 @@ class HadamardResponse(FrequencyOracle):
 
     @property
     def influence(self) -> Fraction:
-        """The most that one crafted report can add to the estimate of one item, in people."""
+        """The most that one poisoned report can add to the estimate of one item, in people."""
         return 1 / self.keep
 
     def variance(self, n: int, frequency: Any = 0, block_frequency: Any = None) -> Fraction:

@@ -121,7 +121,7 @@ class SummationHistogram(FrequencyOracle):
 
     @property
     def influence(self) -> Fraction:
-        """The most that one crafted report can add to the estimate of one item, in people."""
+        """The most that one poisoned report can add to the estimate of one item, in people."""
         return Fraction(self.bound, self.units)
 
     def _noise_variance(self) -> Enclosure:

@@ -180,7 +180,7 @@ class MeanOracle(NumberOracle):
 
     @property
     def influence(self) -> Fraction:
-        """The most that a crafted report in place of an honest one moves the sum of all answers."""
+        """The most that a poisoned report instead of an honest one moves the sum of all answers."""
         least, greatest = self._extremes()
         return max(greatest, 1 - least) * (self.upper - self.lower)
 

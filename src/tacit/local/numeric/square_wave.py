@@ -191,7 +191,7 @@ class SquareWave(NumberOracle):
         return Estimate(tuple(pairwise(edges)), state.n, counts, squares, -1.0)
 
     def influence_on(self, edges: Any = None) -> NDArray[np.float64]:
-        """Return the most that one crafted report moves each count of the unbiased estimate."""
+        """Return the most that one poisoned report moves each count of the unbiased estimate."""
         worst: NDArray[np.float64] = np.abs(self._scores(self._groups(edges))).max(axis=1)
         return worst
 

@@ -44,7 +44,7 @@ class Option:
         oracle: the mechanism itself, ready for use.
         variance: of the estimated count of a rare item, exactly.
         report_bits: the size of a report.
-        influence: how many people one crafted report can add to one item's count.
+        influence: how many people one poisoned report can add to one item's count.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Poisoning: how far crafted reports move an estimate, and a bound on the most blatant ones.
+"""Poisoning: how far poisoned reports move an estimate, and a bound on the most blatant ones.
 
-In the local model nobody sees true answers, so nobody can tell a crafted report from an honest
+In the local model nobody sees true answers, so nobody can tell a poisoned report from an honest
 one: a report that an honest device may send is always accepted.  What can be done is to say how
 much m such reports move, to choose a mechanism in which they move little, and to refuse reports
 that honest devices all but never send.
@@ -33,17 +33,17 @@ __all__ = ["Bounds", "Influence", "honest_bounds", "influence"]
 
 @dataclass(frozen=True)
 class Influence:
-    """What ``crafted`` reports among ``n`` can do to an estimate: at worst, exactly.
+    """What ``crafted`` poisoned reports among ``n`` can do to an estimate: at worst, exactly.
 
     Attributes:
         mechanism: its name.
-        crafted: how many reports are crafted.
+        crafted: how many reports are poisoned.
         n: how many reports there are in all.
         per_report: the most that one report moves an item's count, in people; of a mechanism for
             a mean, the most that it moves the sum of all answers, in their unit.
         at_once: how many items one report can raise at once, or None where that depends on them.
         noise: the standard error of a rare item's count, or of the sum of all answers, without any
-            crafted report.
+            poisoned report.
         of: ``"count"`` or ``"mean"``.
     """
 
@@ -57,7 +57,7 @@ class Influence:
 
     @property
     def people(self) -> Fraction:
-        """The most that all crafted reports together move an item's count, or the sum."""
+        """The most that all poisoned reports together move an item's count, or the sum."""
         return self.crafted * self.per_report
 
     @property
@@ -67,7 +67,7 @@ class Influence:
 
     @property
     def unseen(self) -> int:
-        """The most crafted reports whose effect stays within two standard errors."""
+        """The most poisoned reports whose effect stays within two standard errors."""
         return int(2 * self.noise / float(self.per_report))
 
     def __str__(self) -> str:
@@ -86,17 +86,17 @@ class Influence:
 
 
 def influence(oracle: Oracle, crafted: int, n: int) -> Any:
-    """Return how far ``crafted`` reports among ``n`` can move the estimate, at worst.
+    """Return how far ``crafted`` poisoned reports among ``n`` can move the estimate, at worst.
 
     A report adds 1 or 0 to the supporters S of an item, and the count is estimated as
-    ``(S - n q) / (p - q)``: a crafted report that supports it adds ``(1 - q) / (p - q)``, where an
+    ``(S - n q) / (p - q)``: a poisoned report that supports it adds ``(1 - q) / (p - q)``, where an
     honest one adds 1 on average for those who have the item and 0 for others.  The other
-    mechanisms are as linear; each tells its own number.  For a mean it is what a crafted report in
+    mechanisms are as linear; each tells its own number.  For a mean it is what a poisoned report in
     place of an honest one does.
 
     Returns:
         An :class:`Influence`; of several attributes, or levels, one for each by its name.  Where
-        one of them is drawn, a crafted report may choose it, and its estimate is scaled up to all
+        one of them is drawn, a poisoned report may choose it, and its estimate is scaled up to all
         people.
 
     Raises:
@@ -178,7 +178,7 @@ def honest_bounds(oracle: Oracle, miss: Number) -> Bounds:
 
     An honest report of unary encoding over k items supports ``B(1, p) + B(k - 1, q)`` of them,
     whatever the answer.  Within the bounds it stays with probability at least ``1 - miss``; a
-    crafted report that raises all k items at once does not.  Refusing the others shifts an
+    poisoned report that raises all k items at once does not.  Refusing the others shifts an
     estimate by at most ``miss n / (p - q)``, so choose a ``miss`` such as 1e-9.  The noise of a
     summation histogram or of a Laplace mean keeps within bounds likewise.
 

@@ -262,7 +262,7 @@ class Rappor(Oracle, Staged):
         return Estimate(names, state.n, solve @ target, self.hashes * (solve**2 @ spread))
 
     def influence_on(self, reports: Any, candidates: Iterable[Any]) -> NDArray[np.float64]:
-        """Return the most that one crafted report moves each candidate's count (plain regression).
+        """Return the most that one poisoned report moves each candidate's count (plain regression).
 
         In each cohort the worst report sets just the bits that pull a count the same way.  The
         sizes of the cohorts are those of the reports.

@@ -137,7 +137,7 @@ class HierarchicalRanges(AttributeSampling):
         return low, high
 
     def influence_on(self, first: int, last: int) -> Fraction:
-        """Return the most that one crafted report moves the number of people in a range.
+        """Return the most that one poisoned report moves the number of people in a range.
 
         A report is of one level, and its score is summed over the range's intervals of that level;
         all levels' shares are added, each from its part of the people.

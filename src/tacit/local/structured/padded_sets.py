@@ -123,7 +123,7 @@ class PaddedSets(Oracle):
 
     @property
     def influence(self) -> Fraction:
-        """The most that one crafted report moves the estimated count of an item, in people."""
+        """The most that one poisoned report moves the estimated count of an item, in people."""
         found: Any = self.oracle.influence  # type: ignore[attr-defined]
         return Fraction(found) * self.length
 
