@@ -35,7 +35,7 @@ def test_two_sessions_share_one_budget(folder, address):
 
 
 def test_a_session_refuses_before_it_reads_a_row(folder, address, postgres):
-    with pytest.raises(UsageError, match="say how much may be lost in all"):
+    with pytest.raises(UsageError, match="say how much may be spent in all"):
         tc.Session("people.csv", unit=tc.one_row_each, ledger=address)
     tc.Session("people.csv", unit=tc.one_row_each, budget=tc.epsilon(1), ledger=address).close()
     with pytest.raises(LedgerError, match=r"has the budget epsilon\(1\)"):
@@ -75,7 +75,7 @@ def test_the_terminal_takes_an_address_for_a_ledger(tacit, address, place, postg
 def test_a_first_release_begins_the_ledger_and_shows_no_password(tacit, address, place, postgres):
     done = tacit(f"release people.csv --count --epsilon 1/2 --ledger {address}")
     assert done.code == 0, done.err
-    assert f"{place} begins with a budget" in " ".join(done.err.split())
+    assert f"{place} is created with the price of this release" in " ".join(done.err.split())
     assert postgres.server.password not in done.out + done.err
 
 

@@ -107,7 +107,7 @@ OPEN = {
     r"ledger\..*|ledger": "give the ledger",
     r"table\.\d+(\.1)?|table": "columns of the table are of the kinds",
     r"answer\.columns\.\d+\.method(\.(errors|left_out).*)?": "expected errors that a method",
-    r"answer\.keys.*|answer": "that these keys, and no others",
+    r"answer\.keys.*|answer": "that these groups, and no others",
     r"answer\.released.*": "the released numbers themselves",
     r"spent\.cost.*": "why more was paid",
     r"question\.request\.delta": "nothing used it",
