@@ -42,6 +42,7 @@ HARD = [
 fractions = st.fractions(min_value=Fraction(1, 10**9), max_value=300, max_denominator=10**12)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("bits", [8, 64, 130, 700])
 @pytest.mark.parametrize("x", HARD)
 @pytest.mark.parametrize(

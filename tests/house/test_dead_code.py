@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 
+import pytest
+
 from house.import_graph import modules
 
 KEPT = {
@@ -80,6 +82,7 @@ def used_within(tree: ast.Module, name: str, own: ast.stmt) -> bool:
     )
 
 
+@pytest.mark.full
 def test_nothing_is_defined_that_nobody_uses() -> None:
     found = {
         f"{module}.{name}"

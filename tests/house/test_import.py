@@ -40,6 +40,7 @@ def test_import_tacit_imports_nothing_heavy() -> None:
     assert set(modules) & HEAVY == set()
 
 
+@pytest.mark.full
 def test_rooms_import_no_optional_part() -> None:
     optional = HEAVY - {"numpy", "sqlite3"}
     for room in ("noise", "core", "transformations", "statistics", "mechanisms", "accounting"):

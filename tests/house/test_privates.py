@@ -65,6 +65,7 @@ def _is_own(value: ast.expr) -> bool:
     return ast.unparse(value) in ("self", "cls", "super()")
 
 
+@pytest.mark.full
 def test_no_module_reaches_into_the_privates_of_another() -> None:
     found = {
         module: names

@@ -49,6 +49,7 @@ def exported(tree: ast.Module) -> set[str]:
     return set()
 
 
+@pytest.mark.full
 def test_every_exported_name_of_a_room_has_a_docstring() -> None:
     silent = []
     for path in sources():

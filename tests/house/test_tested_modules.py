@@ -151,6 +151,7 @@ def untested() -> set[str]:
     return found
 
 
+@pytest.mark.full
 def test_every_module_with_logic_is_tested() -> None:
     assert untested() == {name for names in THROUGH.values() for name in names}
 

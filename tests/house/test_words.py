@@ -85,6 +85,7 @@ def test_pages(page: Path) -> None:
     assert found(prose(page.read_text(encoding="utf-8")), RATHER) == []
 
 
+@pytest.mark.full
 def test_what_people_are_shown() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}: {word}"

@@ -178,7 +178,7 @@ def name_of(value):
     return str(value)[:70] if not isinstance(value, dict) else ""
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(24)
 @pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
 def test_the_map_holds_on_all_neighbours(space, step, tight, how):
     verdict = verify(space >> step, **how).or_raise()

@@ -205,7 +205,7 @@ def test_law_is_consistent(square):
         assert covered.lower >= Fraction(mass)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("square", [400, Fraction(10001, 7), 300**2])
 @pytest.mark.parametrize("precision", [30, 64, 150])
 def test_smooth_sums_against_term_by_term(square, precision):

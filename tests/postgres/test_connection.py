@@ -28,6 +28,15 @@ def test_a_name_of_the_users_own_is_not_replaced() -> None:
     assert with_defaults({})["fallback_application_name"] == "tacit"
 
 
+def test_an_address_holds_options() -> None:
+    assert read_options("postgresql://ann@db.example/clinic?sslmode=verify-full") == {
+        "user": "ann",
+        "host": "db.example",
+        "dbname": "clinic",
+        "sslmode": "verify-full",
+    }
+
+
 @pytest.mark.parametrize("address", ["postgresql://h/d?colour=red", "x=y"])
 def test_what_libpq_cannot_read_is_no_address(address: str) -> None:
     assert read_options(address) is None

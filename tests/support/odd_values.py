@@ -85,6 +85,7 @@ COMMANDS = {
     "demo": "",
     "release": "people.csv --count --epsilon 0.01 --budget-epsilon 9 --ledger kept.ledger",
     "preview": "people.csv --count --epsilon 0.01",
+    "init": "people.csv --out drafted.toml",
     "check": "people.csv",
     "count-over-time": "people.csv --types day=date --time day --start 2024-01-01 --every 1d "
     "--periods 3 --epsilon 0.01 --now 2024-01-03 --ledger over.ledger --budget-epsilon 9",

@@ -91,6 +91,7 @@ def shown(source, expression):
     return kind, [value for (value,) in rows]
 
 
+@pytest.mark.full
 def test_every_expression_says_the_same_of_undeclared_columns(both):
     typed, plain = both
     compared = 0

@@ -200,6 +200,7 @@ def test_a_report_of_the_command_line_is_one_of_the_library(tacit, folder: Path)
     assert Wire(oracle).payload_bytes + 16 == ((folder / "r").stat().st_size // 600)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("flags", "says"),
     [

@@ -53,6 +53,7 @@ def test_a_preview_begins_no_ledger(tacit, folder):
     assert sorted(path.name for path in folder.iterdir()) == ["people.csv"]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [

@@ -76,6 +76,7 @@ def test_a_plan_and_a_count_over_time_take_a_declaration(tacit, clinic: Path) ->
     assert counted.json["remaining"]["epsilon"] == "1/2"
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("asked", "says"),
     [

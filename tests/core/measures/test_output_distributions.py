@@ -68,6 +68,7 @@ def test_what_is_no_distribution_is_refused(measure, bad):
         measure.divergence(bad, [0.5, 0.5])
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_output_distributions_can_be_handed_in(measure):
     m = tc.Space(tc.Vector(int), tc.SymmetricDistance()) >> tc.count() >> tc.laplace(scale=3)

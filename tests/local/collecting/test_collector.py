@@ -270,7 +270,7 @@ def test_only_sums_of_the_same_question_add_up() -> None:
 def test_influence_of_crafted_reports(oracle: FrequencyOracle, people: float) -> None:
     told = influence(oracle, 10, n=10_000)
     assert float(told.per_report) == pytest.approx(people, rel=0.003)
-    assert "10 crafted reports" in str(told)
+    assert "10 poisoned reports" in str(told)
     # attained: the crafted report that supports item 5 in place of nothing
     supporting = max(
         oracle.perturb_many([5] * 3000), key=lambda r: oracle.estimate(np.array([r]))[5]

@@ -70,6 +70,7 @@ def test_reports_come_back_by_every_way(name: str, tmp_path: Path) -> None:
     assert Wire(again).schema == wire.schema
 
 
+@pytest.mark.few(4)
 @every_mechanism
 def test_no_changed_byte_and_no_other_length_disturbs_anything(name: str) -> None:
     """Each is refused for the right reason, or is another report that may be sent."""

@@ -44,6 +44,7 @@ def drawn(k, w, planes):
     return found
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("k", "w"), [(2, 1), (3, 2), (4, 1), (4, 3), (5, 2)])
 def test_every_way_the_bits_can_fall(k, w):
     """The element of rank w is told by its bits as soon as no other element shares them."""

@@ -46,7 +46,7 @@ def data_sets(values: list[Any], relation: str, most: int) -> list[list[Any]]:
     ]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("statistic", STATISTICS)
 @WHOLE
@@ -113,6 +113,7 @@ def test_the_mode(relation: str) -> None:
             assert reached + 1 == min(other)
 
 
+@pytest.mark.full
 @pytest.mark.few(2)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @WHOLE

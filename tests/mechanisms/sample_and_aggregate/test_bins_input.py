@@ -22,6 +22,7 @@ def test_answers_of_bins_stay_inside():
     assert "123456" not in repr(vars(m)) + m.explain() + str(m.describe())
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -37,7 +37,7 @@ def first_record(content):
     return content[0]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("aggregate", ["mean", "median"])
 @pytest.mark.parametrize("function", [max, first_record])

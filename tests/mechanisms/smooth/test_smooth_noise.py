@@ -63,7 +63,7 @@ def test_every_noise_keeps_its_claim_on_all_neighbours(
     assert verdict.kind == "exact"
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("statistic", [*STATISTICS, "trimmed_mean(1/4)", "count"])
 @WHOLE

@@ -155,6 +155,7 @@ def test_certified_functions_against_mpmath(x: Any) -> None:
             assert low - mpmath.mpf(10) ** -58 <= truth <= high + mpmath.mpf(10) ** -58
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("law", "truth"),
     [

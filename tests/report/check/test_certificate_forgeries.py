@@ -138,7 +138,7 @@ FORGERIES: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
 """Chains that are whole, with distances of their own, and that are not those of their question."""
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_chain_that_is_not_the_questions_is_refused(
     name: str, made: Callable[[str], Made]
@@ -193,7 +193,7 @@ def test_a_constant_error_is_refused_in_the_first_format_too(kind: str) -> None:
     assert not changed(body, path, smaller).verify()
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_true_verifies_with_the_ledger_and_without(
     kind: str, made: Callable[[str], Made]
@@ -218,7 +218,7 @@ def test_every_kind_has_a_certificate_of_the_first_format() -> None:
     assert {path.stem for path in FIRST_FORMAT} == set(KINDS)
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(18)
 @pytest.mark.parametrize("kind", KINDS)
 def test_changes_are_refused_or_named(kind: str, made: Callable[[str], Made]) -> None:
     """A few of all changes, the same in every run; ``slow`` makes all of them."""

@@ -129,6 +129,7 @@ def test_what_is_true_verifies(released, tmp_path):
     assert "ok " in str(whole)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("change", [*TAMPERINGS, *DERIVED])
 def test_a_change_breaks_the_seal(released, change):
     certificate, _ = released

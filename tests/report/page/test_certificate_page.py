@@ -132,6 +132,7 @@ def test_nothing_comes_from_outside(certificate: tc.Certificate) -> None:
     assert "@import" not in style[1]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "place",
     [

@@ -128,6 +128,7 @@ def test_the_classic_table(tmp_path: Path) -> None:
     assert repr(table) == "SensitivityTable(median: 10 releases, 50 pairs, global 4.5)"
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", ["unbounded", "add", "remove", "bounded"])
 @pytest.mark.parametrize("name", ["mean", "median", "sum", "count", "var", "std"])
 def test_a_table_agrees_with_the_sensitivity(relation: Any, name: str) -> None:

@@ -272,7 +272,7 @@ def test_values_outside_the_bounds_count_as_the_bound() -> None:
             assert local_sensitivity_at(name, [-50, 3, 99], (0, 10), 1, relation) == inside
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ["mean", "median", "percentile(30)", "sum", "var"])
 def test_units_offsets_and_kinds_of_numbers_change_nothing(name: str, relation: Any) -> None:

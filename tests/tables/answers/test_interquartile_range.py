@@ -70,6 +70,7 @@ def test_six_choices_spend_what_was_granted(kind):
         assert spent.loss * Fraction(999_999, 1_000_000) <= sum(losses) <= spent.loss
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 @pytest.mark.parametrize(
     "values",

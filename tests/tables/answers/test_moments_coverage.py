@@ -74,6 +74,7 @@ def test_intervals_cover_on_the_coarsest_grid(spent):
             assert held.sum() >= enough(RUNS), (kind, ones, held.mean())
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("spent", NOISES.values(), ids=NOISES)
 def test_an_empty_group_covers_its_count_and_sum(spent):
     part = moments_part({"count", "sum", "mean", "var", "std"}, missing=True)

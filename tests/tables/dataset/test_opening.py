@@ -116,6 +116,7 @@ def test_a_table_more_is_another_data_set(clinic):
         tc.open(clinic / "other.toml")
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("old", "new", "error", "says"),
     [

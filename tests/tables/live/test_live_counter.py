@@ -353,7 +353,7 @@ def test_an_hourly_dashboard_over_a_year_errs_as_predicted(live, budget):
     assert held.mean() > 0.94
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 @pytest.mark.parametrize("scale", [0.05, 0.7, 3.0, 21.5])
 @pytest.mark.parametrize("terms", [1, 2, 7, 58])

@@ -136,6 +136,7 @@ def test_no_time_that_duckdb_holds_makes_it_raise(declared):
             assert asked(table, unit, line)(0, 3) == [0, 1, 0]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("declared", ["HUGEINT", "UBIGINT", "TINYINT", "UTINYINT"])
 def test_no_whole_number_that_duckdb_holds_makes_it_raise(declared):
     connection = duckdb.connect()

@@ -40,6 +40,7 @@ def answers(source, unit, keys, **asked):
     return listed
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("first", [0, 1, -4, 1990])
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)

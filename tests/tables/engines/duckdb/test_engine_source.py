@@ -114,6 +114,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_is_refused_without_quoting_it(tmp_path, name):
     path = tmp_path / name
