@@ -50,7 +50,7 @@ $(DEMO_READY): pyproject.toml
 	  { rm -rf $(VENV) && $(PYTHON) -m venv --without-pip $(VENV) && \
 	    $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; } || \
 	  { rm -rf $(VENV); echo "cannot make $(VENV); on Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	$(INSTALL) .
+	$(INSTALL) ".[page]"
 	@touch $@
 
 $(TEST_READY): $(DEMO_READY)

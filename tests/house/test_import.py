@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = {
     "duckdb", "hypothesis", "joblib", "matplotlib", "mpmath", "numpy", "pandas", "polars",
     "psycopg", "pyarrow", "pyspark", "rich", "scipy", "sqlite3", "typer",

@@ -33,7 +33,6 @@ THROUGH: dict[str, tuple[str, ...]] = {
         "cli.release.job",
         "cli.release.plan_file",
         "cli.release.preview",
-        "cli.shared.output",
     ),
     "cli/sensitivity/test_cli_sensitivity.py": (
         "accounting.epsilon_choice.plot",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.accounting import Entry, Ledger
-from tacit.errors import UsageError
+from tacit.errors import MissingExtraError, UsageError
 from tacit.outside import read_json_file
 from tacit.report.check.format import FIRST_FORMAT, FORMAT
 from tacit.report.check.issued import issued_body
@@ -81,13 +81,20 @@ class Certificate:
 
         Args:
             verification: what :meth:`verify` found, where it was asked already: the page tells it.
+
+        Raises:
+            UsageError: the certificate is not whole.
+            MissingExtraError: jinja2 is not installed.
         """
         return certificate_page(
             self.body, lambda: self.verify() if verification is None else verification
         )
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    def _repr_html_(self) -> str | None:
+        try:
+            return self.to_html()
+        except MissingExtraError:  # a notebook shows the text then
+            return None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and self.body == other.body

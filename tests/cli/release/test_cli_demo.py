@@ -10,6 +10,7 @@ import pytest
 
 from tacit import Certificate
 from tacit.accounting import open_ledger
+from tacit.report.page.templating import _templates
 
 
 def test_demo_writes_all_that_it_says(tacit, folder: Path) -> None:
@@ -36,6 +37,15 @@ def test_demo_without_matplotlib(tacit, folder: Path, monkeypatch) -> None:
     assert not list((folder / "tacit-demo").glob("*.png"))
     for page in ("by-site.html", "by-plan.html"):
         assert "<svg" in (folder / "tacit-demo" / page).read_text(encoding="utf-8")
+
+
+def test_demo_without_jinja2(tacit, folder: Path, monkeypatch) -> None:
+    _templates.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    done = tacit("demo")
+    assert (done.code, done.err) == (0, "")
+    assert "by-site.html" not in done.out
+    assert not list((folder / "tacit-demo").glob("*.html"))
 
 
 def test_demo_where_nothing_can_be_written(tacit, folder: Path) -> None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import copy
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jinja2 import UndefinedError
 
 import tacit as tc
+from tacit.cli.shared.output import check_files
 from tacit.data import health_insurance
-from tacit.errors import UsageError
+from tacit.errors import MissingExtraError, UsageError
 from tacit.report.page.svg_chart import Mark, budget_bar, chart, ticks
+from tacit.report.page.templating import _templates, render
 from tacit.report.text.chain_sentences import distance_words
 from tacit.report.text.words import number, question_words
 
@@ -257,3 +261,21 @@ def test_long_lists_of_keys_are_counted() -> None:
     query = {"aggregates": [["n", {"kind": "count"}]], "by": ["k"], "where": [], "derived": []}
     told = question_words({"query": {**query, "keys": [[i] for i in range(40)]}})
     assert "40 groups that were listed beforehand" in told
+
+
+def test_without_jinja2_the_error_names_the_extra(
+    certificate: tc.Certificate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _templates.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'tacit\[page\]'"):
+        certificate.to_html()
+    with pytest.raises(MissingExtraError, match="jinja2 is not installed"):
+        check_files(None, [str(tmp_path / "page.html")])
+    check_files(None, [str(tmp_path / "page.json")])
+    assert certificate._repr_html_() is None
+
+
+def test_a_template_says_nothing_that_it_was_not_given() -> None:
+    with pytest.raises(UndefinedError):
+        render("certificate.html", {})

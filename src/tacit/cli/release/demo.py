@@ -82,7 +82,7 @@ def demo(
         ("by-plan.*", "the same, by plan"),
         ("health.ledger", "the budget: tacit ledger show " + str(folder / "health.ledger")),
     ):
-        if name != "by-site.png" or (folder / name).exists():
+        if "*" in name or (folder / name).exists():
             print(f"  {name:<15} {what}")
 
 
@@ -103,7 +103,8 @@ def _show(title: str, question: Question, place: Path) -> None:
     print(f"{title}{again}")
     answer_tables(answer)
     answer.certificate.save(place.with_suffix(".json"))
-    answer.certificate.save(place.with_suffix(".html"))
+    with suppress(MissingExtraError):  # of jinja2
+        answer.certificate.save(place.with_suffix(".html"))
     with suppress(MissingExtraError):  # of matplotlib; the page has the plot all the same
         from tacit.cli.shared.output import save_plot
 

@@ -131,13 +131,15 @@ def check_files(plot: str | None, certificates: Sequence[str]) -> None:
 
     Raises:
         UsageError: an ending that is not known, or no right to write there.
-        MissingExtraError: matplotlib is not installed.
+        MissingExtraError: matplotlib, or for a page jinja2, is not installed.
     """
     if plot is not None:
         _check_file(plot, _PLOTS, "a plot")
         need("matplotlib", "plot")
     for path in certificates:
         _check_file(path, _CERTIFICATES, "a certificate")
+        if path.endswith(".html"):
+            need("jinja2", "page")
 
 
 def _check_file(path: str, endings: Sequence[str], what: str) -> None:

@@ -1,12 +1,12 @@
-"""The answers of a certificate as charts and tables."""
+"""The answers of a certificate: what a page shows of them, as charts and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from tacit.report.page.svg_chart import Mark, chart
+from tacit.report.page.templating import drawing
 from tacit.report.text.vocabulary import answer_words
 from tacit.report.text.words import aggregate_words, number, value_words
 
@@ -16,35 +16,47 @@ _MOST_MARKS = 60
 _MOST_PANELS = 12
 
 
-def answers(body: Mapping[str, Any]) -> str:
-    """Return every answer: a chart with intervals, then all of them as a table."""
+def answers(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the template shows: each answer with its chart, then all of them as a table."""
     query = body["question"]["query"]
     told = dict(query["aggregates"])
     by = [str(name) for name in query["by"]]
     keys = [[_key(part) for part in key] for key in body["answer"]["keys"]]
     if any("periods" in aggregate for aggregate in told.values()):
         by = ["period"]  # not a column of the table
-    parts = [
-        "<p>The range beside a value holds the value without noise in 95 of 100 releases. It "
-        "covers the noise only: not the effect of bounds and limits, and not how the people in the "
-        "table were sampled.</p>"
-    ]
-    plain = []
-    for column in body["answer"]["columns"]:
-        words = aggregate_words(told[column["label"]]) + (f", by {', '.join(by)}" if by else "")
-        title = f'<h3>{escape(str(column["label"]))}</h3><p class="quiet">{escape(words)}</p>'
-        title += _choice(column.get("method", {}))
-        if column.get("bins") is None:
-            plain.append(column)
-            parts.append(title + _chart(column, [" / ".join(key) for key in keys], words))
-        else:
-            parts.append(title + _histogram(column, keys, by, words))
     if not keys:
         none = "period is over yet" if by == ["period"] else "group was above the threshold"
-        return f"<p>No {none}.</p>"
-    if plain:
-        parts.append(_table(plain, keys, by))
-    return "\n".join(parts)
+        return {"none": none}
+    columns = body["answer"]["columns"]
+    plain = [column for column in columns if column.get("bins") is None]
+    return {
+        "none": None,
+        "columns": [_shown(column, told[column["label"]], keys, by) for column in columns],
+        "by": by,
+        "labels": [str(column["label"]) for column in plain],
+        "table": _table(plain, keys) if plain else None,
+    }
+
+
+def _shown(
+    column: Mapping[str, Any],
+    aggregate: Mapping[str, Any],
+    keys: Sequence[Sequence[str]],
+    by: Sequence[str],
+) -> dict[str, Any]:
+    """Return one answer: its words, and its chart, its panels or its table of bins."""
+    words = aggregate_words(aggregate) + (f", by {', '.join(by)}" if by else "")
+    shown = {"chart": None, "panels": None, "bins": None, "head": [*by, "bin"]}
+    if column.get("bins") is None:
+        shown["chart"] = _chart(column, [" / ".join(key) for key in keys], words)
+    else:
+        shown |= _histogram(column, keys, by, words)
+    return {
+        "label": str(column["label"]),
+        "words": words,
+        "choice": _choice(column.get("method", {})),
+        **shown,
+    }
 
 
 def _choice(method: Mapping[str, Any]) -> str:
@@ -54,76 +66,58 @@ def _choice(method: Mapping[str, Any]) -> str:
     errors = ", ".join(f"{name} {number(error)}" for name, error in method["errors"].items())
     chosen = f"Answered by the method {method['used']}: of the expected errors on "
     chosen += f"{method['rows']:,} synthetic rows ({errors}) it has the least."
-    return f'<p class="quiet">{escape(chosen.replace("_", " "))}</p>'
+    return chosen.replace("_", " ")
 
 
-def _chart(column: Mapping[str, Any], labels: Sequence[str], words: str) -> str:
+def _chart(column: Mapping[str, Any], labels: Sequence[str], words: str) -> Any:
     if not 0 < len(labels) <= _MOST_MARKS:
-        return ""
+        return None
     marks = [_mark(column, label, (place,)) for place, label in enumerate(labels)]
-    return chart(marks, answer_words(str(column["kind"])).amount, words)
+    return drawing(chart(marks, answer_words(str(column["kind"])).amount, words))
 
 
 def _histogram(
     column: Mapping[str, Any], keys: Sequence[Sequence[str]], by: Sequence[str], words: str
-) -> str:
+) -> dict[str, Any]:
     bins = [str(name) for name in column["bins"]]
-    if not by:
+    if not by and len(bins) <= _MOST_MARKS:
         marks = [_mark(column, name, (0, i)) for i, name in enumerate(bins)]
-        return chart(marks, True, words) if len(marks) <= _MOST_MARKS else _bins(column, keys, by)
-    if len(keys) > _MOST_PANELS or len(bins) > 20:
-        return _bins(column, keys, by)
+        return {"chart": drawing(chart(marks, True, words))}
+    if not by or len(keys) > _MOST_PANELS or len(bins) > 20:
+        return {"bins": _bins(column, keys)}
     panels = []
     for place, key in enumerate(keys):
         marks = [_mark(column, name, (place, i)) for i, name in enumerate(bins)]
         title = " / ".join(f"{name} {part}" for name, part in zip(by, key, strict=True))
-        drawn = chart(marks, True, f"{words}, {title}", width=350)
-        panels.append(f'<div><p class="quiet">{escape(title)}</p>{drawn}</div>')
-    return f'<div class="panels">{"".join(panels)}</div>'
+        panels.append((title, drawing(chart(marks, True, f"{words}, {title}", width=350))))
+    return {"panels": panels}
 
 
-def _bins(column: Mapping[str, Any], keys: Sequence[Sequence[str]], by: Sequence[str]) -> str:
-    """Return a histogram as a table: a line a bin and group."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in [*by, "bin"])
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(part)}</td>' for part in [*key, str(name)])}"
-        f"{_cells(column, (place, i))}</tr>"
+def _bins(column: Mapping[str, Any], keys: Sequence[Sequence[str]]) -> list[Any]:
+    """Return the lines of a histogram as a table: one a bin and group."""
+    return [
+        ([*key, str(name)], [_cell(column, (place, i))])
         for place, key in enumerate(keys)
         for i, name in enumerate(column["bins"])
-    )
-    return (
-        f'<div class="wide"><table class="long"><thead><tr>{head}<th class="n">rows</th><th>range'
-        f"</th></tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+    ]
 
 
-def _table(
-    columns: Sequence[Mapping[str, Any]], keys: Sequence[Sequence[str]], by: Sequence[str]
-) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in by) + "".join(
-        f'<th class="n">{escape(str(column["label"]))}</th><th>range</th>' for column in columns
-    )
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(part)}</td>' for part in key)}"
-        f"{''.join(_cells(column, (place,)) for column in columns)}</tr>"
-        for place, key in enumerate(keys)
-    )
-    return (
-        f'<h3>All values</h3><div class="wide"><table class="long"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+def _table(columns: Sequence[Mapping[str, Any]], keys: Sequence[Sequence[str]]) -> list[Any]:
+    """Return the lines of all other answers: one a group."""
+    return [
+        (key, [_cell(column, (place,)) for column in columns]) for place, key in enumerate(keys)
+    ]
 
 
-def _cells(column: Mapping[str, Any], place: tuple[int, ...]) -> str:
+def _cell(column: Mapping[str, Any], place: tuple[int, ...]) -> dict[str, Any]:
     value, low, high = value_words(*_parts(column, place))
-    if column.get("refused") and column["refused"][place[0]]:
-        return '<td class="n">–</td><td>refused by the test</td>'
-    if _at(column["low"], place) is None and _at(column["high"], place) is None:
-        return f'<td class="n strong">{escape(value)}</td><td>not known</td>'
-    return (
-        f'<td class="n strong">{escape(value)}</td><td><span class="range">'
-        f"{escape(low)} to {escape(high)}</span></td>"
-    )
+    return {
+        "value": value,
+        "low": low,
+        "high": high,
+        "refused": bool(column.get("refused") and column["refused"][place[0]]),
+        "unknown": _at(column["low"], place) is None and _at(column["high"], place) is None,
+    }
 
 
 def _mark(column: Mapping[str, Any], label: str, place: tuple[int, ...]) -> Mark:
