@@ -20,6 +20,12 @@ def declared(**changed):
     )
 
 
+def test_a_question_mark_may_stand_for_a_missing_value():
+    columns = {"null": {"kind": "?"}}
+    said = {"path": "v.csv", "null": "?", "quote": "?", "columns": columns}
+    assert declared(tables={"visits": said}).open_fields() == ["tables.visits.columns.null.kind"]
+
+
 def test_numbers_are_exact_and_the_first_protected_table_is_the_default():
     sites = {"path": "sites.csv", "public": True, "key": "site"}
     found = declared(tables={"sites": sites, "visits": VISITS})

@@ -94,6 +94,14 @@ def test_a_certificate_that_is_moved_to_another_table_is_refused(clinic):
         assert not tc.Certificate(changed).verify()
 
 
+def test_the_page_of_a_certificate_names_the_table_and_all_people(clinic):
+    pytest.importorskip("jinja2", reason="pip install 'tacit[page]'")
+    with tc.open(clinic / "visits.toml", table="patients", ledger=tc.in_memory) as session:
+        page = session.agg(age=tc.mean("age")).release(epsilon=1).certificate.to_html()
+    assert "of the table patients" in page
+    assert "visits by person and patients by id" in page
+
+
 def test_in_memory_leaves_no_file(clinic):
     with tc.open(clinic / "visits.toml", ledger=tc.in_memory) as session:
         session.agg(n=tc.count()).release(epsilon=1)

@@ -19,7 +19,7 @@ from tacit.report.page.svg_chart import budget_bar
 from tacit.report.page.templating import drawing, render
 from tacit.report.text.chain_sentences import distance_words, recipe, step_words
 from tacit.report.text.odds import STATED_DELTA, Odds, probability_words
-from tacit.report.text.words import budget_words, question_words, unit_words
+from tacit.report.text.words import budget_words, people_words, question_words, unit_words
 
 __all__ = ["certificate_page"]
 
@@ -94,7 +94,12 @@ def _protected(body: Mapping[str, Any]) -> list[tuple[str, str]]:
         f"the table as it is, and the same table with {who} added or removed. The answers are "
         "nearly as likely from one as from the other, so they do not reveal which it was"
     )
-    return [("Who is protected", unit_words(unit)), ("What is compared", compared)]
+    facts = [("Who is protected", unit_words(unit)), ("What is compared", compared)]
+    tables = body["question"]["query"].get("tables", ())
+    if len(tables) < 2:
+        return facts
+    shared = f"{people_words(tables)}: a person is added to or removed from all of them at once"
+    return [*facts, ("In several tables", shared)]
 
 
 def _odds(body: Mapping[str, Any], cost: Budget) -> dict[str, Any]:

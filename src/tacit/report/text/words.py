@@ -20,6 +20,7 @@ __all__ = [
     "column_words",
     "condition_words",
     "number",
+    "people_words",
     "question_words",
     "unit_words",
     "value_words",
@@ -121,6 +122,8 @@ def question_words(question: Mapping[str, Any]) -> str:
     """
     query = question["query"]
     told = _listed([aggregate_words(aggregate) for _, aggregate in query["aggregates"]])
+    if len(query.get("tables", ())) > 1:
+        told += f"; of the table {query['table']}"
     for condition in query["where"]:
         told += f"; only rows where {condition_words(from_json(condition))}"
     for name, expression in query["derived"]:
@@ -145,6 +148,15 @@ def unit_words(unit: Mapping[str, Any]) -> str:
         f"most {rows} per person count (extra rows are down-weighted), and a person is counted as "
         f"present in at most {groups}"
     )
+
+
+def people_words(tables: Sequence[Sequence[str | None]]) -> str:
+    """Say by which column each table of a data set names its people.
+
+    >>> people_words([["visits", "person"], ["patients", "id"]])
+    'visits by person and patients by id'
+    """
+    return _listed([f"{name} by {person or 'the row'}" for name, person in tables])
 
 
 def budget_words(budget: Budget) -> str:

@@ -25,6 +25,8 @@ __all__ = ["Dataset"]
 
 _FIELDS = ("name", "unit", "budget", "ledger", "purpose", "owner", "tables")
 _PLAIN = re.compile(r"\w[\w .-]{0,99}")
+_TAKEN = ("null", "quote", "delimiter")
+"""Fields of a table in which a question mark is what it is."""
 _UNIT = ("person", "rows", "groups")
 _BUDGET = ("epsilon", "delta", "rho")
 
@@ -169,7 +171,11 @@ class Dataset:
 
     def open_fields(self) -> list[str]:
         """Return the places of the questions that a draft leaves to a person."""
-        return list(_open_in(self.to_fields(), ""))
+        fields = self.to_fields()
+        for table in fields["tables"].values():
+            for taken in _TAKEN:
+                table.pop(taken, None)
+        return _open_in(fields, "")
 
     def check(self) -> None:
         """Refuse a declaration that is unfinished, or that does not fit its tables.
