@@ -136,7 +136,10 @@ def on_periods(source, rows, names):
 
 @pytest.mark.parametrize(
     ("engine", "ansi"),
-    [*((e, True) for e in ENGINES), pytest.param("spark", False, marks=pytest.mark.slow)],
+    [
+        *((e, True) for e in ENGINES if e != "spark"),
+        *(pytest.param("spark", ansi, marks=pytest.mark.slow) for ansi in (True, False)),
+    ],
 )
 def test_every_operation_holds_on_the_extremes_of_every_type(engine, ansi, request):
     types = extremes(engine)

@@ -157,7 +157,7 @@ SCORES = st.sampled_from([math.nan, -math.inf, 0.0, 1.0, 2.0, math.inf, None, "n
 
 
 @pytest.mark.full
-@examples(0.4)
+@examples(0.2)
 @given(
     scores=st.lists(SCORES, min_size=3, max_size=3),
     weights=st.lists(st.integers(1, 9), min_size=6, max_size=6),

@@ -35,7 +35,8 @@ class Dialect:
     Attributes:
         name: the engine.
         quote: the character around an identifier, doubled inside.
-        integer, wide, double, text, date: names of types; ``wide`` is exact to 126 bits.
+        integer, wide, double, text, date, boolean: names of types, for :meth:`cast`; ``wide`` is
+            exact to 126 bits.
         small: the smallest type that holds 0 to 2^31.
         byte: a whole number ``{x}`` as one of 0 to 255, by which the engine groups faster than it
             joins, and NULL for others; None where there is no such type.
@@ -98,6 +99,7 @@ class Dialect:
     bytes: str = "strlen({x})"
     nul: bool = True
     date: str = "date"
+    boolean: str = "boolean"
     floor_divide: str = "({x} // {y})"
     wide_divide: str = "({x} // {y})"
     shift_right: str = "(({x}) >> {n})"

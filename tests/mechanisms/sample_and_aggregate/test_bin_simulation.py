@@ -63,7 +63,10 @@ def test_simulated_releases_are_releases(aggregate, kind):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("aggregate", AGGREGATES)
+@pytest.mark.parametrize(
+    "aggregate",
+    [pytest.param(a, marks=[pytest.mark.slow] * ("smooth" in str(a))) for a in AGGREGATES],
+)
 def test_expected_errors_are_those_of_releases(aggregate):
     records = np.random.default_rng(5).normal(30, 10, 400)
     m = sample_and_aggregate(Median(), 40, (0, 100), 4, aggregate=aggregate)

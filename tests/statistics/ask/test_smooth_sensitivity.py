@@ -60,7 +60,7 @@ def test_the_maximum_over_every_distance(
 @pytest.mark.few(30)
 @pytest.mark.parametrize("relation", ["bounded", "unbounded"])
 @pytest.mark.parametrize("kind", ["lognormal", "ties", "two values", "far away", "tiny"])
-@pytest.mark.parametrize("q", [50, 90, 37])
+@pytest.mark.parametrize("q", [50, 90, pytest.param(37, marks=pytest.mark.slow)])
 def test_quantiles_of_many_records(q: int, kind: str, relation: Any) -> None:
     rng = np.random.default_rng(7)
     data, bounds = {

@@ -86,9 +86,16 @@ def asked(source, unit, line, where=()):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("few", [0, 50], ids=["people with rows there", "all people"])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("engine", "kind", "few"),
+    [
+        # Spark takes many seconds for each: one way to find the people for each kind of time.
+        pytest.param(e, k, few, marks=[pytest.mark.slow] * (e == "spark" and few != way))
+        for e in ENGINES
+        for k, way in zip(KINDS, (50, 0, 50), strict=True)
+        for few in (0, 50)
+    ],
+)
 def test_the_engine_counts_as_python_does(engine, kind, few, request, monkeypatch):
     monkeypatch.setattr("tacit.tables.live.period_counts._FEW", few)
     declared, draw, start, every = KINDS[kind]

@@ -69,7 +69,9 @@ def settings(spark, changed):
             spark.conf.unset(name)
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=str)
+@pytest.mark.parametrize(
+    "unit", [*(pytest.param(u, marks=pytest.mark.slow) for u in UNITS[:-1]), UNITS[-1]], ids=str
+)
 def test_the_engine_agrees_with_the_definition_by_group(load, unit):
     with load(ROWS, COLUMNS) as source:
         query = {"unit": unit, "where": WHERE, "by": BY, "keys": KEYS}
@@ -133,13 +135,8 @@ def test_people_told_apart_by_doubles_are_drawn_alike(load):
         compare(crowd, source, query, [[People()]])
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        pytest.param(HOSTILE, id="hostile"),
-        pytest.param(STRICT, id="strict", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("changed", [HOSTILE, STRICT], ids=["hostile", "strict"])
 def test_no_setting_of_the_session_changes_a_bit_nor_is_it_changed(load, spark, changed):
     query = {"unit": UNITS[2], "where": WHERE, "by": BY, "keys": KEYS}
     with settings(spark, changed), load(ROWS, COLUMNS) as source:
