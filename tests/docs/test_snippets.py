@@ -11,7 +11,8 @@ A page is run from top to bottom in a folder of its own, in which lies ``health_
 - a block marked ``long`` takes seconds: only the full run has it;
 - a block marked ``no-run`` is left alone.  Blocks of another language are left alone too.
 
-The fast run types its commands in this process; the full one runs the program that is installed.
+The commands are typed in this process; the README's, and in the slow run those of the long pages,
+are also run by the program that is installed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from tacit.data import health_insurance
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# Pages of many seconds run once, as a user would run them: in test_page_with_what_is_installed.
+# Pages of many seconds run in the full run, and as a user would run them in the slow one.
 LONG = {"command-line.md", "local-sensitivity.md", "local.md", "sensitivity.md"}
 QUICK = [page for page in PAGES if page.name not in LONG]
 FENCE = re.compile(r"^([ ]*)```(\w+)[ ]*([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
@@ -155,13 +156,31 @@ def test_page(page: Path) -> None:
     run_page(page.read_text(encoding="utf-8"), str(page.relative_to(ROOT)), leave="long")
 
 
+def named(page: Path) -> str:
+    """The name of a page."""
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name in LONG], ids=named)
+@pytest.mark.usefixtures("folder")
+def test_long_page(page: Path) -> None:
+    run_page(page.read_text(encoding="utf-8"), named(page))
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "page", [p for p in PAGES if p not in QUICK[1:]], ids=lambda page: str(page.relative_to(ROOT))
+    "page",
+    [
+        pytest.param(p, marks=[pytest.mark.slow] * (p.name in LONG))
+        for p in PAGES
+        if p not in QUICK[1:]
+    ],
+    ids=named,
 )
 @pytest.mark.usefixtures("folder")
 def test_page_with_what_is_installed(page: Path) -> None:
-    run_page(page.read_text(encoding="utf-8"), str(page.relative_to(ROOT)), installed)
+    run_page(page.read_text(encoding="utf-8"), named(page), installed)
 
 
 @pytest.mark.usefixtures("folder")
