@@ -113,6 +113,7 @@ def test_open_questions_are_kept_and_refused():
         ({"tables": {"visits": {"path": "a", "public": "yes"}}}, "true or false"),
         ({"tables": {"v": VISITS, "s": {"path": "a", "public": True, "person": "p"}}}, "person"),
         ({"tables": {"visits": {"path": "a", "key": "site"}}}, "public = true"),
+        ({"tables": {"visits": {"path": "a", "public": True, "key": 5}}}, "name of a column"),
         ({"unit": "row", "tables": {"v": {"path": "a", "person": "p"}}}, "unit is a row"),
         ({"tables": {"visits": VISITS, "more": "more.csv"}}, "table of fields"),
     ],

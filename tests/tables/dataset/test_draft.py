@@ -1,5 +1,7 @@
 """A draft is made of names and declared types, and asks where a person must decide."""
 
+from pathlib import Path
+
 import pytest
 
 import tacit as tc
@@ -35,6 +37,16 @@ def test_a_finished_draft_opens(tmp_path):
     (tmp_path / "v.toml").write_text(text.replace('kind = "?"', 'kind = "integer"'))
     with tc.open(tmp_path / "v.toml", ledger=tc.in_memory) as session:
         assert session.agg(n=tc.count()).release(epsilon=1).replayed is False
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_a_draft_in_another_folder_names_the_same_file(tmp_path, monkeypatch, absolute):
+    monkeypatch.chdir(tmp_path)
+    Path("visits.csv").write_text("person,cost\n1,2\n")
+    Path("declared").mkdir()
+    source = tmp_path / "visits.csv" if absolute else "visits.csv"
+    text = draft_text(draft(source), Path("declared"))
+    assert 'path = "../visits.csv"' in text
 
 
 def test_declared_types_are_taken_over(tmp_path):

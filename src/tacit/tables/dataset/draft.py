@@ -82,7 +82,7 @@ def draft_text(dataset: Dataset, folder: Path) -> str:
     """Return a draft as the text of a file in a folder, each question explained."""
     fields = dataset.to_fields(Path(os.path.relpath(dataset.folder, folder)))
     for table in fields["tables"].values():
-        if "path" in table and "://" not in table["path"]:
+        if os.path.isabs(table.get("path", "")):
             table["path"] = os.path.relpath(table["path"], folder)
     lines = [
         "# A declaration of a data set: everything in it is public.",

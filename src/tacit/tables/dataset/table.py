@@ -146,8 +146,10 @@ def _limits(said: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _names(given: Any, name: str, where: str) -> tuple[str, ...]:
-    listed = [given] if isinstance(given, str) else list(given)
-    if not all(isinstance(each, str) and each for each in listed):
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, (list, tuple)) or not all(
+        isinstance(each, str) and each for each in listed
+    ):
         raise UsageError(f"{name} of {where} is the name of a column, or a list of names")
     return tuple(listed)
 
