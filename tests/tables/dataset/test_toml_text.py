@@ -52,11 +52,11 @@ def test_what_is_no_declaration_is_refused_soon(tmp_path, content, says):
     path = tmp_path / "visits.toml"
     path.write_bytes(content)
     with pytest.raises(UsageError, match=says):
-        read_toml(path)
+        read_toml(path, str(path))
 
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(UsageError, match="cannot be read"):
-        read_toml(tmp_path / "none.toml")
+        read_toml(tmp_path / "none.toml", "it")
     with pytest.raises(UsageError, match="cannot be written"):
         write_new(tmp_path / "none" / "x.toml", "")

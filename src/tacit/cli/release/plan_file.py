@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,11 @@ from tacit.cli.release.job import Asked, Job, Table, is_declared, keys_reader, l
 from tacit.cli.shared.condition import condition
 from tacit.cli.shared.csv_flags import csv_of_plan
 from tacit.cli.shared.flag_values import statistic
-from tacit.errors import UsageError, did_you_mean
+from tacit.errors import UsageError
 from tacit.expressions.expression import Expression, col
 from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.dataset.fields import known_fields, mapping
+from tacit.tables.dataset.toml_text import read_toml
 from tacit.tables.engines.csv.format import CsvOptions
 
 __all__ = ["read_plan"]
@@ -37,18 +37,7 @@ def read_plan(path: str) -> Job:
     Raises:
         UsageError: no such file, no TOML, or a field that is unknown, missing or of another kind.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        # Decimal numbers are read as they are written: 0.1 is one tenth.
-        plan = tomllib.loads(text, parse_float=Decimal)
-    except OSError as error:
-        raise UsageError(f"the plan {path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the plan {path} is no TOML: {error}") from None
-    except (ValueError, RecursionError):
-        raise UsageError(
-            f"the plan {path} holds a number of thousands of digits, or lists nested as deep"
-        ) from None
+    plan = read_toml(Path(path), f"the plan {path}")
     try:
         return _job(plan, Path(path).parent)
     except UsageError as error:
@@ -56,7 +45,7 @@ def read_plan(path: str) -> Job:
 
 
 def _job(plan: Mapping[str, Any], folder: Path) -> Job:
-    _check(plan, "the plan")
+    known_fields(plan, _FIELDS["the plan"], "the plan")
     source = _part(plan, "source")
     table = Table(
         _path(_text(source, "path", "[source]", required=True), folder),
@@ -81,8 +70,8 @@ def _job(plan: Mapping[str, Any], folder: Path) -> Job:
 
 
 def _asked(question: Any, folder: Path, source: str) -> Asked:
-    _check(_mapping(question, "[[question]]"), "[[question]]")
-    answers = _mapping(question.get("answers", {}), "answers")
+    known_fields(mapping(question, "[[question]]"), _FIELDS["[[question]]"], "[[question]]")
+    answers = mapping(question.get("answers", {}), "answers")
     where = _text(question, "where", "[[question]]")
     by = _listed(question, "by")
     name = _text(question, "name", "[[question]]")
@@ -107,7 +96,7 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
 
 
 def _answer(said: Any, label: str, declared: bool) -> Aggregate:
-    fields = _mapping(said, f"the answer {label!r}")
+    fields = mapping(said, f"the answer {label!r}")
     for name in ("statistic", "column", "method", "distribution"):
         _text(fields, name, f"the answer {label!r}")
     if not isinstance(fields.get("edges", []), list):
@@ -117,8 +106,8 @@ def _answer(said: Any, label: str, declared: bool) -> Aggregate:
 
 def _cuts(question: Mapping[str, Any]) -> dict[str, Expression]:
     found = {}
-    for name, said in _mapping(question.get("cut", {}), "cut").items():
-        part = _mapping(said, f"the cut {name!r}")
+    for name, said in mapping(question.get("cut", {}), "cut").items():
+        part = mapping(said, f"the cut {name!r}")
         if set(part) != {"column", "edges"} or not isinstance(part["edges"], list):
             raise UsageError(
                 f'the cut {name!r} must be like {{ column = "age", edges = [0, 18, 65] }}'
@@ -139,22 +128,10 @@ def _keys(question: Mapping[str, Any], by: Sequence[str], folder: Path, source: 
     return keys
 
 
-def _check(part: Mapping[str, Any], where: str) -> None:
-    for name in part:
-        if name not in _FIELDS[where]:
-            raise UsageError(f"{where} has {name!r}; {did_you_mean(name, _FIELDS[where])}")
-
-
 def _part(plan: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = _mapping(plan.get(name, {}), f"[{name}]")
-    _check(part, f"[{name}]")
+    part = mapping(plan.get(name, {}), f"[{name}]")
+    known_fields(part, _FIELDS[f"[{name}]"], f"[{name}]")
     return part
-
-
-def _mapping(value: Any, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise UsageError(f"{where} must be a table of fields")
-    return value
 
 
 def _text(part: Mapping[str, Any], name: str, where: str, required: bool = False) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.core.chain.explain import show_distance
 from tacit.expressions.expression import from_json
-from tacit.report.text.vocabulary import StepWords, rows_in_all, words_of_step
+from tacit.report.text.vocabulary import StepWords, rows_in_all, so_many, words_of_step
 from tacit.report.text.words import condition_words
 
 __all__ = ["distance_words", "recipe", "step_words"]
@@ -101,11 +101,11 @@ def _keys(step: Mapping[str, Any]) -> str:
 
 
 def _people(step: Mapping[str, Any], shown: str) -> str:
-    return f"{shown} {'person' if shown == '1' else 'people'}"
+    return so_many(shown, "person", "people")
 
 
 def _rows(step: Mapping[str, Any], shown: str) -> str:
-    return f"{shown} {'row' if shown == '1' else 'rows'}"
+    return so_many(shown, "row", "rows")
 
 
 _SHARED: dict[str, StepWords] = {

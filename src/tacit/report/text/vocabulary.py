@@ -21,6 +21,7 @@ __all__ = [
     "rows_in_all",
     "say_answer",
     "say_step",
+    "so_many",
     "words_of_step",
 ]
 
@@ -41,9 +42,18 @@ class AnswerWords(Protocol):
         """Say what one answer is, with its public bounds."""
 
 
+def so_many(shown: str, one: str, many: str) -> str:
+    """Say a number that is written already with its noun.
+
+    >>> so_many("1", "person", "people"), so_many("1/2", "row", "rows")
+    ('1 person', '1/2 rows')
+    """
+    return f"{shown} {one if shown == '1' else many}"
+
+
 def rows_in_all(step: Described, shown: str) -> str:
     """Say a distance in rows of all groups together."""
-    return f"{shown} {'row' if shown == '1' else 'rows'} in all"
+    return f"{so_many(shown, 'row', 'rows')} in all"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tacit.core import (
     Transformation,
     register,
 )
-from tacit.report.text.vocabulary import for_each_group, say_step
+from tacit.report.text.vocabulary import for_each_group, say_step, so_many
 from tacit.tables.answers.aggregate import (
     Aggregate,
     Kind,
@@ -133,7 +133,7 @@ def _step_words(step: Mapping[str, Any]) -> str:
 
 
 def _moves(step: Mapping[str, Any], shown: str) -> str:
-    return f"{shown} {'person' if shown == '1' else 'people'} in all"
+    return f"{so_many(shown, 'person', 'people')} in all"
 
 
 say_step("count_people", _step_words, _moves)

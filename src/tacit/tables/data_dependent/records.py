@@ -33,7 +33,7 @@ from tacit.core import (
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.output_distribution import Product
 from tacit.report.text.chain_sentences import step_words
-from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step
+from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step, so_many
 from tacit.statistics.samples.counted_sample import CountedSample
 from tacit.statistics.samples.sample import Sample
 from tacit.tables.chain.row_steps import TableStep
@@ -239,7 +239,7 @@ def _record_words(step: Mapping[str, Any]) -> str:
 
 
 def _moved_records(step: Mapping[str, Any], shown: str) -> str:
-    return f"{shown} {'row' if shown == '1' else 'rows'}"
+    return so_many(shown, "row", "rows")
 
 
 def _group_words(step: Mapping[str, Any]) -> str:

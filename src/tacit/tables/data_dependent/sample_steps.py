@@ -28,7 +28,7 @@ from tacit.mechanisms.sample_and_aggregate.bounded_output import BinFunction, co
 from tacit.mechanisms.sample_and_aggregate.mechanism import sample_and_aggregate
 from tacit.mechanisms.shared.local_statistic import LocalStatistic
 from tacit.mechanisms.shared.output_distribution import Product
-from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step
+from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step, so_many
 from tacit.statistics.samples.counted_sample import CountedSample
 from tacit.tables.chain.row_steps import TableStep
 from tacit.tables.chain.space import UnitDistance
@@ -269,7 +269,7 @@ def _people_in_bins(step: Mapping[str, Any]) -> str:
 
 
 def _moved_bins(step: Mapping[str, Any], shown: str) -> str:
-    return f"{shown} {'bin' if shown == '1' else 'bins'}"
+    return so_many(shown, "bin", "bins")
 
 
 def _sampled(inner: Mapping[str, Any]) -> str:

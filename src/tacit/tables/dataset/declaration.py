@@ -135,8 +135,9 @@ class Dataset:
             UsageError: no such file, no TOML, or what :class:`Dataset` refuses.
         """
         place = Path(path)
+        said = read_toml(place, str(place))
         try:
-            return cls.from_fields(read_toml(place), place.parent)
+            return cls.from_fields(said, place.parent)
         except UsageError as error:
             raise type(error)(f"{place}: {error}") from None
 
@@ -196,7 +197,7 @@ class Dataset:
         """Refuse what is left open.
 
         Raises:
-            UsageError: an open question, or no budget.
+            UsageError: an open question.
         """
         left = self.open_fields()
         if left:

@@ -40,7 +40,7 @@ def known_fields(said: Mapping[str, Any], fields: Iterable[str], where: str) -> 
 def mapping(said: Any, where: str) -> Mapping[str, Any]:
     """Return a table of fields, or refuse what is none."""
     if not isinstance(said, Mapping):
-        raise UsageError(f"{where} must be a table of fields, such as {{ kind = 'integer' }}")
+        raise UsageError(f"{where} must be a table of fields")
     return said
 
 

@@ -84,7 +84,7 @@ def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Se
     )
     others = {o: partial(_session, dataset, o) for o in protected if o != name}
     return Session.of_dataset(
-        open_table(dataset.tables[name], name, dataset.folder),
+        open_table(said, name, dataset.folder),
         dataset.unit_of(name),
         dataset.whole_budget,
         ledger,

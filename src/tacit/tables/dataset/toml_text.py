@@ -20,8 +20,12 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _MOST_BYTES = 10_000_000
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, what: str) -> dict[str, Any]:
     """Read a TOML file; 0.1 in it is one tenth.
+
+    Args:
+        path: of the file.
+        what: what an error calls it, such as ``"the plan plan.toml"``.
 
     Raises:
         UsageError: no such file, or no TOML.
@@ -30,16 +34,16 @@ def read_toml(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             written = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"it cannot be read: {error.strerror or error}") from None
+        raise UsageError(f"{what} cannot be read: {error.strerror or error}") from None
     if len(written) > _MOST_BYTES:
-        raise UsageError("it has more than ten megabytes, and is no declaration")
+        raise UsageError(f"{what} has more than ten megabytes")
     try:
         return tomllib.loads(written.decode("utf-8-sig"), parse_float=Decimal)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"it is no TOML: {error}") from None
+        raise UsageError(f"{what} is no TOML: {error}") from None
     except (ValueError, RecursionError):
         raise UsageError(
-            "it holds a number of thousands of digits, or lists that are nested as deep"
+            f"{what} holds a number of thousands of digits, or lists nested as deep"
         ) from None
 
 
