@@ -3,7 +3,7 @@
 matplotlib is imported when something is drawn, never before, and never through ``pyplot``: a figure
 belongs to who asked for it, and nothing global changes.  Every series differs from the others in
 colour, in dash and in marker, so that a figure survives a black-and-white printer; the colours are
-those of Okabe and Ito (2008), which the colour-blind tell apart.
+those of Okabe and Ito (2008), which the colour-blind can distinguish.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _FONTS = {
 
 
 class Style(NamedTuple):
-    """How one series looks; every part alone tells it from its neighbours."""
+    """How one series looks; every part alone distinguishes it from its neighbours."""
 
     colour: str
     dash: Any

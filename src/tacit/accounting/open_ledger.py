@@ -1,4 +1,4 @@
-"""Beginning, opening and adopting a ledger, and refusing one that is another's."""
+"""Creating, opening and moving a ledger, and refusing one that is another's."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def open_ledger(
     Raises:
         LedgerError: the place is no ledger, cannot be reached or written, is another data set's,
             has another budget or other terms, was copied or moved, or does not exist and is not
-            to be begun (or cannot be, for want of a budget or a data set).
+            to be created (or cannot be, for want of a budget or a data set).
         UsageError: the budget is nothing, the data set is "", or the terms are no plain JSON.
 
     >>> from tacit.accounting import epsilon

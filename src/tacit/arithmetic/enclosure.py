@@ -1,4 +1,4 @@
-"""Certified enclosures: a real number held between two fractions.
+"""Certified enclosures: a real number between two fractions.
 
 A delta, a conversion or a square root is irrational; Tacit carries it as an
 :class:`Enclosure` whose ends are proven to lie on either side, and rounds toward more

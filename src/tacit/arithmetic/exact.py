@@ -173,7 +173,7 @@ def _short(number: Fraction) -> str:
 def _nearest_power(size: Fraction) -> int:
     """The whole number nearest to the binary logarithm of a positive number.
 
-    It is the least p at which ``size**2 < 2**(2 * p + 1)``; lengths in bits tell p to within two.
+    It is the least p at which ``size**2 < 2**(2 * p + 1)``; lengths in bits give p to within two.
     """
     power = size.numerator.bit_length() - size.denominator.bit_length() - 1
     while size**2 >= Fraction(2) ** (2 * power + 1):

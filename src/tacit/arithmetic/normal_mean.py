@@ -1,4 +1,4 @@
-"""A mean over the normal law that has no closed form, enclosed by the trapezoidal rule.
+"""A mean over the normal distribution that has no closed form, enclosed by the trapezoidal rule.
 
 **Bound.**  Let g be analytic in the strip ``|Im y| < a``, fall off at its ends, and ``int |g(x + i
 b)| dx <= M`` for ``|b| < a``.  Then the trapezoidal sum of step h over the whole line is within ``2

@@ -1,4 +1,4 @@
-"""Certified arctangent and normal distribution function, for the exact laws of smooth noise."""
+"""Certified arctangent and normal distribution function, for the exact output of smooth noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tails of the normal and of Student's law, in floats: for expected errors (no proof).
+"""Tails of the normal and of Student's t distribution, in floats: for expected errors (no proof).
 
 Each keeps its *relative* precision far out, where one minus a distribution function would be 0.
 """

@@ -1,6 +1,6 @@
 """Exact noise: secure bits, certified enclosures, and draws by integer inversion.
 
-Every draw has exactly the law that it names: given ideal random bits the total variation
+Every draw has exactly the distribution that it names: given ideal random bits the total variation
 distance is zero.  Nothing can be seeded.
 """
 

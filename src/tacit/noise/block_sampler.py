@@ -1,4 +1,4 @@
-"""Many draws of a symmetric law with P(x) proportional to exp(-g(|x|)), g convex and increasing.
+"""Many draws with P(x) proportional to exp(-g(|x|)), symmetric, g convex and increasing.
 
 The integers are cut into blocks of R = 2**b: x = R h + l for x >= 0 and x = -1 - (R h + l) below,
 with 0 <= l < R.  Let p = exp(-g).  On the block (h, sign) p falls from ``start`` to ``end``: from
@@ -14,7 +14,7 @@ state:
                                                       probability p(x) / (p(M) r**(m - M)).
 
 Each x of a block comes out with weight end + (p(x) - end) = p(x), each in the tail with
-p(M) r**(m-M) times its acceptance, again p(x).  Hence the accepted x follows the law, no
+p(M) r**(m-M) times its acceptance, again p(x).  Hence the accepted x follows the distribution, no
 normalising sum is needed, and every cumulative probability is a ratio of finite combinations of
 exponentials of rationals, not proportional, hence irrational (Lindemann and Weierstrass), so that
 all floors can be certified.  That g is convex makes the acceptance in the tail at most 1.
@@ -54,7 +54,7 @@ MARGIN = 2.0**-30
 
 @dataclass(frozen=True)
 class Convex:
-    """The exponent g of a law, exactly and in doubles.
+    """The exponent g of a distribution, exactly and in doubles.
 
     Attributes:
         exact: g(m) for a whole m >= 0.
@@ -97,7 +97,7 @@ def gaussian_exponent(sigma_squared: Fraction) -> Convex:
 
 
 class BlockTable:
-    """The states of a law, their thresholds, and the values that single lookups give.
+    """The states of a distribution, their thresholds, and the values that single lookups give.
 
     Args:
         law: the exponent.
@@ -292,5 +292,5 @@ EXPONENTS: dict[str, Callable[[Fraction], Convex]] = {
 
 @lru_cache(maxsize=32)
 def block_table(law: str, parameter: Fraction) -> BlockTable:
-    """Return the table of a law, kept for the next call: it depends on public numbers alone."""
+    """Return the table of a distribution, cached: it depends on public numbers alone."""
     return BlockTable(EXPONENTS[law](parameter))

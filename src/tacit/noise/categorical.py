@@ -1,4 +1,4 @@
-"""Exact draws from a finite law with rational weights."""
+"""Exact draws from a finite distribution with rational weights."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The geometric law by its binary digits: exact, constant work, nothing to build.
+"""The geometric distribution by its binary digits: exact, constant work, nothing to build.
 
 Let G be geometric, P(G = k) = (1 - q) q**k with q = exp(-1/s).  Write G = d_0 + 2 d_1 + 4 d_2 + ...
 + 2**J T.  Since q**G factorises over the digits, they are independent, with
 P(d_j = 1) = q_j / (1 + q_j), q_j = q**(2**j), and T is geometric with ratio q**(2**J).
-(The memoryless law: L. Devroye, *Non-Uniform Random Variate Generation* (1986), X.2.)
+(The memoryless property: L. Devroye, *Non-Uniform Random Variate Generation* (1986), X.2.)
 
 So one draw compares J words of 64 bits with J thresholds and no branch depends on the outcome.
 J is chosen so that T > 0 has probability below 2**-64; T is drawn like the rest, and only
@@ -56,7 +56,7 @@ def _odds(x: Fraction) -> EncloseAt:
 
 @dataclass(frozen=True)
 class GeometricDigits:
-    """Thresholds of the binary digits of a geometric law of the given ``scale``.
+    """Thresholds of the binary digits of a geometric distribution of the given ``scale``.
 
     ``odds[j]`` encloses P(digit j = 1) and ``thresholds[j]`` is its floor at 64 bits; the last of
     each belongs to T > 0, the carry beyond the digits.  ``width`` is 64 outside tests; a few bits
@@ -74,7 +74,7 @@ class GeometricDigits:
         return len(self.odds) - 1
 
     def bits(self, n: int, sign: bool) -> NDArray[np.bool_]:
-        """Draw ``n`` rows of J + 1 digits, then a sign bit of the law of digit 0 if asked.
+        """Draw ``n`` rows of J + 1 digits, then a sign bit of the distribution of digit 0 if asked.
 
         The comparison of word and threshold settles every digit but ties, which have
         probability 2**-64 each and are settled by further bits.
@@ -153,7 +153,7 @@ class GeometricDigits:
 
 @lru_cache(maxsize=256)
 def geometric_digits(scale: Fraction, width: int = WIDTH, reach: int = 45) -> GeometricDigits:
-    """Prepare the digits of the geometric law with ratio exp(-1/scale).
+    """Prepare the digits of the geometric distribution with ratio exp(-1/scale).
 
     ``2**J >= reach scale`` makes the carry rarer than e**-45 < 2**-64; tests lower ``width`` and
     ``reach`` to make ties and carries frequent.

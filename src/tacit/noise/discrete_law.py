@@ -1,4 +1,4 @@
-"""What every law of integer noise can answer and do."""
+"""What every distribution of integer noise can answer and do."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ BULK = 1 << 15
 
 
 class Law(ABC):
-    """A probability law on the integers that is drawn from exactly.
+    """A probability distribution on the integers that is drawn from exactly.
 
     *Exactly* means: given ideal random bits, the total variation distance between a draw and
-    the law is zero.  Arrays are int64 when the scale is at most 2**52, and then hold the
+    the distribution is zero.  Arrays are int64 when the scale is at most 2**52, and then hold the
     draw modulo 2**64 (which matters with probability below e**-1000); for larger scales they
     hold Python integers.
     """

@@ -8,9 +8,9 @@ power of two such that the sum of S w_i exp(-g_i) is near 2**60.  Each candidate
 from arithmetic in doubles and a safety factor of 1 + 2**-30, a million times the rounding error.
 An exact uniform below the sum of the v proposes i with probability proportional to v_i, and i is
 accepted with probability S w_i exp(-g_i) / v_i, which is enclosed as closely as needed.  So the
-doubles only shape a proposal, and the result has exactly the law.  Sources: F. McSherry, K. Talwar,
-*Mechanism design via differential privacy* (2007); C. Ilvento, *Implementing the exponential
-mechanism with base-2 differential privacy* (2020), on why doubles alone do not do.
+doubles only shape a proposal, and the result has exactly the distribution.  Sources: F. McSherry,
+K. Talwar, *Mechanism design via differential privacy* (2007); C. Ilvento, *Implementing the
+exponential mechanism with base-2 differential privacy* (2020), on why doubles alone do not do.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _int64(values: Integers, name: str) -> NDArray[np.int64]:
 
 
 class ExponentialChoice:
-    """The law of an index i, with probability proportional to weights[i] exp(-costs[i] factor).
+    """An index i, drawn with probability proportional to weights[i] exp(-costs[i] factor).
 
     Args:
         costs: whole numbers, int64; only their differences matter.

@@ -1,7 +1,7 @@
-"""The discrete Gaussian law: P(x) proportional to exp(-x**2 / (2 sigma**2)) on the integers.
+"""The discrete Gaussian: P(x) proportional to exp(-x**2 / (2 sigma**2)) on the integers.
 
-Few draws: with t = floor(sigma) + 1, propose Y from the discrete Laplace law of scale t and
-accept it with probability exp(-(|Y| - sigma**2/t)**2 / (2 sigma**2)); the product of the two is
+Few draws: with t = floor(sigma) + 1, propose Y from the discrete Laplace distribution of scale t
+and accept it with probability exp(-(|Y| - sigma**2/t)**2 / (2 sigma**2)); the product of the two is
 proportional to exp(-Y**2 / (2 sigma**2)).  Source: C. Canonne, G. Kamath, T. Steinke, *The
 discrete Gaussian for differential privacy* (2020), algorithm 3.  Trials are independent of each
 other and each does the same work, so how many are needed, and hence the time, is independent of the
@@ -41,7 +41,7 @@ MARGIN = 2.0**-30
 
 @dataclass(frozen=True, init=False)
 class DiscreteGaussian(Law):
-    """The law P(X = x) proportional to exp(-x**2 / (2 sigma_squared)).
+    """The distribution P(X = x) proportional to exp(-x**2 / (2 sigma_squared)).
 
     Give ``sigma``, or ``sigma_squared`` when sigma itself is irrational.
 
@@ -85,7 +85,7 @@ class DiscreteGaussian(Law):
         return theta.variance(self.sigma_squared, bits)
 
     def _reach(self, outside: Fraction) -> int:
-        """P(X > m) <= exp(-(m + 1)**2 / (2 sigma**2)): the law is sigma-subgaussian."""
+        """P(X > m) <= exp(-(m + 1)**2 / (2 sigma**2)): the distribution is sigma-subgaussian."""
         return int(sqrt(-2 * self.sigma_squared * log(outside, 32), 32).upper)
 
     def _lowest(self, reach: int) -> int:

@@ -1,13 +1,13 @@
-"""Draw the index of a finite law by inversion, through integer thresholds and a lookup table.
+"""Draw from a finite distribution by inversion, through integer thresholds and a lookup table.
 
 State i has the cumulative probability F_i (the last one, F = 1, is left out).  With U uniform on
 [0, 1) the state is the number of i with F_i <= U.  With t_i = floor(F_i 2**64), u = floor(U 2**64):
 
     u < t_i implies U < F_i;     u > t_i implies u >= t_i + 1 > F_i 2**64, so U >= F_i;
 
-and only u = t_i needs more bits, of both numbers, until they differ.  So given ideal bits the law
-of the state is exact.  A table on the first 16 bits of U answers wherever no threshold has the
-same first 16 bits: it stores what the comparison would say, and decides nothing itself.
+and only u = t_i needs more bits, of both numbers, until they differ.  So given ideal bits the
+distribution of the state is exact.  A table on the first 16 bits of U answers wherever no threshold
+has the same first 16 bits: it stores what the comparison would say, and decides nothing itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["InversionTable"]
 
 
 class InversionTable:
-    """Thresholds of a finite law, and the table of cells that hold none of them.
+    """Thresholds of a finite distribution, and the table of cells that hold none of them.
 
     Args:
         floors: ``floors(width)`` lists ``floor(F_i 2**width)`` for all states but the last.

@@ -1,4 +1,4 @@
-"""The discrete Laplace and the geometric law.
+"""The discrete Laplace and the geometric distribution.
 
 With q = exp(-1/s), G geometric (P(G = k) = (1 - q) q**k) and B an independent bit with
 P(B = 1) = q / (1 + q), the integer X = G if B = 0, else -1 - G, is discrete Laplace:
@@ -9,7 +9,7 @@ P(B = 1) = q / (1 + q), the integer X = G if B = 0, else -1 - G, is discrete Lap
 No draw is rejected and zero is not drawn twice.  Backwards, G = X if X >= 0 else -1 - X is
 geometric.
 Source: A. Ghosh, T. Roughgarden, M. Sundararajan, *Universally utility-maximizing privacy
-mechanisms* (2009), for the law; the split into G and B is elementary.
+mechanisms* (2009), for the distribution; the split into G and B is elementary.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _ratio_of(scale: Fraction, bits: int) -> Enclosure:
 
 @dataclass(frozen=True, init=False)
 class _Exponential(Law):
-    """What the two laws share: the scale, and q = exp(-1/scale)."""
+    """What the two distributions share: the scale, and q = exp(-1/scale)."""
 
     scale: Fraction
 
@@ -67,7 +67,7 @@ class _Exponential(Law):
 
 
 class DiscreteLaplace(_Exponential):
-    """The law P(X = x) proportional to exp(-|x| / scale) on all integers.
+    """The distribution P(X = x) proportional to exp(-|x| / scale) on all integers.
 
     Raises:
         UsageError: ``scale`` is not a finite number above zero.
@@ -108,7 +108,7 @@ class DiscreteLaplace(_Exponential):
 
 
 class Geometric(_Exponential):
-    """The law P(X = k) proportional to exp(-k / scale) on k >= 0.
+    """The distribution P(X = k) proportional to exp(-k / scale) on k >= 0.
 
     Raises:
         UsageError: ``scale`` is not a finite number above zero.

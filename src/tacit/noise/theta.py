@@ -1,4 +1,4 @@
-"""The sums behind the discrete Gaussian law, enclosed.
+"""The sums behind the discrete Gaussian distribution, enclosed.
 
 Let p(x) = exp(-x**2 / (2 v)), v = sigma**2.  For v below 1 the sums over the integers are made
 directly.  For larger v, Poisson's summation formula turns them into sums that converge at once:
@@ -65,7 +65,7 @@ def total(v: Fraction, bits: int = 64) -> Enclosure:
 
 
 def variance(v: Fraction, bits: int = 64) -> Enclosure:
-    """Enclose the variance of the law.
+    """Enclose the variance of the distribution.
 
     >>> variance(Fraction(100)).contains(100), variance(Fraction(1, 2)).below(Fraction(1, 2))
     (True, True)

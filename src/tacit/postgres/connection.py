@@ -66,7 +66,7 @@ def with_defaults(given: Mapping[str, Any], **more: str) -> dict[str, Any]:
 
 
 def connect(options: Mapping[str, Any]) -> Connection | Refused:
-    """Return a connection whose transactions are begun and ended by hand, or why there is none."""
+    """Return a connection whose transactions start and end by hand, or why there is none."""
     psycopg = need("psycopg", "postgres")
     try:
         made: Connection = psycopg.connect(

@@ -80,7 +80,7 @@ class Certificate:
         """Return the certificate as one self-contained page for a reviewer.
 
         Args:
-            verification: what :meth:`verify` found, where it was asked already: the page tells it.
+            verification: what :meth:`verify` found, where it was asked already: the page shows it.
 
         Raises:
             UsageError: the certificate is not whole.
@@ -109,7 +109,7 @@ class Certificate:
 def issue(entry: Entry, ledger: Ledger) -> Certificate:
     """Write the certificate of an answered charge: all of it is in the ledger, so none can differ.
 
-    An answer that an earlier version recorded lacks what certificates told later: its certificate
+    An answer that an earlier version recorded lacks what certificates state since: its certificate
     is of the first format, with today's budget and versions.
 
     Raises:

@@ -52,7 +52,7 @@ class Releases(Domain):
     over: Any
 
     def contains(self, value: Any) -> bool:
-        """Tell whether every number is a member, and each record is used once."""
+        """Return whether every number is a member, and each record is used once."""
         try:
             numbers = [as_fraction(x) for x in np.asarray(value).tolist()]
         except (UsageError, TypeError):

@@ -275,7 +275,7 @@ class ToAbsolute(_Conversion):
 @register
 @dataclass(frozen=True)
 class ToDiscrete(_Conversion):
-    """Tell only whether two members differ.
+    """Compare only whether two members differ.
 
     **Map.** ``0 -> 0`` and anything above to one, from every metric in which only equals are at
     distance zero (not the symmetric or change-one distance, which forget the order).

@@ -53,13 +53,13 @@ _BODIES = {
 
 
 def canonical(value: object, name: str = "value", *, sort: bool = True) -> str:
-    """Write a JSON value in one certain way: compact, ASCII, keys sorted unless told otherwise.
+    """Write a JSON value in one certain way: compact, ASCII, keys sorted unless stated otherwise.
 
     Floats are written so that they read back to the same bits; NaN and the infinities, which a
     released answer may hold, are written as Python's :mod:`json` reads them.
 
     Raises:
-        UsageError: it holds something that is no JSON; the value itself is not told.
+        UsageError: it holds something that is no JSON; the value itself is not shown.
 
     >>> canonical({"b": 0.1, "a": [1, None]})
     '{"a":[1,null],"b":0.1}'

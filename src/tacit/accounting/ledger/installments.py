@@ -9,7 +9,7 @@ piece, and pieces are added under that charge::
   transaction, so that of any number of processes one pays, also after a crash at any moment.
 - **One history.**  A part has a place, 0, 1, 2, ...; :func:`record_part` writes it only if it is
   the next one, in the transaction that looks.  Of two processes that make part 7 at once, one
-  writes it; the other is told so, throws its own away, unseen, and reads the one that stands.
+  writes it; the other is informed, throws its own away, unseen, and reads the one that stands.
   So each part is made by somebody who had read all parts before it, and was published once.
 
 Parts hold released values, with their noise, as answers do.
@@ -35,7 +35,7 @@ __all__ = ["charge_once", "parts_of", "record_part"]
 def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, Any]) -> Entry:
     """Return the charge of a key, or make it: whoever asks, and however often, one is paid.
 
-    Unlike :meth:`Ledger.charge` it takes the charge that stands also where its question tells more
+    Unlike :meth:`Ledger.charge` it takes the charge that stands also where its question says more
     than the key does: what was chosen for whoever paid, such as the scale of the noise.
 
     Raises:

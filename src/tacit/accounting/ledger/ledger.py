@@ -12,7 +12,7 @@ A question goes through two states, and no others::
 - **A key is charged once.**  What was charged and not answered (a cable broke, a disk was full, a
   process was killed) stays *open*: asked again it goes on under its own charge, and nobody pays
   twice.  Once it is answered, the recorded answer comes back, the very same, at no cost.
-- **One answer a question.**  Of all attempts under a charge, at once or one after another, in
+- **One answer a question.**  Of all attempts under a charge, at once or sequentially, in
   threads, processes or on other hosts, the first to record sets the answer, and every one of them
   gives out that one.  Among the threads of one process, :meth:`Ledger.release` makes the second
   wait for the first, which saves its work.
@@ -40,7 +40,7 @@ and a copy would spend the same budget twice.  What is detected: a ledger file t
 moved (its path or inode is not the one it was made or adopted at), one that is replaced or
 removed while open, and one that in the life of a process goes back behind what this process saw.
 What is *not* detected: an old content written back into the same file between two runs, the
-``-wal`` file of a crash thrown away, the ledger deleted and begun anew, or the same data under
+``-wal`` file of a crash thrown away, the ledger deleted and created anew, or the same data under
 another name.  Against these keep the hash of a certificate, outside the reach of whoever holds
 the file, and ask :meth:`Ledger.contains`.  For tables in PostgreSQL, see
 :mod:`tacit.accounting.ledger.postgres.store`.
@@ -304,7 +304,7 @@ class Ledger:
                 appended(transaction, head, "adopt", None, body)
 
     def close(self) -> None:
-        """Let go of the file; what is stored remains."""
+        """Close the file; what is stored remains."""
         self._store.close()
 
     def __enter__(self) -> Ledger:

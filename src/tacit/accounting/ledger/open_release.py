@@ -1,4 +1,4 @@
-"""What is told where a release stops between its charge and its answer: it stays open."""
+"""What a person reads where a release stops between its charge and its answer: it stays open."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class SqliteStore:
                 return False
             store = SqliteStore(path, create=False)
         except (LedgerError, OSError):
-            return True  # whoever opens it is told what is wrong
+            return True  # whoever opens it learns what is wrong
         try:
             with store.read() as transaction:
                 return transaction.head() is not None
@@ -230,7 +230,7 @@ class SqliteStore:
         """Turn on the write-ahead log, again while others are turning it on or off.
 
         SQLite waits for other locks by itself; but of two connections that both have the file
-        open and both want it alone, one is told at once that it is busy.
+        open and both want it alone, one learns at once that it is busy.
         """
         end = time.monotonic() + _PATIENCE
         while True:

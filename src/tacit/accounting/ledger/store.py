@@ -67,7 +67,7 @@ class Store(Protocol):
         ...
 
     def home(self) -> dict[str, str] | None:
-        """Return what tells this place from a copy of it, or None where nothing does.
+        """Return what distinguishes this place from a copy of it, or None where nothing does.
 
         It is the same for everyone who may open the place, and from one opening to the next.
         """
@@ -90,7 +90,7 @@ class Store(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the place; what is stored remains."""
+        """Close the place; what is stored remains."""
         ...
 
 
@@ -205,7 +205,7 @@ def read_event(row: Sequence[Any]) -> Event:
 
 
 def same_home(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> bool:
-    """Return whether two homes are the same place, as far as both were told.
+    """Return whether two homes are the same place, as far as both are known.
 
     A server may hide a part of it from some roles.
 

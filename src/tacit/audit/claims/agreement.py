@@ -1,13 +1,13 @@
-"""Run a measurement beside the distribution that it states, and tell whether the two agree.
+"""Run a measurement beside the distribution that it states, and test whether the two agree.
 
 A map is held against the stated distribution, exactly; that the function draws from it is another
 claim, and here it is tested.  Events are chosen from the distribution alone, before anything is
 drawn: the likeliest outputs, half lines at quantiles, and pairs of them for independent parts.  On
 each, and on each over all data sets together, the count of n draws is held to Hoeffding's bound for
-independent trials of mean chance p (1963, theorem 1): ``P(count / n >= a) <= exp(-n KL(a, p))`` for
-a above p, and the same below.  With so many events tested, a function that follows its distribution
-fails by chance less than once in 10^9 runs of the test.  An output of probability zero refutes at
-once.
+independent trials of mean probability p (1963, theorem 1): ``P(count / n >= a) <= exp(-n KL(a,
+p))`` for a above p, and the same below.  With so many events tested, a function that follows its
+distribution fails by chance less than once in 10^9 runs of the test.  An output of probability zero
+refutes at once.
 
 What agrees is not proven: an error that the draws are too few to show stays unseen.
 """
@@ -73,7 +73,7 @@ class _Event:
 
 @dataclass
 class _Tally:
-    """Draws and hits of an event, and the sums of the chances of each draw, from both sides."""
+    """Draws and hits of an event, and the sums of each draw's probabilities, from both sides."""
 
     words: str
     draws: int = 0
@@ -87,7 +87,7 @@ class _Tally:
         self.high += draws * float(chance.upper) * (1 + 1e-12)
 
     def evidence(self) -> float:
-        """Return -ln of the bound on the chance of a count so far out."""
+        """Return -ln of the bound on the probability of a count so far out."""
         share, low, high = (x / self.draws for x in (self.hits, self.low, self.high))
         if low <= share <= high:
             return 0.0

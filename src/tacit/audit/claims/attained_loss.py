@@ -91,7 +91,7 @@ def _largest_ratio(table: Table) -> tuple[Enclosure | None, Hashable]:
     found = largest_ratio(zip(table.p, table.q, strict=True))
     if found.impossible is not None:
         return None, table.outcomes[found.impossible]
-    # What is unsure belongs to what is not listed, which is told in a note.
+    # What is unsure belongs to what is not listed, which is stated in a note.
     if found.place is None:
         return Enclosure.of(0), None
     ends = log(found.lower, 80).lower, log(found.upper, 80).upper
@@ -143,7 +143,7 @@ def _moments(parts: Sequence[Table], orders: NDArray[np.float64]) -> NDArray[np.
         possible = np.array([e.lower > 0 for e in table.p])
         if bool((possible & impossible).any()):
             return None
-        # An outcome that only one side lists belongs to the rest, which is told in a note.
+        # An outcome that only one side lists belongs to the rest, which is stated in a note.
         possible &= np.array([e.lower > 0 for e in table.q])
         log_p, log_q = log_p[possible], log_q[possible]
         total += log_moments(log_p, log_q, orders, tails=table.gaussian)

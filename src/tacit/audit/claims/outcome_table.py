@@ -126,7 +126,7 @@ def _side_by_side(p: Any, q: Any, orders: Fraction) -> Table:
 
 
 def _laws(p: Any) -> list[tuple[Any, Fraction] | None]:
-    """Return the noise laws of a distribution on a lattice; [None] where it is none."""
+    """Return the noise of a distribution on a lattice, by coordinate; [None] where it is none."""
     if isinstance(p, LatticeDistribution):
         return [(p.law, p.grid)]
     if isinstance(p, Mixture):

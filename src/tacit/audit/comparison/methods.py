@@ -207,7 +207,7 @@ def _smooth(asked: Asked) -> Iterator[Candidate]:
 
 
 def _budget(noise: str, asked: Asked) -> tuple[dict[str, Any] | None, str]:
-    """Return what a noise may lose, so that all of it is (epsilon, delta); None without a delta."""
+    """Return what a noise may spend to be (epsilon, delta) in all; None without a delta."""
     if noise in _PURE:
         return {"epsilon": asked.epsilon}, ", pure"
     if asked.delta is None:

@@ -126,7 +126,7 @@ def parallel(
 
     **Sizes.**  A split by the records' own values makes the size of each part private, also where
     that of the whole is public: a part of n records has a neighbour of n + 1.  A map that rests on
-    a public size (a count that loses nothing, a sum whose records only trade places) says nothing
+    a public size (a count that costs nothing, a sum whose records only trade places) says nothing
     about that pair, so measurements on a space of a public size are refused here; a part may be
     brought to a public size by ``resize`` *within* its own chain.  Where the data comes in parts,
     their sizes may be public: no record changes its part.

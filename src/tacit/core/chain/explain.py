@@ -1,4 +1,4 @@
-"""A chain, told to a person: each step with the distance that is left after it."""
+"""A chain, explained to a person: each step with the distance that is left after it."""
 
 from __future__ import annotations
 

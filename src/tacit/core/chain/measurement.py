@@ -106,7 +106,7 @@ class Measurement:
         return self.privacy(read_distance(self.input, d_in))
 
     def check(self, d_in: Number, d_out: Any) -> bool:
-        """Tell whether inputs at distance ``d_in`` lose at most ``d_out``."""
+        """Return whether the privacy loss at distance ``d_in`` is at most ``d_out``."""
         return self.measure.at_most(self.map(d_in), self.measure.read(d_out))
 
     def epsilon(self, delta: Number, d_in: Number = 1) -> Enclosure | float:
@@ -190,7 +190,7 @@ class Measurement:
         Args:
             u: a data set.
             v: another.
-            event: a pair of ends, a set of outputs, or a function that tells which are in it.
+            event: a pair of ends, a set of outputs, or a function that says which are in it.
 
         Returns:
             A matplotlib Figure.  Not private: it shows what a release hides.

@@ -53,7 +53,7 @@ class Step(ABC):
 
 @dataclass(frozen=True)
 class Pipeline(Step):
-    """Steps in a row that have not met their space yet."""
+    """Consecutive steps that have not met their space yet."""
 
     steps: tuple[Step, ...]
 

@@ -79,7 +79,7 @@ class Transformation:
         return self.stability(read_distance(self.input, d_in))
 
     def check(self, d_in: Number, d_out: Number) -> bool:
-        """Tell whether inputs at distance ``d_in`` always end within ``d_out``."""
+        """Return whether inputs at distance ``d_in`` always end within ``d_out``."""
         return self.map(d_in) <= as_fraction(d_out, "d_out")
 
     def __call__(self, data: Any) -> Any:

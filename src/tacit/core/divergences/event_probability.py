@@ -31,7 +31,7 @@ def mass_of(distribution: Any, event: Any) -> Enclosure:
 
     Raises:
         UsageError: an event of another kind, or reversed ends.
-        InfeasibleError: a probability too small to be told from zero, a function asked of too
+        InfeasibleError: a probability too small to distinguish from zero, a function asked of too
             many outcomes.
     """
     if callable(event):
@@ -105,19 +105,19 @@ def _lattice_interval(
 
 
 def interval_mass(law: Any, first: int | None, last: int | None, right: int = 40) -> Enclosure:
-    """Enclose the probability of ``first <= X <= last`` for a symmetric law on the integers.
+    """Enclose ``P(first <= X <= last)`` for a symmetric distribution on the integers.
 
     The interval is mirrored to the lower side, where the distribution function is small itself, and
     enclosed with more and more bits until ``right`` of them are right.  Where a Gaussian is far
-    out, the terms from the nearer end on are added instead; those of a log-concave law fall at
-    least geometrically, which bounds the rest.
+    out, the terms from the nearer end on are added instead; those of a log-concave distribution
+    fall at least geometrically, which bounds the rest.
 
     >>> from tacit.noise import DiscreteGaussian
     >>> float(interval_mass(DiscreteGaussian(1), 36, 40))
     1.5069...e-282
 
     Raises:
-        InfeasibleError: a probability too small to be told from zero.
+        InfeasibleError: a probability too small to be distinguished from zero.
     """
     if first is not None and last is not None and last < first:
         return Enclosure.of(0)

@@ -1,9 +1,9 @@
-"""Privacy losses of additive noise: a law on the integers against itself, shifted.
+"""Privacy losses of additive noise: a distribution on the integers against itself, shifted.
 
-Let X follow a symmetric law on the integers with ``P(X = x) proportional to e^-f(x)``, f convex,
-and let P be the law of X, Q that of ``X - s`` for a whole shift s > 0.  The loss of outcome x,
-``f(x + s) - f(x)``, grows with x, so the events that tell the two apart best are the half lines
-``{x >= t}``:
+Let X follow a symmetric distribution on the integers with ``P(X = x) proportional to e^-f(x)``, f
+convex, and let P be the distribution of X, Q that of ``X - s`` for a whole shift s > 0.  The loss
+of outcome x, ``f(x + s) - f(x)``, grows with x, so the events that distinguish the two best are the
+half lines ``{x >= t}``:
 
     delta(epsilon) = P(X >= t) - e^epsilon P(X >= t + s),
 
@@ -46,10 +46,10 @@ _TINY = Fraction(1, 1 << 170)
 
 @dataclass(frozen=True)
 class ShiftedLoss(PrivacyLoss):
-    """A law against itself, shifted: see the two kinds of it.
+    """A distribution against itself, shifted: see the two kinds of it.
 
     Attributes:
-        scale: of the law, in whole units.
+        scale: of the distribution, in whole units.
         shift: the distance of the two centres, in whole units, not negative.
     """
 
@@ -61,13 +61,13 @@ class ShiftedLoss(PrivacyLoss):
         object.__setattr__(self, "shift", as_integer(self.shift, "shift", minimum=0))
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
-        """Return itself twice: the law is symmetric, so one direction is as the other."""
+        """Return itself twice: the distribution is symmetric, so one direction is as the other."""
         return self, self
 
     @property
     @abstractmethod
     def law(self) -> Any:
-        """The law of the noise."""
+        """The distribution of the noise."""
 
     @abstractmethod
     def loss(self, x: int) -> Fraction:
@@ -208,7 +208,7 @@ class LaplaceShift(ShiftedLoss):
 
     @property
     def law(self) -> noise.DiscreteLaplace:
-        """The law of the noise."""
+        """The distribution of the noise."""
         return noise.DiscreteLaplace(self.scale)
 
     def loss(self, x: int) -> Fraction:
@@ -268,7 +268,7 @@ class GaussianShift(ShiftedLoss):
 
     @property
     def law(self) -> noise.DiscreteGaussian:
-        """The law of the noise."""
+        """The distribution of the noise."""
         return noise.DiscreteGaussian(self.scale)
 
     def loss(self, x: int) -> Fraction:
@@ -312,10 +312,10 @@ class GaussianShift(ShiftedLoss):
 
 
 def shifted(law: Any, shift: int) -> ShiftedLoss:
-    """Return the losses of a law of :mod:`tacit.noise` against itself, shifted.
+    """Return the losses of a distribution of :mod:`tacit.noise` against itself, shifted.
 
     Raises:
-        UsageError: another law than discrete Laplace or Gaussian.
+        UsageError: another distribution than discrete Laplace or Gaussian.
     """
     if isinstance(law, noise.DiscreteLaplace):
         return LaplaceShift(law.scale, abs(shift))

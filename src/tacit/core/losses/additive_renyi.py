@@ -1,4 +1,4 @@
-"""Renyi divergences of discrete Laplace and Gaussian laws from themselves, shifted: enclosed."""
+"""Renyi divergences of discrete Laplace and Gaussian noise from itself, shifted: enclosed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Textbook noise on the real line: for teaching, and for nothing else.
 
-No computer draws from these laws: it holds finitely many numbers, and the pattern of those that it
-can hold tells about the data.  Tacit draws from their discrete relatives.  The formulas here work
-with logarithms, so that an event far in the tails gives what the law gives, and never 0/0.
+No computer draws from these distributions: it holds finitely many numbers, and the pattern of those
+that it can hold reveals something of the data.  Tacit draws from their discrete relatives.  The
+formulas here work with logarithms, so that an event far in the tails gives what the distribution
+gives, and never 0/0.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class _Idealised(ABC):
 
     @abstractmethod
     def _log_below(self, z: float) -> float:
-        """Return ln P(X <= z) for the standard law."""
+        """Return ln P(X <= z) for the standard distribution."""
 
     def density(self, x: float) -> float:
         """Return the density at x."""
@@ -53,7 +54,7 @@ class _Idealised(ABC):
             raise UsageError("an event on the real line has a lower end below its upper end")
         a, b = (lower - self.centre) / self.scale, (upper - self.centre) / self.scale
         if a > 0:
-            a, b = -b, -a  # the laws are symmetric: look at the side where both are small
+            a, b = -b, -a  # the distributions are symmetric: look at the side where both are small
         high = self._log_below(b)
         low = self._log_below(a) if a > -math.inf else -math.inf
         return high + math.log1p(-math.exp(low - high)) if low > -math.inf else high
@@ -64,7 +65,7 @@ class _Idealised(ABC):
 
 
 class IdealisedLaplace(_Idealised):
-    """The Laplace law on the real line, idealised.
+    """The Laplace distribution on the real line, idealised.
 
     Its density is ``exp(-|x - centre| / scale) / (2 scale)``.
 
@@ -83,7 +84,7 @@ class IdealisedLaplace(_Idealised):
 
 
 class IdealisedGaussian(_Idealised):
-    """The normal law on the real line, idealised; ``scale`` is its standard deviation.
+    """The normal distribution on the real line, idealised; ``scale`` is its standard deviation.
 
     Example:
         >>> u, v = IdealisedGaussian(37, 25), IdealisedGaussian(25, 25)

@@ -65,7 +65,7 @@ class Measure(ABC):
         """Evaluate the distance between two distributions of ``m.distribution(data)``.
 
         Raises:
-            UsageError: two that are neither listed nor one law in two places.
+            UsageError: two that are neither listed nor one distribution in two places.
         """
         listed = listed_pair(p, q)
         if listed is not None:
@@ -77,7 +77,7 @@ class Measure(ABC):
         """Evaluate the distance between two distributions that list their outcomes."""
 
     def _of_shifted(self, losses: list[ShiftedLoss]) -> Any:
-        """Evaluate the distance of one law from itself, shifted; one loss a coordinate.
+        """Evaluate the distance of one distribution from itself, shifted; one loss a coordinate.
 
         The logarithm of a product is a sum, so max and Renyi divergences add up over coordinates.
         """
@@ -91,7 +91,7 @@ class Measure(ABC):
         return value
 
     def at_most(self, loss: Loss, limit: Loss) -> bool:
-        """Tell whether one loss is within another."""
+        """Return whether one loss is within another."""
         return bool(loss <= limit)
 
     def compose(self, losses: Iterable[Loss]) -> Loss:

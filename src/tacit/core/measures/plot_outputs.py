@@ -60,7 +60,7 @@ def shown(p: Any, q: Any) -> tuple[list[Any], list[float], list[float]]:
 
 
 def inside(event: Any) -> Callable[[Any], bool]:
-    """Read an event: a pair of ends, a collection of outputs, or a function that tells.
+    """Read an event: a pair of ends, a collection of outputs, or a function that says.
 
     >>> inside((70, 80))(75), inside({"a"})("b"), inside(lambda x: x > 3)(4)
     (True, False, True)
@@ -202,7 +202,7 @@ def privacy_losses(m: Drawn, u: Any, v: Any) -> Any:
 
 
 def trade_off(m: Drawn, u: Any, v: Any) -> Any:
-    """Draw the best error rates of anyone who tells the two inputs apart (Dong, Roth, Su 2022).
+    """Draw the best error rates of anyone who distinguishes the two inputs (Dong, Roth, Su 2022).
 
     The curve goes through the tests that reject at the largest ratios ``Q(x) / P(x)`` first, which
     are best for every level (Neyman and Pearson 1933).

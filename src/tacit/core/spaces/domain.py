@@ -54,7 +54,7 @@ class Category(Domain):
             raise UsageError("categories must be at least one, each given once")
 
     def contains(self, value: Any) -> bool:
-        """Tell whether ``value`` is a known label (any hashable one where none are listed)."""
+        """Return whether ``value`` is a known label (any hashable one where none are listed)."""
         try:
             hash(value)
             return self.categories is None or value in self.categories
@@ -106,7 +106,7 @@ class Vector(Domain):
             object.__setattr__(self, "size", as_integer(self.size, "size", minimum=0))
 
     def contains(self, value: Any) -> bool:
-        """Tell whether every element is a member and the size is the public one."""
+        """Return whether every element is a member and the size is the public one."""
         if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
             return False
         fits = self.size is None or len(value) == self.size
@@ -177,7 +177,7 @@ class Frame(Domain):
         return Vector(dict(self.columns)[name], size=self.size)
 
     def contains(self, value: Any) -> bool:
-        """Tell whether ``value`` maps each column name to a member vector of one length."""
+        """Return whether ``value`` maps each column name to a member vector of one length."""
         try:
             lengths = {len(value[name]) for name in self.names}
             return len(lengths) == 1 and all(self.column(n).contains(value[n]) for n in self.names)

@@ -44,7 +44,7 @@ def _measures(kind: type[Metric]) -> bool:
 
 
 def _changed(cls: type, parent: type) -> bool:
-    """Tell whether a class has something else than its parent, apart from how it is described."""
+    """Return whether a class has something else than its parent, apart from how it is described."""
     kept = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {"sentence", "describe"}
     return any(
         inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in kept
@@ -79,7 +79,7 @@ class Metric(ABC):
         """Return the distance between two members, exactly."""
 
     def supports(self, domain: Domain) -> bool:
-        """Tell whether this metric makes sense on a domain."""
+        """Return whether this metric makes sense on a domain."""
         return isinstance(domain, self.carries)
 
     @property
@@ -192,7 +192,7 @@ class _VectorMetric(Metric):
     carries = (Vector,)
 
     def supports(self, domain: Domain) -> bool:
-        """Tell whether the domain is a vector of numbers."""
+        """Return whether the domain is a vector of numbers."""
         return isinstance(domain, Vector) and isinstance(domain.element, Number)
 
 
@@ -260,7 +260,7 @@ class DiscreteDistance(Metric):
 
     @property
     def counts_records(self) -> bool:
-        """Never: it tells only whether two members differ."""
+        """Never: it says only whether two members differ."""
         return False
 
     def distance(self, u: Any, v: Any) -> Distance:

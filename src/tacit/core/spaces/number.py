@@ -27,7 +27,7 @@ class Domain(ABC):
 
     @abstractmethod
     def contains(self, value: Any) -> bool:
-        """Tell whether ``value`` is a member."""
+        """Return whether ``value`` is a member."""
 
     @abstractmethod
     def read(self, value: Any) -> Any:
@@ -92,7 +92,7 @@ class Number(Domain):
         return self.lower, self.upper
 
     def contains(self, value: Any) -> bool:
-        """Tell whether ``value`` is a member (grid members are given in real units)."""
+        """Return whether ``value`` is a member (grid members are given in real units)."""
         if isinstance(value, (bool, np.bool_)) or not isinstance(
             value, (int, float, Fraction, np.integer, np.floating)
         ):

@@ -33,7 +33,7 @@ class Parts(Domain):
     part: Domain
 
     def contains(self, value: Any) -> bool:
-        """Tell whether each name, and no other, has a member."""
+        """Return whether each name, and no other, has a member."""
         return (
             isinstance(value, Mapping)
             and set(value) == set(self.names)
@@ -83,7 +83,7 @@ class PartsDistance(Metric):
         return self.part.counts_records
 
     def supports(self, domain: Domain) -> bool:
-        """Tell whether each part can be compared."""
+        """Return whether each part can be compared."""
         return isinstance(domain, Parts) and self.part.supports(domain.part)
 
     def distance(self, u: Any, v: Any) -> Distance:

@@ -22,7 +22,7 @@ _JSON = (str, int, float, bool)
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a raw answer is missing: None, NaN, or a data frame's NA or NaT.
+    """Return whether a raw answer is missing: None, NaN, or a data frame's NA or NaT.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing(0)
     (True, True, False)
@@ -39,7 +39,8 @@ class Items:
     What is not in the list goes to the ``other`` item if one is declared, and a missing answer
     to the ``missing`` item (or else to ``other``).  With neither it is refused on the device,
     before anything is drawn or sent; so a question that someone may be unable to answer declares
-    them: then nobody's report can be told from the others, and nobody is dropped from the count.
+    them: then nobody's report can be distinguished from the others, and nobody is dropped from
+    the count.
 
     Args:
         labels: the answers, each once, at least two in all: text, whole numbers or booleans; or a

@@ -5,7 +5,7 @@ A mechanism is *epsilon-locally private* when for all answers u, v and every rep
     P(report = y | answer u) <= e**epsilon P(report = y | answer v).
 
 Every mechanism here draws with probabilities that are whole multiples of 2**-b (or from an exact
-noise law), and its ``epsilon`` is the logarithm of the greatest ratio of exactly those
+noise distribution), and its ``epsilon`` is the logarithm of the greatest ratio of exactly those
 probabilities: :attr:`Oracle.ratio` is that ratio, a fraction.  Source: S. Kasiviswanathan, H. Lee,
 K. Nissim, S. Raskhodnikova, A. Smith, *What can we learn privately?* (2008).
 """
@@ -133,7 +133,7 @@ class Oracle(ABC):
         """Add up checked reports."""
 
     def perturb(self, value: Any) -> Any:
-        """Return one report: a numpy integer, or a row of the kind ``layout`` tells.
+        """Return one report: a numpy integer, or a row of the kind that ``layout`` states.
 
         Raises:
             UsageError: an answer outside the domain that has no declared place.
@@ -141,7 +141,7 @@ class Oracle(ABC):
         return self.perturb_many([value])[0]
 
     def perturb_many(self, values: Any) -> NDArray[Any]:
-        """Return the reports of many people, one a value, as ``layout`` tells.
+        """Return the reports of many people, one a value, as ``layout`` states.
 
         Raises:
             UsageError: an answer outside the domain that has no declared place.
@@ -156,7 +156,7 @@ class Oracle(ABC):
         return reports
 
     def valid(self, reports: Any) -> NDArray[np.bool_]:
-        """Tell for each report of a batch whether this mechanism can have made it.
+        """Return for each report of a batch whether this mechanism can have made it.
 
         Raises:
             UsageError: a batch of another shape, or numbers that are not whole.
@@ -311,8 +311,8 @@ class FrequencyOracle(Oracle):
     def measurement(self) -> Measurement:
         """Return the mechanism on one label under the discrete distance, in pure DP.
 
-        An answer that has no place is reported as a uniformly random item would be; its law is a
-        mean of the items' laws, so no ratio grows.
+        An answer that has no place is reported as a uniformly random item would be; its
+        distribution is a mean of the items' distributions, so no ratio grows.
         """
         loss = Enclosure.of(self.epsilon).upper
         return Measurement(

@@ -91,7 +91,7 @@ class Layout:
         return array
 
     def valid(self, array: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell for each report of a checked batch whether all its values are in range."""
+        """Return for each report of a checked batch whether all its values are in range."""
         within = np.ones(len(array), bool)
         top = 255 if self.kind == "bits" else self.limit - 1
         any_byte = self.kind == "bits" and array.dtype == np.uint8

@@ -265,4 +265,4 @@ def locked(file: BinaryIO) -> Iterator[None]:
         yield
         return
     fcntl.flock(file.fileno(), fcntl.LOCK_EX)
-    yield  # closing the file, which the caller does at once, lets go of the lock
+    yield  # closing the file, which the caller does at once, releases the lock

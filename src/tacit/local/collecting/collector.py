@@ -45,7 +45,7 @@ class Collector:
             report without an id is then refused too.  By default ids are not looked at.
         shard: with ``replay``: ``(i, of)`` for a collector that takes only the ids of share i of
             0 .. of - 1 and refuses the others, so that several collectors together count no
-            report twice; :func:`tacit.local.shard_of` tells where a report belongs.
+            report twice; :func:`tacit.local.shard_of` returns where a report belongs.
         outliers: refuse reports that support so many or so few items that an honest device sends
             one with at most this probability (see
             :func:`tacit.local.planning.poisoning.honest_bounds`).
@@ -122,7 +122,7 @@ class Collector:
         return influence(self.oracle, crafted, n=max(1, self._n))
 
     def add(self, reports: Any, ids: NDArray[np.uint8] | None = None) -> int:
-        """Add a batch as ``oracle.layout`` tells; returns how many were accepted.
+        """Add a batch as ``oracle.layout`` states; returns how many were accepted.
 
         Args:
             reports: a batch; one that has another shape is refused whole.
@@ -272,7 +272,7 @@ class Collector:
     def __add__(self, other: Collector) -> Collector:
         """Return a collector of both; neither changes.
 
-        Where replays are looked for, no report may have been counted by both.  Exact memories tell;
+        Where replays are looked for, no report may have been counted by both.  Exact memories know;
         bitmaps cannot, and are added only where the two look after different shards.
 
         Raises:
@@ -340,7 +340,7 @@ def _memory(replay: Remembering | Seen | None) -> Seen | None:
 
 
 def _collect_some(job: _Job) -> tuple[int, NDArray[np.int64], dict[Reason, int], Seen | None]:
-    """Add up files in another process: all of them, or the part of their ids that is told."""
+    """Add up files in another process: all of them, or the part of their ids that is named."""
     description, outliers, seen, shards, paths, part = job
     collector = Collector(oracle_from(description), replay=seen, outliers=outliers)
     collector._shards, collector._part = shards, part

@@ -60,7 +60,7 @@ class Shards:
         return found
 
     def hold(self, ids: Ids) -> NDArray[np.bool_]:
-        """Tell which ids are looked after."""
+        """Return which ids are looked after."""
         return np.isin(self.numbers(ids), np.array(sorted(self.held), np.uint64))
 
     @staticmethod
@@ -110,7 +110,7 @@ class Seen(ABC):
 
     @abstractmethod
     def fresh(self, ids: Ids, candidates: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Tell which of the candidates have an id not seen before, and remember those.
+        """Return which of the candidates have an id not seen before, and remember those.
 
         Args:
             ids: (n, 16) of uint8.
@@ -122,7 +122,7 @@ class Seen(ABC):
         """Return a memory of both, which must have counted no report twice.
 
         Raises:
-            MismatchError: they did, or cannot tell.
+            MismatchError: they did, or cannot know.
         """
 
     @abstractmethod
@@ -213,7 +213,7 @@ class Bitmap(Seen):
         self._bits = np.zeros(1 << (size - 3), np.uint8) if data is None else data
 
     def false_refusals(self, n: int) -> float:
-        """Return the chance that an honest report is refused after ``n`` others."""
+        """Return the probability that an honest report is refused after ``n`` others."""
         return float((1 - math.exp(-_PROBES * n / 2**self.log2_bits)) ** _PROBES)
 
     def _places(self, ids: Ids) -> NDArray[np.uint64]:
@@ -239,7 +239,7 @@ class Bitmap(Seen):
         return result
 
     def __add__(self, other: Seen) -> Bitmap:
-        """Refuse: what both counted cannot be told from bitmaps.
+        """Refuse: what both counted cannot be distinguished from bitmaps.
 
         Raises:
             MismatchError: always; :meth:`joined` is for memories of different shards.
@@ -261,7 +261,7 @@ class Bitmap(Seen):
 
 
 def _first_of_each(ids: Ids) -> NDArray[np.bool_]:
-    """Tell which rows are the first with their content."""
+    """Return which rows are the first with their content."""
     halves = np.ascontiguousarray(ids).view("<u8")
     order = np.lexsort((halves[:, 1], halves[:, 0]))  # stable: of equal ids the first stays first
     ordered = halves[order]

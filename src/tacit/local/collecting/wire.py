@@ -79,7 +79,7 @@ REASONS: tuple[Reason, ...] = (
 
 
 class Decoded(NamedTuple):
-    """A report that was read: its id, and the report as ``oracle.layout`` tells."""
+    """A report that was read: its id, and the report as ``oracle.layout`` states."""
 
     id: bytes
     report: Any

@@ -76,7 +76,7 @@ class _Sketch(Oracle):
         """Estimate the counts of some words, from a state or a batch of reports.
 
         Collisions of words count as chance: errors and intervals take the hash functions as drawn
-        anew.  How much they add depends on how uneven the words are, which the table itself tells
+        anew.  How much they add depends on how uneven the words are, which the table itself shows
         (see :meth:`pairs`).
 
         Args:
@@ -133,7 +133,7 @@ class _Sketch(Oracle):
     @property
     @abstractmethod
     def _greatest_entry(self) -> Fraction:
-        """The greatest size of one report's entry of D, less its chance of 1/b."""
+        """The greatest size of one report's entry of D, less its probability of 1/b."""
 
     @property
     def influence(self) -> Fraction:

@@ -112,7 +112,7 @@ class HadamardResponse(FrequencyOracle):
 
     @property
     def block_size(self) -> int:
-        """b: more than the items of a block, as row 0 tells nothing."""
+        """b: more than the items of a block, as row 0 reveals nothing."""
         return 1 << ((len(self.domain) - 1) // self.blocks + 1).bit_length()
 
     @property

@@ -165,7 +165,7 @@ class SummationHistogram(FrequencyOracle):
 
 @dataclass(frozen=True, init=False)
 class ThresholdHistogram(UnaryEncoding):
-    """Tell of each entry of the noisy one-hot vector only whether it is above a threshold.
+    """Report of each entry of the noisy one-hot vector only whether it is above a threshold.
 
     An entry 0 or 1 with Laplace noise of scale 2/epsilon is above t, 1/2 <= t <= 1, with the
     probabilities ``q = e**(-epsilon t/2) / 2`` and ``p = 1 - e**(epsilon (t - 1)/2) / 2``, each on

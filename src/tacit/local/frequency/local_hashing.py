@@ -37,7 +37,7 @@ class LocalHashing(PureOracle):
     The bucket of the answer is kept with probability p, else one of the g - 1 others is sent.
     **Privacy.** The seed is independent of the answer; given the seed a bucket has probability p
     or (1 - p)/(g - 1), so the ratio is that of direct encoding over g buckets, for every pair of
-    answers that the seed tells apart.  It does not depend on how good the hash is.
+    answers that the seed distinguishes.  It does not depend on how good the hash is.
     **Estimate.** A report supports the items whose bucket under its seed is the one sent: p* = p,
     and for a pairwise independent hash whose buckets have the shares s_y,
     ``q* = p S + (1 - p)(1 - S)/(g - 1)``, S the sum of their squares: 1/g where g is a power of

@@ -178,7 +178,7 @@ def _halved(weights: list[list[Words]]) -> list[list[Words]]:
 
 
 def _count_weights(weights: list[list[Words]], columns: int) -> NDArray[np.int64]:
-    """Count the bits of slabs of ``LAST`` rows, each as often as its weight tells."""
+    """Count the bits of slabs of ``LAST`` rows, each as often as its weight says."""
     shifts = [level for level, slabs in enumerate(weights) for _ in slabs]
     rows = np.concatenate([slab for slabs in weights for slab in slabs]).view(np.uint8)
     counts = _lanes(rows.reshape(len(shifts), LAST, columns)).astype(np.int64)

@@ -1,7 +1,7 @@
 """Probabilities that are whole multiples of 2**-b, and draws from them without a branch.
 
 A local mechanism chooses its own probabilities, so it chooses such that random bits give exactly:
-``m / 2**b`` is the chance that b random bits, read as a number, are below m.  No rejection, no
+``m / 2**b`` is the probability that b random bits, read as a number, are below m.  No rejection, no
 refinement, and an epsilon that is the logarithm of a fraction.
 """
 
@@ -40,7 +40,7 @@ LARGEST_EPSILON = 24
 """Beyond this a report hides nothing: the truth is e**24 = 2.6e10 times as likely as a lie."""
 
 SMALLEST_EPSILON = Fraction(1, 1 << 20)
-"""Below this a report tells nothing: n reports would have the error of 4 * 10**12 n people."""
+"""Below this a report reveals nothing: n reports would have the error of 4 * 10**12 n people."""
 
 SLACK_BITS = 20
 """Thresholds keep this many significant bits of the smaller of p and 1 - p, at least."""

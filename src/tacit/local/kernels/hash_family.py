@@ -84,7 +84,7 @@ def count_matches(seeds: Words, sent: Words, g: int, items: int) -> NDArray[np.i
     """Return for each item how many reports sent its bucket.
 
     The halves of bucket y are those with ``half - edge[y] < size[y]`` (mod 2**16), so one
-    subtraction and one comparison tell a match.  Reports are taken in the order of the buckets, so
+    subtraction and one comparison find a match.  Reports are taken in the order of the buckets, so
     that nearly always all that are looked at together have the same edge and size.  Matches are
     bytes, and are added eight at once, as the bytes of a word.
     """

@@ -62,7 +62,7 @@ def blend_own_bit(
 ) -> None:
     """Set bit ``places[i]`` of row i to ``bits[i]``, by the same work on every byte of the row.
 
-    So neither time nor the order in which memory is touched tells the place.
+    So neither time nor the order in which memory is touched reveals the place.
     """
     columns = np.arange(rows.shape[1], dtype=places.dtype)
     single = np.left_shift(np.uint8(1), (places & 7).astype(np.uint8))

@@ -6,11 +6,11 @@ element at a time, only until the element of rank w is known, which is a search 
 elements still open, those whose next bit is 1 rank before the others; if they are fewer than the
 ranks still needed they are chosen and the others stay open, else they alone stay open.
 
-**Law.** The strings are independent and alike, so every order of the elements is equally likely
-(two equal strings have probability 0): the first w - 1 elements are a uniform set, the next one is
-uniform among the others, and all together are a uniform set of w.  Renaming the elements changes
-neither the law of the strings nor how many bits are read, so that number is independent of which
-elements come out: the time tells nothing about them.
+**Distribution.** The strings are independent and alike, so every order of the elements is equally
+likely (two equal strings have probability 0): the first w - 1 elements are a uniform set, the next
+one is uniform among the others, and all together are a uniform set of w.  Renaming the elements
+changes neither the distribution of the strings nor how many bits are read, so that number is
+independent of which elements come out: the time reveals nothing about them.
 
 A set is a column of words, 64 elements a word; a number that belongs to a set is then a row, and
 all sets take the same steps.

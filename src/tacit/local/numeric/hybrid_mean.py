@@ -28,7 +28,7 @@ __all__ = ["HybridMean"]
 class HybridMean(MeanOracle):
     """Send a piecewise report with probability alpha, else a bit of Duchi's: the best of both.
 
-    A report tells which it is; each kind is unbiased, and the choice does not depend on the answer,
+    A report says which it is; each kind is unbiased, and the choice does not depend on the answer,
     so the ratio is the greater of the two and the mean of all is unbiased.  With s =
     e**(epsilon/2), alpha is 1 - 1/s above epsilon = 0.61, and 0 (Duchi alone) below.
     Source: N. Wang et al. (2019).
@@ -113,7 +113,7 @@ class HybridMean(MeanOracle):
         return {y: p for y, p in law.items() if p}
 
     def _rounds_up(self, rounded: int) -> Fraction:
-        """Return the exact chance that i/m rounds up: words u with u m >= (m - i) 2**32."""
+        """Return the exact probability that i/m rounds up: words u with u m >= (m - i) 2**32."""
         m = self.steps
         return 1 - Fraction(-(-(m - rounded << FINE) // m), 1 << FINE)
 

@@ -3,7 +3,7 @@
 An answer is clamped to [L, U], read as a whole number of 2**-32 of the range, and rounded *at
 random* to the mechanism's coarser grid of m steps, up with exactly the probability of the
 remainder: so the rounding costs no bias.  A mechanism is private on the rounded answers; rounding
-first is then a mixture of their laws, which no ratio exceeds.
+first is then a mixture of their distributions, which no ratio exceeds.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class MeanOracle(NumberOracle):
 
     @abstractmethod
     def _law(self, rounded: int) -> Mapping[int, Any]:
-        """Return the law of the report of one rounded answer."""
+        """Return the distribution of the report of one rounded answer."""
 
     @abstractmethod
     def _variance_at(self, rounded: int) -> Fraction:

@@ -35,7 +35,7 @@ class SquareWave(NumberOracle):
     ``d (epsilon E - E + 1) / (2 E (E - 1 - epsilon))``.
     The estimate maximises the likelihood, with or without smoothing; it is not unbiased, says so,
     and has no errors, for none are known.  The linear estimate is unbiased and has errors, but
-    tells neighbouring bins apart with difficulty: ask it for ranges of bins, or for few bins.
+    distinguishes neighbouring bins with difficulty: ask it for ranges of bins, or for few bins.
 
     Source: Z. Li, T. Wang, M. Lopuhaa-Zwakenberg, N. Li, B. Skoric, *Estimating numerical
     distributions under local differential privacy*, SIGMOD 2020.

@@ -1,6 +1,7 @@
 """Poisoning: how far poisoned reports move an estimate, and a bound on the most blatant ones.
 
-In the local model nobody sees true answers, so nobody can tell a poisoned report from an honest
+In the local model nobody sees true answers, so nobody can distinguish a poisoned report from an
+honest
 one: a report that an honest device may send is always accepted.  What can be done is to say how
 much m such reports move, to choose a mechanism in which they move little, and to refuse reports
 that honest devices all but never send.
@@ -91,8 +92,8 @@ def influence(oracle: Oracle, crafted: int, n: int) -> Any:
     A report adds 1 or 0 to the supporters S of an item, and the count is estimated as
     ``(S - n q) / (p - q)``: a poisoned report that supports it adds ``(1 - q) / (p - q)``, where an
     honest one adds 1 on average for those who have the item and 0 for others.  The other
-    mechanisms are as linear; each tells its own number.  For a mean it is what a poisoned report in
-    place of an honest one does.
+    mechanisms are as linear; each states its own number.  For a mean it is what a poisoned report
+    in place of an honest one does.
 
     Returns:
         An :class:`Influence`; of several attributes, or levels, one for each by its name.  Where
@@ -164,7 +165,7 @@ class Bounds:
     bits: bool = True
 
     def hold(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell for each report whether it lies within."""
+        """Return for each report whether it lies within."""
         if not self.bits:
             within = (reports >= self.least) & (reports <= self.most)
             return np.asarray(within.reshape(len(reports), -1).all(axis=1), np.bool_)

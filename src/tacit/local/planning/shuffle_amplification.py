@@ -9,12 +9,12 @@ random.  Between data sets that differ in one person's answer the shuffled repor
 
 C ~ Binomial(n - 1, e**-epsilon0), A ~ Binomial(C, 1/2), X ~ Bernoulli(E / (E + 1)), E =
 e**epsilon0: every other person sends, with probability e**-epsilon0, what one of the two people
-that are to be told apart would have sent, and hides them.
+that are to be distinguished would have sent, and hides them.
 
 **The number.**  Write e = e**epsilon and let C = c.  P puts w B(a-1) + (1-w) B(a) on a first count
-of a, Q the same with w = E/(E+1) and 1 - w swapped, where B is the law of A.  The ratio of the two
-grows with a, because B(a-1)/B(a) = a/(c-a+1) does; so the divergence is attained by {a >= t}, where
-t = ceil((c + 1) b / (g + b)), g = w - e (1-w) and b = e w - (1-w), and it is
+of a, Q the same with w = E/(E+1) and 1 - w swapped, where B is the distribution of A.  The ratio of
+the two grows with a, because B(a-1)/B(a) = a/(c-a+1) does; so the divergence is attained by {a >=
+t}, where t = ceil((c + 1) b / (g + b)), g = w - e (1-w) and b = e w - (1-w), and it is
 
     D(c) = g B(t-1) + (1 - e) P(A >= t).
 
@@ -22,9 +22,9 @@ One more clone only adds a fair coin to both sides, which is post-processing: D(
 So C may be cut into blocks, and each block take D at its left end.
 
 **Rounding against us.**  E is rounded up and e down (a looser mechanism, a smaller ratio: both only
-raise the divergence), after which everything above is rational.  The law of C and the tails of A
-are sums of products of floats; each starts at a term enclosed by Robbins' bounds on factorials,
-multiplies by exact ratios, and is widened by more than the roundings can amount to.
+raise the divergence), after which everything above is rational.  The distribution of C and the
+tails of A are sums of products of floats; each starts at a term enclosed by Robbins' bounds on
+factorials, multiplies by exact ratios, and is widened by more than the roundings can amount to.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _ratio(oracle: Oracle | Number) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True, eq=False)
 class _Clones:
-    """The law of the number of clones, cut into blocks.
+    """The distribution of the number of clones, cut into blocks.
 
     Attributes:
         ratio: E.
@@ -142,7 +142,7 @@ class _Clones:
 
     @classmethod
     def of(cls, ratio: Fraction, n: int, failure: Fraction) -> _Clones:
-        """Cut the law so that what is cut off at the left hardly counts against ``failure``."""
+        """Cut it so that what is cut off at the left hardly counts against ``failure``."""
         m, p = n - 1, 1 / ratio
         deviation = math.sqrt(float(m * p * (1 - p))) + 1
         reach = math.sqrt(2 * math.log(1000 / float_down(failure) if failure else 1e300)) + 1

@@ -9,8 +9,8 @@ A question of two stages (:class:`~tacit.local.TwoStage`, :class:`~tacit.local.R
 noise to the permanent answer in every report; any other question sends the same report again.
 
 **What is promised.**  All reports on one question and period that were made from one true answer
-lose the permanent epsilon together, whatever their number, for they are post-processing of one
-draw.  A new true answer is a new draw and is charged again: d different answers lose d times as
+spend the permanent epsilon together, whatever their number, for they are post-processing of one
+draw.  A new true answer is a new draw and is charged again: d different answers spend d times as
 much.  That counts *what* the answers were, between people who change theirs at the same times.
 *That* somebody changed can show in reports without an instantaneous stage, at once, and with one
 it shows slowly; where this matters, hold the first answer of each period (``changes="hold"``).
@@ -58,10 +58,10 @@ Answer: TypeAlias = int | list[int]
 
 
 class Device:
-    """Makes the reports of one person, and knows what that person has left to lose.
+    """Makes the reports of one person, and knows what that person has left to spend.
 
     Args:
-        budget: the most that all reports together may lose, in epsilon.
+        budget: the most that all reports together may spend, in epsilon.
         path: a file that keeps the secret and the ledger (readable by its owner alone); the device
             is resumed from it if it exists, with the budget that it was made with.  Several
             processes may share it: a file beside it, ending in ``.lock``, keeps them apart.
@@ -103,7 +103,7 @@ class Device:
 
     @property
     def spent(self) -> Fraction:
-        """What all reports so far may have lost together."""
+        """What all reports so far have spent together."""
         return sum(self._charges.values(), Fraction(0))
 
     @property
@@ -227,7 +227,7 @@ class Device:
         return json.dumps([kind, _public(question)[0], str(period), answer]).encode()
 
     def _tag(self, kind: str, question: Oracle, period: str, answer: Answer) -> str:
-        """Return what the ledger calls an answer: without the secret it tells nothing of it."""
+        """Return what the ledger calls an answer: without the secret it reveals nothing of it."""
         label = self._label(kind, question, period, answer)
         return hashlib.blake2b(label, key=self._secret, digest_size=16).hexdigest()
 

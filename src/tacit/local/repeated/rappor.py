@@ -246,7 +246,7 @@ class Rappor(Oracle, Staged):
 
         Raises:
             UsageError: reports that this mechanism cannot have made, no candidates, or (without
-                ``nonnegative``) candidates that cannot be told apart.
+                ``nonnegative``) candidates that cannot be distinguished.
         """
         state, names = self._state(reports), self._names(candidates)
         target, design, size = self._regression(state, names)

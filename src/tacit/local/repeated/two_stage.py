@@ -27,8 +27,8 @@ class TwoStage(PureOracle, Staged):
     is any pure oracle over the same items, with p2* and q2* and the ratio R2.
 
     **Privacy.** However many reports a person sends, they are all drawn from the one permanent
-    answer: together they lose at most the permanent epsilon, by post-processing.  One report alone
-    loses less: its probability under u is ``(p1 - q1) I(y|u) + q1 S(y)``, where S sums I(y|.)
+    answer: together they spend at most the permanent epsilon, by post-processing.  One report alone
+    spends less: its probability under u is ``(p1 - q1) I(y|u) + q1 S(y)``, where S sums I(y|.)
     over all k items.  With I(y|v) >= I(y|u)/R2 for every item the ratio is at most
 
         (g R2 + q1 (R2 + k - 1)) / (g + q1 (R2 + k - 1)),   g = p1 - q1,

@@ -13,7 +13,7 @@ __all__ = ["Staged"]
 class Staged(ABC):
     """A mechanism that draws a permanent answer once, and every report from that answer alone.
 
-    **Privacy.** All reports of one permanent answer together are post-processing of it: they lose
+    **Privacy.** All reports of one permanent answer together are post-processing of it: they spend
     ``kept.epsilon``, whatever their number.
     """
 

@@ -102,7 +102,7 @@ class Attributes(Oracle):
 
     @abstractmethod
     def _parts_valid(self, reports: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Tell for each report whether its parts can be."""
+        """Return for each report whether its parts can be."""
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         """Return for each attribute its number of reports, then their sums."""

@@ -96,7 +96,7 @@ class HierarchicalRanges(AttributeSampling):
 
         A report's score is the sum of its scores for the range's intervals of its level; its mean
         is 1 for people in them and 0 for others.  The variance is bounded by the mean square of the
-        scores, estimated from the reports: the chance that draws the levels is in it.
+        scores, estimated from the reports: the probability that draws the levels is in it.
 
         Args:
             reports: a state of this mechanism, or a batch.

@@ -29,7 +29,8 @@ class PaddedSets(Oracle):
     A set of s items takes s of ``length`` slots, the rest hold the oracle's ``other`` item; of a
     set with more items than slots, a random choice of them has one.  One slot is drawn and
     reported.
-    **Privacy.** A report's law is a mixture of the oracle's laws, so its ratio is not exceeded.
+    **Privacy.** A report's distribution is a mixture of the oracle's distributions, so its ratio is
+    not exceeded.
     **Estimate.** An item's count is ``length`` times that of the slots: unbiased if no set is
     longer than ``length``; longer sets are counted short.
 

@@ -1,4 +1,4 @@
-"""What the Laplace and the Gaussian mechanism share: one law of noise on every coordinate."""
+"""What the Laplace and the Gaussian mechanism share: one kind of noise on every coordinate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Additive"]
 
 @dataclass(frozen=True)
 class Additive(Step):
-    """Independent noise of a scale on whole grid units; each mechanism names its law and its map.
+    """Independent noise of a scale on whole grid units; each mechanism adds the map.
 
     Args:
         scale: in the units of the aggregate; above zero.
@@ -65,7 +65,7 @@ class Additive(Step):
             lattice: the grid of the aggregate.
             measure: in which the loss counts.
             law: of the noise, in grid units.
-            shift: the privacy loss between two shifted laws.
+            shift: the privacy loss between two shifted distributions.
             loss: of a distance above zero between two points of the grid.
         """
 

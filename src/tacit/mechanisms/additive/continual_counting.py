@@ -62,7 +62,7 @@ class ContinualCount(Step):
     - ``method="factorisation"``: ``d -> d^2 f / (2 scale^2)`` in zCDP, f the sum of the squares of
       the f_k: as before, with the columns of B.
 
-    The totals are a function of the noisy blocks (or rows), so they lose no more; and the noise of
+    The totals are a function of the noisy blocks (or rows), so they cost no more; and the noise of
     a step depends on nothing that comes later, so they may be released one by one, also when later
     steps depend on them (Denisov, McMahan, Rush, Smith, Thakurta, NeurIPS 2022, theorem 2.1: for
     Gaussian noise and lower triangular B; for the tree, the composition of independent blocks, each
@@ -148,10 +148,10 @@ class ContinualCount(Step):
 
 
 class RunningTotals(Product):
-    """The law of the running totals of a tree: that of its noisy blocks, one ending at each step.
+    """The distribution of a tree's running totals: that of its noisy blocks, one for each step.
 
     The block that ends at t is the total at t less the total at ``t - (t & -t)``: totals and blocks
-    determine each other, so they tell two inputs apart equally well.
+    determine each other, so they distinguish two inputs equally well.
     """
 
     def outputs(self, value: Any) -> tuple[Any, ...] | None:

@@ -28,7 +28,7 @@ class Gaussian(Additive):
     **Map.** ``d -> d^2 / (2 scale^2)`` in zCDP, on a number under the absolute distance or a vector
     under L2.  Inputs on one grid differ by a whole shift s in each coordinate; writing
     ``w(x) = exp(-x^2 / (2 sigma^2))`` and Z for its sum over the integers, the Renyi divergence of
-    order a between the law shifted by s and the law itself is
+    order a between the distribution shifted by s and the distribution itself is
 
         ``ln(sum_x w(x - s)^a w(x)^(1 - a) / Z) / (a - 1)
         = a s^2 / (2 sigma^2) + ln(sum_x w(x - a s) / Z) / (a - 1)``,

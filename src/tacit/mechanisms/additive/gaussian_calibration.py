@@ -1,6 +1,6 @@
 """The least Gaussian noise for epsilon at delta.
 
-On one number the exact privacy profile of the discrete law decides
+On one number the exact privacy profile of the discrete distribution decides
 (:class:`~tacit.core.losses.additive_noise.GaussianShift`): with inputs s units apart and k the
 first whole number above ``epsilon sigma^2 / s + s / 2``,
 ``delta = P(X >= k - s) - e^epsilon P(X >= k)``.
@@ -100,7 +100,7 @@ def _continuous(sigma: float, epsilon: float) -> float:
 
 
 def _discrete(sigma: float, shift: int, epsilon: float) -> float:
-    """Return delta of the discrete law in doubles, by adding up its terms."""
+    """Return delta of the discrete distribution in doubles, by adding up its terms."""
     first = math.floor(epsilon * sigma * sigma / shift + shift / 2) + 1
     reach = int(40 * sigma) + abs(first) + shift + 2
     z = np.arange(-reach, reach + 1)

@@ -22,10 +22,10 @@ __all__ = ["DiscreteStaircase", "Staircase", "best_step"]
 
 @dataclass(frozen=True)
 class DiscreteStaircase:
-    """The law ``P(X = x) proportional to exp(-epsilon n(|x|))``, n(x) the stairs at or below x.
+    """``P(X = x)`` is proportional to ``exp(-epsilon n(|x|))``, n(x) the stairs at or below x.
 
     Stairs stand at ``step, step + width, step + 2 width, ...``; on each stretch between two the
-    law is flat.
+    distribution is flat.
 
     Args:
         epsilon: the height of a stair, in log probability.

@@ -109,7 +109,7 @@ class TruncatedGeometric(Step):
 
 @dataclass(frozen=True)
 class ClampedDistribution:
-    """The law of a number plus discrete noise, clamped: all mass outside sits on the two ends.
+    """A number plus discrete noise, clamped: all mass outside sits on the two ends.
 
     Args:
         law: of the noise, in grid units.

@@ -1,4 +1,4 @@
-"""How accurate a release is for what it loses: the half-width of an interval, over losses."""
+"""How accurate a release is for its privacy loss: the half-width of an interval, over losses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def half_width(measurement: Measurement, data: Any, level: Number = "0.95") -> f
         raise UsageError("accuracy is known for noise on one number; ask one coordinate at a time")
 
     def held(reach: int) -> Enclosure:
-        """Enclose P(|X| <= reach); the laws are symmetric."""
+        """Enclose P(|X| <= reach); the distributions are symmetric."""
         return 1 - 2 * law.law.cdf(-reach - 1)  # type: ignore[no-any-return]
 
     reach = least_integer(lambda reach: held(reach).lower >= share, -1, 1)

@@ -44,7 +44,7 @@ def calibrate(
     d_in: NumberLike = 1,
     d_out: Any = None,
 ) -> Measurement:
-    """Return the measurement with the least noise that loses at most ``d_out`` at ``d_in``.
+    """Return the measurement with the least noise whose map at ``d_in`` is at most ``d_out``.
 
     Args:
         step: a chain that ends in a class of steps, such as ``space >> sum >> tc.laplace`` (further
@@ -57,7 +57,7 @@ def calibrate(
     A mechanism in pure DP is calibrated to the epsilon of a pair, and is that at any delta.  Where
     the loss falls with the scale (pure) or with its square (zCDP), the answer is in closed
     form: exact, or a square root rounded up.  Gaussian noise on one number, for
-    ``(epsilon, delta)``, takes the least sigma of the exact profile of the discrete law
+    ``(epsilon, delta)``, takes the least sigma of the exact profile of the discrete distribution
     (:mod:`tacit.mechanisms.additive.gaussian_calibration`); on a vector, the least that zCDP
     proves.  Anything else is searched by bisection, for a loss that never grows with the scale, to
     a relative 2^-40. Whatever is returned has been checked: ``m.check(d_in, d_out)`` holds.

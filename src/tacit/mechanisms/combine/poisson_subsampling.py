@@ -39,9 +39,9 @@ def poisson_sample(measurement: Measurement, rate: NumberLike) -> Measurement:
 
     Proof.  Let v be u with d records more; the sample of v holds none of them with probability
     ``1 - q``, ``q = 1 - (1 - rate)^d``.  Given the sample of the common records, the output on u
-    has law P0, on v ``(1 - q) P0 + q P1``, where P0 and P1 are (e, delta)-close, e and delta the
-    measurement's loss at d.  So ``V(S) <= (1 - q) P0(S) + q (e^e P0(S) + delta)``, which is the
-    claim for one direction.  For the other, ``P1(S) >= e^-e (P0(S) - delta)`` gives
+    has distribution P0, on v ``(1 - q) P0 + q P1``, where P0 and P1 are (e, delta)-close, e and
+    delta the measurement's loss at d.  So ``V(S) <= (1 - q) P0(S) + q (e^e P0(S) + delta)``, which
+    is the claim for one direction.  For the other, ``P1(S) >= e^-e (P0(S) - delta)`` gives
     ``P0(S) <= V(S) / (1 - q + q e^-e) + q delta``, and ``1 / (1 - q + q e^-e) <= 1 + q (e^e - 1)``,
     since ``(1 - q + q e^-e)(1 - q + q e^e) >= 1``.  Inputs that differ by d records, a of them only
     in u and b only in v, go through what they share: the loss is at most the largest, over

@@ -36,7 +36,7 @@ def measurement(
         distribution: a member to the exact output distribution, as a mapping of outcomes to
             probabilities (numbers, texts such as "1/3", enclosures) or an object with
             ``probability(value)`` and ``support(mass)``; without it, verification is by samples.
-        name: how the step is called where the chain is told.
+        name: how the step is called where the chain is explained.
 
     Raises:
         UsageError: the function, the map or the distribution cannot be called.
@@ -90,7 +90,7 @@ def user_transformation(
         output: the space that it leads to.
         function: a member of the input domain to one of the output domain.
         map: an input distance to the output distance that is claimed; read exactly.
-        name: how the step is called where the chain is told.
+        name: how the step is called where the chain is explained.
 
     Raises:
         UsageError: the function or the map cannot be called.

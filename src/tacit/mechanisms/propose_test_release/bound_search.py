@@ -165,7 +165,7 @@ class SearchRelease(Measurement):
     def expected_error(self, like: Iterable[Any], n: int | None = None, ends: Any = None) -> float:
         """Predict the mean absolute error on data such as ``like``, public or synthetic.
 
-        That of the noise of each rung, over the chances of the rungs.
+        That of the noise of each rung, over the probabilities of the rungs.
 
         Args:
             like: records.

@@ -208,7 +208,7 @@ class TestedRelease(Measurement):
         )
 
     def _answers(self, distance: int | None, centre: Any, times: int) -> list[Any]:
-        """Draw both noises whether or not both are used, so that the time does not tell."""
+        """Draw both noises whether or not both are used, so that the time reveals nothing."""
         answers = self._noisy(centre, times)
         tested = [self._test.draw()] if times == 1 else self._test.draw_many(times).tolist()
         passed = [distance is None or distance + test >= self.threshold for test in tested]
@@ -226,7 +226,7 @@ class TestedRelease(Measurement):
         Draws of this very mechanism, with the records read but once; None where it refuses.
 
         Args:
-            like: records; each of the releases tells of them.
+            like: records; each of the releases depends on them.
             times: how many.
         """
         count = as_integer(times, "times", minimum=0)
@@ -269,7 +269,7 @@ class TestedRelease(Measurement):
         return [(k, self._noise.probability(k, 96)) for k in range(low, high + 1)]
 
     def answer_probability(self, like: Iterable[Any], n: int | None = None) -> float:
-        """Return the chance of an answer on data such as ``like``, public or synthetic.
+        """Return the probability of an answer on data such as ``like``, public or synthetic.
 
         Args:
             like: records.
@@ -326,7 +326,7 @@ def propose_test_release(
             ``(value, bound)`` and never None
             (:class:`~tacit.mechanisms.propose_test_release.bound_search.BoundSearch`).
         epsilon: the loss at distance one, test and answer together.
-        delta: the chance that the test passes by noise alone, below 1/2.
+        delta: the probability that the test passes by noise alone, below 1/2.
         relation: ``"unbounded"`` or ``"bounded"``.
         split: the share of epsilon for the test; by default one half, or the best for ``like``.
         values: instead of bounds, the few public values that a record may have.

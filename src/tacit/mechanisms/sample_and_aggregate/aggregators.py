@@ -14,7 +14,7 @@ and knows its loss at ``d``.  With ``M`` the distance between the ends:
   1/4 and of the 3/4 quantile move by at most ``4 d``, so the rate is ``epsilon / 32``.  Values are
   clipped to ``(a + b) / 2`` plus or minus ``4 |a - b|``, an interval ``[x, y]`` that depends on the
   data only through a and b.  Given a and b, the sum of the clipped values moves by at most ``d (y
-  - x)``, and noise of scale ``(y - x) / (epsilon / 2)`` loses ``d epsilon / 2``.  Together ``d
+  - x)``, and noise of scale ``(y - x) / (epsilon / 2)`` costs ``d epsilon / 2``.  Together ``d
   epsilon``, by adaptive composition.  Where ``x = y`` the sum is ``k x`` on every input, and needs
   no noise.  (Smith widens by a power of k, for his asymptotics; any public factor is private.)
 * **Smooth.**  The median plus noise that is scaled to its smooth sensitivity over the ``k`` values,
@@ -58,7 +58,7 @@ Units: TypeAlias = NDArray[np.int64]
 
 _NONE = Enclosure(Fraction(0), Fraction(0))
 _FAR = 45
-"""Scales of noise to either side of a listed law: e^-45 lies beyond."""
+"""Scales of noise to either side of a listed distribution: e^-45 lies beyond."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class MeanOfBins(Centre):
         return float(noisy * self.where.grid / self.bins)
 
     def law(self, units: Sequence[int]) -> LatticeDistribution:
-        """Return the law of the sum with noise, on the grid over the number of bins."""
+        """Return the distribution of the sum with noise, on the grid over the number of bins."""
         grid = self.where.grid / self.bins
         return LatticeDistribution(noise.DiscreteLaplace(self._scale), sum(units), grid)
 
@@ -142,7 +142,7 @@ class MedianOfBins(Centre):
         return float((self.where.least + cell) * self.where.grid)
 
     def law(self, units: Sequence[int]) -> FiniteDistribution:
-        """Return the law over all candidates."""
+        """Return the distribution over all candidates."""
         cells = _quantile_law(units, self.where, Fraction(1, 2), self.epsilon / 4)
         return FiniteDistribution(
             {(self.where.least + cell) * self.where.grid: p for cell, p in cells.items()}
@@ -205,7 +205,7 @@ class WinsorizedMeanOfBins(Centre):
         return float(found.mean()) * each
 
     def law(self, units: Sequence[int]) -> FiniteDistribution:
-        """Return the law on a public window; what falls beyond it is counted at its ends."""
+        """Return it on a public window; what falls beyond is counted at the ends."""
         rate = self.epsilon / 32
         lows, highs = (_quantile_law(units, self.where, Fraction(q, 4), rate) for q in (1, 3))
         weights: dict[tuple[int, int], Enclosure] = {}
@@ -262,14 +262,14 @@ def _histogram(units: Sequence[int], where: Coordinate) -> tuple[Any, Any]:
 def _runs(
     units: Sequence[int], where: Coordinate, q: Fraction, rate: Fraction
 ) -> tuple[Units, Units, NDArray[np.float64]]:
-    """Return the candidates as runs of equal chances: first cell, length, chance of the run."""
+    """Return the candidates as runs of equal probability: first cell, length, total probability."""
     starts, lengths, costs = quantile_costs(_histogram(units, where), where.steps, q, 0)
     weights = lengths * np.exp(-float(rate) * (costs - costs.min()))
     return starts, lengths, weights / weights.sum()
 
 
 def _cells_at(runs: tuple[Units, Units, NDArray[np.float64]]) -> Units:
-    """Return the cells at even shares of a law that is listed in runs."""
+    """Return the cells at even shares of a distribution that is listed in runs."""
     starts, lengths, chances = runs
     upto = np.cumsum(chances)
     shares = (np.arange(_SHARES) + 0.5) / _SHARES

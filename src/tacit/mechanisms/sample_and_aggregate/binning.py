@@ -1,18 +1,18 @@
 """Records into bins, each record by a draw of its own.
 
-**Law.**  Every record draws one of ``k`` bins uniformly, independently of everything else, and
-the records of a bin stand in a uniformly random order.
+**Distribution.**  Every record draws one of ``k`` bins uniformly, independently of everything else,
+and the records of a bin stand in a uniformly random order.
 
 **Coupling.**  Let ``v`` be ``u`` with one record more.  Draw bins and orders for ``v``, then strike
-that record out: what remains has exactly the law of ``u``.  So the two can be drawn together such
-that the contents of *at most one* bin differ, as ordered lists.  Let ``v`` be ``u`` with one record
-exchanged, wherever the records stand: pair the records up, the exchanged one with its
-successor, and give both of a pair the same bin and the same place.  Again one bin differs.  By
+that record out: what remains has exactly the distribution of ``u``.  So the two can be drawn
+together such that the contents of *at most one* bin differ, as ordered lists.  Let ``v`` be ``u``
+with one record exchanged, wherever the records stand: pair the records up, the exchanged one with
+its successor, and give both of a pair the same bin and the same place.  Again one bin differs.  By
 induction ``d`` records move at most ``min(d, k)`` bins, under the symmetric and under the
 change-one distance, whatever the order of the rows.
 
-Cutting the rows into stretches of ``ceil(n / k)``, as textbooks do, has no such law: one deletion
-moves every boundary behind it, so that all ``k`` bins change.
+Cutting the rows into stretches of ``ceil(n / k)``, as textbooks do, has no such property: one
+deletion moves every boundary behind it, so that all ``k`` bins change.
 
 **Exactness.**  A record's key is its bin and below it random bits, drawn alike for all records;
 records are sorted by key.  Keys that tie are put in a uniformly random order: records that are
@@ -83,7 +83,7 @@ class Rows(Vector):
     element: Any = field(default_factory=AnyRecord)
 
     def contains(self, value: Any) -> bool:
-        """Tell whether the value has records that can be counted."""
+        """Return whether the value has records that can be counted."""
         try:
             record_count(value)
         except UsageError:

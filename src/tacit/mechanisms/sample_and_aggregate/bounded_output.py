@@ -199,7 +199,7 @@ class BinFunction:
         except KeyboardInterrupt:
             raise
         except BaseException:
-            # What went wrong may tell of the records: it is dropped here, whatever it was.  Some
+            # What went wrong may depend on the records: it is dropped here, whatever it was.  Some
             # is no Exception: SystemExit, or the panic of an extension that is written in Rust.
             return self.defaults
         pairs = zip(self.reads, numbers, strict=True)

@@ -87,7 +87,7 @@ class Engine:
         job = joblib.delayed(ask)
         try:
             config = joblib.parallel_config(backend=self.backend, n_jobs=self.jobs)
-        except ValueError as error:  # no record has been handed over yet
+        except ValueError as error:  # no record has been passed yet
             raise UsageError(
                 f"the backend {self.backend!r} is not ready: for dask, make a client first, such "
                 "as client = dask.distributed.Client()"
@@ -122,7 +122,7 @@ class Engine:
             with ThreadPoolExecutor(len(workers)) as threads:
                 try:
                     list(threads.map(serve, workers))
-                except BaseException:  # Ctrl-C: hand out no more bins
+                except BaseException:  # Ctrl-C: start no more bins
                     waiting = iter(())
                     raise
         finally:

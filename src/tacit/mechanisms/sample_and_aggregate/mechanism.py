@@ -86,7 +86,7 @@ def sample_and_aggregate(
     Each record goes to a bin by a draw of its own, so that one person moves one answer, whether
     records are added, removed or exchanged, and in whatever order the rows stand.  A bin that is
     empty, or where the function returns NaN or something of another shape, raises or takes
-    too long, counts as ``default``; nothing tells that it did.  The module says and proves the map.
+    too long, counts as ``default``; nothing shows that it did.  The module says and proves the map.
 
     Args:
         function: what is asked of each bin.  It gets records of the kind that the measurement is
@@ -208,7 +208,7 @@ class SampledRelease(Measurement):
         Draws of this very mechanism; a statistic of Tacit is asked of many bins at once.
 
         Args:
-            like: records, as for a release; each of the releases tells of them.
+            like: records, as for a release; each of the releases depends on them.
             times: how many.
 
         >>> m = sample_and_aggregate(max, bins=5, bounds=(0, 10), epsilon=2)
@@ -263,7 +263,7 @@ class SampledRelease(Measurement):
             yield [unit for (unit,) in answers]
 
     def _law_on(self, records: Any) -> Mixture:
-        """Mix the laws of the centre over every order of the records and every way to bin them.
+        """Mix the centre's distributions over every order of the records and every way to bin them.
 
         Raises:
             UsageError: more than 20,000 ways, or a vector.

@@ -25,7 +25,7 @@ _CELLS = 1 << 21
 
 
 def in_bulk(ask: BinFunction, records: Any) -> bool:
-    """Tell whether bins can be answered as rows: a statistic, of a column of numbers."""
+    """Return whether bins can be answered as rows: a statistic, of a column of numbers."""
     column = isinstance(records, np.ndarray) and records.ndim == 1 and records.dtype.kind in "iuf"
     return column and isinstance(ask.function, Statistic) and len(ask.reads) == 1
 

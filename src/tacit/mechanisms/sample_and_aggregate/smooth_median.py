@@ -59,7 +59,7 @@ class SmoothMedianOfBins(Centre):
         return float(self._inner(self._values(units)))
 
     def law(self, units: Sequence[int]) -> Any:
-        """Return the law on the grid between the ends."""
+        """Return the distribution on the grid between the ends."""
         return self._inner.distribution(self._values(units))
 
     def mean_error(self, units: Sequence[int], truth: float) -> float:

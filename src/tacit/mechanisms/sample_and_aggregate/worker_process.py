@@ -84,7 +84,7 @@ class Worker:
 
 
 class _Deadline:
-    """Kill a process that is still at work after so many seconds; ``passed`` tells that it was."""
+    """Kill a process that is still at work after so many seconds; ``passed`` says that it was."""
 
     def __init__(self, process: subprocess.Popen[bytes], seconds: float | None) -> None:
         self.passed = False

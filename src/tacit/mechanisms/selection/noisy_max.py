@@ -1,4 +1,4 @@
-"""Permute-and-flip, and report-noisy-max in the two forms that have an exact law."""
+"""Permute-and-flip, and report-noisy-max in the two forms that have an exact distribution."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class PermuteAndFlip(Step):
     most 2 d (by d where monotone, since r and s_i move the same way), and
     ``P(E > x + c) >= e^-c P(E > x)`` for all x and c >= 0.
 
-    The law is ``P(i) = p_i * integral over [0, 1] of prod over j != i of (1 - x p_j) dx``: let
-    indices arrive at independent uniform times; i arrives at x, and every other one comes later or
-    has failed by then, with probability ``1 - x p_j``.
+    The distribution is ``P(i) = p_i * integral over [0, 1] of prod over j != i of (1 - x p_j) dx``:
+    let indices arrive at independent uniform times; i arrives at x, and every other one comes later
+    or has failed by then, with probability ``1 - x p_j``.
 
     Source: McKenna and Sheldon, "Permute-and-flip: a new mechanism for differentially private
     selection", NeurIPS 2020.
@@ -89,7 +89,7 @@ class PermuteAndFlip(Step):
 
 
 def _flip(costs: Sequence[int], rate: Fraction) -> int:
-    """Shuffle by secure draws and flip a coin for *every* index, so that time tells nothing."""
+    """Shuffle by secure draws and flip a coin for *every* index, so that time reveals nothing."""
     order = list(range(len(costs)))
     for i in range(len(order) - 1, 0, -1):
         j = int(noise.uniform(i + 1))
@@ -126,11 +126,11 @@ def _law(costs: Sequence[int], rate: Fraction) -> FiniteDistribution:
 class NoisyMax(Step):
     """Add noise to every score, report the index of the largest, and nothing else.
 
-    Both forms are drawn from their exact law, without a float and without ties:
+    Both forms are drawn from their exact distribution, without a float and without ties:
 
-    - ``noise="exponential"``: the index of the largest ``score + scale E_i``.  Its law is that of
-      :class:`PermuteAndFlip` (Ding, Kifer, Steinke, et al., "The permute-and-flip mechanism is
-      identical to report-noisy-max with exponential noise", 2021), and it is drawn as such.
+    - ``noise="exponential"``: the index of the largest ``score + scale E_i``.  Its distribution is
+      that of :class:`PermuteAndFlip` (Ding, Kifer, Steinke, et al., "The permute-and-flip mechanism
+      is identical to report-noisy-max with exponential noise", 2021), and it is drawn as such.
     - ``noise="gumbel"``: with standard Gumbel noise.  ``P(i wins) = exp(s_i / scale) / sum``, which
       is the exponential mechanism, and it is drawn as such: with weights w_i the times
       ``-ln U_i / w_i`` are exponential of rate w_i, the first of them is i with probability

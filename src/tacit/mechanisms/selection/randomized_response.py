@@ -36,7 +36,7 @@ class RandomizedResponse(Step):
     """Report the true label with probability p, and each of the k - 1 others with (1 - p)/(k - 1).
 
     A label that is not in the list (or a missing one) is reported as any of the k with equal
-    probability, so that every person gives a report and no report tells who had none.
+    probability, so that every person gives a report and no report reveals who had none.
 
     **Map.** On one label under the discrete distance, 0 to 0 and every other distance to
     ``|ln(p (k - 1) / (1 - p))|`` in pure DP: a report has one of two probabilities, whatever the

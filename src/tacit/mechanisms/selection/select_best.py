@@ -43,7 +43,8 @@ def select_best(measurement: Measurement, score: Callable[[Any], Any], stop: Num
     The proof asks for scores in a *total* order, for "the best so far" must not depend on the order
     of the runs.  So NaN is the lowest score there is, below minus infinity, and equal to itself; so
     is anything that is no number, and a score that fails.  (Compared as floats, NaN is never beaten
-    where it comes first and never wins where it comes later: that lost 3.45 where 3 is claimed.)
+    where it comes first and never wins where it comes later: whose loss was 3.45 where 3 is
+        claimed.)
 
     Source: Liu and Talwar, "Private selection from private candidates", STOC 2019; Papernot and
     Steinke, "Hyperparameter tuning with Renyi differential privacy", ICLR 2022 (geometric case).
@@ -114,7 +115,7 @@ def _points(score: Callable[[Any], Any], output: Any) -> tuple[int, Fraction]:
     """
     try:
         return _place(score(output))
-    except Exception:  # no output may stop a release, and no score may tell of the other runs
+    except Exception:  # no output may stop a release, and no score may depend on the other runs
         return 0, Fraction(0)
 
 
@@ -133,7 +134,7 @@ def _place(score: Any) -> tuple[int, Fraction]:
 
 
 def _law(base: Any, score: Callable[[Any], Any], stop: Fraction) -> FiniteDistribution:
-    """Return the law of the winner from that of one run, by the formula of the proof."""
+    """Return the distribution of the winner from that of one run, by the formula of the proof."""
     if not isinstance(base, FiniteDistribution) or base.rest:
         raise UsageError(
             "the distribution of the winner is listed only where that of one run is finite"

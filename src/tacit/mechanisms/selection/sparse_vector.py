@@ -121,7 +121,7 @@ class SparseVector(Step):
 class AboveThreshold(SparseVector):
     """Return the index of the first query that is above a noisy threshold, or None.
 
-    :class:`SparseVector` with one answer, told as an index.
+    :class:`SparseVector` with one answer, given as an index.
 
     Example:
         >>> queries = Space(Vector(int, size=3), LInfinityDistance())
@@ -155,7 +155,7 @@ class _Test:
     answers: int
 
     def release(self, queries: Sequence[int]) -> list[bool]:
-        """Draw all noise first, so that the time does not tell where it stopped."""
+        """Draw all noise first, so that the time does not reveal where it stopped."""
         level = self.threshold + self.threshold_noise.draw()
         errors = self.query_noise.draw_many(len(queries)).tolist()
         above = [q + error >= level for q, error in zip(queries, errors, strict=True)]
@@ -198,9 +198,10 @@ class _Test:
         return [(shift, _fixed(law(shift, 192))) for shift in range(low, high + 1)]
 
     def _passes(self, gap: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return the chances that noise stays below a gap, and that it reaches it: 1 in all.
+        """Return the probabilities that noise stays below a gap, and that it reaches it: 1 in all.
 
-        The law is symmetric, so that the lesser is ``P(X <= -k)`` and the greater is what is left.
+        The distribution is symmetric, so that the lesser is ``P(X <= -k)`` and the greater is what
+        is left.
         """
         lesser = self.query_noise.cdf(-gap if gap > 0 else gap - 1, 192)
         both = _fixed(1 - lesser), _fixed(lesser)

@@ -109,7 +109,7 @@ class Lattice:
         return np.array(numbers, dtype=np.int64 if _fit(numbers) else object)
 
     def _divides(self, units: Any) -> bool:
-        """Tell whether one float division is exact but for its rounding, as float(Fraction) is.
+        """Return whether one float division is exact but for its rounding, as float(Fraction) is.
 
         It is where both sides are whole numbers below 2^53, and where the divisor is a power of two
         (then the rounding is that of the units, and the shift is exact).
@@ -156,7 +156,7 @@ class Lattice:
         return losses
 
     def distribution(self, law: Any, value: Any) -> LatticeDistribution | Product:
-        """Return the exact distribution of a value plus noise of a law in grid units."""
+        """Return the exact distribution of a value plus noise in grid units."""
         units = self.units(value)
         if not isinstance(self.space.domain, Vector):
             return LatticeDistribution(law, units, self.grid)
@@ -177,7 +177,7 @@ def _added(units: Any, noise: Any) -> Any:
 
 
 def _fit(numbers: Any, bits: int = 63) -> bool:
-    """Tell whether all whole numbers are within ``-2^bits .. 2^bits - 1``."""
+    """Return whether all whole numbers are within ``-2^bits .. 2^bits - 1``."""
     if isinstance(numbers, np.ndarray):
         least, most = int(numbers.min()), int(numbers.max())
     else:
@@ -190,7 +190,7 @@ class LatticeDistribution:
     """The exact distribution of a number plus discrete noise, on a grid.
 
     Args:
-        law: the law of the noise in grid units (of :mod:`tacit.noise`).
+        law: the distribution of the noise in grid units (of :mod:`tacit.noise`).
         centre: the exact aggregate, in grid units.
         grid: the unit.
     """

@@ -16,7 +16,7 @@ def approximate_loss(
 ) -> tuple[Fraction, Fraction]:
     """Return ``(k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1))`` for k steps, rounded up.
 
-    Between k neighbours in a row, ``P_0(S) <= e^epsilon P_1(S) + delta <= e^(2 epsilon) P_2(S) +
+    Along a chain of k neighbours, ``P_0(S) <= e^epsilon P_1(S) + delta <= e^(2 epsilon) P_2(S) +
     delta + e^epsilon delta <= ...`` (Dwork and Roth 2014, after theorem 2.2).
 
     >>> approximate_loss(Fraction(1), Fraction(1, 1000), Fraction(1))

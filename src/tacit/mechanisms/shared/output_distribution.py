@@ -1,8 +1,8 @@
 """Explicit output distributions: what a mechanism would release, with a certified probability each.
 
-For teaching and for checking, never for release: the distribution of an output on a data set tells
-all about that data set.  Every one answers ``probability(value)``, ``support(mass)`` and, where
-the outputs are numbers, ``cdf(value)`` and ``interval(lower, upper)``.
+For teaching and for checking, never for release: the distribution of an output on a data set
+reveals all about that data set.  Every one answers ``probability(value)``, ``support(mass)`` and,
+where the outputs are numbers, ``cdf(value)`` and ``interval(lower, upper)``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which law, rate and shift a budget buys, where the caller leaves them open."""
+"""Which distribution, rate and shift a budget buys, where the caller leaves them open."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def calibrated(
     beta: Fraction | None,
     sigma: Fraction | None,
 ) -> tuple[SmoothLaw, Fraction, Fraction]:
-    """Return the law, the rate and s; of those left open, with the largest ``beta s / E|Z|``.
+    """Return distribution, rate and s; of those left open, with the largest ``beta s / E|Z|``.
 
-    A budget above 512 gets the noise of 512, which loses less: nothing that matters to a person
+    A budget above 512 gets the noise of 512, which costs less: nothing that matters to a person
     hides behind either, and the numbers stay within floats.
 
     Raises:

@@ -84,7 +84,7 @@ class ConcentratedLaw(SmoothLaw):
 class LaplaceLogNormalLaw(ConcentratedLaw):
     """``Z = X e^(sigma Y)``, X Laplace: ``D(t) = t / sigma``, ``k = e^(3/2 sigma^2)``.
 
-    **Dilation.**  ``e^t Z = X e^(sigma (Y + t / sigma))``: what Gaussian noise loses by a shift of
+    **Dilation.**  ``e^t Z = X e^(sigma (Y + t / sigma))``: what Gaussian noise costs at a shift of
     ``t / sigma`` (data processing).  **Slope.**  The density is ``E[v e^(-|z| v) / 2]`` with ``v =
     e^(-sigma Y)``, so the slope of its logarithm is the mean of v under weights ``v e^(-|z| v)``,
     which falls in ``|z|``; at 0 it is ``E[v^2] / E[v] = e^(2 sigma^2 - sigma^2 / 2)``.

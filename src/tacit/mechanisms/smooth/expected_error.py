@@ -1,4 +1,4 @@
-"""The mean absolute error of smooth noise, from the law of what is released: rounded and clipped.
+"""The mean absolute error of smooth noise, from what is released: rounded and clipped.
 
 In units of the grid, ``U = clip(floor(c + s Z + 1/2), low, high)`` is released.  For whole numbers
 ``k`` with ``low < k <= high``, ``P(U >= k) = P(s Z >= k - 1/2 - c)``, and for the first of them
@@ -45,7 +45,7 @@ def mean_distance(
         scale: s, above zero.
         centre: c.
         target: t.
-        low: a whole number, or infinite if the law has a mean.
+        low: a whole number, or infinite if the distribution has a mean.
         high: the same.
 
     >>> from fractions import Fraction
@@ -99,8 +99,8 @@ def _area(law: SmoothLaw, start: float, end: float) -> float:
 def _area_right(law: SmoothLaw, start: float, end: float) -> float:
     """Return the same for ``start >= 0``.
 
-    The closed forms are differences of means.  Of a law with so heavy a tail that nothing is left
-    of their digits, the tail is integrated over the logarithm of z.
+    The closed forms are differences of means.  Of a distribution with so heavy a tail that nothing
+    is left of their digits, the tail is integrated over the logarithm of z.
     """
     found = law.area(start, end)
     if found > _LITTLE * law.size or found == 0 or math.isinf(end):

@@ -4,8 +4,8 @@ A uniform real on (0, 1) has endlessly many binary digits.  A :class:`Lazy` numb
 64 of each uniform that it is made of, says between which two fractions it therefore lies, and draws
 64 more when that does not settle the question asked of it.  So a whole number that depends on a
 real one, such as its nearest multiple of a grid, comes out with exactly the probability that the
-real law gives it: nothing is ever rounded.  The question is left open by ``k`` words with a chance
-of about ``2**(-64 k)``, whatever the value.
+real distribution gives it: nothing is ever rounded.  The question is left open by ``k`` words with
+a probability of about ``2**(-64 k)``, whatever the value.
 
 Two uniforms on (-1, 1) whose point falls outside the unit disc are thrown away; the disc's points
 give normal and Student numbers by square roots and logarithms alone.  How often a point is thrown
@@ -132,7 +132,7 @@ def normal() -> Lazy:
 
 
 def student(degrees: int) -> Lazy:
-    """Draw Student's t: ``x sqrt(d (w^(-2/d) - 1) / w)``; ``d = 1`` is the Cauchy law."""
+    """Draw Student's t: ``x sqrt(d (w^(-2/d) - 1) / w)``; ``d = 1`` is the Cauchy distribution."""
     x, y = disc()
 
     def formula(bits: int) -> Enclosure | None:
@@ -148,7 +148,7 @@ def student(degrees: int) -> Lazy:
 
 
 def exponential() -> Lazy:
-    """Draw from the exponential law of mean one: ``-ln U``."""
+    """Draw from the exponential distribution of mean one: ``-ln U``."""
     u = Uniform()
 
     def formula(bits: int) -> Enclosure | None:

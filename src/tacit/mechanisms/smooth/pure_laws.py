@@ -56,13 +56,13 @@ class SmoothLaw(ABC):
     def area(self, start: float, end: float) -> float:
         """Return the integral of :meth:`tail`, ``0 <= start <= end``; end may be infinite.
 
-        Of a law without a mean it may not.
+        Of a distribution without a mean it may not.
         """
 
     @property
     @abstractmethod
     def size(self) -> float:
-        """E|Z| (of the Cauchy law: the median), to choose among parameters."""
+        """E|Z| (of the Cauchy distribution: the median), to choose among parameters."""
 
     @property
     def has_mean(self) -> bool:

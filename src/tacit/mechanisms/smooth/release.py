@@ -38,7 +38,7 @@ class SmoothRelease(Measurement):
         grid: of the release.
         clip: the ends to which releases are clipped, or None.
         local: the statistic, with its smooth sensitivity.
-        unit: the law of unit noise.
+        unit: the distribution of unit noise.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class SmoothRelease(Measurement):
         Draws of this very mechanism, with the records read but once.
 
         Args:
-            like: records; each of the releases tells of them.
+            like: records; each of the releases depends on them.
             times: how many.
 
         >>> from tacit.mechanisms.smooth.smooth_noise import smooth_noise
@@ -138,7 +138,8 @@ class SmoothRelease(Measurement):
     def best_rate(self, like: Iterable[Any]) -> Fraction:
         """Return the rate with the least noise on public records: of a ladder, near the best rung.
 
-        The law of the unit noise is the same at every rate, so less noise is a smaller ``S / s``.
+        The distribution of the unit noise is the same at every rate, so less noise is a smaller ``S
+        / s``.
         """
         reading = self.local.read(self.input.domain.read(resized(like, None)))
         rates = [r - SMOOTHNESS_SLACK for r in self.unit.rates() if r > 2 * SMOOTHNESS_SLACK]

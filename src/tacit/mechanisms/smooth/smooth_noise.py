@@ -39,7 +39,7 @@ class SmoothNoise(Step):
     rate ``beta`` (:mod:`tacit.statistics`), Z unit noise and s what its proof allows.
 
     **Map.**  At distance one epsilon for ``"cauchy"`` and ``"student_t"``, ``(epsilon, delta)`` for
-    ``"laplace"``, rho for the other three; the proofs stand with the laws
+    ``"laplace"``, rho for the other three; the proofs stand with the distributions
     (:mod:`tacit.mechanisms.smooth.pure_laws`, :mod:`tacit.mechanisms.smooth.concentrated_laws`).
     They need that S bounds the local sensitivity and that its logarithm moves by at most some b
     between neighbours.  The S that is computed is never below the smooth sensitivity and at most a

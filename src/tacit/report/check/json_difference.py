@@ -14,7 +14,7 @@ _NEAR = 1e-9
 def difference(claimed: Any, derived: Any, path: str = "", *, close: bool = False) -> str | None:
     """Return where what is claimed differs from what was derived; None where it does not.
 
-    Kinds of values are told apart: 1 is neither 1.0 nor true.
+    Kinds of values are distinguished: 1 is neither 1.0 nor true.
 
     Args:
         claimed: JSON that somebody wrote.

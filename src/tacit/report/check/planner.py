@@ -32,14 +32,14 @@ class Replanned(Protocol):
 
     @property
     def cost(self) -> Budget:
-        """What the release loses."""
+        """The privacy loss of the release."""
 
     @property
     def steps(self) -> int:
         """How many steps all chains have together."""
 
     def describe(self) -> dict[str, Any]:
-        """Return the chains and what they lose, as the release recorded them."""
+        """Return the chains and their privacy loss, as the release recorded them."""
 
     def answer(self, keys: Any, released: Any) -> dict[str, Any]:
         """Return the answer that released numbers make."""
@@ -54,9 +54,9 @@ class Planner:
 
     Attributes:
         identity: the digest of a data set, from its name and its columns.
-        replan: the release that a certificate's body tells of, planned again.
+        replan: the release that a certificate's body describes, planned again.
         published: the keys and columns of a count over time, from its question, the recorded parts
-            and the most periods to tell.
+            and the most periods to state.
     """
 
     identity: Callable[[str, Any], str]

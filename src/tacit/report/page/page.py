@@ -30,7 +30,7 @@ def certificate_page(body: Mapping[str, Any], verify: Callable[[], Verification]
     """Return the body of a certificate as one HTML page, checked while it is written.
 
     Raises:
-        UsageError: the certificate lacks something that a page tells.
+        UsageError: the certificate lacks something that a page shows.
         MissingExtraError: jinja2 is not installed.
 
     >>> from tacit.report import Certificate

@@ -134,7 +134,7 @@ def _tick(value: float) -> str:
 
 
 def _short(label: str) -> str:
-    """Cut a long label in the middle: both its ends tell it from others."""
+    """Cut a long label in the middle: both its ends distinguish it from others."""
     if len(label) <= _LONGEST_LABEL:
         return label
     half = _LONGEST_LABEL // 2

@@ -1,6 +1,6 @@
 """The chain of a release, one sentence a step, for a reader who does not write code.
 
-The steps that every chain may have are told here, and all others where they are defined.
+The steps that every chain may have are stated here, and all others where they are defined.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from tacit.arithmetic.exact import float_up
 __all__ = ["Odds", "percent_at_most"]
 
 STATED_DELTA = Fraction(1, 10**6)
-"""The delta at which a rho is told as an epsilon."""
+"""The delta at which a rho is stated as an epsilon."""
 
 _MARGIN = Fraction(1, 10)
 """How much is added to an epsilon that comes with a delta; see :class:`Odds`."""

@@ -1,4 +1,4 @@
-"""A release told in words: what was asked, of whom, and numbers as people read them."""
+"""A release in words: what was asked, of whom, and numbers as people read them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """A sensitivity as a stability map: for every distance in, how far the statistic can move.
 
-A map must answer for every ``d_in``, never fall, and be proven (the laws of :mod:`tacit.core`).  A
-global sensitivity *within* the distance is all of that.  Where a distance is so large that no two
-releases are that far apart, every pair is nearer, and the farthest distance there is answers.
+A map must answer for every ``d_in``, never fall, and be proven (the distributions of
+:mod:`tacit.core`).  A global sensitivity *within* the distance is all of that.  Where a distance is
+so large that no two releases are that far apart, every pair is nearer, and the farthest distance
+there is answers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pairs of neighbours: the smallest records go, the largest come (or mirrored).
 
-Such pairs attain the sensitivities of many statistics, and they tell whether a question has any
+Such pairs attain the sensitivities of many statistics, and they show whether a question has any
 two neighbours that differ.
 """
 

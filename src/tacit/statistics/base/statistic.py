@@ -100,7 +100,7 @@ class Statistic(ABC):
         return float(self.batch(np.asarray(data)[None, :])[0])
 
     def answer(self, question: Question) -> Sensitivity | None:
-        """The exact sensitivity, or None where only a search can tell."""
+        """The exact sensitivity, or None where only a search can find it."""
         return None
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance | None:
@@ -124,7 +124,7 @@ class Statistic(ABC):
 
 
 def _replaced(cls: type, parent: type) -> bool:
-    """Tell whether a class has something else in place of what its parent has, the name apart."""
+    """Return whether a class has something else in place of what its parent has, the name apart."""
     kept = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {
         "name",
         "marks",

@@ -1,4 +1,4 @@
-"""What an exhaustive search takes, told before it starts, and where it is refused."""
+"""What an exhaustive search takes, stated before it starts, and where it is refused."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _memory(size: int) -> str:
 def search_cost(
     over: Domain, distance: int = 1, relation: Relation = "unbounded", within: bool = True
 ) -> SearchCost:
-    """Tell what the exhaustive search of a global sensitivity would take, without making it.
+    """Return what the exhaustive search of a global sensitivity would take, without making it.
 
     Raises:
         InfeasibleError: an interval, or values without a size: there is no end to the search.

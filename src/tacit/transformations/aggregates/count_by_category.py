@@ -51,8 +51,8 @@ class CountByCategory(Step):
         metric: the norm in which the answer moves: ``"L1"`` (for Laplace noise), ``"L2"`` (for
             Gaussian noise) or ``"LInfinity"``.
 
-    Labels that the data alone know cannot be listed: their very presence would be told.  Count the
-    rest with ``other=True``.
+    Labels that the data alone know cannot be listed: their very presence would be revealed.  Count
+    the rest with ``other=True``.
 
     **Map.** A record is in one count at most.  L1: ``d -> d`` where records come and go (each moves
     one count by one), ``d -> 2 d`` where they change (one count down, one up; with a single count,

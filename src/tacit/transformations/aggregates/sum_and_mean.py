@@ -73,7 +73,7 @@ class Sum(GriddedStep):
 
 
 def _attained(space: Space, element: Number, gridded: Gridded) -> bool:
-    """Tell whether no records against d at the farther bound are as far apart as the map says.
+    """Return whether no records against d at the farther bound are as far apart as the map says.
 
     They are where records come and go, and that bound is a value that a record can have and that
     the grid does not move.

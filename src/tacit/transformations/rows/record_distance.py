@@ -38,7 +38,7 @@ def records_of(space: Space, step: Step) -> Vector | Frame:
 
 
 def only_changes(space: Space) -> bool:
-    """Tell whether records can only change: under such a metric, or where the size is public."""
+    """Return whether records can only change: under such a metric, or where the size is public."""
     changing = isinstance(space.metric, (ChangeOneDistance, HammingDistance))
     return changing or getattr(space.domain, "size", None) is not None
 

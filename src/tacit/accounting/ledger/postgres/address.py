@@ -1,7 +1,7 @@
 """The address of a ledger in PostgreSQL: ``postgresql://user@host/database?ledger=clinic``.
 
 It is an address as libpq reads it, with one more option: ``ledger``, the name of the ledger in the
-database (``main`` where none is given).  All else is handed on, TLS options such as ``sslmode``
+database (``main`` where none is given).  All else is passed on, TLS options such as ``sslmode``
 and ``sslrootcert`` among them.
 
 An address may hold a password, and a password must never be shown.  So an address is shown only

@@ -43,7 +43,7 @@ SETTINGS: str = (
 
 
 def connect(address: Address, name: str) -> Connection:
-    """Connect, for transactions that are begun and ended by hand.
+    """Connect, for transactions that are started and ended by hand.
 
     Raises:
         LedgerError: the address holds what libpq does not know.

@@ -8,14 +8,14 @@
 - **A commit is durable.**  ``synchronous_commit`` is raised to ``on`` in each transaction where
   the server is set to less, and a server with ``fsync = off`` is refused.
 - **An interrupted commit is unknown, and is found out.**  When the connection is cut while
-  ``COMMIT`` is under way, nobody can tell whether it happened.  Every transaction writes a token
+  ``COMMIT`` is under way, nobody can know whether it happened.  Every transaction writes a token
   of its own beside its event; the store connects again, waits for the lock (which the
   interrupted transaction holds until it is over), and looks whether the token is there.  If the
   server does not come back in time, the error says that it is not known, and nothing is released.
 - **A home.**  The number of the server's data (``system_identifier``), of the database and of the
-  table tell a ledger from a dump of it that was restored elsewhere or beside it.  All three stay
-  when the server restarts, when it is moved with its data, and when a streaming standby takes its
-  place; host names, ports and the timeline are no part of it, since they change then.  What has
+  table distinguish a ledger from a dump of it that was restored elsewhere or beside it.  All three
+  stay when the server restarts, when it is moved with its data, and when a streaming standby takes
+  its place; host names, ports and the timeline are no part of it, since they change then.  What has
   the same home is a *physical* copy of the whole server: after a fail-over the old primary must
   never run again, and a standby that was behind has forgotten the last charges.
 
@@ -272,7 +272,7 @@ class PostgresStore:
         """Return if an interrupted commit happened after all.
 
         Raises:
-            LostError: it did not happen, or the server did not come back in time to tell.
+            LostError: it did not happen, or the server did not come back in time to say.
         """
         end = time.monotonic() + PATIENCE
         while True:

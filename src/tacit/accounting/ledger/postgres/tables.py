@@ -58,7 +58,7 @@ _SYSTEM = "SELECT system_identifier::text FROM pg_control_system()"
 
 @dataclass(frozen=True)
 class Facts:
-    """What a connection tells of the server and of the tables of a ledger.
+    """What a connection reports of the server and of the tables of a ledger.
 
     Attributes:
         system: the number of the server's data, or None where the role may not ask for it.
@@ -86,7 +86,7 @@ class Facts:
 
     @property
     def home(self) -> dict[str, str]:
-        """What tells the ledger from a copy of it."""
+        """What distinguishes the ledger from a copy of it."""
         home = {"database": self.database, "table": str(self.table)}
         return home if self.system is None else {"system": self.system, **home}
 
@@ -170,7 +170,7 @@ class Tables:
         """Refuse a server that cannot keep a budget.
 
         Raises:
-            LedgerError: it is too old, forgets what it was told, or only follows another one.
+            LedgerError: it is too old, loses what was written, or only follows another one.
         """
         if found.version < _OLDEST:
             raise LedgerError(
