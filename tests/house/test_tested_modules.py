@@ -41,7 +41,6 @@ THROUGH: dict[str, tuple[str, ...]] = {
     ),
     "core/chain/test_chains.py": ("core.chain.join_hints",),
     "docs/test_snippets.py": ("cli.release.check",),
-    "expressions/test_expression_size.py": ("expressions.node",),
     "expressions/test_width_laws.py": ("expressions.column_sql", "expressions.operations"),
     "laws/test_measurement_laws.py": ("audit.claims.attained_loss", "mechanisms.additive.base"),
     "laws/test_transformation_laws.py": ("transformations.rows.row_by_row",),

@@ -42,8 +42,7 @@ from tacit.errors import UsageError
 from tacit.expressions import operations
 from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.dialect import Dialect
-from tacit.expressions.json_parameters import from_plain
-from tacit.expressions.node import FAR, Node
+from tacit.expressions.node import FAR, Node, from_plain
 from tacit.expressions.schema import Schema
 from tacit.expressions.undeclared_columns import as_asked
 

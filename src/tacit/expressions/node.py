@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from tacit.errors import UsageError
-from tacit.expressions.json_parameters import to_plain
 
-__all__ = ["FAR", "LONGEST", "LOWER", "NUMBERS", "UPPER", "Node"]
+__all__ = ["FAR", "LONGEST", "LOWER", "NUMBERS", "UPPER", "Node", "from_plain", "to_plain"]
 
 NUMBERS = ("integer", "float", "decimal", "boolean", "missing")
 FAR = 2.0**500
@@ -83,3 +82,30 @@ class Node:
         return f"{name}({', '.join(parts + [repr(p) for p in given])})"
 
     __repr__ = __str__
+
+
+# ---- parameters as JSON carries them
+
+
+def to_plain(value: Any) -> Any:
+    """Return a parameter as JSON can carry it."""
+    if isinstance(value, tuple):
+        return [to_plain(v) for v in value]
+    if isinstance(value, datetime.date):
+        return {"date": value.isoformat()}
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    return value
+
+
+def from_plain(value: Any) -> Any:
+    """Return the parameter that :func:`to_plain` wrote."""
+    if isinstance(value, list):
+        return tuple(from_plain(v) for v in value)
+    if isinstance(value, dict):
+        return (
+            datetime.date.fromisoformat(value["date"])
+            if "date" in value
+            else float.fromhex(value["float"])
+        )
+    return value

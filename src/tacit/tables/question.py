@@ -107,7 +107,8 @@ class Question:
             UsageError: something that is no aggregate, an unknown column, text where numbers must
                 be, or a label that is a grouping column.
         """
-        fresh = [(label, self._declared.bounded(a)) for label, a in _labels_of(aggregates)]
+        derived = self._query.derived
+        fresh = [(label, self._declared.bounded(a, derived)) for label, a in _labels_of(aggregates)]
         asked = (*self._query.aggregates, *fresh)
         labels = [label for label, _ in asked]
         taken = set(labels) & set(self._query.by)

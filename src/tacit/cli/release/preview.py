@@ -58,6 +58,7 @@ def preview(
                     "threshold": expected.threshold,
                     "methods": expected.methods,
                     "refusals": {k: list(v) for k, v in expected.refusals.items()},
+                    "bounds": {k: [str(e) for e in v] for k, v in expected.bounds.items()},
                 }
             )
             if show.json:
@@ -75,6 +76,8 @@ def preview(
             print_table(list(table), rows, right=range(2, len(table)))
             print("The error of a group depends on its size; nothing was spent.")
             for label, told in expected.methods.items():
+                print(f"{label}: {told}.")
+            for label, told in expected.clamped().items():
                 print(f"{label}: {told}.")
             for label, told in expected.refused().items():
                 print(f"{label}: refused with probability {told}.")

@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.errors import UsageError
+from tacit.expressions.expression import Expression
+from tacit.expressions.value_range import range_of
 from tacit.tables.answers.aggregate import Aggregate
 
 __all__ = ["NOTHING_DECLARED", "Declared"]
@@ -33,8 +35,18 @@ class Declared:
     bounds: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
     keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
-    def bounded(self, aggregate: Aggregate) -> Aggregate:
-        """Return a statistic with the declared bounds of its column, where it names none.
+    def bounded(
+        self, aggregate: Aggregate, derived: Sequence[tuple[str, Expression]] = ()
+    ) -> Aggregate:
+        """Return a statistic with the bounds of its column, where it names none.
+
+        Those of a derived column follow from the declared bounds of the columns that it reads
+        (:mod:`tacit.expressions.value_range`); one that is always the same has bounds that hold
+        zero too, because bounds must rise.
+
+        Args:
+            aggregate: the statistic.
+            derived: the columns that the question computes, by name, in their order.
 
         Raises:
             UsageError: there are none.
@@ -42,15 +54,40 @@ class Declared:
         if not aggregate.lacks_bounds:
             return aggregate
         column = aggregate.require_column()
-        if column not in self.bounds:
-            raise UsageError(
-                f"{aggregate.kind} of {column!r} needs public bounds: give them, such as "
-                f"tc.{aggregate.kind}({column!r}, 0, 100), or declare them for the column in a "
-                f"data set, {column} = {{ bounds = [0, 100] }}. They limit what one person can "
-                "change, and must not be read off the private data"
-            )
-        lower, upper = self.bounds[column]
+        found = self.ranges(derived).get(column)
+        if found is None:
+            raise UsageError(self._remedies(aggregate.kind, column, dict(derived)))
+        lower, upper = found
+        if lower == upper:
+            lower, upper = min(lower, Fraction(0)), max(upper, Fraction(not upper))
         return replace(aggregate, lower=lower, upper=upper)
+
+    def ranges(
+        self, derived: Sequence[tuple[str, Expression]]
+    ) -> dict[str, tuple[Fraction, Fraction]]:
+        """Return the bounds of columns: those declared, and those that follow for derived ones."""
+        known = dict(self.bounds)
+        for name, expression in derived:
+            found = range_of(expression, known)
+            if found is not None:
+                known[name] = found
+        return known
+
+    def _remedies(self, kind: str, column: str, derived: Mapping[str, Expression]) -> str:
+        """Say how a statistic of a column gets bounds."""
+        given = f"give them, such as tc.{kind}({column!r}, 0, 100)"
+        if column not in derived:
+            remedy = f"{given}, or declare them for the column in a data set, {column} = "
+            remedy += "{ bounds = [0, 100] }"
+        else:
+            remedy = f"none follow for {derived[column]}: {given}, or clamp it, (...).clamp(0, 100)"
+            lacking = sorted(derived[column].columns() - {*self.bounds, *derived})
+            if lacking:
+                remedy += f", or declare bounds of {', '.join(map(repr, lacking))} in a data set"
+        return (
+            f"{kind} of {column!r} needs public bounds: {remedy}. They limit what one person can "
+            "change, and must not be read off the private data"
+        )
 
     def keys_of(self, by: Sequence[str]) -> dict[str, list[Any]] | None:
         """Return the declared categories of grouping columns; None unless all have some."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
@@ -32,6 +33,7 @@ class Preview:
         methods: for each label that names a method, the one that answers, and why.
         refusals: for each label by propose-test-release, the chance at each size that the test
             refuses an answer.
+        bounds: for each label whose column is computed by the question, what it is clamped to.
     """
 
     cost: Budget
@@ -42,6 +44,7 @@ class Preview:
     threshold: int | None = None
     methods: dict[str, str] = field(default_factory=dict)
     refusals: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    bounds: dict[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, remaining: Budget, rows: tuple[int, ...]) -> Preview:
@@ -80,7 +83,13 @@ class Preview:
                 refusals[label] = known
         threshold = None if plan.keys is None else plan.keys.threshold
         cost = plan.cost.cost_in(remaining.kind)
-        return cls(cost, remaining, rows, errors, units, threshold, methods, refusals)
+        computed = dict(plan.query.derived)
+        bounds = {
+            label: (a.lower, a.upper)
+            for label, a in plan.query.aggregates
+            if a.column in computed and a.lower is not None and a.upper is not None
+        }
+        return cls(cost, remaining, rows, errors, units, threshold, methods, refusals, bounds)
 
     @property
     def affordable(self) -> bool:
@@ -96,6 +105,14 @@ class Preview:
             if told:
                 found[label] = ", ".join(told)
         return found
+
+    def clamped(self) -> dict[str, str]:
+        """Say for each label whose column is computed what that column is clamped to."""
+        return {
+            label: f"clamped to [{show(low)}, {show(high)}]; the closer the bounds, the smaller the"
+            " error: narrow them with .clamp(lower, upper)"
+            for label, (low, high) in self.bounds.items()
+        }
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the preview as columns: label, unit, and the error at each size of a group."""
@@ -123,6 +140,7 @@ class Preview:
             for row in rows
         ]
         lines += [f"{label}: {told}" for label, told in self.methods.items()]
+        lines += [f"{label}: {told}" for label, told in self.clamped().items()]
         refused = self.refused().items()
         lines += [f"{label}: refused with probability {told}" for label, told in refused]
         lines.append(f"cost {self.cost!r} of the {self.remaining!r} that is left")

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tacit.expressions.json_parameters import from_plain, to_plain
+from tacit.expressions.node import from_plain, to_plain
 
 VALUES = [
     None,

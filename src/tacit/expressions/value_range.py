@@ -1,0 +1,162 @@
+"""The public range of an expression's values, from the bounds of its columns.
+
+Interval arithmetic over what an expression really computes: doubles, each operation rounded to the
+nearest one (:mod:`tacit.expressions.operations`).
+
+*Theorem.*  Let every column that is read lie within its bounds on a row, or be missing.  Then the
+value of the expression is missing or within :func:`range_of`.
+
+*Proof*, by induction over the operations.  A column that is a decimal is the double nearest to it,
+so its range holds its bounds and their nearest doubles.  Rounding to the nearest double, ``fl``, is
+monotone: x <= y gives fl(x) <= fl(y).  So is what is done to an operand before an operation: it is
+rounded, clipped to +-2^500, and in a product or quotient made zero below 2^-500 in size.  Hence an
+operand that lies in [a, b] lies in [f(a), f(b)] then.  On a box of operands, x + y, x - y and x y
+are monotone in each operand, and so is x / y where the divisors keep one sign; so their extremes
+over the box are taken at its corners, exactly, and fl of what lies between two numbers lies between
+their fl.  ``abs``, ``clamp``, ``floor``, ``ceil`` and ``round`` are monotone, or monotone on
+each side of zero.  A choice (``when``, ``fill``) is one of its two values, or the double nearest to
+it.  Parts of dates, and conditions as 0 and 1, have the range of their definition.
+
+No step rounds outward more than the doubles themselves do: the range of one operation on one row of
+columns is attained.  Where an operand stands twice, as in ``x - x``, it is wider than the truth.
+
+Source: R. E. Moore, *Interval Analysis*, 1966.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from tacit.expressions.node import FAR, Node
+
+__all__ = ["range_of"]
+
+_Range: TypeAlias = tuple[Fraction, Fraction]
+
+_FAR, _NEAR = Fraction(FAR), Fraction(1 / FAR)
+_NEVER = Fraction(1), Fraction(0)
+"""The range of what is always missing: it holds nothing."""
+_TRUTH = Fraction(0), Fraction(1)
+_CONDITIONS = {
+    *("==", "!=", "<", "<=", ">", ">=", "&", "|", "~"),
+    *("is_null", "is_in", "starts_with", "read_boolean"),
+}
+_PARTS = {"year": (1, 9999), "month": (1, 12)}
+_CORNERS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
+def range_of(expression: Node, bounds: Mapping[str, _Range]) -> _Range | None:
+    """Return the least and the greatest value that an expression can have.
+
+    Args:
+        expression: of the columns of a row.
+        bounds: the public bounds of columns, by name.
+
+    Returns:
+        Both ends, exact, in the unit of the expression; None where nothing bounds it: it reads a
+        column without bounds, divides by what may be zero, holds text or a date, or is always
+        missing.
+
+    >>> from tacit.expressions.expression import col
+    >>> cost = {"cost": (Fraction(0), Fraction(1000)), "n": (Fraction(1), Fraction(4))}
+    >>> print(*range_of(col("cost") * 2 - 50, cost))
+    -50 1950
+    >>> print(*range_of(col("cost") / col("n"), cost))
+    0 1000
+    >>> range_of(col("n") / col("cost"), cost) is None
+    True
+    """
+    found = _range(expression, bounds)
+    return None if found is None or found[0] > found[1] else found
+
+
+def _range(node: Node, bounds: Mapping[str, _Range]) -> _Range | None:
+    name, operands = node.operation, node.operands
+    if name == "col":
+        return _near(bounds.get(node.parameters[0]))
+    if name == "literal":
+        return _constant(node.parameters[0])
+    if name in _CONDITIONS:
+        return _TRUTH
+    if name in _PARTS:
+        low, high = _PARTS[name]
+        return Fraction(low), Fraction(high)
+    if name == "clamp":
+        return _clamped(_range(operands[0], bounds), *map(Fraction, node.parameters))
+    if name in ("when", "fill"):
+        return _either(*(_range(o, bounds) for o in operands[-2:]))
+    if name in ("abs", "read_number", "read_integer"):
+        inner = _range(operands[0], bounds)
+        return _absolute(inner) if name == "abs" else inner
+    if name in _CORNERS:
+        return _corners(name, *(_range(o, bounds) for o in operands))
+    return None
+
+
+def _double(x: Fraction) -> Fraction:
+    """Return the double nearest to a number within 2^500: Python divides integers exactly so."""
+    return Fraction(x.numerator / x.denominator)
+
+
+def _near(found: _Range | None) -> _Range | None:
+    """Return a range that holds the nearest doubles too; None for one beyond 2^500."""
+    if found is None or max(map(abs, found)) > _FAR:
+        return None
+    low, high = found
+    return min(low, _double(low)), max(high, _double(high))
+
+
+def _constant(value: Any) -> _Range | None:
+    if value is None:
+        return _NEVER
+    if not isinstance(value, (bool, int, float)) or abs(value) > FAR:
+        return None
+    return _near((Fraction(value), Fraction(value)))
+
+
+def _either(x: _Range | None, y: _Range | None) -> _Range | None:
+    if x is None or y is None or x == _NEVER:
+        return None if x is None else y
+    return x if y == _NEVER else (min(x[0], y[0]), max(x[1], y[1]))
+
+
+def _clamped(inner: _Range | None, low: Fraction, high: Fraction) -> _Range:
+    if inner is None or inner == _NEVER:
+        return inner or (low, high)
+    start, end = (min(max(_double(side), low), high) for side in inner)
+    return start, end
+
+
+def _absolute(inner: _Range | None) -> _Range | None:
+    if inner is None or inner == _NEVER:
+        return inner
+    low, high = map(_double, inner)
+    sizes = abs(low), abs(high)
+    return (Fraction(0) if low <= 0 <= high else min(sizes)), max(sizes)
+
+
+def _corners(name: str, x: _Range | None, y: _Range | None) -> _Range | None:
+    if x is None or y is None:
+        return None
+    if _NEVER in (x, y):
+        return _NEVER
+    whole = name in ("+", "-")
+    lefts, rights = ([_operand(end, whole) for end in side] for side in (x, y))
+    if name == "/" and rights[0] <= 0 <= rights[1]:
+        return None
+    found = [_double(_CORNERS[name](left, right)) for left in lefts for right in rights]
+    return min(found), max(found)
+
+
+def _operand(end: Fraction, whole: bool) -> Fraction:
+    """Return the operand that an operation really has: see the page on expressions."""
+    held = min(max(_double(end), -_FAR), _FAR)
+    return held if whole or abs(held) >= _NEAR else Fraction(0)
