@@ -14,7 +14,8 @@ from tacit.tables.answers.quantile_choice import QuantileCosts, SumOfLargestChan
 from tacit.tables.chain.row_steps import DerivedColumn, FilterRows
 from tacit.tables.chain.space import Table, UnitDistance, table_space
 from tacit.tables.open_source import open_source
-from tacit.tables.plan.plan import Plan, Query
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.query import Query
 from tacit.tables.release.collector import Collector
 
 PEOPLE, GROUPS = [1, 2, 3, 4], ["a", "b", "c"]

@@ -19,8 +19,9 @@ from tacit.expressions.timeline import Moment, Span, Timeline, span
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
-from tacit.tables.plan.plan import Plan, Query
+from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
+from tacit.tables.plan.query import Query
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.draw_noise import release_answer
 from tacit.tables.release.opened_table import OpenedTable, settled

@@ -8,7 +8,6 @@ that were released, every value with its error and its interval.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,7 +21,7 @@ from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.schema import Schema
 from tacit.report.check.format import FIRST_FORMAT
 from tacit.report.check.planner import Planner, register_planner
-from tacit.tables.answers.aggregate import kind_of
+from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.live.answer import answer_of_blocks, periods_of, published
 from tacit.tables.live.period_plan import (
     counts_asked,
@@ -32,8 +31,9 @@ from tacit.tables.live.period_plan import (
 from tacit.tables.open_source import identity_of
 from tacit.tables.plan.chains import Chains
 from tacit.tables.plan.parse_question import first_schemas, query_from, schema_from
-from tacit.tables.plan.plan import Plan, Query
-from tacit.tables.plan.stated_method import as_stated, has_choice, record_of, shares_of
+from tacit.tables.plan.plan import Plan, shares_of
+from tacit.tables.plan.query import Query
+from tacit.tables.plan.stated_method import as_stated, has_choice, record_of
 from tacit.tables.release.draw_noise import answer_of, in_order
 
 __all__ = ["Replanned", "of_certificate", "replan"]
@@ -152,19 +152,17 @@ class _Release(Replanned):
             if has_choice(asked):
                 stated = self.methods.get(label) or {}
                 used = column.get("method") or {"used": "global"}
-                column["method"] = record_of(asked, stated, used, self._shares)
+                column["method"] = record_of(asked, stated, used, self._shares(asked))
         return columns
 
-    @cached_property
-    def _shares(self) -> list[str]:
-        return shares_of(self.query, self.plan.request)
+    def _shares(self, asked: Aggregate) -> list[str]:
+        shares = shares_of(self.query, self.plan.request, asked)
+        return [str(noise.loss) for noise in shares]
 
     def _column(self, aggregate: Any, groups: int) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": aggregate.kind}
         if kind_of(aggregate.kind).amount:
-            parts = [self.plan.parts[place] for place in self.plan.parts_of(aggregate)]
-            each = [part.expected_error(aggregate.kind, self.plan.noise, 1) for part in parts]
-            error: Any = math.hypot(*each) / len(each)
+            error: Any = self.plan.expected_error(aggregate, 1)
             if aggregate.edges is not None:
                 error = [error] * (len(aggregate.edges) - 1)
             found["standard_error"] = [error] * groups

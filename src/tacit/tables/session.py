@@ -16,7 +16,7 @@ from tacit.tables.engines.csv.format import CsvOptions
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.open_source import Source
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
-from tacit.tables.plan.plan import Query, Unit
+from tacit.tables.plan.query import Query, Unit
 from tacit.tables.question import Question
 from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit

@@ -40,7 +40,7 @@ def released(question: Any, runs: int, price: Any) -> list[float]:
     drawn = [plan.measurement(end, part.on_people) for end in chains[0]]
     kind = question._query.aggregates[0][1].kind
     values = [
-        float(part.estimates([m(answers) for m in drawn], plan.noise)[kind].value[0])
+        float(part.estimates([m(answers) for m in drawn], plan.noises[0])[kind].value[0])
         for _ in range(runs)
     ]
     return [value for value in values if not math.isnan(value)]

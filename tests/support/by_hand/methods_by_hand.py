@@ -22,7 +22,8 @@ from support.by_hand.noise_by_hand import UnitNoise, WholeLaplace
 from support.by_hand.sampled_by_hand import every_way
 from support.by_hand.small_domains import STATISTICS, Enumerated, most_change
 from tacit.tables.open_source import open_source
-from tacit.tables.plan.plan import Plan, Query
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.query import Query
 from tacit.tables.release.collector import Collector
 
 LOW, HIGH, VALUES = Fraction(0), Fraction(4), (0, 4)
@@ -161,10 +162,10 @@ class Release:
         return Fraction(STATISTICS[self.statistic](data)) if data else (LOW + HIGH) / 2
 
     def _smooth(self, records: Records) -> Any:
-        m = self.part.on_column(self.plan.noise)
+        m = self.part.on_column(self.plan.noises[0])
         data = tuple(map(Fraction, records[0]))
         s = self._walk.smooth(data, float(m.beta)) if data else float(self._walk.full)
-        kind = self.part.record(self.plan.noise)["distribution"]
+        kind = self.part.record(self.plan.noises[0])["distribution"]
         sigma = float(getattr(m.unit, "sigma", 3))
         width = s / float(m.shift) * self.sharp
         return np.array(noise_of(kind, sigma).cells(float(self._value(data)), width, EDGES))
@@ -172,8 +173,8 @@ class Release:
     def _tested(self, records: Records) -> Any:
         """Refused, and the cells; with a search for the bound, the cells of each bound."""
         data = tuple(map(Fraction, records[0]))
-        m = self.part.on_column(self.plan.noise)
-        epsilon = float(self.plan.noise.loss) / self.unit.rows / 2
+        m = self.part.on_column(self.plan.noises[0])
+        epsilon = float(self.plan.noises[0].loss) / self.unit.rows / 2
         if not self.part.method.searches:
             bound = Fraction(self.part.method.bound)
             distance = self._distance(data, bound)
@@ -207,7 +208,7 @@ class Release:
     def _sampled(self, records: Records) -> Any:
         """The mean of two bins: of every way to bin rows, or of the bins that people are in."""
         grid = Fraction(1, 1 << 18)  # the power of two just below 4 / 2^20
-        epsilon = float(self.plan.noise.loss) / self.unit.groups
+        epsilon = float(self.plan.noises[0].loss) / self.unit.groups
         noise = WholeLaplace(4 / float(grid) / epsilon * self.sharp)
         if len(records) == 2:
             ways: Any = Counter([records])

@@ -22,7 +22,7 @@ from tacit.expressions.grid import Grid
 from tacit.expressions.timeline import Timeline
 from tacit.tables.live.period_counts import CountsOverTime, counts_of_periods
 from tacit.tables.open_source import Source
-from tacit.tables.plan.plan import Query as Asked
+from tacit.tables.plan.query import Query as Asked
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit

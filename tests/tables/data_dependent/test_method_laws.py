@@ -30,7 +30,8 @@ from tacit.tables.data_dependent.sample_steps import (
     SampleMean,
 )
 from tacit.tables.open_source import open_source
-from tacit.tables.plan.plan import Plan, Query
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.query import Query
 from tacit.tables.release.collector import Collector
 from tacit.tables.spec import privacy_unit as contributions
 

@@ -13,7 +13,7 @@ from support.tables.engine_tables import ENGINES
 from tacit.expressions.timeline import Timeline
 from tacit.tables.live.period_counts import CountsOverTime, counts_of_periods
 from tacit.tables.open_source import open_source
-from tacit.tables.plan.plan import Query
+from tacit.tables.plan.query import Query
 
 AT, WHO = 'at "noon"; --', "who ' was"
 PERIODS = 6

@@ -19,7 +19,7 @@ from tacit.tables.chain.space import table_space
 from tacit.tables.live.block_tree import PeriodTree, best_branching
 from tacit.tables.live.period_counts import CountsOverTime, counts_of_periods
 from tacit.tables.open_source import open_source
-from tacit.tables.plan.plan import Query
+from tacit.tables.plan.query import Query
 
 PERIODS = 4
 TREES = [PeriodTree(PERIODS, b) for b in (2, 3, 5)]

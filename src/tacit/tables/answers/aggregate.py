@@ -248,7 +248,10 @@ class Kind(ABC):
         return self.joins is not None and isinstance(part, self.joins)
 
     def estimate(
-        self, parts: Sequence[Part], found: Sequence[Mapping[str, Estimate]], noise: Noise
+        self,
+        parts: Sequence[Part],
+        found: Sequence[Mapping[str, Estimate]],
+        noises: Sequence[Noise],
     ) -> Estimate:
         """Return the answer out of what the parts that answer it have estimated."""
         return found[0][self.name]

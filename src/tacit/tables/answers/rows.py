@@ -28,7 +28,15 @@ from tacit.tables.answers.aggregate import (
 )
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.chain.part import LEVEL, Columns, Noise, Part, law_of_rows, plain_estimate
+from tacit.tables.chain.part import (
+    LEVEL,
+    Columns,
+    Noise,
+    Part,
+    law_of_rows,
+    plain_estimate,
+    precisions,
+)
 from tacit.tables.chain.row_steps import VectorStep, weight_of
 from tacit.tables.query.requests import Request, Rows
 from tacit.transformations import Count
@@ -119,24 +127,38 @@ class _CountOfRows(Kind):
         return RowsPart()
 
     def estimate(
-        self, parts: Sequence[Part], found: Sequence[Mapping[str, Estimate]], noise: Noise
+        self,
+        parts: Sequence[Part],
+        found: Sequence[Mapping[str, Estimate]],
+        noises: Sequence[Noise],
     ) -> Estimate:
-        """Return the mean of the counts of several parts.
+        """Return the mean of the counts of several parts, the more precise counting for more.
 
-        Each counts the rows again, with independent noise of one scale; the mean over m of them has
-        a m-th of the variance.
+        Each counts the rows again, with independent noise, of one scale where no weights say
+        otherwise; then the mean over m of them has a m-th of the variance.  For the interval a
+        coordinate with the weight a and noise of the scale s is one with the weight ``a s / t`` and
+        noise of the least scale t of all: its grid is allowed for ``s / t`` times over.
         """
         counts = [each[self.name] for each in found]
         if len(counts) == 1:
             return counts[0]
         counting = [part for part in parts if isinstance(part, CountingPart)]
-        value = np.mean([count.value for count in counts], axis=0)
-        weights = tuple(1 / len(counting) for part in counting for _ in range(part.width))
-        laws = [part.law(noise) for part in counting]
-        widest = NoiseLaw(laws[0].kind, laws[0].scale, max(law.grid for law in laws))
+        shares, whole = precisions(noises), sum(precisions(noises))
+        value = np.average([count.value for count in counts], axis=0, weights=shares)
+        laws = [part.law(noise) for part, noise in zip(counting, noises, strict=True)]
+        least = min(law.scale for law in laws)
+        weights = tuple(
+            share / whole * (law.scale / least)
+            for part, law, share in zip(counting, laws, shares, strict=True)
+            for _ in range(part.width)
+        )
+        widest = NoiseLaw(laws[0].kind, least, max(law.grid for law in laws))
         half = widest.half_width(weights, LEVEL)
-        each = [part.width * law.variance for part, law in zip(counting, laws, strict=True)]
-        error = math.sqrt(sum(each)) / len(counting)
+        each = [
+            share**2 * part.width * law.variance
+            for part, law, share in zip(counting, laws, shares, strict=True)
+        ]
+        error = math.sqrt(sum(each)) / whole
         low, high = np.maximum(value - half, 0), np.maximum(value + half, 0)
         return Estimate(value, np.full_like(value, error), low, high)
 

@@ -24,7 +24,7 @@ from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.query.requests import Request
 
-__all__ = ["LEVEL", "Columns", "Noise", "Part", "law_of_rows", "plain_estimate"]
+__all__ = ["LEVEL", "Columns", "Noise", "Part", "law_of_rows", "plain_estimate", "precisions"]
 
 LEVEL = 0.95
 """The level of every interval."""
@@ -152,6 +152,20 @@ class Part(ABC):
     def record(self, noise: Noise) -> dict[str, Any]:
         """Return what a certificate says of the method, as plain JSON values."""
         return {"used": "global"}
+
+
+def precisions(noises: Sequence[Noise]) -> list[float]:
+    """Return one over the variance of each noise, the most precise counting as 1.
+
+    A mean of numbers with independent noise has the least variance where each counts so.  The
+    variance goes with the square of the scale: with ``1 / epsilon^2``, or with ``1 / rho``.
+
+    >>> one, two = (Noise("laplace", Fraction(loss), 1) for loss in (1, 2))
+    >>> precisions([one, one]), precisions([one, two])
+    ([1.0, 1.0], [0.25, 1.0])
+    """
+    each = [noise.loss ** (2 if noise.kind == "laplace" else 1) for noise in noises]
+    return [float(precision / max(each)) for precision in each]
 
 
 def law_of_rows(noise: Noise) -> NoiseLaw:

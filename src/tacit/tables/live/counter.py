@@ -27,7 +27,7 @@ from tacit.tables.live.period_plan import (
     counts_step,
     noise_of_counts,
 )
-from tacit.tables.plan.plan import Query
+from tacit.tables.plan.query import Query
 from tacit.tables.release.opened_table import OpenedTable, settled
 from tacit.tables.release.rehearsal import without_rows
 

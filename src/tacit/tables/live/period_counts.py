@@ -18,7 +18,7 @@ from tacit.tables.chain.row_steps import TableStep
 from tacit.tables.chain.space import UnitDistance
 from tacit.tables.live.block_tree import PeriodTree
 from tacit.tables.open_source import Source
-from tacit.tables.plan.plan import Query
+from tacit.tables.plan.query import Query
 from tacit.tables.release.collector import resolved
 
 __all__ = ["CountsOverTime", "counts_of_periods"]

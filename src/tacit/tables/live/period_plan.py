@@ -16,7 +16,7 @@ from tacit.mechanisms import Gaussian, Laplace, calibrate
 from tacit.report.text.vocabulary import say_answer
 from tacit.tables.live.period_counts import CountsOverTime
 from tacit.tables.plan.chains import Chains, chain_of_rows
-from tacit.tables.plan.plan import Query
+from tacit.tables.plan.query import Query
 
 __all__ = ["counts_asked", "counts_chain", "counts_step", "noise_of_counts"]
 

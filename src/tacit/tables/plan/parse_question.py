@@ -25,7 +25,7 @@ from tacit.tables.answers.aggregate import (
     Aggregate,
     kind_of,
 )
-from tacit.tables.plan.plan import Query
+from tacit.tables.plan.query import Query
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 __all__ = ["first_schemas", "query_from", "schema_from"]

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.core import Measurement, Step
 from tacit.errors import UsageError, did_you_mean
-from tacit.expressions.expression import Expression, col
+from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
-from tacit.expressions.schema import Column, Schema
 from tacit.mechanisms.selection.partition_selection import least_threshold
 from tacit.tables.answers.aggregate import Aggregate, Setting, kind_of
 from tacit.tables.answers.rows import CountingPart
@@ -27,73 +25,13 @@ from tacit.tables.chain.part import Noise, Part
 from tacit.tables.chain.row_steps import BoundContributions
 from tacit.tables.plan.chains import Chains, chain_of_rows
 from tacit.tables.plan.choose_method import Choice, choose, local_part
+from tacit.tables.plan.noise_shares import by_weight, error_of_mean, even_share
+from tacit.tables.plan.query import Query
 from tacit.tables.spec.method import Method
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
-__all__ = ["Plan", "Query", "Unit", "plain_key"]
-
-Unit: TypeAlias = OneRowEach | PersonUnit
+__all__ = ["Plan", "shares_of"]
 
 _NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
-
-
-@dataclass(frozen=True)
-class Query:
-    """A question to a table, from public facts alone.
-
-    Attributes:
-        schema: the columns of the source.
-        unit: what is protected.
-        where: filters, all of which must hold.
-        derived: columns computed from each row, by name.
-        by: the grouping columns.
-        keys: the public keys, one tuple each; None where they are unknown (or there is no ``by``).
-        aggregates: what is asked, by label.
-        table: which table is asked, of a declared data set.
-        tables: the protected tables of that data set, each with its person column.
-    """
-
-    schema: Schema
-    unit: Unit
-    where: tuple[Expression, ...] = ()
-    derived: tuple[tuple[str, Expression], ...] = ()
-    by: tuple[str, ...] = ()
-    keys: tuple[tuple[Any, ...], ...] | None = None
-    aggregates: tuple[tuple[str, Aggregate], ...] = ()
-    table: str | None = None
-    tables: tuple[tuple[str, str | None], ...] = ()
-
-    @cached_property
-    def columns(self) -> Schema:
-        """The columns with the derived ones."""
-        columns: dict[str, Column] = dict(self.schema)
-        for name, expression in self.derived:
-            kind = expression.kind(Schema(list(columns.values())))
-            columns[name] = Column(name, kind, kind)
-        return Schema(list(columns.values()))
-
-    @property
-    def unknown_keys(self) -> bool:
-        """Whether the keys themselves must be released."""
-        return bool(self.by) and self.keys is None
-
-    def describe(self) -> dict[str, Any]:
-        """Return the question as plain JSON values: equal questions, equal values."""
-        tables = [list(table) for table in self.tables]
-        return {
-            **({"table": self.table, "tables": tables} if tables else {}),
-            "unit": self.unit.describe(),
-            "where": [expression.to_json() for expression in self.where],
-            "derived": [[name, expression.to_json()] for name, expression in self.derived],
-            "by": list(self.by),
-            "keys": None if self.keys is None else [list(map(plain_key, k)) for k in self.keys],
-            "aggregates": [[label, a.to_json()] for label, a in self.aggregates],
-        }
-
-
-def plain_key(value: Any) -> Any:
-    """Return a part of a key as plain JSON: a date as text."""
-    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
 
 
 class _Built(NamedTuple):
@@ -199,14 +137,15 @@ class Plan:
 
         It is one part, but for what other parts answer too, as moments do a count of rows.
         """
-        kind = kind_of(aggregate.kind)
-        if kind.joins is not None:
-            return [i for i, part in enumerate(self.parts) if kind.answered_by(part)]
-        return [self._places[self._place(self.used(aggregate))]]
+        answering = set(self._answering(self.used(aggregate)))
+        return [place for place, key in enumerate(self._placed) if key in answering]
 
-    @cached_property
-    def _places(self) -> dict[Any, int]:
-        return {key: number for number, key in enumerate(self._placed)}
+    def _answering(self, used: Aggregate) -> list[Any]:
+        """Return what the parts that answer an aggregate, by the method it names, are known by."""
+        kind = kind_of(used.kind)
+        if kind.joins is None:
+            return [self._place(used)]
+        return [key for key, part in self._placed.items() if kind.answered_by(part)]
 
     def used(self, aggregate: Aggregate) -> Aggregate:
         """Return the aggregate with the method that answers it."""
@@ -230,16 +169,8 @@ class Plan:
             self.query.unit,
             bool(self.query.by),
             self._counted,
-            (self._noise(self._placed_as(None)), self._noise(self._placed_as(Method("smooth")))),
+            shares_of(self.query, self.request, aggregate),
         )
-
-    def _placed_as(self, method: Method | None) -> tuple[Part, ...]:
-        """Return the parts there would be if every choice fell on one method."""
-        chosen = [
-            replace(a, method=method) if a.method and a.method.name == "auto" else a
-            for _, a in self.query.aggregates
-        ]
-        return tuple(self._place_all(chosen).values())
 
     def told(self, aggregate: Aggregate) -> str:
         """Say which method answers, and why; nothing where none was asked."""
@@ -258,7 +189,7 @@ class Plan:
         if aggregate.method is None:
             return None
         used = self.parts[self.parts_of(aggregate)[0]]
-        told = used.record(self.noise)
+        told = used.record(self.noise_of(aggregate))
         if aggregate.method.name != "auto":
             return {"asked": aggregate.method.name, **told}
         return {**self.choice(aggregate).record(), **told}
@@ -281,20 +212,33 @@ class Plan:
         return [name for name, c in self.query.columns.items() if c.kind in _NUMERIC]
 
     @cached_property
-    def noise(self) -> Noise:
-        """The noise that one part may use: an even share of the request."""
-        return self._noise(self.parts)
+    def noises(self) -> tuple[Noise, ...]:
+        """The noise that each part may use: its share of the request."""
+        heaviest: dict[Any, int] = {}
+        weights = dict(self.query.weights)
+        for label, aggregate in self.query.aggregates:
+            for key in self._answering(self.used(aggregate)):
+                heaviest[key] = max(heaviest.get(key, 1), weights.get(label, 1))
+        return by_weight(self._even, [heaviest[key] for key in self._placed])
 
-    def _noise(self, parts: Sequence[Part]) -> Noise:
-        kind: Literal["laplace", "gaussian"] = (
-            "gaussian" if self.request.kind == "concentrated" else "laplace"
-        )
-        unit, keys = self.query.unit, int(self.query.unknown_keys)
-        local = sum(part.needs_delta for part in parts)
-        share = self.request.amount / (len(parts) + keys)
-        # A delta is shared by the parts that can use one, and by the keys.
-        delta = self.request.delta / (local + keys) if local else Fraction(0)
-        return Noise(kind, share, unit.rows, unit.one, delta)
+    @cached_property
+    def _even(self) -> Noise:
+        query = self.query
+        return even_share(self.request, query.unit, self.parts, query.unknown_keys)
+
+    def noise_of(self, aggregate: Aggregate) -> Noise:
+        """Return the noise of the part that answers an aggregate, of the first where several do."""
+        return self.noises[self.parts_of(aggregate)[0]]
+
+    def expected_error(self, aggregate: Aggregate, rows: float) -> float:
+        """Return the error of an answer in a group of so many rows, without any data."""
+        places = self.parts_of(aggregate)
+        noises = [self.noises[place] for place in places]
+        errors = [
+            self.parts[place].expected_error(aggregate.kind, noise, rows)
+            for place, noise in zip(places, noises, strict=True)
+        ]
+        return error_of_mean(errors, noises)
 
     @cached_property
     def keys(self) -> KeysPart | None:
@@ -302,8 +246,8 @@ class Plan:
         if not self.query.unknown_keys:
             return None
         groups = self.query.unit.groups
-        scale = groups / self.noise.loss
-        threshold = least_threshold(scale, groups, self.noise.delta or self.request.delta)
+        scale = groups / self._even.loss
+        threshold = least_threshold(scale, groups, self._even.delta or self.request.delta)
         return KeysPart(scale, threshold, groups)
 
     def chains(self, size: int) -> list[list[tuple[Step, Step]]]:
@@ -316,7 +260,10 @@ class Plan:
 
     def _built(self, size: int) -> _Built:
         if size not in self._sizes:
-            ends = [part.chains(size, self.query.by, self.noise) for part in self.parts]
+            ends = [
+                part.chains(size, self.query.by, noise)
+                for part, noise in zip(self.parts, self.noises, strict=True)
+            ]
             whole = [
                 [self.measurement(end, part.on_people) for end in chain]
                 for part, chain in zip(self.parts, ends, strict=True)
@@ -366,3 +313,22 @@ class Plan:
     def describe(self, size: int) -> dict[str, Any]:
         """Return every chain, and what they lose together; see :meth:`Chains.describe`."""
         return self._built(size).all.describe()
+
+
+def shares_of(query: Query, request: Budget, aggregate: Aggregate) -> tuple[Noise, Noise]:
+    """Return the noise of an answer by ``auto`` if every choice falls on one method.
+
+    Returns:
+        The noise where that is the global method, and where it is another one.
+    """
+
+    def fallen(asked: Aggregate, method: Method | None) -> Aggregate:
+        chosen = asked.method is not None and asked.method.name == "auto"
+        return replace(asked, method=method) if chosen else asked
+
+    def noise(method: Method | None) -> Noise:
+        asked = tuple((label, fallen(each, method)) for label, each in query.aggregates)
+        plan = Plan(replace(query, aggregates=asked), request)
+        return plan.noise_of(fallen(aggregate, method))
+
+    return noise(None), noise(Method("smooth"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -66,18 +65,13 @@ class Preview:
         methods = {}
         refusals = {}
         for label, aggregate in plan.query.aggregates:
-            served = [plan.parts[place] for place in plan.parts_of(aggregate)]
-            errors[label] = tuple(
-                # The mean of several noisy counts, where more than one part makes it.
-                math.hypot(*(p.expected_error(aggregate.kind, plan.noise, size) for p in served))
-                / len(served)
-                for size in rows
-            )
-            units[label] = served[0].error_unit
+            served = plan.parts[plan.parts_of(aggregate)[0]]
+            errors[label] = tuple(plan.expected_error(aggregate, size) for size in rows)
+            units[label] = served.error_unit
             told = plan.told(aggregate)
             if told:
                 methods[label] = told
-            chances = [served[0].refusal(plan.noise, size) for size in rows]
+            chances = [served.refusal(plan.noise_of(aggregate), size) for size in rows]
             known = tuple(chance for chance in chances if chance is not None)
             if known:
                 refusals[label] = known

@@ -13,14 +13,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tacit.accounting.budgets.budget import Budget
 from tacit.errors import UsageError
 from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.data_dependent.synthetic_rows import SHAPES
-from tacit.tables.plan.plan import Plan, Query
-from tacit.tables.spec.method import METHODS, Method, read_method
+from tacit.tables.spec.method import METHODS, read_method
 
-__all__ = ["as_stated", "has_choice", "record_of", "shares_of"]
+__all__ = ["as_stated", "has_choice", "record_of"]
 
 _CHOSEN = {"smooth": "distribution", "sample_and_aggregate": "bins"}
 
@@ -69,7 +67,7 @@ def record_of(
         asked: what was asked.
         stated: the record that a certificate holds.
         used: the record of the method as it was planned with.
-        shares: as :func:`shares_of` returns them.
+        shares: those of :func:`tacit.tables.plan.plan.shares_of`.
 
     Raises:
         UsageError: what was used is not what the stated errors speak for.
@@ -94,15 +92,3 @@ def record_of(
         "left_out": left_out,
         **told,
     }
-
-
-def shares_of(query: Query, request: Budget) -> list[str]:
-    """Return what one part may lose if every choice falls on the global method, and on another."""
-    found = []
-    for method in (None, Method("smooth")):
-        fallen = tuple(
-            (label, replace(a, method=method) if a.method and a.method.name == "auto" else a)
-            for label, a in query.aggregates
-        )
-        found.append(str(Plan(replace(query, aggregates=fallen), request).noise.loss))
-    return found

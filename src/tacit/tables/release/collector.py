@@ -13,7 +13,7 @@ from tacit.expressions.expression import Expression, col
 from tacit.tables.chain.part import Columns
 from tacit.tables.open_source import Source
 from tacit.tables.plan.plan import Plan
-from tacit.tables.plan.plan import Query as Asked
+from tacit.tables.plan.query import Query as Asked
 from tacit.tables.query.partitioned_query import PartedQuery
 from tacit.tables.query.requests import ExactAggregates, Request
 

@@ -14,7 +14,8 @@ from tacit.report import versions
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.space import Answers
-from tacit.tables.plan.plan import Plan, plain_key
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.query import plain_key
 from tacit.tables.release.collector import Exact
 
 __all__ = ["answer_of", "in_order", "release_answer"]
@@ -54,8 +55,8 @@ def answer_of(
     """
     numbers = iter(released)
     estimates: list[dict[str, Estimate]] = []
-    for part, ends in zip(plan.parts, plan.chains(len(keys)), strict=True):
-        estimates.append(part.estimates([next(numbers) for _ in ends], plan.noise))
+    for part, noise, ends in zip(plan.parts, plan.noises, plan.chains(len(keys)), strict=True):
+        estimates.append(part.estimates([next(numbers) for _ in ends], noise))
     columns = [
         {"label": label, **_column(plan, aggregate, estimates)}
         for label, aggregate in plan.query.aggregates
@@ -103,8 +104,8 @@ def _column(
     """Return one answer with its errors."""
     kind = kind_of(aggregate.kind)
     served = plan.parts_of(aggregate)
-    parts, made = [plan.parts[i] for i in served], [estimates[i] for i in served]
-    found = kind.estimate(parts, made, plan.noise).coherent()
+    parts, noises = [plan.parts[i] for i in served], [plan.noises[i] for i in served]
+    found = kind.estimate(parts, [estimates[i] for i in served], noises).coherent()
     whole = kind.whole
     column: dict[str, Any] = {
         "kind": kind.name,

@@ -1,0 +1,81 @@
+"""A question to a table, from public facts alone: what tells it from every other.
+
+The key of a ledger, a certificate and its check rest on :meth:`Query.describe`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from tacit.expressions.expression import Expression
+from tacit.expressions.schema import Column, Schema
+from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
+
+__all__ = ["Query", "Unit", "plain_key"]
+
+Unit: TypeAlias = OneRowEach | PersonUnit
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question to a table, from public facts alone.
+
+    Attributes:
+        schema: the columns of the source.
+        unit: what is protected.
+        where: filters, all of which must hold.
+        derived: columns computed from each row, by name.
+        by: the grouping columns.
+        keys: the public keys, one tuple each; None where they are unknown (or there is no ``by``).
+        aggregates: what is asked, by label.
+        table: which table is asked, of a declared data set.
+        tables: the protected tables of that data set, each with its person column.
+        weights: what each label counts where the loss is split, in lowest terms; none for evenly.
+    """
+
+    schema: Schema
+    unit: Unit
+    where: tuple[Expression, ...] = ()
+    derived: tuple[tuple[str, Expression], ...] = ()
+    by: tuple[str, ...] = ()
+    keys: tuple[tuple[Any, ...], ...] | None = None
+    aggregates: tuple[tuple[str, Aggregate], ...] = ()
+    table: str | None = None
+    tables: tuple[tuple[str, str | None], ...] = ()
+    weights: tuple[tuple[str, int], ...] = ()
+
+    @cached_property
+    def columns(self) -> Schema:
+        """The columns with the derived ones."""
+        columns: dict[str, Column] = dict(self.schema)
+        for name, expression in self.derived:
+            kind = expression.kind(Schema(list(columns.values())))
+            columns[name] = Column(name, kind, kind)
+        return Schema(list(columns.values()))
+
+    @property
+    def unknown_keys(self) -> bool:
+        """Whether the keys themselves must be released."""
+        return bool(self.by) and self.keys is None
+
+    def describe(self) -> dict[str, Any]:
+        """Return the question as plain JSON values: equal questions, equal values."""
+        tables = [list(table) for table in self.tables]
+        return {
+            **({"table": self.table, "tables": tables} if tables else {}),
+            "unit": self.unit.describe(),
+            "where": [expression.to_json() for expression in self.where],
+            "derived": [[name, expression.to_json()] for name, expression in self.derived],
+            "by": list(self.by),
+            "keys": None if self.keys is None else [list(map(plain_key, k)) for k in self.keys],
+            "aggregates": [[label, a.to_json()] for label, a in self.aggregates],
+            **({"weights": [list(each) for each in self.weights]} if self.weights else {}),
+        }
+
+
+def plain_key(value: Any) -> Any:
+    """Return a part of a key as plain JSON: a date as text."""
+    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
