@@ -49,7 +49,9 @@ def test_every_way_is_run_and_errors_are_the_predicted_ones(means):
 
 @pytest.mark.full
 def test_errors_of_the_median_are_the_predicted_ones():
-    found = compare("median", (0, 100), 1, "1e-6", like=AGES, bins=[30], proposed=[1], runs=400)
+    # Ages to the year have ties: most answers are then exact, and 400 runs meet hardly any error.
+    ages = np.random.default_rng(7).gamma(8, 5, 600).clip(0, 100)
+    found = compare("median", (0, 100), 1, "1e-6", like=ages, bins=[30], proposed=[1], runs=400)
     assert found.methods == (VALUE, "exponential mechanism", *LOCAL)
     for row in found.rows:
         if "Cauchy" not in row.setting:
