@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def tacit(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Type a command: ``tacit("release people.csv --count --epsilon 1")``."""
+    """Type a command: ``tacit("release people.csv --one-row-each --count --epsilon 1")``."""
 
     def typed(*words: str) -> Done:
         given = words[0].split() if len(words) == 1 else list(words)

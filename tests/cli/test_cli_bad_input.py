@@ -24,67 +24,98 @@ ASK = "--count --epsilon 0.5"
         (f"release broken.parquet {ASK}", "cannot be read"),
         (f"release people.txtx {ASK}", "people"),
         (f"release nothing {ASK}", "no .csv or .parquet"),
-        ("release people.csv --mean agee:0:100 --epsilon 1", "did you mean 'age'"),
-        ("release people.csv --types site=text --mean site:0:100 --epsilon 1", "'site' holds text"),
-        ("release people.csv --mean age --epsilon 1", "--mean age:0:100"),
-        ("release people.csv --mean age:0: --epsilon 1", "not whole"),
-        ("release people.csv --mean age:100:0 --epsilon 1", "must rise"),
-        ("release people.csv --mean age:0:x --epsilon 1", "must be a number"),
-        ("release people.csv --mean age:0:nan --epsilon 1", "must be a number"),
-        ("release people.csv --histogram age:5,1 --epsilon 1", "rising edges"),
-        ("release people.csv --percentile age:101:0:9 --epsilon 1", "0..100"),
-        ("release people.csv --count --epsilon 0", "above zero"),
-        ("release people.csv --count --epsilon -1", "above zero"),
-        ("release people.csv --count --epsilon nan", "must be a number"),
-        ("release people.csv --count --epsilon inf", "must be a number"),
-        ("release people.csv --count --epsilon 1 --delta 1", "delta"),
-        ("release people.csv --count --epsilon 1 --rho 1", "not both"),
-        ("release people.csv --count --delta 1e-6", "goes with --epsilon"),
-        ("release people.csv --count", "--epsilon 0.5"),
-        ("release people.csv --epsilon 1", "nothing is asked"),
-        ("release people.csv --count --rho 0.1 --budget-epsilon 1", "cannot pay"),
+        ("release people.csv --one-row-each --mean agee:0:100 --epsilon 1", "did you mean 'age'"),
         (
-            "release people.csv --count --by site --keys a --epsilon 1 --delta 1e-9 "
+            "release people.csv --one-row-each --types site=text --mean site:0:100 --epsilon 1",
+            "'site' holds text",
+        ),
+        ("release people.csv --one-row-each --mean age --epsilon 1", "--mean age:0:100"),
+        ("release people.csv --one-row-each --mean age:0: --epsilon 1", "not whole"),
+        ("release people.csv --one-row-each --mean age:100:0 --epsilon 1", "must rise"),
+        ("release people.csv --one-row-each --mean age:0:x --epsilon 1", "must be a number"),
+        ("release people.csv --one-row-each --mean age:0:nan --epsilon 1", "must be a number"),
+        ("release people.csv --one-row-each --histogram age:5,1 --epsilon 1", "rising edges"),
+        ("release people.csv --one-row-each --percentile age:101:0:9 --epsilon 1", "0..100"),
+        ("release people.csv --one-row-each --count --epsilon 0", "above zero"),
+        ("release people.csv --one-row-each --count --epsilon -1", "above zero"),
+        ("release people.csv --one-row-each --count --epsilon nan", "must be a number"),
+        ("release people.csv --one-row-each --count --epsilon inf", "must be a number"),
+        ("release people.csv --one-row-each --count --epsilon 1 --delta 1", "delta"),
+        ("release people.csv --one-row-each --count --epsilon 1 --rho 1", "not both"),
+        ("release people.csv --one-row-each --count --delta 1e-6", "goes with --epsilon"),
+        ("release people.csv --one-row-each --count", "--epsilon 0.5"),
+        ("release people.csv --one-row-each --epsilon 1", "nothing is asked"),
+        ("release people.csv --one-row-each --count --rho 0.1 --budget-epsilon 1", "cannot pay"),
+        (
+            "release people.csv --one-row-each --count --by site --keys a --epsilon 1 --delta 1e-9 "
             "--budget-epsilon 1",
             "cannot pay",
         ),
-        (f"release people.csv --budget-epsilon 0 {ASK}", "above zero"),
-        (f"release people.csv --by stie --keys a {ASK}", "did you mean 'site'"),
-        (f"release people.csv --keys a {ASK}", "--by"),
-        (f"release people.csv --types pay=float --by pay {ASK}", "--cut pay:0,10,20"),
-        (f"release people.csv --cut age --by age_group {ASK}", "--cut age:0,18,65"),
-        (f"release people.csv --cut age:9,1 --by age_group {ASK}", "above the one before"),
-        (f"release people.csv --types site=text --cut site:1,9 --by site_group {ASK}", "site"),
-        (f"release people.csv --types age=integer --by age --keys a {ASK}", "whole numbers"),
-        (f"release people.csv --types day=date --by day --keys a {ASK}", "dates"),
-        (f"release people.csv --by site,sex --keys a {ASK}", "once for each"),
-        (f"release people.csv --by site,sex --keys site=a {ASK}", "no values for sex"),
-        (f"release people.csv --by site --keys a,a {ASK}", "given twice"),
-        (f"release people.csv --by site --keys-file people.csv {ASK}", "private table itself"),
-        (f"release people.csv --by site --keys-file nowhere.csv {ASK}", "cannot be read"),
+        (f"release people.csv --one-row-each --budget-epsilon 0 {ASK}", "above zero"),
+        (f"release people.csv --one-row-each --by stie --keys a {ASK}", "did you mean 'site'"),
+        (f"release people.csv --one-row-each --keys a {ASK}", "--by"),
+        (
+            f"release people.csv --one-row-each --types pay=float --by pay {ASK}",
+            "--cut pay:0,10,20",
+        ),
+        (f"release people.csv --one-row-each --cut age --by age_group {ASK}", "--cut age:0,18,65"),
+        (
+            f"release people.csv --one-row-each --cut age:9,1 --by age_group {ASK}",
+            "above the one before",
+        ),
+        (
+            f"release people.csv --one-row-each --types site=text --cut site:1,9 --by "
+            f"site_group {ASK}",
+            "site",
+        ),
+        (
+            f"release people.csv --one-row-each --types age=integer --by age --keys a {ASK}",
+            "whole numbers",
+        ),
+        (f"release people.csv --one-row-each --types day=date --by day --keys a {ASK}", "dates"),
+        (f"release people.csv --one-row-each --by site,sex --keys a {ASK}", "once for each"),
+        (
+            f"release people.csv --one-row-each --by site,sex --keys site=a {ASK}",
+            "no values for sex",
+        ),
+        (f"release people.csv --one-row-each --by site --keys a,a {ASK}", "given twice"),
+        (
+            f"release people.csv --one-row-each --by site --keys-file people.csv {ASK}",
+            "private table itself",
+        ),
+        (
+            f"release people.csv --one-row-each --by site --keys-file nowhere.csv {ASK}",
+            "cannot be read",
+        ),
         (f"release people.csv --person person {ASK}", "--rows 5"),
         (f"release people.csv --rows 5 {ASK}", "--person"),
         (f"release people.csv --person persn --rows 2 {ASK}", "did you mean 'person'"),
         (f"release people.csv --person person --rows 0 {ASK}", "at least 1"),
-        (f"release people.csv --types age {ASK}", "column=kind"),
-        (f"release people.csv --types age=number {ASK}", "is no kind"),
-        (f"release people.csv --plot p.gif {ASK}", ".png"),
-        (f"release people.csv --certificate c.xml {ASK}", ".json"),
-        (f"release people.csv --certificate nowhere/c.json {ASK}", "no folder"),
-        (f"release people.csv --json --csv {ASK}", "not both"),
-        (f"release people.csv --memory-limit much {ASK}", "memory"),
-        (f"release people.csv --ledger nowhere/x.ledger {ASK}", "nowhere"),
-        (f"release people.csv --ledger postgresql://127.0.0.1:1/y {ASK}", "cannot be reached"),
-        (f"release people.csv --mean age:0:9 --mean age:0:99 {ASK}", "called 'mean_age'"),
-        ("release people.csv --cuont --epsilon 1", "No such option"),
+        (f"release people.csv --one-row-each --types age {ASK}", "column=kind"),
+        (f"release people.csv --one-row-each --types age=number {ASK}", "is no kind"),
+        (f"release people.csv --one-row-each --plot p.gif {ASK}", ".png"),
+        (f"release people.csv --one-row-each --certificate c.xml {ASK}", ".json"),
+        (f"release people.csv --one-row-each --certificate nowhere/c.json {ASK}", "no folder"),
+        (f"release people.csv --one-row-each --json --csv {ASK}", "not both"),
+        (f"release people.csv --one-row-each --memory-limit much {ASK}", "memory"),
+        (f"release people.csv --one-row-each --ledger nowhere/x.ledger {ASK}", "nowhere"),
+        (
+            f"release people.csv --one-row-each --ledger postgresql://127.0.0.1:1/y {ASK}",
+            "cannot be reached",
+        ),
+        (
+            f"release people.csv --one-row-each --mean age:0:9 --mean age:0:99 {ASK}",
+            "called 'mean_age'",
+        ),
+        ("release people.csv --one-row-each --cuont --epsilon 1", "No such option"),
         ("relaese people.csv --count --epsilon 1", "No such command"),
-        ("preview people.csv --count --epsilon 1 --sizes 0", "above zero"),
+        ("preview people.csv --one-row-each --count --epsilon 1 --sizes 0", "above zero"),
         ("verify nowhere.json", "cannot be read"),
         ("verify people.csv", "no JSON"),
         ("verify other.json", "no certificate"),
         ("ledger show nowhere.ledger", "there is no ledger"),
         ("ledger show people.csv", "no ledger"),
-        ("ledger create people.csv", "--budget-epsilon 1"),
+        ("ledger create people.csv --one-row-each", "--budget-epsilon 1"),
     ],
 )
 def test_a_mistake_is_told_and_spends_nothing(tacit, folder: Path, command: str, said: str) -> None:
@@ -103,8 +134,11 @@ def test_a_mistake_is_told_and_spends_nothing(tacit, folder: Path, command: str,
 
 
 def test_more_than_is_left_is_refused(tacit, folder: Path) -> None:
-    assert tacit("release people.csv --count --epsilon 0.5 --budget-epsilon 1").code == 0
-    done = tacit("release people.csv --mean age:0:100 --epsilon 0.6")
+    assert (
+        tacit("release people.csv --one-row-each --count --epsilon 0.5 --budget-epsilon 1").code
+        == 0
+    )
+    done = tacit("release people.csv --one-row-each --mean age:0:100 --epsilon 0.6")
     assert done.code == 1
     assert "nothing was spent" in done.err
     with open_ledger(folder / "people.ledger") as ledger:
@@ -112,7 +146,7 @@ def test_more_than_is_left_is_refused(tacit, folder: Path) -> None:
 
 
 def test_a_first_release_above_its_budget_begins_no_ledger(tacit, folder: Path) -> None:
-    done = tacit("release people.csv --count --epsilon 2 --budget-epsilon 1")
+    done = tacit("release people.csv --one-row-each --count --epsilon 2 --budget-epsilon 1")
     assert done.code == 1
     assert not (folder / "people.ledger").exists()
 
@@ -128,7 +162,10 @@ def test_a_first_release_above_its_budget_begins_no_ledger(tacit, folder: Path) 
     ],
 )
 def test_a_ledger_of_something_else_is_refused(tacit, folder: Path, flags: str, said: str) -> None:
-    assert tacit("release people.csv --count --epsilon 0.5 --budget-epsilon 1").code == 0
+    assert (
+        tacit("release people.csv --one-row-each --count --epsilon 0.5 --budget-epsilon 1").code
+        == 0
+    )
     (folder / "other.csv").write_text((folder / "people.csv").read_text())
     (folder / "copy.ledger").write_bytes((folder / "people.ledger").read_bytes())
     done = tacit(f"release {flags} --mean age:0:100 --epsilon 0.5")
@@ -139,25 +176,37 @@ def test_a_ledger_of_something_else_is_refused(tacit, folder: Path, flags: str, 
 
 
 def test_a_pattern_needs_a_ledger_of_its_own(tacit, folder: Path) -> None:
-    done = tacit("release", "peop*.csv", "--count", "--epsilon", "1")
+    done = tacit("release", "peop*.csv", "--one-row-each", "--count", "--epsilon", "1")
     assert done.code == 2
     assert "--ledger" in done.err
     assert (
-        tacit("release", "peop*.csv", "--count", "--epsilon", "1", "--ledger", "p.ledger").code == 0
+        tacit(
+            "release",
+            "peop*.csv",
+            "--one-row-each",
+            "--count",
+            "--epsilon",
+            "1",
+            "--ledger",
+            "p.ledger",
+        ).code
+        == 0
     )
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write into every folder")
 def test_a_folder_that_cannot_be_written(tacit, folder: Path) -> None:
     folder.chmod(0o500)
-    done = tacit("release people.csv --count --epsilon 1")
+    done = tacit("release people.csv --one-row-each --count --epsilon 1")
     folder.chmod(0o700)
     assert done.code == 2
     assert "people.ledger" in done.err
 
 
 def test_a_ledger_that_cannot_be_made(tacit, folder: Path) -> None:
-    done = tacit("release people.csv --count --epsilon 1 --ledger people.csv/x.ledger")
+    done = tacit(
+        "release people.csv --one-row-each --count --epsilon 1 --ledger people.csv/x.ledger"
+    )
     assert done.code == 2
     assert done.out == ""
 
@@ -171,13 +220,24 @@ def test_an_error_nobody_foresaw_tells_no_data(
         raise KeyError("the salary of p17 is 900")
 
     monkeypatch.setattr(question, "release_answer", fails)
-    done = tacit("release people.csv --count --epsilon 1")
+    done = tacit("release people.csv --one-row-each --count --epsilon 1")
     assert done.code == 70
     assert "p17" not in done.err
     assert "KeyError" in done.err
     monkeypatch.setenv("TACIT_DEBUG", "1")
     with pytest.raises(KeyError):
-        run(["release", "people.csv", "--count", "--epsilon", "1", "--ledger", "b.ledger"])
+        run(
+            [
+                "release",
+                "people.csv",
+                "--one-row-each",
+                "--count",
+                "--epsilon",
+                "1",
+                "--ledger",
+                "b.ledger",
+            ]
+        )
 
 
 def test_a_missing_extra_is_told_before_anything_is_spent(
@@ -186,7 +246,7 @@ def test_a_missing_extra_is_told_before_anything_is_spent(
     import sys
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    done = tacit("release people.csv --count --epsilon 1 --plot p.png")
+    done = tacit("release people.csv --one-row-each --count --epsilon 1 --plot p.png")
     assert done.code == 2
     assert "pip install 'tacit[plot]'" in done.err
     assert not (folder / "people.ledger").exists()
@@ -199,6 +259,6 @@ def test_an_interrupt_is_told(tacit, monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(question, "release_answer", stopped)
-    done = tacit("release people.csv --count --epsilon 1")
+    done = tacit("release people.csv --one-row-each --count --epsilon 1")
     assert done.code not in (0, 1, 2)
     assert "Traceback" not in done.err

@@ -78,14 +78,14 @@ GIANTS = ["1e-999999999", "1e5000000", "7" * 10**6]
 @pytest.mark.parametrize(
     "command",
     [
-        "release people.csv --count --epsilon @",
-        "release people.csv --count --epsilon 1 --budget-epsilon @",
-        "release people.csv --count --rho @",
-        "release people.csv --mean age:0:@ --epsilon 1",
-        "release people.csv --percentile age:@:0:9 --epsilon 1",
-        "release people.csv --histogram age:0,@ --epsilon 1",
-        "release people.csv --cut age:0,@ --count --by age_group --epsilon 1",
-        "ledger create people.csv --budget-epsilon @",
+        "release people.csv --one-row-each --count --epsilon @",
+        "release people.csv --one-row-each --count --epsilon 1 --budget-epsilon @",
+        "release people.csv --one-row-each --count --rho @",
+        "release people.csv --one-row-each --mean age:0:@ --epsilon 1",
+        "release people.csv --one-row-each --percentile age:@:0:9 --epsilon 1",
+        "release people.csv --one-row-each --histogram age:0,@ --epsilon 1",
+        "release people.csv --one-row-each --cut age:0,@ --count --by age_group --epsilon 1",
+        "ledger create people.csv --one-row-each --budget-epsilon @",
         "sensitivity mean --records 1,@",
         "sensitivity mean --interval 0:@",
         "sensitivity mean --records 1,2 --distance @",
@@ -93,7 +93,8 @@ GIANTS = ["1e-999999999", "1e5000000", "7" * 10**6]
         "local choose -n 9 --items a,b --epsilon @",
         "local choose -n 9 --items a,b -p @",
         "local choose -n 9 --mechanism piecewise --bounds 0:@ --epsilon 1",
-        "count-over-time people.csv --types day=date --time day --start @ --every 1d "
+        "count-over-time people.csv --one-row-each --types day=date --time day --start @ "
+        "--every 1d "
         "--periods 2 --epsilon 1",
     ],
 )

@@ -56,7 +56,7 @@ FOLDERS = {
         "ask",
     ),
     "tables": (
-        *("engines", "open_source", "spec", "query", "chain", "answers"),
+        *("ledger_place", "engines", "open_source", "spec", "query", "chain", "answers"),
         *("data_dependent", "plan", "release", "live", "question", "session", "replan"),
         *("check_table", "dataset"),
     ),

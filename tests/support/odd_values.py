@@ -83,16 +83,18 @@ VALUES: dict[str, str] = {
 
 COMMANDS = {
     "demo": "",
-    "release": "people.csv --count --epsilon 0.01 --budget-epsilon 9 --ledger kept.ledger",
-    "preview": "people.csv --count --epsilon 0.01",
+    "release": "people.csv --one-row-each --count --epsilon 0.01 --budget-epsilon 9 "
+    "--ledger kept.ledger",
+    "preview": "people.csv --one-row-each --count --epsilon 0.01",
     "init": "people.csv --out drafted.toml",
     "check": "people.csv",
-    "count-over-time": "people.csv --types day=date --time day --start 2024-01-01 --every 1d "
+    "count-over-time": "people.csv --one-row-each --types day=date --time day --start "
+    "2024-01-01 --every 1d "
     "--periods 3 --epsilon 0.01 --now 2024-01-03 --ledger over.ledger --budget-epsilon 9",
     "verify": "kept.json",
     "sensitivity": "mean --records 1,2,3",
     "choose-epsilon": "mean --records 1,2,3 --risk 0.5",
-    "ledger create": "people.csv --budget-epsilon 1 --ledger made.ledger",
+    "ledger create": "people.csv --one-row-each --budget-epsilon 1 --ledger made.ledger",
     "ledger show": "kept.ledger",
     "ledger verify": "kept.ledger",
     "ledger extend": "kept.ledger --budget-epsilon 20 --reason more",
@@ -111,17 +113,19 @@ _METHODS = {"bound": "'ptr'", "bins": "'sample_and_aggregate'", "distribution": 
 
 def plans() -> dict[str, str]:
     """A plan for each of its fields, with ``@`` where the value of that field stands."""
-    start = "[source]\npath = 'people.csv'\n"
+    bare = "[source]\npath = 'people.csv'\n"
+    start = f"unit = 'row'\n{bare}"
     count = "answers = {r = {statistic = 'count'}}\n"
     asked = "[[question]]\nepsilon = 0.01\n"
-    found = {"source path": f"[source]\npath = @\n{asked}{count}"}
+    found = {"source path": f"unit = 'row'\n[source]\npath = @\n{asked}{count}"}
     for name in _FIELDS["[source]"][1:]:
         found[f"source {name}"] = f"{start}{name} = @\n{asked}{count}"
-    found["unit person"] = f"{start}[unit]\nrows = 2\nperson = @\n{asked}{count}"
+    found["unit"] = f"unit = @\n{bare}{asked}{count}"
+    found["unit person"] = f"{bare}[unit]\nrows = 2\nperson = @\n{asked}{count}"
     for name in ("rows", "groups"):
         more = "rows = 2\n" if name == "groups" else ""
         unit = f"[unit]\nperson = 'person'\n{more}"
-        found[f"unit {name}"] = f"{start}{unit}{name} = @\n{asked}{count}"
+        found[f"unit {name}"] = f"{bare}{unit}{name} = @\n{asked}{count}"
     for name in _FIELDS["[budget]"]:
         more = "epsilon = 1\n" if name == "delta" else ""
         found[f"budget {name}"] = f"{start}[budget]\n{more}{name} = @\n{asked}{count}"

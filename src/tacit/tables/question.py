@@ -152,7 +152,9 @@ class Question:
             UsageError: as :meth:`release`.
         """
         plan = Plan(self._query, self._request(epsilon, delta, rho))
-        return Preview.of(plan, self._ledger.remaining, tuple(rows))
+        ledger = self._ledger
+        found = Preview.of(plan, ledger.remaining, tuple(rows))
+        return replace(found, whereabouts=ledger.whereabouts)
 
     def release(
         self,

@@ -9,10 +9,11 @@ from typing import Any, NoReturn, Unpack
 from tacit.accounting import Entry, Ledger, open_ledger
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.open_ledger import InMemory, check_ledger, has_ledger
-from tacit.errors import UsageError, did_you_mean
+from tacit.errors import LedgerError, UsageError, did_you_mean
 from tacit.expressions.expression import Expression
 from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.engines.csv.format import CsvOptions
+from tacit.tables.ledger_place import ledger_beside
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.open_source import Source
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
@@ -40,10 +41,14 @@ class Session:
         budget: all that may ever be lost: ``tc.epsilon(1)``, ``tc.epsilon_delta(1, "1e-6")`` or
             ``tc.rho(0.1)``.
         ledger: the file that keeps the budget, or ``postgresql://user@host/db?ledger=name`` for
-            one that hosts share; begun where there is none.  None keeps it in memory, so that it
-            ends with the session and nothing stops the next one from spending again.
+            one that hosts share; begun where there is none.  By default it is ``visits.ledger``
+            beside a file or folder ``visits.csv``.  :data:`tacit.in_memory` asks for none: the
+            budget ends with the session, and nothing stops the next one from spending it again.
+            So it is by default where there is no place beside: of a data frame, a database, a
+            pattern of files, and of the table that comes with Tacit.
         table: the table of a database.
-        name: the public name of the data set; a file's own name by default.
+        name: the public name of the data set; a file's own name by default.  A data frame has none
+            of its own: give it one, by which its ledger and certificates tell it from others.
         memory_limit, threads: bounds on the engine, such as ``"4GB"`` and 2.
         timeout: the most seconds that one query may take, in PostgreSQL and Spark.
         **csv: how a CSV file is written, such as ``types={"age": "integer"}`` or ``delimiter=";"``;
@@ -97,7 +102,18 @@ class Session:
             "timeout": timeout,
             **csv,
         }
-        self._begin(OpenedTable(source, options), unit, budget, ledger, NOTHING_DECLARED, {})
+        opened, beside = OpenedTable(source, options), None
+        if ledger is None:
+            ledger = beside = ledger_beside(source, table)
+        try:
+            self._begin(opened, unit, budget, ledger, NOTHING_DECLARED, {})
+        except LedgerError as error:
+            if beside is None:
+                raise
+            raise type(error)(
+                f"{error}. It is the default ledger of {opened.source.name}, beside it: name "
+                "another place with ledger='...', or ask for none with ledger=tc.in_memory"
+            ) from None
 
     @classmethod
     def of_dataset(
@@ -276,4 +292,5 @@ class Session:
         self._table.__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
-        return f"<Session on {self.source.name!r}, {self.unit}: {self.remaining!r} left>"
+        told = f"{self.remaining!r} left, {self.ledger.whereabouts}"
+        return f"<Session on {self.source.name!r}, {self.unit}: {told}>"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-ASKED = "count-over-time people.csv --time day --start 2024-01-01 --every 1d --periods 4"
+ASKED = (
+    "count-over-time people.csv --one-row-each --time day --start 2024-01-01 --every 1d --periods 4"
+)
 PAID = f"{ASKED} --epsilon 100000 --ledger l --budget-epsilon 200000"
 
 

@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 PLAN = """
+unit = "row"
 [source]
 path = "odd.csv"
 delimiter = ";"
@@ -23,7 +24,7 @@ epsilon = 100000
 """
 FLAGS = shlex.split(
     "release odd.csv --delimiter ';' --header age,day --null - --types day=date --date-format "
-    "%d.%m.%Y --encoding latin-1 --count --epsilon 100000 --json --where"
+    "%d.%m.%Y --encoding latin-1 --one-row-each --count --epsilon 100000 --json --where"
 )
 WHERE = "day >= '2024-01-01'"
 

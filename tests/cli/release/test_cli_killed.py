@@ -18,7 +18,7 @@ import os, signal
 import tacit.tables.question as question
 from tacit.cli import run
 question.release_answer = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-run(["release", "people.csv", "--count", "--epsilon", "0.5", "--budget-epsilon", "1"])
+run("release people.csv --one-row-each --count --epsilon 0.5 --budget-epsilon 1".split())
 """
 
 
@@ -33,9 +33,9 @@ def test_a_killed_release_is_spent_once_and_goes_on(tacit, folder: Path) -> None
     assert shown.code == 0
     assert " open " in shown.out
     assert "ask the same again, free" in shown.out
-    previewed = tacit("preview people.csv --count --epsilon 0.5")
+    previewed = tacit("preview people.csv --one-row-each --count --epsilon 0.5")
     assert "is open: it goes on at no further cost" in previewed.out
-    again = tacit("release people.csv --count --epsilon 0.5 --json")
+    again = tacit("release people.csv --one-row-each --count --epsilon 0.5 --json")
     assert again.json["remaining"]["epsilon"] == "1/2"
     assert " open " not in tacit("ledger show people.ledger").out
     assert tacit("ledger verify people.ledger").code == 0
@@ -58,7 +58,7 @@ def collect(self, plan):
     ask("select sum(range % 7) from range(100000000000000)")
     raise AssertionError("nobody ended it")
 Collector.collect = collect
-sys.exit(run(["release", "people.csv", "--count", "--epsilon", "0.5", "--budget-epsilon", "1"]))
+sys.exit(run("release people.csv --one-row-each --count --epsilon 0.5 --budget-epsilon 1".split()))
 """
 
 
@@ -92,19 +92,21 @@ def test_a_query_that_is_ended_says_what_was_charged_and_leaves_no_row(
         # the next start removes what nobody holds any more
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr("tempfile.tempdir", str(folder / "spill"))
-            tacit("release people.csv --count --epsilon 0.5 --budget-epsilon 1")
+            tacit("release people.csv --one-row-each --count --epsilon 0.5 --budget-epsilon 1")
     else:
         assert process.returncode == 128 + number, err
         assert "Epsilon 0.5 was charged for this release, and it stays open" in err
     assert spilled(folder) == []
-    again = tacit("release people.csv --count --epsilon 0.5 --budget-epsilon 1 --json")
+    again = tacit(
+        "release people.csv --one-row-each --count --epsilon 0.5 --budget-epsilon 1 --json"
+    )
     assert again.json["remaining"]["epsilon"] == "1/2"
 
 
 @pytest.mark.full
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is of Linux")
 def test_an_output_that_cannot_be_written_is_told_and_paid_once(tacit, folder: Path) -> None:
-    command = "release people.csv --count --epsilon 0.5 --budget-epsilon 1"
+    command = "release people.csv --one-row-each --count --epsilon 0.5 --budget-epsilon 1"
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "tacit", *command.split()],
@@ -141,7 +143,7 @@ def test_a_ledger_whose_beginning_was_cut_short_begins_anew(
         place.touch()
     shown = tacit("ledger show people.ledger")
     assert (shown.code, "is empty" in shown.err) == (2, True)
-    unsaid = tacit("release people.csv --count --epsilon 0.5")
+    unsaid = tacit("release people.csv --one-row-each --count --epsilon 0.5")
     assert unsaid.code == 0
     assert "as its whole budget" in unsaid.err
     assert tacit("ledger verify people.ledger").code == 0
@@ -159,7 +161,7 @@ def test_the_command_is_installed(folder: Path, start: list[str] | None) -> None
     good = subprocess.run([*command, "--version"], capture_output=True, text=True, env=env)
     assert (good.returncode, good.stdout[:6]) == (0, "tacit ")
     bad = subprocess.run(
-        [*command, "release", "nowhere.csv", "--count", "--epsilon", "1"],
+        [*command, "release", "nowhere.csv", "--one-row-each", "--count", "--epsilon", "1"],
         capture_output=True, text=True, env=env, cwd=folder,
     )  # fmt: skip
     assert (bad.returncode, bad.stdout) == (2, "")

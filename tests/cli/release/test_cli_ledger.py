@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 CREATE = "ledger create people.csv --budget-epsilon 1"
-RELEASE = "release people.csv --count --epsilon 0.5 --certificate c.json"
+RELEASE = "release people.csv --one-row-each --count --epsilon 0.5 --certificate c.json"
 
 
 def test_create_begins_a_ledger_once(tacit, folder: Path) -> None:
@@ -37,7 +37,7 @@ def test_create_begins_a_ledger_once(tacit, folder: Path) -> None:
     ],
 )
 def test_create_knows_every_kind_of_budget(tacit, flags: str, shown: dict[str, str]) -> None:
-    assert tacit(f"ledger create people.csv {flags} --ledger x.ledger").code == 0
+    assert tacit(f"ledger create people.csv --one-row-each {flags} --ledger x.ledger").code == 0
     assert tacit("ledger show x.ledger --json").json["budget"] == shown
 
 
@@ -72,7 +72,7 @@ def test_extend_raises_in_the_open(tacit) -> None:
     done = tacit("ledger extend people.ledger --budget-epsilon 2 --reason yearly")
     assert done.code == 0
     assert "epsilon 1.5" in done.out
-    assert tacit("release people.csv --mean age:0:100 --epsilon 1.5").code == 0
+    assert tacit("release people.csv --one-row-each --mean age:0:100 --epsilon 1.5").code == 0
 
 
 @pytest.mark.full
@@ -80,7 +80,10 @@ def test_adopt_after_a_move(tacit, folder: Path) -> None:
     tacit(f"{RELEASE} --budget-epsilon 1")
     (folder / "new").mkdir()
     shutil.move("people.ledger", "new/people.ledger")
-    ask = "release people.csv --mean age:0:100 --epsilon 0.5 --ledger new/people.ledger"
+    ask = (
+        "release people.csv --one-row-each --mean age:0:100 --epsilon 0.5 --ledger "
+        "new/people.ledger"
+    )
     refused = tacit(ask)
     assert refused.code == 2
     assert "moved" in refused.err
@@ -113,7 +116,7 @@ def test_a_certificate_that_was_changed_is_refused(tacit, folder: Path) -> None:
 
 def test_a_certificate_of_another_ledger_is_refused(tacit) -> None:
     tacit(RELEASE)
-    tacit("ledger create people.csv --budget-epsilon 1 --ledger other.ledger")
+    tacit("ledger create people.csv --one-row-each --budget-epsilon 1 --ledger other.ledger")
     assert tacit("verify c.json --ledger other.ledger").code == 1
     assert tacit("verify c.json --ledger nowhere.ledger").code == 2
 
@@ -122,7 +125,7 @@ def test_a_certificate_of_another_ledger_is_refused(tacit) -> None:
 def test_a_page_tells_what_was_verified_and_verifies_no_more(tacit, folder, monkeypatch, ledger):
     from tacit import Certificate
 
-    tacit("release people.csv --count --epsilon 0.5 --certificate c.json")
+    tacit("release people.csv --one-row-each --count --epsilon 0.5 --certificate c.json")
     verify, asked = Certificate.verify, []
     monkeypatch.setattr(
         Certificate, "verify", lambda page, kept=None: (asked.append(kept), verify(page, kept))[1]

@@ -25,7 +25,10 @@ DELTA = "--epsilon 4 --delta 1e-6"
     ],
 )
 def test_a_release_by_each_method(tacit, folder: Path, how: str) -> None:
-    asked = f"release people.csv --count --median age:0:100 --percentile age:75:0:100 {how} {DELTA}"
+    asked = (
+        f"release people.csv --one-row-each --count --median age:0:100 --percentile "
+        f"age:75:0:100 {how} {DELTA}"
+    )
     done = tacit(f"{asked} --certificate c.json --certificate c.html")
     assert done.code == 0, done.err
     assert "median_age" in done.out
@@ -38,7 +41,10 @@ def test_a_release_by_each_method(tacit, folder: Path, how: str) -> None:
 
 
 def test_what_the_test_refuses_is_told_and_paid_for(tacit) -> None:
-    asked = "release people.csv --mean age:0:100 --by site --keys a,none --method ptr --bound 0.01"
+    asked = (
+        "release people.csv --one-row-each --mean age:0:100 --by site --keys a,none "
+        "--method ptr --bound 0.01"
+    )
     done = tacit(f"{asked} {DELTA}")
     assert done.code == 0
     assert done.out.count("refused") == 2
@@ -52,15 +58,19 @@ def test_what_the_test_refuses_is_told_and_paid_for(tacit) -> None:
 
 @pytest.mark.full
 def test_a_preview_names_the_choice(tacit) -> None:
-    done = tacit(f"preview people.csv --std age:0:100 --method auto {DELTA}")
+    done = tacit(f"preview people.csv --one-row-each --std age:0:100 --method auto {DELTA}")
     assert "std_age: smooth, by the expected error at 10000 rows of 4 shapes: global" in done.out
 
 
 @pytest.mark.full
 def test_a_preview_names_the_refusals(tacit) -> None:
-    done = tacit(f"preview people.csv --std age:0:100 --method ptr --bound 1 {DELTA}")
+    done = tacit(
+        f"preview people.csv --one-row-each --std age:0:100 --method ptr --bound 1 {DELTA}"
+    )
     assert "std_age: refused with probability" in done.out
-    told = tacit(f"preview people.csv --std age:0:100 --method ptr --bound 1 {DELTA} --json").json
+    told = tacit(
+        f"preview people.csv --one-row-each --std age:0:100 --method ptr --bound 1 {DELTA} --json"
+    ).json
     assert told["previews"][0]["methods"] == {"std_age": "ptr, bound 1"}
     assert 0 < told["previews"][0]["refusals"]["std_age"][0] <= 1
 
@@ -81,7 +91,7 @@ def test_a_preview_names_the_refusals(tacit) -> None:
 def test_bad_methods_are_refused_before_a_ledger_is_begun(
     tacit, folder: Path, asked: str, hint: str
 ) -> None:
-    done = tacit(f"release people.csv {asked} --epsilon 1")
+    done = tacit(f"release people.csv --one-row-each {asked} --epsilon 1")
     assert done.code == 2
     assert hint in done.err
     assert not (folder / "people.ledger").exists()
@@ -90,6 +100,7 @@ def test_bad_methods_are_refused_before_a_ledger_is_begun(
 @pytest.mark.full
 def test_a_plan_has_methods_too(tacit, folder: Path) -> None:
     plan = """
+unit = "row"
 [source]
 path = "people.csv"
 [budget]

@@ -46,23 +46,33 @@ def test_a_session_refuses_before_it_reads_a_row(folder, address, postgres):
 
 
 def test_the_terminal_takes_an_address_for_a_ledger(tacit, address, place, postgres):
-    created = tacit(f"ledger create people.csv --budget-epsilon 1 --ledger {address}")
+    created = tacit(
+        f"ledger create people.csv --one-row-each --budget-epsilon 1 --ledger {address}"
+    )
     assert created.code == 0
     assert f"{place} begins with epsilon 1" in created.err
-    ask = f"release people.csv --count --epsilon 1/2 --ledger {address} --certificate n.json"
+    ask = (
+        f"release people.csv --one-row-each --count --epsilon 1/2 --ledger {address} "
+        f"--certificate n.json"
+    )
     first, again = tacit(ask), tacit(ask)
     assert (first.code, again.code) == (0, 0), first.err
     assert place in first.out + first.err
     assert first.out.split()[:8] == again.out.split()[:8]
-    released = tacit(f"release people.csv --count --epsilon 1/2 --ledger {address} --json")
+    released = tacit(
+        f"release people.csv --one-row-each --count --epsilon 1/2 --ledger {address} --json"
+    )
     assert released.json["ledger"] == place
     shown = tacit(f"ledger show {address}")
     assert "epsilon 0.5" in shown.out
     assert tacit(f"ledger show {address} --json").json["remaining"]["epsilon"] == "1/2"
     assert "ok: 3 events" in tacit(f"ledger verify {address}").out
     assert tacit(f"verify n.json --ledger {address}").code == 0
-    assert tacit(f"preview people.csv --count --epsilon 1/4 --ledger {address}").code == 0
-    refused = tacit(f"release people.csv --count --epsilon 3/4 --ledger {address}")
+    assert (
+        tacit(f"preview people.csv --one-row-each --count --epsilon 1/4 --ledger {address}").code
+        == 0
+    )
+    refused = tacit(f"release people.csv --one-row-each --count --epsilon 3/4 --ledger {address}")
     assert refused.code == 1
     extended = tacit("ledger", "extend", address, "--budget-epsilon", "2", "--reason", "more")
     assert "The budget is epsilon 2" in extended.out
@@ -73,7 +83,7 @@ def test_the_terminal_takes_an_address_for_a_ledger(tacit, address, place, postg
 
 
 def test_a_first_release_begins_the_ledger_and_shows_no_password(tacit, address, place, postgres):
-    done = tacit(f"release people.csv --count --epsilon 1/2 --ledger {address}")
+    done = tacit(f"release people.csv --one-row-each --count --epsilon 1/2 --ledger {address}")
     assert done.code == 0, done.err
     assert f"{place} is created with the price of this release" in " ".join(done.err.split())
     assert postgres.server.password not in done.out + done.err
@@ -81,6 +91,7 @@ def test_a_first_release_begins_the_ledger_and_shows_no_password(tacit, address,
 
 def test_a_plan_may_name_an_address(tacit, folder, address, postgres):
     (folder / "plan.toml").write_text(f"""
+        unit = "row"
         [source]
         path = "people.csv"
         [budget]
@@ -104,9 +115,11 @@ def test_a_plan_may_name_an_address(tacit, folder, address, postgres):
         ("ledger verify {}", "does not exist"),
         ("ledger adopt {}", "does not exist"),
         ("ledger show postgresql://ann:hidd/en@h/d", "the address of the ledger cannot be read"),
-        ("release people.csv --count --epsilon 1 --ledger postgresql://a:hidd/en@h/d", "cannot be"),
+        ("release people.csv --one-row-each --count --epsilon 1 --ledger "
+        "postgresql://a:hidd/en@h/d", "cannot be"),
         ("ledger show postgresql://ann:hidden@127.0.0.1:1/d", "cannot be reached"),
-        ("release people.csv --count --epsilon 1 --ledger postgresql://a:hidden@127.0.0.1:1/d",
+        ("release people.csv --one-row-each --count --epsilon 1 --ledger "
+        "postgresql://a:hidden@127.0.0.1:1/d",
          "cannot be reached"),
     ],
 )  # fmt: skip

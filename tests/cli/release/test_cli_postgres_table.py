@@ -23,7 +23,9 @@ def test_a_release_from_a_server(tacit, visits):
 
 
 def test_without_a_ledger_the_refusal_shows_no_password(tacit, visits):
-    done = tacit("release", visits.dsn(), "--table", "visits", "--count", "--epsilon", "1")
+    done = tacit(
+        "release", visits.dsn(), "--table", "visits", "--one-row-each", "--count", "--epsilon", "1"
+    )
     assert done.code == 2
     assert "--ledger" in done.err
     assert visits.server.password not in done.out + done.err

@@ -13,7 +13,7 @@ import pytest
 from tacit import Certificate
 from tacit.accounting import open_ledger
 
-RELEASE = "release people.csv --count --mean age:0:100 --epsilon 0.5"
+RELEASE = "release people.csv --one-row-each --count --mean age:0:100 --epsilon 0.5"
 
 
 def test_release_prints_the_answer_and_keeps_the_budget(tacit, folder: Path) -> None:
@@ -32,7 +32,7 @@ def test_without_a_budget_the_first_release_is_the_whole_budget(tacit, folder: P
     assert "the price of this release as its whole budget" in done.err
     with open_ledger(folder / "people.ledger") as ledger:
         assert (str(ledger.total), str(ledger.remaining)) == ("epsilon 0.5", "epsilon 0")
-    assert tacit("release people.csv --count --epsilon 0.1").code == 1
+    assert tacit("release people.csv --one-row-each --count --epsilon 0.1").code == 1
 
 
 def test_the_same_release_is_free_and_the_same(tacit) -> None:
@@ -52,7 +52,7 @@ def test_the_ledger_is_the_same_from_every_folder(tacit, folder: Path, monkeypat
     assert tacit(RELEASE).code == 0
     (folder / "deep").mkdir()
     monkeypatch.chdir(folder / "deep")
-    done = tacit("release ../people.csv --count --epsilon 0.1")
+    done = tacit("release ../people.csv --one-row-each --count --epsilon 0.1")
     assert done.code == 1
     assert sorted(p.name for p in folder.glob("**/*.ledger")) == ["people.ledger"]
 
@@ -90,7 +90,7 @@ def test_every_statistic_has_its_flag(tacit) -> None:
 
 
 def test_where_keeps_rows(tacit) -> None:
-    words = ["release", "people.csv", "--count", "--epsilon", "50", "--json"]
+    words = ["release", "people.csv", "--one-row-each", "--count", "--epsilon", "50", "--json"]
     done = tacit(*words, "--where", "sex = 'f' and not age < 30", "--ledger", "a.ledger").json
     # Half of the rows are of women, and of 60 ages in turn 48 are 30 or more.
     assert abs(done["releases"][0]["answers"][0]["count"]["value"] - 240) < 20
@@ -110,7 +110,7 @@ def test_keys_of_several_columns_are_all_pairs(tacit) -> None:
 
 
 def test_a_column_of_numbers_is_cut_into_groups(tacit) -> None:
-    ask = "release people.csv --count --cut age:18,30,80 --epsilon 50 --json"
+    ask = "release people.csv --one-row-each --count --cut age:18,30,80 --epsilon 50 --json"
     alone = tacit(f"{ask} --by age_group --ledger a.ledger").json["releases"][0]["answers"]
     assert [r["key"]["age_group"] for r in alone] == ["[18, 30)", "[30, 80]"]
     assert abs(alone[0]["count"]["value"] - 120) < 20  # 12 of 60 ages, of 600 rows
@@ -120,16 +120,18 @@ def test_a_column_of_numbers_is_cut_into_groups(tacit) -> None:
 
 
 def test_unknown_keys_take_a_delta(tacit) -> None:
-    refused = tacit("release people.csv --count --by site --epsilon 1")
+    refused = tacit("release people.csv --one-row-each --count --by site --epsilon 1")
     assert refused.code == 2
     assert "--keys" in refused.err
     assert "--delta" in refused.err
-    done = tacit("release people.csv --count --by site --epsilon 5 --delta 1e-6 --json")
+    done = tacit(
+        "release people.csv --one-row-each --count --by site --epsilon 5 --delta 1e-6 --json"
+    )
     assert [r["key"]["site"] for r in done.json["releases"][0]["answers"]] == ["a", "b", "c"]
 
 
 def test_rho_pays_from_a_rho_budget(tacit) -> None:
-    done = tacit("release people.csv --count --rho 0.1 --budget-rho 1/5 --json").json
+    done = tacit("release people.csv --one-row-each --count --rho 0.1 --budget-rho 1/5 --json").json
     assert done["remaining"]["kind"] == "concentrated"
     left = Fraction(done["remaining"]["rho"])  # the scale is rational, so a little may be left over
     assert 0 <= left - Fraction(1, 10) < Fraction(1, 10**12)
@@ -156,20 +158,55 @@ def test_a_ledger_knows_its_unit(tacit) -> None:
     first = "release people.csv --person person --rows 2 --count --epsilon 0.5 --budget-epsilon 1"
     assert tacit(first).code == 0
     assert tacit("release people.csv --mean age:0:100 --epsilon 0.5").code == 0
+    other = tacit("release people.csv --one-row-each --mean age:0:100 --epsilon 0.5")
+    assert other.code == 2
+    assert "has other terms" in other.err
+
+
+def test_the_unit_must_be_said(tacit, folder: Path) -> None:
+    for command in ("release", "preview"):
+        done = tacit(f"{command} people.csv --count --epsilon 0.5")
+        assert done.code == 2
+        assert "--person COL --rows 5" in done.err
+        assert "--one-row-each" in done.err
+    both = tacit("release people.csv --one-row-each --person person --rows 2 --count --epsilon 1")
+    assert both.code == 2
+    assert "every row is another person" in both.err
+    assert tacit("ledger create people.csv --budget-epsilon 1").code == 2
+    assert list(folder.glob("*.ledger")) == []
+
+
+def test_a_plan_must_say_the_unit(tacit, folder: Path) -> None:
+    asked = """
+[source]
+path = "people.csv"
+[[question]]
+answers = { n = { statistic = "count" } }
+epsilon = 1
+"""
+    for said, code in (("", 2), ('unit = "person"', 2), ('unit = "row"', 0)):
+        (folder / "plan.toml").write_text(said + asked)
+        done = tacit("release --plan plan.toml")
+        assert done.code == code, done.err
+        assert code == 0 or 'unit is "row"' in done.err or 'unit = "row"' in done.err
 
 
 def test_preview_spends_nothing_and_begins_no_ledger(tacit, folder: Path) -> None:
-    done = tacit("preview people.csv --count --mean age:0:100 --epsilon 0.5 --sizes 10,1000")
+    done = tacit(
+        "preview people.csv --one-row-each --count --mean age:0:100 --epsilon 0.5 --sizes 10,1000"
+    )
     assert done.code == 0
     assert "1000 rows" in done.out
     assert not list(folder.glob("*.ledger"))
     tacit(f"{RELEASE} --budget-epsilon 1")
     before = (folder / "people.ledger").read_bytes()
-    shown = tacit("preview people.csv --count --epsilon 0.75 --json").json["previews"][0]
-    assert not shown["affordable"]
-    assert tacit("preview people.csv --count --mean age:0:100 --epsilon 0.5 --json").json[
+    shown = tacit("preview people.csv --one-row-each --count --epsilon 0.75 --json").json[
         "previews"
-    ][0]["answered"]
+    ][0]
+    assert not shown["affordable"]
+    assert tacit(
+        "preview people.csv --one-row-each --count --mean age:0:100 --epsilon 0.5 --json"
+    ).json["previews"][0]["answered"]
     with open_ledger(folder / "people.ledger") as ledger:
         assert str(ledger.spent) == "epsilon 0.5"
     assert (folder / "people.ledger").read_bytes() == before
@@ -182,7 +219,10 @@ def test_preview_draws_no_noise_and_asks_the_table_nothing(tacit, monkeypatch) -
         raise AssertionError("a preview must not look at the data")
 
     monkeypatch.setattr(opened_table.Collector, "collect", never)
-    assert tacit("preview people.csv --count --median age:0:100 --epsilon 0.5").code == 0
+    assert (
+        tacit("preview people.csv --one-row-each --count --median age:0:100 --epsilon 0.5").code
+        == 0
+    )
 
 
 PLAN = """
@@ -274,7 +314,8 @@ def test_a_plan_stands_alone(tacit, folder: Path) -> None:
     "command",
     [
         RELEASE,
-        "count-over-time people.csv --time age --start 18 --every 20 --periods 3 --now 80 "
+        "count-over-time people.csv --one-row-each --time age --start 18 --every 20 "
+        "--periods 3 --now 80 "
         "--epsilon 1",
     ],
 )

@@ -21,7 +21,7 @@ def test_every_kind_has_a_flag_before_the_method() -> None:
 
 
 def test_a_wrong_flag_is_refused_and_a_near_one_is_told(tacit) -> None:
-    done = tacit("release", "people.csv", "--mea", "age:0:9")
+    done = tacit("release", "people.csv", "--one-row-each", "--mea", "age:0:9")
     assert done.code == 2
     assert "--mean" in done.err
 

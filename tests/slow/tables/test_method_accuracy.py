@@ -101,7 +101,9 @@ def test_ages_of_a_census() -> None:
     path = shared_file("adult.csv")
     if path is None:
         pytest.skip("the shared data folder has no adult.csv")
-    session = tc.Session(str(path), unit=tc.one_row_each, budget=tc.epsilon_delta(10, "1e-3"))
+    session = tc.Session(
+        str(path), tc.one_row_each, tc.epsilon_delta(10, "1e-3"), ledger=tc.in_memory
+    )
     ages = pd.read_csv(path)["age"]
     for ask, true in ((tc.mean, ages.mean()), (tc.std, ages.std(ddof=0))):
         errors = {}

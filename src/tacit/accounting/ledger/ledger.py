@@ -60,7 +60,7 @@ from tacit.accounting.ledger.entry import Entry, entry_from, entry_of, with_answ
 from tacit.accounting.ledger.hash_chain import Event, Head, canonical, verify
 from tacit.accounting.ledger.keyed_lock import turn
 from tacit.accounting.ledger.open_release import staying_open
-from tacit.accounting.ledger.store import Store, patiently, same_home
+from tacit.accounting.ledger.store import MemoryStore, Store, patiently, same_home
 from tacit.errors import LedgerError, UsageError
 
 __all__ = ["Entry", "Ledger"]
@@ -130,6 +130,14 @@ class Ledger:
     def remaining(self) -> Budget:
         """What is left."""
         return self.chain.head().remaining
+
+    @property
+    def whereabouts(self) -> str:
+        """Where the budget is kept, as the end of a sentence; of memory, what that means."""
+        store = self.chain.store
+        if isinstance(store, MemoryStore):
+            return "in memory: nothing stops another session from spending it again"
+        return f"in {store.name}"
 
     def find(self, key: str) -> Entry | None:
         """Return the answered entry of a key, else its latest charge, else None."""

@@ -144,7 +144,7 @@ def _job(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> Jo
     declared = table.declared
     if whole is None and not declared and not has_ledger(budget.ledger or default_ledger(table)):
         whole = price  # a ledger that begins with this count, and is for nothing else
-    protects = unit_of(source.person, source.rows, source.groups)
+    protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
     return Job(table, protects, whole, budget.ledger, ())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.opening import open_dataset
 from tacit.tables.engines.csv.format import CsvOptions
 from tacit.tables.engines.duckdb.remote import public_part
+from tacit.tables.ledger_place import ledger_beside
 from tacit.tables.open_source import Source
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
 
@@ -44,6 +44,7 @@ __all__ = [
     "loss",
     "open_table",
     "opened",
+    "require_unit",
     "table_of",
     "unit_of",
 ]
@@ -162,8 +163,17 @@ def table_of(source: TableOptions, command: str) -> Table:
     )
 
 
-def unit_of(person: str | None, rows: int | None, groups: int | None) -> Any:
+def unit_of(
+    person: str | None, rows: int | None, groups: int | None, one_row: bool = False
+) -> OneRowEach | PersonUnit | None:
     """Return the unit of privacy that is said; None where none is."""
+    if one_row:
+        if person is not None or rows is not None or groups is not None:
+            raise UsageError(
+                "--one-row-each says that every row is another person: leave --person, --rows and "
+                "--groups out, or leave out --one-row-each"
+            )
+        return one_row_each
     if person is None:
         if rows is not None or groups is not None:
             raise UsageError("--rows and --groups limit a person: name the column with --person")
@@ -174,6 +184,21 @@ def unit_of(person: str | None, rows: int | None, groups: int | None) -> Any:
             "the rows of people who have more are down-weighted"
         )
     return unit(person, rows, groups)
+
+
+def require_unit(said: OneRowEach | PersonUnit | None) -> OneRowEach | PersonUnit:
+    """Return the unit of privacy, or refuse to guess it.
+
+    Raises:
+        UsageError: nothing is said.
+    """
+    if said is None:
+        raise UsageError(
+            "say whom an answer protects: --person COL --rows 5, where a person may have several "
+            "rows, or --one-row-each, where every row is another person (in a plan, [unit] with "
+            'person and rows, or unit = "row")'
+        )
+    return said
 
 
 def loss(
@@ -197,15 +222,12 @@ def default_ledger(table: Table) -> str:
     Raises:
         UsageError: a pattern or an address, which has no place beside it.
     """
-    if "://" in table.path or not os.path.exists(table.path):
+    found, here = ledger_beside(table.path, table.table), Path.cwd().resolve()
+    if found is None:
         raise UsageError(
             f"{public_part(table.path)} has no place of its own for a ledger: name one with "
             "--ledger, and use it for every release of this table"
         )
-    place = Path(table.path).resolve()
-    stem = place.name if place.is_dir() else place.name.split(".")[0] or place.name
-    name = f"{stem}.{table.table}.ledger" if table.table else f"{stem}.ledger"
-    found, here = place.with_name(name), Path.cwd().resolve()
     return str(found.relative_to(here) if found.is_relative_to(here) else found)
 
 
@@ -248,11 +270,11 @@ def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
     try:
         path = ledger_of(job)
         exists, place = has_ledger(path), shown(path)
-        protects = job.unit or (_ledger_unit(path) if exists else one_row_each)
+        protects = job.unit or (_ledger_unit(path) if exists else require_unit(None))
         if exists:
             session = Session(source, protects, job.budget, path)
         else:
-            session = Session(source, protects, job.budget or _whole(job))
+            session = Session(source, protects, job.budget or _whole(job), in_memory)
         _try_on_paper(session, job.questions, spend)
         if spend and not exists:
             if job.budget is None:

@@ -37,18 +37,26 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
     """
     from tacit.accounting import create_ledger
     from tacit.accounting.ledger.postgres.address import shown
-    from tacit.cli.release.job import default_ledger, loss, open_table, table_of, unit_of
+    from tacit.accounting.open_ledger import in_memory
+    from tacit.cli.release.job import (
+        default_ledger,
+        loss,
+        open_table,
+        require_unit,
+        table_of,
+        unit_of,
+    )
     from tacit.cli.shared.output import note
     from tacit.report.text.words import budget_words
-    from tacit.tables import Session, one_row_each
+    from tacit.tables import Session
 
     table = table_of(source, "ledger create")
     budget = loss(begin.budget_epsilon, begin.budget_delta, begin.budget_rho, "--budget-")
     if budget is None:
         raise UsageError("say what all releases together may spend: --budget-epsilon 1")
-    protects = unit_of(source.person, source.rows, source.groups) or one_row_each
+    protects = require_unit(unit_of(source.person, source.rows, source.groups, source.one_row_each))
     path = begin.ledger or default_ledger(table)
-    with open_table(table) as opened, Session(opened, protects, budget) as paper:
+    with open_table(table) as opened, Session(opened, protects, budget, in_memory) as paper:
         create_ledger(path, dataset=paper.dataset, budget=budget, terms=paper.ledger.terms).close()
         note(f"{shown(path)} begins with {budget_words(budget)} for {paper.dataset}")
 

@@ -16,6 +16,7 @@ from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.dataset.fields import known_fields, mapping
 from tacit.tables.dataset.toml_text import read_toml
 from tacit.tables.engines.csv.format import CsvOptions
+from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each
 
 __all__ = ["read_plan"]
 
@@ -55,18 +56,30 @@ def _job(plan: Mapping[str, Any], folder: Path) -> Job:
         _text(source, "memory_limit", "[source]"),
         source.get("threads"),
     )
-    unit, budget = _part(plan, "unit"), _part(plan, "budget")
+    budget = _part(plan, "budget")
     ledger = _text(budget, "ledger", "[budget]")
     questions = plan.get("question", [])
     if not isinstance(questions, list) or not questions:
         raise UsageError("there is no question: begin one with [[question]]")
     return Job(
         table,
-        unit_of(_text(unit, "person", "[unit]"), unit.get("rows"), unit.get("groups")),
+        _unit(plan),
         loss(budget.get("epsilon"), budget.get("delta"), budget.get("rho")),
         None if ledger is None else _path(ledger, folder),
         tuple(_asked(question, folder, table.path) for question in questions),
     )
+
+
+def _unit(plan: Mapping[str, Any]) -> OneRowEach | PersonUnit | None:
+    """Return whom the answers protect, where the plan says it."""
+    if plan.get("unit") == "row":
+        return one_row_each
+    if isinstance(plan.get("unit"), str):
+        raise UsageError(
+            'unit is "row", where every row is another person, or [unit] with person and rows'
+        )
+    unit = _part(plan, "unit")
+    return unit_of(_text(unit, "person", "[unit]"), unit.get("rows"), unit.get("groups"))
 
 
 def _asked(question: Any, folder: Path, source: str) -> Asked:

@@ -97,7 +97,7 @@ def job_of(
     )
     whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
     loss(ask.epsilon, ask.delta, ask.rho, "--")
-    protects = unit_of(source.person, source.rows, source.groups)
+    protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
     return Job(table, protects, whole, budget.ledger, (asked,))
 
 

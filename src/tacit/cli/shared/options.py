@@ -173,6 +173,10 @@ class SourceOptions(TableOptions):
             metavar="N",
         ),
     ] = None
+    one_row_each: Annotated[
+        bool,
+        _flag("--one-row-each", help="Instead: every row is another person.", panel=_UNIT),
+    ] = False
 
 
 @dataclass(frozen=True)

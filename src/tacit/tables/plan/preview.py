@@ -33,6 +33,7 @@ class Preview:
         refusals: for each label by propose-test-release, the chance at each size that the test
             refuses an answer.
         bounds: for each label whose column is computed by the question, what it is clamped to.
+        whereabouts: where the budget is kept, as the end of a sentence.
     """
 
     cost: Budget
@@ -44,6 +45,7 @@ class Preview:
     methods: dict[str, str] = field(default_factory=dict)
     refusals: dict[str, tuple[float, ...]] = field(default_factory=dict)
     bounds: dict[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
+    whereabouts: str = ""
 
     @classmethod
     def of(cls, plan: Plan, remaining: Budget, rows: tuple[int, ...]) -> Preview:
@@ -137,7 +139,8 @@ class Preview:
         lines += [f"{label}: {told}" for label, told in self.clamped().items()]
         refused = self.refused().items()
         lines += [f"{label}: refused with probability {told}" for label, told in refused]
-        lines.append(f"cost {self.cost!r} of the {self.remaining!r} that is left")
+        place = f", {self.whereabouts}" if self.whereabouts else ""
+        lines.append(f"cost {self.cost!r} of the {self.remaining!r} that is left{place}")
         if self.threshold is not None:
             lines.append(f"a key is released where its noisy count of people is {self.threshold}+")
         return "\n".join(lines)

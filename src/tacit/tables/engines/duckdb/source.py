@@ -29,6 +29,7 @@ __all__ = ["data_files", "open_in_duckdb"]
 
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _PARQUET = (".parquet", ".pq")
+_LEDGER = (".ledger", ".ledger-wal", ".ledger-shm")
 _NO_RIGHT = "no right to read it; ask for read access"
 
 
@@ -189,7 +190,9 @@ def data_files(path: str) -> list[str]:
         elif place.exists():
             found, hint = [str(place)], ""
         else:
-            found = sorted(f for f in glob.glob(str(place), recursive=True) if not Path(f).is_dir())
+            named = sorted(f for f in glob.glob(str(place), recursive=True) if not Path(f).is_dir())
+            # The ledger stands beside the files by default: visits* means the tables.
+            found = [f for f in named if not f.endswith(_LEDGER)]
             hint = _missing(place)
     except PermissionError:
         raise DataSourceError(f"{path}: {_NO_RIGHT}") from None
