@@ -27,13 +27,17 @@ class Source:
         schema: its columns.
         engine: where it is.
         relation: the quoted SQL that stands for it after ``from``.
+        counted: that of a table with as many rows or more, which costs less to count.
     """
 
-    def __init__(self, name: str, schema: Schema, engine: Engine, relation: str) -> None:
+    def __init__(
+        self, name: str, schema: Schema, engine: Engine, relation: str, *, counted: str = ""
+    ) -> None:
         self.name = name
         self.schema = schema
         self.engine = engine
         self.relation = relation
+        self.counted = counted or relation
 
     @property
     def columns(self) -> dict[str, str]:

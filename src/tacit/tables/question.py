@@ -19,6 +19,7 @@ from tacit.expressions.timeline import Moment, Span, Timeline, span
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
+from tacit.tables.plan.per_person import asked_per_person
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.query import Query
@@ -75,6 +76,37 @@ class Question:
         question = self._with(derived=(*self._query.derived, (name, expression)))
         question._query.columns  # noqa: B018  (checks the expression now)
         return question
+
+    def per_person(self, **aggregates: Aggregate) -> Question:
+        """Ask about people: make one row of all rows of each person first.
+
+        What comes after is about that table: its columns are the person and these, its filters
+        keep people, and each person has one row, so that nothing is down-weighted.
+
+        Args:
+            aggregates: the columns, by name.  ``tc.count()`` is how many rows a person has,
+                ``tc.sum("cost", 0, 5000)`` their exact total, held within [0, 5000];
+                ``tc.mean``, ``tc.min`` and ``tc.max`` are of values that are held within their
+                bounds, and the last two also of text and dates, without bounds.  Missing values
+                are left out; who has none but those has a missing one.
+
+        Raises:
+            UsageError: another statistic, groups or answers before it, or a session without a
+                person column.
+
+        Example:
+            >>> import tacit as tc
+            >>> from tacit.data import health_insurance
+            >>> session = tc.Session(
+            ...     health_insurance(), unit=tc.unit("person", rows=5), budget=tc.epsilon(1)
+            ... )
+            >>> people = session.per_person(years=tc.count(), visits=tc.sum("visits", 0, 100))
+            >>> answer = people.agg(visits=tc.mean("visits")).release(epsilon="1/2")
+            >>> 0 <= answer.value("visits") <= 100
+            True
+        """
+        query, said = asked_per_person(self._query, self._declared, _labels_of(aggregates))
+        return Question(self._table, self._ledger, query, said)
 
     def group_by(self, *by: str, keys: Any = None) -> Question:
         """Answer for each group.
@@ -237,9 +269,9 @@ class Question:
             UsageError: a column that holds no times, periods that do not fit it, groups or
                 aggregates in the question, or no loss given.
         """
-        if self._query.by or self._query.aggregates:
+        if self._query.by or self._query.aggregates or self._query.inner:
             raise UsageError(
-                "a count over time has no groups and no aggregates: ask it of the session, or "
+                "a count over time is of rows, without groups and aggregates: ask the session, or "
                 "after filter(...); for groups make one counter each, by a filter"
             )
         line = Timeline.of(self._query.schema, column, start, every, periods)

@@ -107,7 +107,7 @@ class _Release(Replanned):
 
     @property
     def steps(self) -> int:
-        rows = len(self.query.where) + len(self.query.derived)
+        rows = self.query.row_steps
         keys = int(self.plan.keys is not None) * (rows + 2)
         parts = zip(self.plan.parts, self.plan.chains(self.groups), strict=True)
         return keys + sum(len(ends) * (rows + 3 - part.on_people) for part, ends in parts)
@@ -205,7 +205,7 @@ class _Counts(Replanned):
 
     @property
     def steps(self) -> int:
-        return len(self.query.where) + len(self.query.derived) + 2
+        return self.query.row_steps + 2
 
     def describe(self) -> dict[str, Any]:
         return self._chains.describe()
@@ -283,8 +283,8 @@ def _planned(
         _only(question, {"query", "request", "tag"})
         return _Release(question, query, request, groups, methods)
     _only(question, {"query", "request", "tag", "noise"})
-    if described["by"] or described["keys"] is not None:
-        raise UsageError("a count over time has no groups")
+    if described["by"] or described["keys"] is not None or "inner" in described:
+        raise UsageError("a count over time is of rows, without groups")
     query = query_from({**described, "aggregates": []}, *schemas)
     return _Counts(question, query, request)
 

@@ -158,7 +158,8 @@ def _whole(body: Mapping[str, Any]) -> str | None:
 def _about(body: Mapping[str, Any]) -> str | None:
     query = body["question"]["query"]
     tables = query.get("tables")  # of a declared data set; its ledger counts in those of the first
-    unit = {**query["unit"], "column": tables[0][1]} if tables else query["unit"]
+    asked = query.get("inner", query)["unit"]  # of the rows; a table of people has one row each
+    unit = {**asked, "column": tables[0][1]} if tables else asked
     other = difference(body["protects"], protects({"unit": unit, "neighbours": "unbounded"}))
     if other is not None:
         return f"the question was asked about another unit: {other}"

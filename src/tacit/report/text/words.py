@@ -21,6 +21,7 @@ __all__ = [
     "condition_words",
     "number",
     "people_words",
+    "person_words",
     "question_words",
     "unit_words",
     "value_words",
@@ -124,13 +125,45 @@ def question_words(question: Mapping[str, Any]) -> str:
     told = _listed([aggregate_words(aggregate) for _, aggregate in query["aggregates"]])
     if len(query.get("tables", ())) > 1:
         told += f"; of the table {query['table']}"
-    for condition in query["where"]:
-        told += f"; only rows where {condition_words(from_json(condition))}"
-    for name, expression in query["derived"]:
-        told += f"; {name} is {condition_words(from_json(expression))}"
+    if "inner" in query:
+        told += f"; of people, one row each{_rows(query['inner'], 'row')}"
+        for label, value in query["inner"]["aggregates"]:
+            told += f"; {label} is {person_words(value)}"
+    told += _rows(query, "person" if "inner" in query else "row")
     if query["by"]:
         told += f"; for each {_listed(query['by'])}{_keys(query['keys'])}"
     return told[0].upper() + told[1:]
+
+
+def _rows(query: Mapping[str, Any], row: str) -> str:
+    """Say which rows are meant, and what is computed from each."""
+    rows = {"row": "rows", "person": "people"}[row]
+    told = [f"; only {rows} where {condition_words(from_json(c))}" for c in query["where"]]
+    told += [f"; {name} is {condition_words(from_json(e))}" for name, e in query["derived"]]
+    return "".join(told)
+
+
+_OF_A_PERSON = {
+    "count": "the number of the person's rows",
+    "sum": "the person's total of {column}",
+    "mean": "the person's mean of {column}",
+    "min": "the person's least {column}",
+    "max": "the person's greatest {column}",
+}
+
+
+def person_words(value: Mapping[str, Any]) -> str:
+    """Say what is made of the rows of one person.
+
+    >>> person_words({"kind": "sum", "column": "cost", "lower": "0", "upper": "5000"})
+    "the person's total of cost (clamped to [0, 5000])"
+    """
+    told = _OF_A_PERSON[value["kind"]].format(column=value.get("column"))
+    if "lower" not in value:
+        return told
+    low, high = (show(as_fraction(value[end])) for end in ("lower", "upper"))
+    values = "values " if value["kind"] == "mean" else ""
+    return f"{told} ({values}clamped to [{low}, {high}])"
 
 
 def unit_words(unit: Mapping[str, Any]) -> str:

@@ -11,6 +11,8 @@ from tacit.accounting.budgets.budget import Budget, Kind
 from tacit.core import Measurement, PureDP, compose
 from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Schema
+from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.chain.per_person import PerPerson
 from tacit.tables.chain.row_steps import DerivedColumn, FilterRows
 from tacit.tables.chain.space import table_space
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
@@ -41,11 +43,23 @@ class Asked(Protocol):
     def derived(self) -> Sequence[tuple[str, Expression]]:
         """Columns computed from each row, by name."""
 
+    @property
+    def aggregates(self) -> Sequence[tuple[str, Aggregate]]:
+        """What is asked, by label."""
+
+    @property
+    def inner(self) -> Asked | None:
+        """The rows that people are made of, where there is one row a person."""
+
 
 def chain_of_rows(asked: Asked) -> Any:
     """Return the chain from the table to the rows that a question is about, or its space alone."""
-    kinds = {name: column.kind for name, column in asked.schema.items()}
-    chain: Any = table_space(kinds, asked.unit.column)
+    if asked.inner is None:
+        kinds = {name: column.kind for name, column in asked.schema.items()}
+        chain: Any = table_space(kinds, asked.unit.column)
+    else:
+        values = [[label, value.to_json()] for label, value in asked.inner.aggregates]
+        chain = chain_of_rows(asked.inner) >> PerPerson(asked.schema.kinds(), values)
     for name, expression in asked.derived:
         chain = chain >> DerivedColumn(name, asked.columns[name].kind, expression.to_json())
     for expression in asked.where:

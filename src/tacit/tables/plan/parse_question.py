@@ -25,6 +25,7 @@ from tacit.tables.answers.aggregate import (
     Aggregate,
     kind_of,
 )
+from tacit.tables.plan.per_person import check_people, people_schema
 from tacit.tables.plan.query import Query
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
@@ -68,6 +69,10 @@ def query_from(
         raise UsageError(f"more than {_MOST_STEPS} filters and columns are too many to plan again")
     if len(described["aggregates"]) > _MOST_ASKED:
         raise UsageError(f"more than {_MOST_ASKED} answers are too many to plan again")
+    inner = None
+    if "inner" in described:
+        inner = _inner(described["inner"], schema)
+        schema = people_schema(inner)
     parts = (
         schema,
         _unit(described["unit"], schema),
@@ -78,11 +83,22 @@ def query_from(
         tuple((str(label), _aggregate(one)) for label, one in described["aggregates"]),
         *_tables(described),
     )
-    query = Query(*parts) if derived is None else _Stated(*parts, stated=derived)
+    if derived is None:
+        query = Query(*parts, inner=inner)
+    else:
+        query = _Stated(*parts, inner=inner, stated=derived)
     _fits(query)
+    check_people(query)
     if canonical(query.describe()) != canonical(described):
         raise UsageError("the question holds more, or says it in another way, than one can ask")
     return query
+
+
+def _inner(described: Mapping[str, Any], schema: Schema) -> Query:
+    """Return the rows that people are made of."""
+    if "inner" in described:
+        raise UsageError("one row a person is made once")
+    return query_from(described, schema)
 
 
 @dataclass(frozen=True)
@@ -146,7 +162,11 @@ def _keys(listed: Any, parts: int) -> tuple[tuple[Any, ...], ...] | None:
 
 def _aggregate(described: Mapping[str, Any]) -> Aggregate:
     """Return what was asked of a column, or of the rows."""
-    return kind_of(described["kind"]).read(described)
+    kind = kind_of(described["kind"])
+    if kind.fields == ("column", "lower", "upper") and set(described) == {"kind", "column", "q"}:
+        made: Aggregate = kind.make(str(described["column"]))  # of text or dates: no bounds
+        return made
+    return kind.read(described)
 
 
 def first_schemas(

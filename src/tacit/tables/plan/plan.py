@@ -271,7 +271,7 @@ class Plan:
             titled = list(zip([part.title for part in self.parts], whole, strict=True))
             if self.key_chain is not None:
                 titled.insert(0, (f"keys of {', '.join(self.query.by)}", [self.key_chain[1]]))
-            self._sizes[size] = _Built(ends, whole, Chains(self.query.schema, titled))
+            self._sizes[size] = _Built(ends, whole, Chains(self.query.source_schema, titled))
         return self._sizes[size]
 
     @cached_property

@@ -34,6 +34,8 @@ class Query:
         table: which table is asked, of a declared data set.
         tables: the protected tables of that data set, each with its person column.
         weights: what each label counts where the loss is split, in lowest terms; none for evenly.
+        inner: the rows that people are made of, where the table asked has one row a person:
+            ``schema`` is that of people then (:mod:`tacit.tables.plan.per_person`).
     """
 
     schema: Schema
@@ -46,6 +48,7 @@ class Query:
     table: str | None = None
     tables: tuple[tuple[str, str | None], ...] = ()
     weights: tuple[tuple[str, int], ...] = ()
+    inner: Query | None = None
 
     @cached_property
     def columns(self) -> Schema:
@@ -55,6 +58,17 @@ class Query:
             kind = expression.kind(Schema(list(columns.values())))
             columns[name] = Column(name, kind, kind)
         return Schema(list(columns.values()))
+
+    @property
+    def source_schema(self) -> Schema:
+        """The columns of the table that is read."""
+        return self.schema if self.inner is None else self.inner.source_schema
+
+    @property
+    def row_steps(self) -> int:
+        """How many steps of a chain lead from the table to the rows that are asked about."""
+        own = len(self.where) + len(self.derived)
+        return own if self.inner is None else self.inner.row_steps + 1 + own
 
     @property
     def unknown_keys(self) -> bool:
@@ -73,6 +87,7 @@ class Query:
             "keys": None if self.keys is None else [list(map(plain_key, k)) for k in self.keys],
             "aggregates": [[label, a.to_json()] for label, a in self.aggregates],
             **({"weights": [list(each) for each in self.weights]} if self.weights else {}),
+            **({} if self.inner is None else {"inner": self.inner.describe()}),
         }
 
 

@@ -19,9 +19,8 @@ import numpy as np
 
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
-from tacit.expressions.grid import Grid
 from tacit.expressions.integer_sql import Whole
-from tacit.expressions.undeclared_columns import as_keys, read_as
+from tacit.expressions.undeclared_columns import as_keys
 from tacit.tables.open_source import Source
 from tacit.tables.query.cell_counts import bins, cells, check_places
 from tacit.tables.query.keys_sql import (
@@ -47,6 +46,7 @@ from tacit.tables.query.requests import (
     Rows,
     Total,
 )
+from tacit.tables.query.row_values import condition_sql, offset_sql
 from tacit.tables.query.sampled_rows import WholeCells
 from tacit.tables.query.weighted_rows import BoundedRows, Term, heavy_people, weighted
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, few_groups
@@ -91,7 +91,7 @@ class Query:
         self._dialect = source.engine.dialect
         self._person = unit.person(source.schema, self._dialect)
         self._spelled = unit.spelled(source.schema, self._dialect)
-        self._where = self._condition(where)
+        self._where = condition_sql(where, source.schema, self._dialect)
         keys = None if keys is None else keys if isinstance(keys, (str, bytes)) else list(keys)
         self.by = as_keys(by or {}, keys, source.schema)
         self._kinds = [group_kind(name, e, source.schema) for name, e in self.by.items()]
@@ -193,15 +193,6 @@ class Query:
 
     # ---- the parts of the plan
 
-    def _condition(self, where: Expression | None) -> str | None:
-        if where is None:
-            return None
-        where = read_as(where, "read_boolean", self.source.schema)
-        kind = where.kind(self.source.schema)
-        if kind not in ("boolean", "missing"):
-            raise UsageError(f"a filter is a condition; {where} is of kind {kind}")
-        return where.sql(self.source.schema, self._dialect)
-
     @property
     def _size(self) -> int:
         """How many groups there are."""
@@ -209,24 +200,8 @@ class Query:
 
     def _place(self, request: Moments | Total | Bins | Cells) -> str:
         """Return the SQL of where a row's value is on the grid of a request."""
-        return self._offset(request.value, request.grid, clamp=not isinstance(request, Bins))
-
-    def _offset(self, value: Expression, grid: Grid, *, clamp: bool = True) -> str:
-        value = read_as(value, "read_number", self.source.schema)
-        kind = value.kind(self.source.schema)
-        if kind not in ("integer", "float", "decimal", "boolean", "missing"):
-            raise UsageError(f"{value} is of kind {kind}; this statistic needs numbers")
-        d = self._dialect
-        if value.operation == "col" and self._declared(value) == "float":
-            return grid.sql(self._plain_float(value), kind, d, clamp=clamp)
-        return grid.sql(value.sql(self.source.schema, d), kind, d, clamp=clamp)
-
-    def _declared(self, column: Expression) -> str:
-        return self.source.schema.column(str(column.parameters[0])).kind
-
-    def _plain_float(self, value: Expression) -> str:
-        """Return the SQL of a float column as it is, for the grid itself leaves NaN out."""
-        return self._dialect.cast(self._dialect.column(str(value.parameters[0])), "double")
+        schema, clamp = self.source.schema, not isinstance(request, Bins)
+        return offset_sql(request.value, request.grid, schema, self._dialect, clamp=clamp)
 
     def _select(self, columns: list[str], *, keyed: bool = True) -> str:
         """Return the SQL of the rows that count, with the person as ``u`` and the code."""

@@ -121,7 +121,7 @@ class PartedQuery:
         engine = self._source.engine
         if not self._divisible or engine.memory is None:
             return 1
-        rows = int(engine.rows(f"select count(*) from {self._source.relation} as tacit_rows")[0][0])
+        rows = int(engine.rows(f"select count(*) from {self._source.counted} as tacit_rows")[0][0])
         room = max(engine.memory - _FIXED, engine.memory // 4)
         need = -(-rows * row_bytes // room)
         half = engine.memory // 2

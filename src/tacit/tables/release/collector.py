@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any, NoReturn
 
 from tacit.core import Step
 from tacit.expressions.expression import Expression, col
 from tacit.tables.chain.part import Columns
 from tacit.tables.open_source import Source
+from tacit.tables.plan.per_person import person_values
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query as Asked
 from tacit.tables.query.partitioned_query import PartedQuery
+from tacit.tables.query.people_table import person_source
 from tacit.tables.query.requests import ExactAggregates, Request
+from tacit.tables.spec.privacy_unit import PersonUnit
 
 __all__ = ["Collector", "Exact", "requests_of"]
 
@@ -39,7 +44,8 @@ class Collector:
     def query(self, asked: Asked, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
         """Return the engine's query for a question, the same one for the same rows and groups."""
         described = asked.describe()
-        name = repr([described[part] for part in ("unit", "where", "derived", "by")] + [keys])
+        parts = [described.get(part) for part in ("unit", "where", "derived", "by", "inner")]
+        name = repr([*parts, keys])
         with self._lock:
             if name not in self._queries:
                 while len(self._queries) >= _KEPT:
@@ -63,14 +69,10 @@ class Collector:
 
     def _make(self, asked: Asked, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
         derived = resolved(asked)
-        where = [condition.substitute(derived) for condition in asked.where]
-        condition = where[0] if where else None
-        for other in where[1:]:
-            condition = condition & other if condition is not None else other
         by = {name: derived.get(name, col(name)) for name in asked.by}
-        return PartedQuery(
-            self._source, asked.unit, where=condition, by=by, keys=keys if by else None
-        )
+        source = rows_of(self._source, asked)
+        where = _condition(asked, derived)
+        return PartedQuery(source, asked.unit, where=where, by=by, keys=keys if by else None)
 
     def collect(self, plan: Plan) -> Exact:
         """Run the plan in the engine, up to where noise is needed.
@@ -141,6 +143,23 @@ def requests_of(plan: Plan) -> list[Request]:
 def columns_of(plan: Plan) -> Columns:
     """Return the columns that a plan's parts ask of."""
     return Columns(resolved(plan.query), alone=plan.query.unit.column is None)
+
+
+def rows_of(source: Source, asked: Asked) -> Source:
+    """Return the table whose rows a question is about: people, where they are made first."""
+    inner = asked.inner
+    if inner is None:
+        return source
+    assert isinstance(inner.unit, PersonUnit)
+    known = resolved(inner)
+    where, values = _condition(inner, known), person_values(inner)
+    return person_source(rows_of(source, inner), inner.unit, where, known, values, asked.schema)
+
+
+def _condition(asked: Asked, derived: Mapping[str, Expression]) -> Expression | None:
+    """Return all filters as one condition on the table's own columns."""
+    where = [condition.substitute(derived) for condition in asked.where]
+    return reduce(operator.and_, where) if where else None
 
 
 def resolved(asked: Asked) -> dict[str, Expression]:
