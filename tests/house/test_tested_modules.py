@@ -30,10 +30,12 @@ THROUGH: dict[str, tuple[str, ...]] = {
     "cli/release/test_cli_init.py": ("cli.release.init",),
     "cli/release/test_cli_ledger.py": ("cli.release.ledger", "cli.release.verify"),
     "cli/release/test_cli_release.py": (
+        "cli.release.asked",
         "cli.release.job",
         "cli.release.plan_file",
         "cli.release.preview",
     ),
+    "cli/test_cli_documented.py": ("cli.shared.signature",),
     "cli/sensitivity/test_cli_sensitivity.py": (
         "accounting.epsilon_choice.plot",
         "cli.sensitivity.choose_epsilon",
@@ -75,6 +77,7 @@ THROUGH: dict[str, tuple[str, ...]] = {
         "tables.data_dependent.smooth",
         "tables.plan.choose_method",
     ),
+    "tables/plan/test_noise_shares.py": ("tables.release.charge",),
     "tables/dataset/test_declaration.py": ("tables.dataset.column", "tables.dataset.table"),
     "tables/dataset/test_opening.py": ("tables.dataset.table_opening",),
     "tables/engines/csv/test_csv_files.py": ("tables.engines.duckdb.csv_files",),

@@ -6,14 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tacit.accounting.budgets.budget import Budget, epsilon_delta, fit
-from tacit.accounting.budgets.budget import epsilon as pure
-from tacit.accounting.budgets.budget import rho as concentrated
-from tacit.accounting.ledger.entry import Entry
-from tacit.accounting.ledger.hash_chain import key_of
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.arithmetic.exact import Number
-from tacit.errors import BudgetError, UsageError
+from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.timeline import Moment, Span, Timeline, span
 from tacit.tables.answers.aggregate import Aggregate, kind_of
@@ -22,8 +17,10 @@ from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
 from tacit.tables.plan.per_person import asked_per_person
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
+from tacit.tables.plan.price import Amount, priced, request_of
 from tacit.tables.plan.query import Query
 from tacit.tables.release.answer import Answer
+from tacit.tables.release.charge import Charge
 from tacit.tables.release.draw_noise import release_answer
 from tacit.tables.release.opened_table import OpenedTable, settled
 from tacit.tables.release.rehearsal import rehearse
@@ -163,10 +160,11 @@ class Question:
 
     def preview(
         self,
-        epsilon: Number | None = None,
+        epsilon: Amount | None = None,
         delta: Number | None = None,
-        rho: Number | None = None,
+        rho: Amount | None = None,
         *,
+        total: Number | None = None,
         rows: Iterable[int] = (100, 1_000, 10_000),
     ) -> Preview:
         """Return the expected error of every answer, before anything is spent.
@@ -178,22 +176,24 @@ class Question:
             epsilon: as in :meth:`release`.
             delta: as in :meth:`release`.
             rho: as in :meth:`release`.
+            total: as in :meth:`release`.
             rows: sizes of a group.
 
         Raises:
             UsageError: as :meth:`release`.
         """
-        plan = Plan(self._query, self._request(epsilon, delta, rho))
-        ledger = self._ledger
+        charge = self._charge(epsilon, delta, rho, total)
+        ledger, plan = self._ledger, Plan(charge.query, charge.request)
         found = Preview.of(plan, ledger.remaining, tuple(rows))
         return replace(found, whereabouts=ledger.whereabouts)
 
     def release(
         self,
-        epsilon: Number | None = None,
+        epsilon: Amount | None = None,
         delta: Number | None = None,
-        rho: Number | None = None,
+        rho: Amount | None = None,
         *,
+        total: Number | None = None,
         tag: str | None = None,
     ) -> Answer:
         """Publish the answers, with noise, and pay for them.
@@ -203,9 +203,14 @@ class Question:
         no further cost.  Once answered, it is answered from the ledger, with the same numbers.
 
         Args:
-            epsilon: pure differential privacy, paid from any budget.
+            epsilon: pure differential privacy, paid from any budget: an amount, shared evenly by
+                the parts that answer; or for each label its weight, ``{"n": 1, "cost": 3}``, by
+                which they share the ``total``.  What one part answers together (a mean and a sum
+                of one column) has the largest weight of these.
             delta: with ``epsilon``: what unknown keys may add, from an (epsilon, delta) budget.
-            rho: zero-concentrated differential privacy (Gaussian noise), from a rho budget.
+            rho: zero-concentrated differential privacy (Gaussian noise), from a rho budget: an
+                amount or weights, as ``epsilon``.
+            total: with weights, the epsilon or rho that they split.
             tag: text that makes this release another one than the same question with another tag,
                 for a table that changes.
 
@@ -215,23 +220,21 @@ class Question:
             DataSourceError: the table cannot be read any more; the message says what was spent.
             LedgerError: the charge or the answer cannot be written; the message says what stands.
         """
-        requested = self._request(epsilon, delta, rho)
         ledger = self._ledger
-        public = self._public(requested, tag)
-        key = key_of(public)
-        standing = ledger.find(key)
+        charge = self._charge(epsilon, delta, rho, total, tag)
+        standing = charge.standing
         if standing is not None and standing.answer is not None:
             return Answer.of(standing, ledger, replayed=True)
-        plan = self._affordable(requested, standing)
+        plan = charge.plan(standing)
         settled(lambda: rehearse(self._table.source, plan), "nothing was spent")
 
         def answer() -> dict[str, Any]:
             # Only here, after the charge, is the first private byte read.
             released = release_answer(plan, self._table.collector.collect(plan))
-            total, left = ledger.total.to_json(), ledger.remaining.to_json()
-            return {**released, "budget": total, "remaining": left}
+            whole, left = ledger.total.to_json(), ledger.remaining.to_json()
+            return {**released, "budget": whole, "remaining": left}
 
-        return Answer.of(ledger.release(key, plan.cost, public, answer), ledger)
+        return Answer.of(ledger.release(charge.key, plan.cost, charge.public, answer), ledger)
 
     def count_over_time(
         self,
@@ -276,7 +279,7 @@ class Question:
             )
         line = Timeline.of(self._query.schema, column, start, every, periods)
         wait = 0 if grace is None else span(grace, line.reads, "grace")
-        request = self._request(epsilon, None, rho)
+        request = request_of(self._ledger.total.kind, epsilon, None, rho)
         return TimeCounter(
             self._table,
             self._ledger,
@@ -290,10 +293,11 @@ class Question:
 
     def is_answered(
         self,
-        epsilon: Number | None = None,
+        epsilon: Amount | None = None,
         delta: Number | None = None,
-        rho: Number | None = None,
+        rho: Amount | None = None,
         *,
+        total: Number | None = None,
         tag: str | None = None,
     ) -> bool:
         """Return whether :meth:`release` would replay a recorded answer, at no cost.
@@ -301,15 +305,16 @@ class Question:
         Raises:
             UsageError: as :meth:`release`.
         """
-        found = self._standing(self._request(epsilon, delta, rho), tag)
+        found = self._charge(epsilon, delta, rho, total, tag).standing
         return found is not None and found.answer is not None
 
     def is_charged(
         self,
-        epsilon: Number | None = None,
+        epsilon: Amount | None = None,
         delta: Number | None = None,
-        rho: Number | None = None,
+        rho: Amount | None = None,
         *,
+        total: Number | None = None,
         tag: str | None = None,
     ) -> bool:
         """Return whether :meth:`release` would cost nothing more: it is answered, or still open.
@@ -317,45 +322,19 @@ class Question:
         Raises:
             UsageError: as :meth:`release`.
         """
-        return self._standing(self._request(epsilon, delta, rho), tag) is not None
+        return self._charge(epsilon, delta, rho, total, tag).standing is not None
 
-    def _standing(self, requested: Budget, tag: str | None) -> Entry | None:
-        return self._ledger.find(key_of(self._public(requested, tag)))
-
-    def _public(self, requested: Budget, tag: str | None) -> dict[str, Any]:
-        """Return what tells this release from every other."""
-        return {"query": self._query.describe(), "request": requested.to_json(), "tag": tag}
-
-    def _request(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
+    def _charge(
+        self,
+        epsilon: Amount | None,
+        delta: Number | None,
+        rho: Amount | None,
+        total: Number | None,
+        tag: str | None = None,
+    ) -> Charge:
         kind = self._ledger.total.kind
-        if rho is not None:
-            if epsilon is not None or delta is not None:
-                raise UsageError("give a rho, or an epsilon (with a delta), not both")
-            request = concentrated(rho)
-            request.cost_in(kind)
-            return request
-        if epsilon is None:
-            example = "rho='1/10'" if kind == "concentrated" else "epsilon='1/2'"
-            raise UsageError(f"say what this release may spend: release({example})")
-        return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
-
-    def _affordable(self, requested: Budget, standing: Entry | None) -> Plan:
-        """Return the plan, its request lowered by rounding at most, or refuse it before any work.
-
-        Where an open charge stands it is the plan that was charged: fitted to what remained then.
-        """
-        ledger = self._ledger
-        remaining = ledger.remaining if standing is None else ledger.remaining_before(standing)
-        if remaining.kind != "concentrated" or requested.kind == remaining.kind:
-            requested = fit(requested.cost_in(remaining.kind), remaining)
-        plan = Plan(self._query, requested)
-        cost = plan.cost.cost_in(remaining.kind)
-        if standing is None and not remaining.covers(cost):
-            raise BudgetError(
-                f"this release costs {cost!r}, and {remaining!r} is left of {ledger.total!r}; "
-                "nothing was spent. Ask for less, or begin with a larger budget"
-            )
-        return plan
+        query, request = priced(self._query, kind, epsilon, delta, rho, total)
+        return Charge(self._ledger, query, request, tag)
 
     def _with(self, **changes: Any) -> Question:
         query = replace(self._query, **changes)

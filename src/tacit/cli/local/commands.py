@@ -14,7 +14,7 @@ import typer
 from tacit.cli.local.answers import answers_of, reader_of
 from tacit.cli.local.question import Asked, items_of, oracle_of
 from tacit.cli.local.result import Result, Wanted, results_of
-from tacit.cli.shared.options import options
+from tacit.cli.shared.signature import options
 from tacit.errors import DataSourceError, UsageError
 
 if TYPE_CHECKING:

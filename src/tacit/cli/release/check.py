@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.shared.options import TableOptions, options
+from tacit.cli.shared.options import TableOptions
+from tacit.cli.shared.signature import options
 
 __all__ = ["check"]
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.arithmetic.exact import as_fraction
-from tacit.cli.shared.options import BudgetOptions, SourceOptions, options
+from tacit.cli.shared.options import BudgetOptions, SourceOptions
+from tacit.cli.shared.signature import options
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -136,7 +137,8 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
 
 def _job(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> Job:
     from tacit.accounting.open_ledger import has_ledger
-    from tacit.cli.release.job import Job, default_ledger, loss, table_of, unit_of
+    from tacit.cli.release.asked import loss
+    from tacit.cli.release.job import Job, default_ledger, table_of, unit_of
 
     table = table_of(source, "count-over-time")
     whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from tacit.accounting import Budget, epsilon_delta, fit, open_ledger
-from tacit.accounting import epsilon as pure
-from tacit.accounting import rho as concentrated
+from tacit.accounting import Budget, fit, open_ledger
 from tacit.accounting.ledger.postgres.address import shown
 from tacit.accounting.open_ledger import has_ledger, in_memory
-from tacit.arithmetic.exact import Number
+from tacit.cli.release.asked import Asked
 from tacit.cli.shared.csv_flags import csv_of
-from tacit.cli.shared.flag_values import typed_keys
 from tacit.cli.shared.options import TableOptions
 from tacit.cli.shared.output import note
 from tacit.errors import BudgetError, DataSourceWarning, UsageError
-from tacit.expressions.expression import Expression
-from tacit.expressions.schema import Column, Schema
-from tacit.tables import Question, Session, open_source
-from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables import Session, open_source
 from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.opening import open_dataset
 from tacit.tables.engines.csv.format import CsvOptions
@@ -33,15 +26,12 @@ from tacit.tables.open_source import Source
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
 
 __all__ = [
-    "Asked",
     "Job",
     "Table",
     "begin_ledger",
     "default_ledger",
     "is_declared",
-    "keys_reader",
     "ledger_of",
-    "loss",
     "open_table",
     "opened",
     "require_unit",
@@ -65,73 +55,6 @@ class Table:
     def declared(self) -> bool:
         """Whether a file declares it, with its unit, budget and ledger."""
         return is_declared(self.path)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One question of a job: what is asked, what it may lose, where the answer goes."""
-
-    aggregates: Mapping[str, Aggregate]
-    where: tuple[Expression, ...] = ()
-    cuts: Mapping[str, Expression] = field(default_factory=dict)
-    by: tuple[str, ...] = ()
-    keys: Any = None
-    epsilon: Number | None = None
-    delta: Number | None = None
-    rho: Number | None = None
-    tag: str | None = None
-    name: str | None = None
-    plot: str | None = None
-    certificates: tuple[str, ...] = ()
-
-    def question(self, session: Session) -> Question:
-        """Return the question to a session.
-
-        Raises:
-            UsageError: a question that does not fit the table.
-        """
-        if not self.aggregates:
-            raise UsageError(
-                "nothing is asked: say --count, --mean age:0:100 or another; see --help"
-            )
-        asked = session.agg(**self.aggregates)
-        for name, cut in self.cuts.items():
-            asked = asked.with_column(name, cut)
-        if self.where:
-            asked = asked.filter(*self.where)
-        if self.by:
-            for name in self.by:
-                if session.columns.get(name) in ("float", "decimal"):
-                    raise UsageError(
-                        f"{name!r} holds numbers with fractions, too many values to be groups; cut "
-                        f"it: --cut {name}:0,10,20 --by {name}_group"
-                    )
-            keys = self._keys(session.source.schema)
-            if keys is None:
-                keys = session.declared.keys_of(self.by)
-            if keys is None and self.delta is None:
-                raise UsageError(
-                    f"the values of {', '.join(self.by)} are not known to be public. Either list "
-                    "them (--keys a,b,c or --keys-file public.csv; in a plan, keys = [...]), or "
-                    "release only the groups above a threshold (partition selection), which takes "
-                    "a delta: --delta 1e-7, from a budget with --budget-delta"
-                )
-            asked = asked.group_by(*self.by, keys=keys)
-        return asked
-
-    def _keys(self, schema: Schema) -> Any:
-        """Return the public keys; the groups that a column is cut into are public by themselves."""
-        made = {name: list(cut.parameters[1]) for name, cut in self.cuts.items() if name in self.by}
-        columns = [*schema.values(), *(Column(name, "text", "text") for name in made)]
-        keys = self.keys(Schema(columns)) if callable(self.keys) else self.keys
-        if keys is None and set(self.by) == set(made):
-            return made
-        return {**made, **keys} if isinstance(keys, Mapping) else keys
-
-    @property
-    def price(self) -> tuple[Number | None, Number | None, Number | None]:
-        """What the release may lose: epsilon, delta and rho, in the order of the methods."""
-        return self.epsilon, self.delta, self.rho
 
 
 @dataclass(frozen=True)
@@ -199,21 +122,6 @@ def require_unit(said: OneRowEach | PersonUnit | None) -> OneRowEach | PersonUni
             'person and rows, or unit = "row")'
         )
     return said
-
-
-def loss(
-    epsilon: Number | None, delta: Number | None, rho: Number | None, flag: str = ""
-) -> Budget | None:
-    """Return the loss or the budget that flags or fields say; None where they say none."""
-    if rho is not None:
-        if epsilon is not None or delta is not None:
-            raise UsageError(f"give {flag}rho, or {flag}epsilon (with {flag}delta), not both")
-        return concentrated(rho)
-    if epsilon is None:
-        if delta is not None:
-            raise UsageError(f"{flag}delta goes with {flag}epsilon")
-        return None
-    return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
 
 
 def default_ledger(table: Table) -> str:
@@ -352,7 +260,7 @@ def _ledger_unit(path: str) -> OneRowEach | PersonUnit:
 
 def _whole(job: Job) -> Budget:
     """Return the losses of all questions together: the budget where none is said."""
-    losses = [loss(*asked.price) for asked in job.questions]
+    losses = [asked.loss() for asked in job.questions]
     said = [each for each in losses if each is not None]
     if len(said) < len(losses) or not said:
         raise UsageError(
@@ -370,11 +278,11 @@ def _try_on_paper(session: Session, questions: Sequence[Asked], spend: bool) -> 
     kind, remaining = session.budget.kind, session.remaining
     total = Budget.nothing(kind)
     for asked in questions:
-        preview = asked.question(session).preview(*asked.price)
-        requested = loss(*asked.price)
+        preview = asked.question(session).preview(**asked.price)
+        requested = asked.loss()
         if requested is not None and kind != "concentrated":
             requested.cost_in(kind)  # a delta that the budget has not, even where none is needed
-        if not asked.question(session).is_charged(*asked.price, tag=asked.tag):
+        if not asked.question(session).is_charged(**asked.price, tag=asked.tag):
             total += preview.cost
     if spend and not remaining.covers(fit(total, remaining)):
         cost = f"this release costs {total!r}"
@@ -384,14 +292,3 @@ def _try_on_paper(session: Session, questions: Sequence[Asked], spend: bool) -> 
             f"{cost}, and {remaining!r} is left of {session.budget!r}; nothing was spent. Ask for "
             "less, or raise the budget in the open: tacit ledger extend"
         )
-
-
-def keys_reader(by: Sequence[str], keys: Sequence[str], keys_file: str | None, path: str) -> Any:
-    """Return how the keys are read once the kinds of the columns are known."""
-
-    def read(schema: Schema) -> Any:
-        for name in by:
-            schema.column(name)
-        return typed_keys(by, keys, keys_file, schema, path)
-
-    return read

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.shared.options import BudgetOptions, SourceOptions, options
+from tacit.cli.shared.options import BudgetOptions, SourceOptions
+from tacit.cli.shared.signature import options
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,14 +39,8 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
     from tacit.accounting import create_ledger
     from tacit.accounting.ledger.postgres.address import shown
     from tacit.accounting.open_ledger import in_memory
-    from tacit.cli.release.job import (
-        default_ledger,
-        loss,
-        open_table,
-        require_unit,
-        table_of,
-        unit_of,
-    )
+    from tacit.cli.release.asked import loss
+    from tacit.cli.release.job import default_ledger, open_table, require_unit, table_of, unit_of
     from tacit.cli.shared.output import note
     from tacit.report.text.words import budget_words
     from tacit.tables import Session
@@ -127,7 +122,7 @@ def extend(
 
     [bold]tacit ledger extend adult.ledger --budget-epsilon 2 --reason "yearly report"[/bold]
     """
-    from tacit.cli.release.job import loss
+    from tacit.cli.release.asked import loss
     from tacit.report.text.words import budget_words
 
     budget = loss(budget_epsilon, budget_delta, budget_rho, "--budget-")

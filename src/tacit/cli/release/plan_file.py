@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tacit.cli.release.job import Asked, Job, Table, is_declared, keys_reader, loss, unit_of
+from tacit.cli.release.asked import Asked, keys_reader, loss
+from tacit.cli.release.job import Job, Table, is_declared, unit_of
 from tacit.cli.shared.condition import condition
 from tacit.cli.shared.csv_flags import csv_of_plan
 from tacit.cli.shared.flag_values import statistic
@@ -27,7 +28,7 @@ _FIELDS = {
     "[budget]": ("epsilon", "delta", "rho", "ledger"),
     "[[question]]": (
         "name", "where", "cut", "by", "keys", "keys_file", "answers",
-        "epsilon", "delta", "rho", "tag", "plot", "certificate",
+        "epsilon", "delta", "rho", "total", "tag", "plot", "certificate",
     ),
 }  # fmt: skip
 
@@ -99,12 +100,13 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
         epsilon=question.get("epsilon"),
         delta=question.get("delta"),
         rho=question.get("rho"),
+        total=question.get("total"),
         tag=_text(question, "tag", "[[question]]"),
         name=name,
         plot=None if plot is None else _path(plot, folder),
         certificates=tuple(_path(path, folder) for path in _listed(question, "certificate")),
     )
-    loss(asked.epsilon, asked.delta, asked.rho)
+    asked.loss()
     return asked
 
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.shared.options import AskOptions, BudgetOptions, SourceOptions, options
+from tacit.cli.shared.options import AskOptions, BudgetOptions, SourceOptions
+from tacit.cli.shared.signature import options
 
 __all__ = ["preview"]
 
@@ -43,9 +44,9 @@ def preview(
     with opened(job, spend=False) as (session, _):
         for asked in job.questions:
             question = asked.question(session)
-            expected = question.preview(*asked.price, rows=sizes)
-            answered = question.is_answered(*asked.price, tag=asked.tag)
-            free = question.is_charged(*asked.price, tag=asked.tag)
+            expected = question.preview(**asked.price, rows=sizes)
+            answered = question.is_answered(**asked.price, tag=asked.tag)
+            free = question.is_charged(**asked.price, tag=asked.tag)
             found.append(
                 {
                     "name": asked.name,

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from tacit.cli.shared.options import (
-    AskOptions,
-    BudgetOptions,
-    OutputOptions,
-    SourceOptions,
-    options,
-)
+from tacit.cli.shared.options import AskOptions, BudgetOptions, OutputOptions, SourceOptions
+from tacit.cli.shared.signature import options
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
-    from tacit.cli.release.job import Asked, Job
+    from tacit.cli.release.asked import Asked
+    from tacit.cli.release.job import Job
     from tacit.tables import Answer, Session
     from tacit.tables.spec.method import Options
 
@@ -43,7 +39,7 @@ def release(
         released = []
         for asked in job.questions:
             with working("asking the table"):
-                answer = asked.question(session).release(*asked.price, tag=asked.tag)
+                answer = asked.question(session).release(**asked.price, tag=asked.tag)
             released.append(_described(answer, asked))
             if output.csv:
                 print(answer.to_csv(), end="")
@@ -70,10 +66,11 @@ def job_of(
     Raises:
         UsageError: flags that do not go together.
     """
-    from tacit.cli.release.job import Asked, Job, keys_reader, loss, table_of, unit_of
+    from tacit.cli.release.asked import Asked, keys_reader, loss
+    from tacit.cli.release.job import Job, table_of, unit_of
     from tacit.cli.release.plan_file import read_plan
     from tacit.cli.shared.condition import condition
-    from tacit.cli.shared.flag_values import aggregates, cuts
+    from tacit.cli.shared.flag_values import aggregates, amount, cuts
 
     if ask.plan is not None:
         _alone(source, ask, budget, output)
@@ -88,15 +85,16 @@ def job_of(
         cuts=cuts(ask.cut or ()),
         by=by,
         keys=keys_reader(by, ask.keys or (), ask.keys_file, table.path),
-        epsilon=ask.epsilon,
+        epsilon=amount(ask.epsilon),
         delta=ask.delta,
-        rho=ask.rho,
+        rho=amount(ask.rho),
+        total=ask.total,
         tag=output.tag if output else None,
         plot=output.plot if output else None,
         certificates=tuple(output.certificate or ()) if output else (),
     )
     whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
-    loss(ask.epsilon, ask.delta, ask.rho, "--")
+    asked.loss("--")
     protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
     return Job(table, protects, whole, budget.ledger, (asked,))
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tacit.cli.sensitivity.domain_options import Population, domain_of
-from tacit.cli.shared.options import options
+from tacit.cli.shared.signature import options
 from tacit.errors import UsageError
 
 __all__ = ["choose_epsilon"]

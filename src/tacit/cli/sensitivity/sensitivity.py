@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli.sensitivity.domain_options import Population, domain_of
-from tacit.cli.shared.options import options
+from tacit.cli.shared.signature import options
 from tacit.errors import UsageError
 
 __all__ = ["relations_of", "sensitivity"]

@@ -19,8 +19,10 @@ from tacit.tables.spec.method import Options
 
 __all__ = [
     "aggregates",
+    "amount",
     "column_types",
     "cuts",
+    "labelled",
     "numbers",
     "statistic",
     "typed_keys",
@@ -133,6 +135,34 @@ def statistic(described: object, label: str, declared: bool = False) -> Aggregat
     given = [described[field] for field in kind.fields if field in described]
     made: Aggregate = kind.make(*given, **options)
     return made
+
+
+def amount(text: str | None) -> str | dict[str, Number] | None:
+    """Return an amount as it is, or for ``label=weight,...`` the weights by label.
+
+    Raises:
+        UsageError: a weight without a label, or a label twice.
+
+    >>> amount("0.5"), amount("count=1,mean_age=3")
+    ('0.5', {'count': '1', 'mean_age': '3'})
+    """
+    return labelled(text, "a weight") if text and "=" in text else text
+
+
+def labelled(text: str, name: str) -> dict[str, Number]:
+    """Return the numbers of ``label=number,...``, by label.
+
+    Raises:
+        UsageError: a number without a label, or a label twice.
+    """
+    found: dict[str, Number] = {}
+    for part in text.split(","):
+        label, sign, value = (each.strip() for each in part.rpartition("="))
+        if not sign or not label or label in found:
+            raise UsageError(f"{name} is like count=1,mean_age=3, once for each answer, not {text}")
+        as_fraction(value, f"{name} of {label!r}")
+        found[label] = value
+    return found
 
 
 def numbers(text: str, name: str) -> list[Number]:

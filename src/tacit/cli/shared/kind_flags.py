@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
-from tacit.cli.shared.options import ASKED, Texts, dressed
+from tacit.cli.shared.options import ASKED, Texts
+from tacit.cli.shared.signature import dressed
 
 if TYPE_CHECKING:
     from tacit.tables.answers.aggregate import Kind

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any
 
 import typer
+
+from tacit.cli.shared.signature import flag
 
 __all__ = [
     "ASKED",
@@ -18,18 +18,12 @@ __all__ = [
     "SourceOptions",
     "TableOptions",
     "Texts",
-    "dressed",
-    "options",
 ]
 
 ASKED = "What is asked"
 """The panel of the help with the flags of the kinds of answers."""
 _TABLE, _GROUPS = "The table", "Groups and rows"
 _UNIT, _PRICE, _OUT = "Who is protected", "What it may cost", "What comes out"
-
-
-def _flag(*names: str, help: str, panel: str, metavar: str | None = None) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar)
 
 
 Texts = list[str] | None
@@ -48,15 +42,15 @@ class TableOptions:
     ] = None
     table: Annotated[
         str | None,
-        _flag("--table", help="The table of a database.", panel=_TABLE, metavar="NAME"),
+        flag("--table", help="The table of a database.", panel=_TABLE, metavar="NAME"),
     ] = None
     name: Annotated[
         str | None,
-        _flag("--name", help="The public name of the data set.", panel=_TABLE, metavar="NAME"),
+        flag("--name", help="The public name of the data set.", panel=_TABLE, metavar="NAME"),
     ] = None
     types: Annotated[
         Texts,
-        _flag(
+        flag(
             "--types",
             help="Kinds of the columns of a CSV file: integer, float, text, boolean, date, "
             "timestamp.",
@@ -66,7 +60,7 @@ class TableOptions:
     ] = None
     header: Annotated[
         str | None,
-        _flag(
+        flag(
             "--header",
             help="The names of the columns of a CSV file whose first line is a row; 'no' where "
             "--types names them all.",
@@ -76,7 +70,7 @@ class TableOptions:
     ] = None
     delimiter: Annotated[
         str | None,
-        _flag(
+        flag(
             "--delimiter",
             help="What separates the fields of a CSV file: a comma, and a tab in files named .tsv; "
             "write tab for a tab.",
@@ -86,7 +80,7 @@ class TableOptions:
     ] = None
     quote: Annotated[
         str | None,
-        _flag(
+        flag(
             "--quote",
             help="What stands around fields of a CSV file, '\"'; '' for none.",
             panel=_TABLE,
@@ -95,7 +89,7 @@ class TableOptions:
     ] = None
     encoding: Annotated[
         str | None,
-        _flag(
+        flag(
             "--encoding",
             help="How a CSV file is written: utf-8, latin-1, cp1252, ...",
             panel=_TABLE,
@@ -104,7 +98,7 @@ class TableOptions:
     ] = None
     null: Annotated[
         Texts,
-        _flag(
+        flag(
             "--null",
             help="A text that is a missing value in a CSV file. May be given several times.",
             panel=_TABLE,
@@ -113,7 +107,7 @@ class TableOptions:
     ] = None
     date_format: Annotated[
         str | None,
-        _flag(
+        flag(
             "--date-format",
             help="How columns of the kind date are written, such as %d.%m.%Y.",
             panel=_TABLE,
@@ -122,7 +116,7 @@ class TableOptions:
     ] = None
     time_format: Annotated[
         str | None,
-        _flag(
+        flag(
             "--time-format",
             help="How columns of the kind timestamp are written, such as '%d.%m.%Y %H:%M'.",
             panel=_TABLE,
@@ -131,7 +125,7 @@ class TableOptions:
     ] = None
     multiline: Annotated[
         int | None,
-        _flag(
+        flag(
             "--multiline",
             help="How many lines a quoted field of a CSV file may run over.",
             panel=_TABLE,
@@ -140,7 +134,7 @@ class TableOptions:
     ] = None
     memory_limit: Annotated[
         str | None,
-        _flag(
+        flag(
             "--memory-limit",
             help="The most memory of the engine, such as 4GB.",
             panel=_TABLE,
@@ -148,7 +142,7 @@ class TableOptions:
         ),
     ] = None
     threads: Annotated[
-        int | None, _flag("--threads", help="Threads of the engine.", panel=_TABLE, metavar="N")
+        int | None, flag("--threads", help="Threads of the engine.", panel=_TABLE, metavar="N")
     ] = None
 
 
@@ -158,15 +152,15 @@ class SourceOptions(TableOptions):
 
     person: Annotated[
         str | None,
-        _flag("--person", help="The column that tells people apart.", panel=_UNIT, metavar="COL"),
+        flag("--person", help="The column that tells people apart.", panel=_UNIT, metavar="COL"),
     ] = None
     rows: Annotated[
         int | None,
-        _flag("--rows", help="At most N rows per person count.", panel=_UNIT, metavar="N"),
+        flag("--rows", help="At most N rows per person count.", panel=_UNIT, metavar="N"),
     ] = None
     groups: Annotated[
         int | None,
-        _flag(
+        flag(
             "--groups",
             help="In how many groups a person is counted at most.",
             panel=_UNIT,
@@ -175,7 +169,7 @@ class SourceOptions(TableOptions):
     ] = None
     one_row_each: Annotated[
         bool,
-        _flag("--one-row-each", help="Instead: every row is another person.", panel=_UNIT),
+        flag("--one-row-each", help="Instead: every row is another person.", panel=_UNIT),
     ] = False
 
 
@@ -192,7 +186,7 @@ class AskOptions:
 
     method: Annotated[
         str | None,
-        _flag(
+        flag(
             "--method",
             help="For mean, var, std, median and percentile: global, smooth, ptr, "
             "sample_and_aggregate or auto.",
@@ -202,7 +196,7 @@ class AskOptions:
     ] = None
     bound: Annotated[
         str | None,
-        _flag(
+        flag(
             "--bound",
             help="With --method ptr: the local sensitivity to propose, or search.",
             panel=ASKED,
@@ -211,23 +205,23 @@ class AskOptions:
     ] = None
     bins: Annotated[
         int | None,
-        _flag(
+        flag(
             "--bins", help="With --method sample_and_aggregate: how many.", panel=ASKED, metavar="N"
         ),
     ] = None
     distribution: Annotated[
         str | None,
-        _flag(
+        flag(
             "--distribution", help="With --method smooth: its noise.", panel=ASKED, metavar="NAME"
         ),
     ] = None
     by: Annotated[
         Texts,
-        _flag("--by", help="For each value of these columns.", panel=_GROUPS, metavar="COL,..."),
+        flag("--by", help="For each value of these columns.", panel=_GROUPS, metavar="COL,..."),
     ] = None
     cut: Annotated[
         Texts,
-        _flag(
+        flag(
             "--cut",
             help="Cut a column of numbers into the groups COL_group, for --by.",
             panel=_GROUPS,
@@ -236,7 +230,7 @@ class AskOptions:
     ] = None
     keys: Annotated[
         Texts,
-        _flag(
+        flag(
             "--keys",
             help="Public values to answer for: a,b,c or 1..6; for several columns COL=a,b,c each.",
             panel=_GROUPS,
@@ -245,7 +239,7 @@ class AskOptions:
     ] = None
     keys_file: Annotated[
         str | None,
-        _flag(
+        flag(
             "--keys-file",
             help="A public CSV file with the columns of --by.",
             panel=_GROUPS,
@@ -254,7 +248,7 @@ class AskOptions:
     ] = None
     where: Annotated[
         Texts,
-        _flag(
+        flag(
             "--where",
             help="Keep only the rows that satisfy this, such as 'age >= 18'.",
             panel=_GROUPS,
@@ -263,7 +257,7 @@ class AskOptions:
     ] = None
     plan: Annotated[
         str | None,
-        _flag(
+        flag(
             "--plan",
             help="A TOML file with the table and several questions.",
             panel=ASKED,
@@ -272,11 +266,16 @@ class AskOptions:
     ] = None
     epsilon: Annotated[
         str | None,
-        _flag("--epsilon", help="What this release spends.", panel=_PRICE, metavar="EPSILON"),
+        flag(
+            "--epsilon",
+            help="What this release spends; or a weight for each answer, with --total.",
+            panel=_PRICE,
+            metavar="EPSILON",
+        ),
     ] = None
     delta: Annotated[
         str | None,
-        _flag(
+        flag(
             "--delta",
             help="With --epsilon: for keys that are not public, and for some methods.",
             panel=_PRICE,
@@ -285,7 +284,16 @@ class AskOptions:
     ] = None
     rho: Annotated[
         str | None,
-        _flag("--rho", help="Instead: rho (zero-concentrated).", panel=_PRICE, metavar="RHO"),
+        flag("--rho", help="Instead: rho (zero-concentrated).", panel=_PRICE, metavar="RHO"),
+    ] = None
+    total: Annotated[
+        str | None,
+        flag(
+            "--total",
+            help="With weights, as in --epsilon count=1,mean_age=3: what they split.",
+            panel=_PRICE,
+            metavar="AMOUNT",
+        ),
     ] = None
 
 
@@ -295,7 +303,7 @@ class BudgetOptions:
 
     ledger: Annotated[
         str | None,
-        _flag(
+        flag(
             "--ledger",
             help="The ledger: a file, by default beside the table, or an address in PostgreSQL.",
             panel=_PRICE,
@@ -304,7 +312,7 @@ class BudgetOptions:
     ] = None
     budget_epsilon: Annotated[
         str | None,
-        _flag(
+        flag(
             "--budget-epsilon",
             help="The privacy budget: epsilon of all releases together.",
             panel=_PRICE,
@@ -313,11 +321,11 @@ class BudgetOptions:
     ] = None
     budget_delta: Annotated[
         str | None,
-        _flag("--budget-delta", help="With --budget-epsilon.", panel=_PRICE, metavar="DELTA"),
+        flag("--budget-delta", help="With --budget-epsilon.", panel=_PRICE, metavar="DELTA"),
     ] = None
     budget_rho: Annotated[
         str | None,
-        _flag("--budget-rho", help="Instead: a budget in rho.", panel=_PRICE, metavar="RHO"),
+        flag("--budget-rho", help="Instead: a budget in rho.", panel=_PRICE, metavar="RHO"),
     ] = None
 
 
@@ -325,15 +333,15 @@ class BudgetOptions:
 class OutputOptions:
     """Where the answer goes."""
 
-    json: Annotated[bool, _flag("--json", help="Print JSON.", panel=_OUT)] = False
-    csv: Annotated[bool, _flag("--csv", help="Print CSV.", panel=_OUT)] = False
+    json: Annotated[bool, flag("--json", help="Print JSON.", panel=_OUT)] = False
+    csv: Annotated[bool, flag("--csv", help="Print CSV.", panel=_OUT)] = False
     plot: Annotated[
         str | None,
-        _flag("--plot", help="Draw to a .png, .svg or .pdf file.", panel=_OUT, metavar="FILE"),
+        flag("--plot", help="Draw to a .png, .svg or .pdf file.", panel=_OUT, metavar="FILE"),
     ] = None
     certificate: Annotated[
         Texts,
-        _flag(
+        flag(
             "--certificate",
             help="Write the certificate: .json to check, .html to read. May be given twice.",
             panel=_OUT,
@@ -342,57 +350,10 @@ class OutputOptions:
     ] = None
     tag: Annotated[
         str | None,
-        _flag(
+        flag(
             "--tag",
             help="A label that makes this a new, separately paid release.",
             panel=_OUT,
             metavar="TEXT",
         ),
     ] = None
-
-
-def options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command whose parameters are dataclasses of options their fields as flags."""
-    hints = get_type_hints(command)
-    groups: dict[str, Any] = {n: h for n, h in hints.items() if dataclasses.is_dataclass(h)}
-    flags = {name: _flags_of(group) for name, group in groups.items()}
-    own = {flag for group in flags.values() for flag in group}
-
-    def gathered(**given: Any) -> None:
-        more = {name: value for name, value in given.items() if name not in own}
-        made = {}
-        for name, group in groups.items():
-            values: dict[str, Any] = {flag: given[flag] for flag in flags[name]}
-            made[name] = group(**values, **({"kinds": more} if group is AskOptions else {}))
-        command(**made)
-
-    parameters = [parameter for group in flags.values() for parameter in group.values()]
-    return dressed(gathered, command, parameters)
-
-
-def dressed(
-    function: Callable[..., None], like: Callable[..., None], flags: Iterable[inspect.Parameter]
-) -> Callable[..., None]:
-    """Give a function the name and the words of another, and a signature of flags."""
-    signature = inspect.Signature(list(flags))
-    function.__name__, function.__doc__ = like.__name__, like.__doc__
-    function.__signature__ = signature  # type: ignore[attr-defined]
-    function.__annotations__ = {n: p.annotation for n, p in signature.parameters.items()}
-    return function
-
-
-def _flags_of(group: Any) -> dict[str, inspect.Parameter]:
-    """Return the flags that a group of options is made of."""
-    hints = get_type_hints(group, include_extras=True)
-    return {
-        field.name: inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty
-            if field.default is dataclasses.MISSING
-            else field.default,
-            annotation=hints[field.name],
-        )
-        for field in dataclasses.fields(group)
-        if get_origin(hints[field.name]) is Annotated
-    }

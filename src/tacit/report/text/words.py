@@ -132,6 +132,9 @@ def question_words(question: Mapping[str, Any]) -> str:
     told += _rows(query, "person" if "inner" in query else "row")
     if query["by"]:
         told += f"; for each {_listed(query['by'])}{_keys(query['keys'])}"
+    if query.get("weights"):
+        shares = _listed([f"{label} {weight}" for label, weight in query["weights"]])
+        told += f"; the privacy loss is split by the weights {shares}"
     return told[0].upper() + told[1:]
 
 

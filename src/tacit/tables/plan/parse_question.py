@@ -26,6 +26,7 @@ from tacit.tables.answers.aggregate import (
     kind_of,
 )
 from tacit.tables.plan.per_person import check_people, people_schema
+from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
@@ -83,10 +84,8 @@ def query_from(
         tuple((str(label), _aggregate(one)) for label, one in described["aggregates"]),
         *_tables(described),
     )
-    if derived is None:
-        query = Query(*parts, inner=inner)
-    else:
-        query = _Stated(*parts, inner=inner, stated=derived)
+    more: dict[str, Any] = {"inner": inner, "weights": _weights(described)}
+    query = Query(*parts, **more) if derived is None else _Stated(*parts, **more, stated=derived)
     _fits(query)
     check_people(query)
     if canonical(query.describe()) != canonical(described):
@@ -96,8 +95,8 @@ def query_from(
 
 def _inner(described: Mapping[str, Any], schema: Schema) -> Query:
     """Return the rows that people are made of."""
-    if "inner" in described:
-        raise UsageError("one row a person is made once")
+    if "inner" in described or "weights" in described:
+        raise UsageError("one row a person is made once, and spends nothing by itself")
     return query_from(described, schema)
 
 
@@ -137,6 +136,12 @@ def _tables(described: Mapping[str, Any]) -> tuple[str | None, tuple[tuple[str, 
     if len(dict(tables)) < len(tables) or asked not in tables:
         raise UsageError("a data set has other tables, or other people, than the question asks")
     return str(described["table"]), tables
+
+
+def _weights(described: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Return what each label counts where the loss is split."""
+    given = dict(described.get("weights", ()))
+    return read_weights(given, [label for label, _ in described["aggregates"]]) if given else ()
 
 
 def _unit(described: Mapping[str, Any], schema: Schema) -> OneRowEach | PersonUnit:

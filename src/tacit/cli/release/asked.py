@@ -1,0 +1,144 @@
+"""One question of a job: what is asked of a table, and what the answer may spend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+from tacit.accounting import Budget, epsilon_delta
+from tacit.accounting import epsilon as pure
+from tacit.accounting import rho as concentrated
+from tacit.arithmetic.exact import Number
+from tacit.cli.shared.flag_values import typed_keys
+from tacit.errors import UsageError
+from tacit.expressions.expression import Expression
+from tacit.expressions.schema import Column, Schema
+from tacit.tables import Question, Session
+from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.plan.price import Amount
+
+__all__ = ["Asked", "keys_reader", "loss"]
+
+
+class Price(TypedDict):
+    """What a release may spend: see :meth:`tacit.tables.Question.release`."""
+
+    epsilon: Amount | None
+    delta: Number | None
+    rho: Amount | None
+    total: Number | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question of a job: what is asked, what it may lose, where the answer goes."""
+
+    aggregates: Mapping[str, Aggregate]
+    where: tuple[Expression, ...] = ()
+    cuts: Mapping[str, Expression] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
+    keys: Any = None
+    epsilon: Amount | None = None
+    delta: Number | None = None
+    rho: Amount | None = None
+    total: Number | None = None
+    tag: str | None = None
+    name: str | None = None
+    plot: str | None = None
+    certificates: tuple[str, ...] = ()
+
+    def question(self, session: Session) -> Question:
+        """Return the question to a session.
+
+        Raises:
+            UsageError: a question that does not fit the table.
+        """
+        if not self.aggregates:
+            raise UsageError(
+                "nothing is asked: say --count, --mean age:0:100 or another; see --help"
+            )
+        asked = session.agg(**self.aggregates)
+        for name, cut in self.cuts.items():
+            asked = asked.with_column(name, cut)
+        if self.where:
+            asked = asked.filter(*self.where)
+        if self.by:
+            for name in self.by:
+                if session.columns.get(name) in ("float", "decimal"):
+                    raise UsageError(
+                        f"{name!r} holds numbers with fractions, too many values to be groups; cut "
+                        f"it: --cut {name}:0,10,20 --by {name}_group"
+                    )
+            keys = self._keys(session.source.schema)
+            if keys is None:
+                keys = session.declared.keys_of(self.by)
+            if keys is None and self.delta is None:
+                raise UsageError(
+                    f"the values of {', '.join(self.by)} are not known to be public. Either list "
+                    "them (--keys a,b,c or --keys-file public.csv; in a plan, keys = [...]), or "
+                    "release only the groups above a threshold (partition selection), which takes "
+                    "a delta: --delta 1e-7, from a budget with --budget-delta"
+                )
+            asked = asked.group_by(*self.by, keys=keys)
+        return asked
+
+    def _keys(self, schema: Schema) -> Any:
+        """Return the public keys; the groups that a column is cut into are public by themselves."""
+        made = {name: list(cut.parameters[1]) for name, cut in self.cuts.items() if name in self.by}
+        columns = [*schema.values(), *(Column(name, "text", "text") for name in made)]
+        keys = self.keys(Schema(columns)) if callable(self.keys) else self.keys
+        if keys is None and set(self.by) == set(made):
+            return made
+        return {**made, **keys} if isinstance(keys, Mapping) else keys
+
+    @property
+    def price(self) -> Price:
+        """What the release may spend, as the methods of a question take it."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rho": self.rho,
+            "total": self.total,
+        }
+
+    def loss(self, flag: str = "") -> Budget | None:
+        """Return what the release may spend in all; None where that is not said.
+
+        Raises:
+            UsageError: what does not go together.
+        """
+        whole = [self.total if isinstance(e, Mapping) else e for e in (self.epsilon, self.rho)]
+        weighted = any(isinstance(each, Mapping) for each in (self.epsilon, self.rho))
+        if weighted is (self.total is None):
+            raise UsageError(
+                f"{flag}total goes with weights, and weights with a {flag}total: "
+                f"{flag}epsilon n=1,cost=3 {flag}total 0.5"
+            )
+        return loss(whole[0], self.delta, whole[1], flag)
+
+
+def loss(
+    epsilon: Number | None, delta: Number | None, rho: Number | None, flag: str = ""
+) -> Budget | None:
+    """Return the loss or the budget that flags or fields say; None where they say none."""
+    if rho is not None:
+        if epsilon is not None or delta is not None:
+            raise UsageError(f"give {flag}rho, or {flag}epsilon (with {flag}delta), not both")
+        return concentrated(rho)
+    if epsilon is None:
+        if delta is not None:
+            raise UsageError(f"{flag}delta goes with {flag}epsilon")
+        return None
+    return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
+
+
+def keys_reader(by: Sequence[str], keys: Sequence[str], keys_file: str | None, path: str) -> Any:
+    """Return how the keys are read once the kinds of the columns are known."""
+
+    def read(schema: Schema) -> Any:
+        for name in by:
+            schema.column(name)
+        return typed_keys(by, keys, keys_file, schema, path)
+
+    return read

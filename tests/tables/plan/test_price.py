@@ -1,0 +1,62 @@
+"""What a release may spend: amounts, and weights that split a total."""
+
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+import tacit as tc
+from tacit.errors import UsageError
+from tacit.tables.plan.price import read_weights
+
+
+def test_weights_are_whole_numbers_in_lowest_terms_in_the_order_of_the_labels():
+    assert read_weights({"b": "3/2", "a": 0.5}, ["a", "b"]) == (("a", 1), ("b", 3))
+    assert read_weights({"a": 4, "b": 6}, ["a", "b"]) == (("a", 2), ("b", 3))
+    assert read_weights({"a": Fraction(1, 7), "b": Fraction(1, 7)}, ["a", "b"]) == ()
+    assert read_weights({"a": 9}, ["a"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"a": 1, "bb": 1}, "no answer 'bb'.*did you mean 'b'"),
+        ({"a": 1}, "'b' has none"),
+        ({}, "'a', 'b' has none"),
+        ({"a": 0, "b": 1}, "weight of 'a' must be above zero"),
+        ({"a": 1, "b": -1}, "weight of 'b' must be above zero"),
+        ({"a": 1, "b": True}, "weight of 'b' must be a number"),
+        ({"a": 1, "b": float("inf")}, "weight of 'b'"),
+        ({"a": 1, "b": f"1/{10**60}"}, "too many digits"),
+        ({"a": 1, 3: 1}, "no answer 3"),
+    ],
+)
+def test_weights_that_are_none(weights, message):
+    with pytest.raises(UsageError, match=message):
+        read_weights(weights, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("price", "message"),
+    [
+        ({"epsilon": {"n": 1}}, "say what all of it may spend"),
+        ({"rho": {"n": 1}}, r"release\(rho="),
+        ({"epsilon": 1, "total": 1}, "a total is split by weights"),
+        ({"epsilon": {"n": 1}, "rho": 1, "total": 1}, "not both"),
+        ({"epsilon": 1, "rho": {"n": 1}, "total": 1}, "not both"),
+        ({"rho": {"n": 1}, "delta": "1e-6", "total": 1}, "not both"),
+        ({"epsilon": {"n": 1}, "total": 0}, "epsilon must be above zero"),
+        ({"total": 1}, "a total is split by weights"),
+        ({}, "say what this release may spend"),
+    ],
+)
+def test_prices_that_are_none(price, message):
+    budget = tc.rho(1) if "rho" in price else tc.epsilon(1)
+    with tc.Session(
+        pd.DataFrame({"x": [1]}), unit=tc.one_row_each, budget=budget, name="x"
+    ) as session:
+        question = session.agg(n=tc.count())
+        for ask in (question.preview, question.release, question.is_answered):
+            with pytest.raises(UsageError, match=message):
+                ask(**price)
+        assert session.remaining == session.budget
