@@ -17,9 +17,17 @@ import pytest
 from support.tables import tables_reference as reference
 from support.tables.engine_tables import ENGINES
 from support.tables.extreme_values import extremes, open_rows, rows_of
-from support.tables.number_operations import of_date, of_one, of_text, of_two
+from support.tables.number_operations import (
+    of_date,
+    of_one,
+    of_text,
+    of_time,
+    of_two,
+    of_whole,
+)
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression, col
+from tacit.expressions.functions.table import FUNCTIONS
 from tacit.expressions.grid import Grid
 from tacit.expressions.timeline import Timeline
 
@@ -48,7 +56,9 @@ def interval(expression: Expression) -> tuple[float, float]:
         return -(2.0**1000), 2.0**1000
     if name == "clamp":
         return expression.parameters
-    ends = {"abs": (0, math.inf), "length": (0, 2**31), "year": (1, 9999), "month": (1, 12)}
+    if name in FUNCTIONS and isinstance(FUNCTIONS[name].range, tuple):
+        return FUNCTIONS[name].range
+    ends = {"abs": (0, math.inf), "length": (0, 2**31)}
     return ends.get(name, (-math.inf, math.inf))
 
 
@@ -157,6 +167,13 @@ def test_every_operation_holds_on_the_extremes_of_every_type(engine, ansi, reque
             asked += [e for pair in pairs for e in of_two(*pair)]
             asked += [e for n, k in kinds.items() if k == "text" for e in of_text(col(n))]
             asked += [e for n, k in kinds.items() if k == "date" for e in of_date(col(n))]
+            asked += [e for n, k in kinds.items() if k == "integer" for e in of_whole(col(n))]
+            times = [n for n, c in source.schema.items() if c.declared.startswith("TIMESTAMP")]
+            asked += [e for n in times for e in of_time(col(n))]
+            asked += [col(a).seconds_until(col(b)) for a in times for b in times]
+            days = [n for n, k in kinds.items() if k == "date"]
+            asked += [col(a).days_until(col(b)) for a in days[:2] for b in days[-2:]]
+            assert times
             held(source, asked, rows, names)
             on_grids(source, rows, names)
             on_periods(source, rows, names)

@@ -42,6 +42,11 @@ FOLDERS = {
     "cli": ("shared", "sensitivity", "local", "release", "app"),
     "core": ("spaces", "divergences", "losses", "measures", "chain"),
     "data": (),
+    "expressions": (
+        *("node", "dialect", "schema", "bin_labels", "bin_sql", "float_digest", "integer_sql"),
+        *("cell_grammar", "functions", "column_sql", "operations", "undeclared_columns"),
+        *("expression", "value_range", "grid", "timeline"),
+    ),
     "local": (
         *("base", "kernels", "frequency", "numeric", "structured", "planning", "collecting"),
         "repeated",

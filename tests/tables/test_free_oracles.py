@@ -143,7 +143,11 @@ def test_a_text_of_hundreds_of_megabytes_is_lowered(request):
         (long,) = exactly(source, Rows(), where=col("t").lower().length() == 1 << 20)
         (whole,) = exactly(source, Rows(), where=col("t").length() == 270_000_000)
         (begun,) = exactly(source, Rows(), where=col("t").starts_with("AAA"))
-    assert (small, long, whole, begun) == (1, 1, 1, 1)
+        cut = col("t").strip().like("%A") & (col("t").upper().length() == 1 << 20)
+        (held,) = exactly(source, Rows(), where=cut & col("t").ends_with("AA"))
+        last = col("t").substring(1 << 20, 9) == "A" * 9
+        (found,) = exactly(source, Rows(), where=last & ~col("t").contains("B"))
+    assert (small, long, whole, begun, held, found) == (1, 1, 1, 1, 1, 1)
 
 
 LONGEST = "é" * (1 << 15)

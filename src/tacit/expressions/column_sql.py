@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from tacit.errors import UsageError
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.node import Node
 from tacit.expressions.schema import Schema
 
-__all__ = ["column_sql", "compared_sql", "is_wide"]
+__all__ = ["column_sql", "compared_sql", "has_time", "is_wide", "seconds_sql"]
 
 
 def column_sql(node: Node, schema: Schema, d: Dialect) -> str:
@@ -22,6 +23,38 @@ def column_sql(node: Node, schema: Schema, d: Dialect) -> str:
     if column.kind == "date":
         return d.cast(d.time(sql, column.declared), "date")
     return d.cast(sql, "text") if column.kind in ("text", "undeclared") else sql
+
+
+def has_time(node: Node, side: Node, schema: Schema) -> None:
+    """Refuse an operand of ``hour`` and its like that has no time of day.
+
+    A column of times is one, or text that is read as such; a date that was computed has lost it.
+    Where the engine's own type is not known (a certificate tells kinds alone) any date is one.
+
+    Raises:
+        UsageError: it has none.
+    """
+    if side.operation in ("read_seconds", "literal") and side.parameters in ((), (None,)):
+        return
+    column = schema.column(side.parameters[0]) if side.operation == "col" else None
+    if column is not None and column.kind == "missing":
+        return
+    if column is None or column.kind != "date":
+        raise UsageError(
+            f"{node} needs a column of times; text is read as such by read_time(), and a date that "
+            "was computed has no time of day"
+        )
+    if column.declared != column.kind and not column.declared.upper().startswith("TIMESTAMP"):
+        raise UsageError(f"{node} needs a column of times, and {column.name!r} holds dates alone")
+
+
+def seconds_sql(node: Node, schema: Schema, d: Dialect) -> str:
+    """Return the SQL of the whole seconds since 1970 of a column of times."""
+    column = schema.column(node.parameters[0])
+    if column.kind == "missing":
+        return d.cast("null", "integer")
+    value = d.time(column.value(d.column(column.name)), column.declared)
+    return d.cast(d.seconds.format(x=value), "integer")
 
 
 def is_wide(node: Node, schema: Schema) -> bool:

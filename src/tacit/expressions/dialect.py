@@ -48,6 +48,10 @@ class Dialect:
         wide_divide: the same where one of them is wide.
         shift_right: ``{x} >> {n}`` of an integer at least zero.
         starts_with: whether text ``{x}`` begins with ``{y}``.
+        ends_with: whether text ``{x}`` ends with ``{y}``, which has ``{n}`` characters.
+        contains: whether ``{y}`` stands in text ``{x}``.
+        like_any: in a pattern of :attr:`matches`, any characters and then ``{s}``, in a form that
+            is tried at one place only; empty where the engine's own LIKE does so.
         total: the exact sum of 64-bit integers ``{x}``.
         wide_total: the exact sum of wide integers ``{x}``.
         short_total: that of integers of at most 2^20, where it can be had for less.
@@ -104,6 +108,9 @@ class Dialect:
     wide_divide: str = "({x} // {y})"
     shift_right: str = "(({x}) >> {n})"
     starts_with: str = "starts_with({x}, {y})"
+    ends_with: str = "ends_with({x}, {y})"
+    contains: str = "contains({x}, {y})"
+    like_any: str = ".*?{s}"
     total: str = "sum({x})"
     wide_total: str = "sum({x})"
     short_total: str | None = None

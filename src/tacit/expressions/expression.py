@@ -12,8 +12,9 @@ Every expression is *total*: on every row it has a value or is missing, on every
   decimals are compared exactly.
 - Text is compared for equality only (an order would depend on the engine's collation), and
   ``lower`` changes A to Z alone, in the first 2^20 characters, which are all that it gives.
-- A column of dates with times is read as its dates; a date outside the years 1 to 9999 has no
-  year and no month.
+- A column of dates with times is read as its dates, but by ``hour`` and its like; a date outside
+  the years 1 to 9999 has no year and no month.
+- Functions of one row (text, dates, whole numbers) stand in :mod:`tacit.expressions.functions`.
 
 What does not fit (text against a number, an unknown column) is refused on names and kinds alone,
 when the expression meets a table.  An expression renders itself as SQL, evaluates itself in
@@ -42,7 +43,8 @@ from tacit.errors import UsageError
 from tacit.expressions import operations
 from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.dialect import Dialect
-from tacit.expressions.node import FAR, Node, from_plain
+from tacit.expressions.functions.methods import RowMethods
+from tacit.expressions.node import FAR, from_plain
 from tacit.expressions.schema import Schema
 from tacit.expressions.undeclared_columns import as_asked
 
@@ -50,7 +52,7 @@ __all__ = ["Expression", "col", "from_json", "literal", "when"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Expression(Node):
+class Expression(RowMethods):
     """A node, as it is written in Python.
 
     Made by :func:`col`, :func:`literal`, :func:`when` and the methods and operators below; compare
@@ -163,56 +165,11 @@ class Expression(Node):
             raise UsageError(f"{len(marks)} edges need {len(marks) - 1} labels, each of them text")
         return Expression("cut", (self,), (tuple(float(m) for m in marks), tuple(names)))
 
-    # ---- text and dates
-
-    def lower(self) -> Expression:
-        """Text with A to Z made small, other letters as they are: its first 2^20 characters."""
-        return Expression("lower", (self,))
-
-    def length(self) -> Expression:
-        """How many characters (code points) a text has."""
-        return Expression("length", (self,))
+    # ---- text (and see RowMethods)
 
     def starts_with(self, prefix: str) -> Expression:
         """True where the text begins with ``prefix``."""
         return Expression("starts_with", (self, literal(prefix)))
-
-    def year(self) -> Expression:
-        """The year of a date."""
-        return Expression("year", (self,))
-
-    def month(self) -> Expression:
-        """The month of a date, 1 to 12."""
-        return Expression("month", (self,))
-
-    # ---- what text says
-
-    def read_number(self) -> Expression:
-        """The number that a text is, such as ``12`` or ``-0.5e3``; missing where it is none.
-
-        At most 30 digits before the point and 30 behind it, and an exponent from -249 to 249;
-        a column that nobody declared is read so by itself where a number is needed.
-
-        >>> col("age").read_number().evaluate({"age": " 31.5 "})
-        31.5
-        """
-        return Expression("read_number", (self,))
-
-    def read_date(self) -> Expression:
-        """The date that a text begins with, such as ``2024-12-31``; missing where it is none.
-
-        >>> print(col("day").read_date().evaluate({"day": "2024-02-29 18:30"}))
-        2024-02-29
-        """
-        return Expression("read_date", (self,))
-
-    def read_boolean(self) -> Expression:
-        """Whether a text is true, t, yes, y or 1; or false, f, no, n or 0; else missing.
-
-        >>> col("smokes").read_boolean().evaluate({"smokes": "No"})
-        False
-        """
-        return Expression("read_boolean", (self,))
 
     # ---- choice
 

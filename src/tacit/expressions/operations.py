@@ -14,9 +14,10 @@ from typing import Any
 
 from tacit.errors import UsageError
 from tacit.expressions.cell_grammar import GIVES, read_cell, reading_sql
-from tacit.expressions.column_sql import column_sql, compared_sql, is_wide
+from tacit.expressions.column_sql import column_sql, compared_sql, has_time, is_wide, seconds_sql
 from tacit.expressions.dialect import Dialect
-from tacit.expressions.node import FAR, LONGEST, LOWER, NUMBERS, UPPER, Node
+from tacit.expressions.functions.table import FUNCTIONS
+from tacit.expressions.node import FAR, NUMBERS, Node
 from tacit.expressions.schema import Schema
 
 __all__ = ["evaluate", "kind", "known", "render"]
@@ -35,13 +36,13 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
     "*": operator.mul,
     "/": operator.truediv,
 }
-_TAKES = {"lower": "text", "length": "text", "year": "date", "month": "date"}
-_GIVES = {"lower": "text", "length": "integer", "year": "integer", "month": "integer"}
-_DECIDED = {*_COMPARE, "is_in", "is_null", "starts_with", "&", "|", "~"}
+_TRUE_OR_FALSE = {name for name, f in FUNCTIONS.items() if f.gives == "boolean"}
+_DECIDED = {*_COMPARE, "is_in", "is_null", "starts_with", "&", "|", "~", *_TRUE_OR_FALSE}
 _ARITY = {
     **dict.fromkeys(("col", "literal"), (0, 1)),
     **dict.fromkeys((*_COMPARE, *_ARITHMETIC, "&", "|", "starts_with", "fill"), (2, 0)),
-    **dict.fromkeys(("~", "is_null", "abs", *_TAKES, *GIVES), (1, 0)),
+    **dict.fromkeys(("~", "is_null", "abs", *GIVES), (1, 0)),
+    **{name: (f.operands, len(f.checks)) for name, f in FUNCTIONS.items()},
     "clamp": (1, 2),
     "cut": (1, 2),
     "when": (3, 0),
@@ -56,6 +57,8 @@ def known(node: Node) -> None:
         arity = (max(shape[0], 1), 0)
     if arity != shape:
         raise UsageError(f"{node.operation!r} is not an operation, or its parts are missing")
+    if node.operation in FUNCTIONS:
+        FUNCTIONS[node.operation].check(node.operation, node.parameters)
 
 
 def _literal_kind(value: object) -> str:
@@ -146,9 +149,13 @@ def kind(node: Node, schema: Schema) -> str:
     if name == "cut":
         _fit(node, NUMBERS[:3], kinds[0])
         return "text"
-    if name in _TAKES:
-        _fit(node, (_TAKES[name],), kinds[0])
-        return _GIVES[name]
+    if name in FUNCTIONS:
+        for side, k in zip(sides, kinds, strict=True):
+            if FUNCTIONS[name].form == "seconds":
+                has_time(node, side, schema)
+            else:
+                _fit(node, FUNCTIONS[name].takes, k)
+        return FUNCTIONS[name].gives
     if name in GIVES:
         _fit(node, ("text", "undeclared"), kinds[0])
         return GIVES[name]
@@ -202,13 +209,10 @@ def render(node: Node, schema: Schema, d: Dialect) -> str:
         return _render_cut(doubles[0], node.parameters[0], node.parameters[1], d)
     if name in GIVES:
         return reading_sql(name, d.cast(parts[0], "text"), d)
-    if name == "lower":
-        read = f"substr({d.cast(parts[0], 'text')}, 1, {LONGEST})"
-        return f"translate({read}, '{UPPER}', '{LOWER}')"
-    if name == "length":
-        return d.cast(f"length({d.cast(parts[0], 'text')})", "integer")
-    if name in ("year", "month"):
-        return _render_part(name, d.cast(parts[0], "date"), d)
+    if name in FUNCTIONS:
+        return _render_function(
+            node, list(zip(sides, kinds, parts, doubles, strict=True)), schema, d
+        )
     if name == "starts_with":
         return f"coalesce({d.starts_with.format(x=parts[0], y=parts[1])}, false)"
     chosen = parts[-2:]
@@ -233,14 +237,23 @@ def _clip(sql: str, low: float, high: float, d: Dialect) -> str:
     return d.share(sql, inside)
 
 
-def _render_part(name: str, day: str, d: Dialect) -> str:
-    low, high = d.literal(datetime.date.min), d.literal(datetime.date.max)
-
-    def part(x: str) -> str:
-        found = d.cast(f"extract({name} from {x})", "integer")
-        return f"(case when {x} between {low} and {high} then {found} end)"
-
-    return d.share(day, part)
+def _render_function(
+    node: Node, sides: list[tuple[Node, str, str, str]], schema: Schema, d: Dialect
+) -> str:
+    function = FUNCTIONS[node.operation]
+    given = []
+    for side, k, part, double in sides:
+        if function.form == "seconds" and side.operation == "col":
+            part = seconds_sql(side, schema, d)
+        elif function.form in ("text", "date"):
+            part = d.cast(part, function.form)
+        elif function.form == "double":
+            part = double
+        elif k == "missing":
+            part = d.cast(part, "integer")
+        given.append(part)
+    found = function.sql(d, given, node.parameters)
+    return f"coalesce({found}, false)" if function.gives == "boolean" else found
 
 
 def _render_arithmetic(name: str, doubles: list[str], d: Dialect) -> str:
@@ -321,8 +334,8 @@ def evaluate(node: Node, row: Mapping[str, Any]) -> Any:
         return _evaluate_cut(_double(x), *node.parameters)
     if name == "starts_with":
         return x is not None and y is not None and x.startswith(y)
-    if name in _TAKES:
-        return None if x is None else _evaluate_part(name, x)
+    if name in FUNCTIONS:
+        return _evaluate_function(node, values, row)
     if name in GIVES:
         return read_cell(name, x)
     if name == "fill":
@@ -361,7 +374,24 @@ def _evaluate_cut(x: float | None, edges: tuple[float, ...], labels: tuple[str, 
     return labels[min(sum(x >= e for e in edges), len(labels)) - 1]
 
 
-def _evaluate_part(name: str, x: Any) -> Any:
-    if name == "lower":
-        return x[:LONGEST].translate(str.maketrans(UPPER, LOWER))
-    return len(x) if name == "length" else getattr(x, name)
+def _evaluate_function(node: Node, values: list[Any], row: Mapping[str, Any]) -> Any:
+    function = FUNCTIONS[node.operation]
+    if function.form == "seconds":
+        values = [
+            _seconds(row[o.parameters[0]]) if o.operation == "col" else v
+            for o, v in zip(node.operands, values, strict=True)
+        ]
+    if None in values:
+        return False if function.gives == "boolean" else None
+    given = [float(v) for v in values] if function.form == "double" else values
+    return function.value(*given, *node.parameters)
+
+
+def _seconds(time: Any) -> int | None:
+    """Return the whole seconds since 1970 of a time, rounded down; a date is its first second."""
+    if not isinstance(time, datetime.date):
+        return None
+    if not isinstance(time, datetime.datetime):
+        time = datetime.datetime(time.year, time.month, time.day)
+    seconds: int = (time - datetime.datetime(1970, 1, 1)) // datetime.timedelta(seconds=1)
+    return seconds

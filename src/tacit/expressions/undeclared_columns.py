@@ -5,8 +5,8 @@ needs something else of it, :func:`as_asked` writes down the reading as an opera
 (:mod:`tacit.expressions.cell_grammar`):
 
 - in arithmetic, ``abs``, ``clamp`` and ``cut``, and beside a number, it is a number;
-- beside a date, or beside text that is a date such as ``"2024-12-31"``, and in ``year`` and
-  ``month``, it is a date;
+- beside a date, or beside text that is a date such as ``"2024-12-31"``, and in ``year`` and its
+  like, it is a date; in ``hour`` and its like, a time;
 - beside true or false, in ``&``, ``|`` and ``~``, as a condition, it is a truth value;
 - as a group, it is what the public keys are: whole numbers, dates, truth values or text;
 - else it is the text itself.
@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 
 from tacit.errors import UsageError
 from tacit.expressions.cell_grammar import is_date
+from tacit.expressions.functions.table import FUNCTIONS
 from tacit.expressions.node import Node
 from tacit.expressions.operations import kind
 from tacit.expressions.schema import Schema
@@ -44,8 +45,8 @@ _BESIDE = {"==", "!=", "is_in", *_ORDERED}
 _TAKES = {
     **dict.fromkeys(("+", "-", "*", "/", "abs", "clamp", "cut"), "read_number"),
     **dict.fromkeys(("&", "|", "~"), "read_boolean"),
-    **dict.fromkeys(("year", "month"), "read_date"),
-    **dict.fromkeys(("lower", "length", "starts_with"), "read_text"),
+    "starts_with": "read_text",
+    **{name: function.reading for name, function in FUNCTIONS.items()},
 }
 _EXACT = 1 << 53
 _KEY_READINGS: tuple[tuple[Any, str], ...] = (

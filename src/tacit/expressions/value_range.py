@@ -28,13 +28,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
+from tacit.expressions.functions.row_function import Range
+from tacit.expressions.functions.table import FUNCTIONS
 from tacit.expressions.node import FAR, Node
 
 __all__ = ["range_of"]
-
-_Range: TypeAlias = tuple[Fraction, Fraction]
 
 _FAR, _NEAR = Fraction(FAR), Fraction(1 / FAR)
 _NEVER = Fraction(1), Fraction(0)
@@ -43,8 +43,8 @@ _TRUTH = Fraction(0), Fraction(1)
 _CONDITIONS = {
     *("==", "!=", "<", "<=", ">", ">=", "&", "|", "~"),
     *("is_null", "is_in", "starts_with", "read_boolean"),
+    *(name for name, function in FUNCTIONS.items() if function.gives == "boolean"),
 }
-_PARTS = {"year": (1, 9999), "month": (1, 12)}
 _CORNERS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -53,7 +53,7 @@ _CORNERS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
 }
 
 
-def range_of(expression: Node, bounds: Mapping[str, _Range]) -> _Range | None:
+def range_of(expression: Node, bounds: Mapping[str, Range]) -> Range | None:
     """Return the least and the greatest value that an expression can have.
 
     Args:
@@ -78,7 +78,7 @@ def range_of(expression: Node, bounds: Mapping[str, _Range]) -> _Range | None:
     return None if found is None or found[0] > found[1] else found
 
 
-def _range(node: Node, bounds: Mapping[str, _Range]) -> _Range | None:
+def _range(node: Node, bounds: Mapping[str, Range]) -> Range | None:
     name, operands = node.operation, node.operands
     if name == "col":
         return _near(bounds.get(node.parameters[0]))
@@ -86,9 +86,8 @@ def _range(node: Node, bounds: Mapping[str, _Range]) -> _Range | None:
         return _constant(node.parameters[0])
     if name in _CONDITIONS:
         return _TRUTH
-    if name in _PARTS:
-        low, high = _PARTS[name]
-        return Fraction(low), Fraction(high)
+    if name in FUNCTIONS:
+        return _function(node, bounds)
     if name == "clamp":
         return _clamped(_range(operands[0], bounds), *map(Fraction, node.parameters))
     if name in ("when", "fill"):
@@ -106,7 +105,7 @@ def _double(x: Fraction) -> Fraction:
     return Fraction(x.numerator / x.denominator)
 
 
-def _near(found: _Range | None) -> _Range | None:
+def _near(found: Range | None) -> Range | None:
     """Return a range that holds the nearest doubles too; None for one beyond 2^500."""
     if found is None or max(map(abs, found)) > _FAR:
         return None
@@ -114,7 +113,7 @@ def _near(found: _Range | None) -> _Range | None:
     return min(low, _double(low)), max(high, _double(high))
 
 
-def _constant(value: Any) -> _Range | None:
+def _constant(value: Any) -> Range | None:
     if value is None:
         return _NEVER
     if not isinstance(value, (bool, int, float)) or abs(value) > FAR:
@@ -122,20 +121,20 @@ def _constant(value: Any) -> _Range | None:
     return _near((Fraction(value), Fraction(value)))
 
 
-def _either(x: _Range | None, y: _Range | None) -> _Range | None:
+def _either(x: Range | None, y: Range | None) -> Range | None:
     if x is None or y is None or x == _NEVER:
         return None if x is None else y
     return x if y == _NEVER else (min(x[0], y[0]), max(x[1], y[1]))
 
 
-def _clamped(inner: _Range | None, low: Fraction, high: Fraction) -> _Range:
+def _clamped(inner: Range | None, low: Fraction, high: Fraction) -> Range:
     if inner is None or inner == _NEVER:
         return inner or (low, high)
     start, end = (min(max(_double(side), low), high) for side in inner)
     return start, end
 
 
-def _absolute(inner: _Range | None) -> _Range | None:
+def _absolute(inner: Range | None) -> Range | None:
     if inner is None or inner == _NEVER:
         return inner
     low, high = map(_double, inner)
@@ -143,7 +142,19 @@ def _absolute(inner: _Range | None) -> _Range | None:
     return (Fraction(0) if low <= 0 <= high else min(sizes)), max(sizes)
 
 
-def _corners(name: str, x: _Range | None, y: _Range | None) -> _Range | None:
+def _function(node: Node, bounds: Mapping[str, Range]) -> Range | None:
+    if node.operation == "length" and node.operands[0].operation == "substring":
+        return Fraction(0), Fraction(node.operands[0].parameters[1])
+    ends = FUNCTIONS[node.operation].range
+    if ends is None or isinstance(ends, tuple):
+        return None if ends is None else (Fraction(ends[0]), Fraction(ends[1]))
+    inner = [_range(o, bounds) for o in node.operands]
+    if _NEVER in inner:
+        return _NEVER
+    return ends(inner, node.parameters)
+
+
+def _corners(name: str, x: Range | None, y: Range | None) -> Range | None:
     if x is None or y is None:
         return None
     if _NEVER in (x, y):

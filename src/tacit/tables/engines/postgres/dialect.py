@@ -13,6 +13,9 @@ POSTGRES = Dialect(
     as_is='({x} collate "C")',
     bytes="octet_length({x})",
     nul=False,
+    ends_with="(right({x}, {n}) = {y})",
+    contains="(strpos({x}, {y}) > 0)",
+    like_any="",
     floor_divide="({x} / {y})",
     wide_divide="div({x}, {y})",
     # sums of 32 bits are held in 64; a sum of 64 bits takes a piece of memory for every group

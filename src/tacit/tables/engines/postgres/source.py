@@ -163,7 +163,9 @@ class _Found(NamedTuple):
             return Column(
                 self.name, self.kind, self.declared, "", self._held(), itself, self._written()
             )
-        return Column(self.name, self.kind, self.declared)
+        # in capitals: the type DATE is known not to have a time, the kind alone says nothing of it
+        declared = self.declared.upper() if self.kind == "date" else self.declared
+        return Column(self.name, self.kind, declared)
 
     def _held(self) -> str:
         """Return the SQL of a numeric without NaN, within the range that the plan computes in."""

@@ -23,6 +23,8 @@ SPARK = Dialect(
     wide_divide="({x} div {y})",
     shift_right="shiftright({x}, {n})",
     starts_with="startswith({x}, {y})",
+    ends_with="endswith({x}, {y})",
+    like_any="(?>.*?{s})",
     total="(cast(sum(shiftright({x}, 42)) as decimal(38,0)) * 4398046511104"
     " + cast(sum(shiftright({x}, 21) & 2097151) as decimal(38,0)) * 2097152"
     " + sum(({x}) & 2097151))",

@@ -1,0 +1,1 @@
+"""Functions of one row: text, dates and times, whole numbers; one table of what each means."""
