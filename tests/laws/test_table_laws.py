@@ -8,10 +8,11 @@ import pytest
 
 import tacit as tc
 from tacit.core import L1Distance, L2Distance, Space
+from tacit.core.chain.step import step_from
 from tacit.errors import MismatchError
 from tacit.tables.answers.people import PeopleByGroup
 from tacit.tables.answers.quantile_choice import QuantileCosts, SumOfLargestChanges, quantile_costs
-from tacit.tables.chain.row_steps import DerivedColumn, FilterRows
+from tacit.tables.chain.row_steps import DerivedColumn, FilterRows, JoinTable
 from tacit.tables.chain.space import Table, UnitDistance, table_space
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
@@ -172,11 +173,31 @@ def test_people_are_counted_in_at_most_so_many_groups():
         assert sum(found[0][2]) <= 1
 
 
-@pytest.mark.parametrize("step", [FilterRows(["=="]), DerivedColumn("z", "integer", [])])
+BY_PERSON = JoinTable("patients", "inner", [["person", "id"]], [["age", "age", "integer"]])
+BY_KEY = JoinTable("sites", "left", [["x", "site"]], [["z", "region", "text"]], "ab12")
+
+
+@pytest.mark.parametrize(
+    "step", [FilterRows(["=="]), DerivedColumn("z", "integer", []), BY_PERSON, BY_KEY]
+)
 def test_row_steps_leave_the_distance_as_it_is(step):
     space = table_space({"person": "integer", "x": "integer"}, "person")
     t = space >> step
     assert [t.map(d) for d in range(4)] == [0, 1, 2, 3]
+
+
+def test_tables_of_people_are_joined_by_the_person_alone():
+    """What engines do is in tests/tables/query/test_join_sql.py."""
+    columns = {"person": "integer", "x": "integer"}
+    space = table_space(columns, "person")
+    assert (space >> BY_PERSON).output.domain.names == ("person", "x", "age")
+    assert step_from(BY_KEY.describe()) == BY_KEY
+    by_x = JoinTable("patients", "inner", [["x", "id"]], [])
+    for start in (space, table_space(columns, None)):
+        with pytest.raises(MismatchError, match="joined by the person alone"):
+            start >> by_x
+    with pytest.raises(MismatchError, match="on other columns"):
+        space >> JoinTable("sites", "left", [["y", "site"]], [], "ab12")
 
 
 def test_a_step_on_rows_is_refused_before_people_are_bounded():

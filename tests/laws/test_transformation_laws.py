@@ -145,6 +145,7 @@ HELD_ELSEWHERE = {
     # on tables, against the engine
     "filter",
     "derive",
+    "join",
     "bound_contributions",
     "count_rows",
     "count_people",

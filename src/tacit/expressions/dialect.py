@@ -35,8 +35,8 @@ class Dialect:
     Attributes:
         name: the engine.
         quote: the character around an identifier, doubled inside.
-        integer, wide, double, text, date, boolean: names of types, for :meth:`cast`; ``wide`` is
-            exact to 126 bits.
+        integer, wide, double, text, date, timestamp, boolean: names of types, for :meth:`cast`;
+            ``wide`` is exact to 126 bits, a ``timestamp`` has no zone.
         small: the smallest type that holds 0 to 2^31.
         byte: a whole number ``{x}`` as one of 0 to 255, by which the engine groups faster than it
             joins, and NULL for others; None where there is no such type.
@@ -103,6 +103,7 @@ class Dialect:
     bytes: str = "strlen({x})"
     nul: bool = True
     date: str = "date"
+    timestamp: str = "timestamp"
     boolean: str = "boolean"
     floor_divide: str = "({x} // {y})"
     wide_divide: str = "({x} // {y})"

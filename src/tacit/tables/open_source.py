@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from tacit.errors import UsageError
@@ -16,7 +16,7 @@ from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine
 from tacit.tables.engines.csv.format import CsvOptions, refuse_csv
 
-__all__ = ["Source", "identity_of", "open_source"]
+__all__ = ["Source", "identity_of", "open_beside", "open_source"]
 
 
 class Source:
@@ -67,6 +67,34 @@ class Source:
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}: {kind}" for name, kind in self.columns.items())
         return f"Source({self.name!r}, {shown})"
+
+
+def open_beside(first: Source, source: Any, options: Mapping[str, Any]) -> Source:
+    """Open another table in the engine of one that is open, so that one statement reads both.
+
+    Args:
+        first: the table that is open.
+        source: a path where that is one, the URL of the same database, or a DataFrame of Spark.
+        options: as :func:`open_source` takes them; the limits are those of the first.
+
+    Raises:
+        DataSourceError: nothing there, not readable, empty, or broken.
+    """
+    name, table = options.get("name"), options.get("table")
+    engine: Any = first.engine  # what opened the first kind of table opens another of that kind
+    csv: Any = {n: v for n, v in options.items() if n in CsvOptions.__annotations__}
+    from tacit.tables.engines.postgres.source import beside_in_postgres, in_postgres
+    from tacit.tables.engines.spark.source import beside_in_spark, in_spark
+
+    if in_postgres(source):
+        opened = beside_in_postgres(str(table), engine)
+    elif in_spark(source):
+        opened = beside_in_spark(source, engine)
+    else:
+        from tacit.tables.engines.duckdb.source import beside_in_duckdb
+
+        opened = beside_in_duckdb(source, table, csv, engine)
+    return Source(name or opened.label, opened.schema, engine, opened.relation)
 
 
 def identity_of(name: str, columns: Sequence[str] | Sequence[Sequence[str | None]]) -> str:

@@ -22,6 +22,7 @@ from tacit.tables.plan.query import Query
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.charge import Charge
 from tacit.tables.release.draw_noise import release_answer
+from tacit.tables.release.joined_table import On, join_table
 from tacit.tables.release.opened_table import OpenedTable, settled
 from tacit.tables.release.rehearsal import rehearse
 from tacit.tables.spec.public_keys import public_keys
@@ -43,6 +44,30 @@ class Question:
         self._ledger = ledger
         self._query = query
         self._declared = declared
+
+    def join(self, table: str, *, on: On = None, how: str | None = None) -> Question:
+        """Put the columns of another table of the declared data set beside the rows.
+
+        A public table is joined by its key, of which each value stands once.  A protected one is
+        joined by the person: every row of the join is made of rows of one person, and the limits
+        of the unit hold for the joined rows.  A column whose name is taken is called
+        ``table.column``; the key is not added again.
+
+        Args:
+            table: its name in the data set.
+            on: the columns of the rows that are equal to the public key, in its order, or a mapping
+                of them to the key's columns; by default those of the same names.
+            how: ``"left"`` keeps rows without a match, with missing values; ``"inner"`` leaves them
+                out.  By default left for a public table, and inner for a protected one.
+
+        Raises:
+            UsageError: no such table; one that has no unique key, or other people; a join by
+                anything else.
+            DataSourceError: the table cannot be opened.
+        """
+        query, said = self._query, self._declared
+        opened, query, said = join_table(self._table, query, said, table, on, how)
+        return Question(opened, self._ledger, query, said)
 
     def filter(self, *conditions: Expression) -> Question:
         """Keep the rows for which every condition holds.
@@ -277,7 +302,7 @@ class Question:
                 "a count over time is of rows, without groups and aggregates: ask the session, or "
                 "after filter(...); for groups make one counter each, by a filter"
             )
-        line = Timeline.of(self._query.schema, column, start, every, periods)
+        line = Timeline.of(self._table.source.schema, column, start, every, periods)
         wait = 0 if grace is None else span(grace, line.reads, "grace")
         request = request_of(self._ledger.total.kind, epsilon, None, rho)
         return TimeCounter(

@@ -19,6 +19,7 @@ from tacit.tables.open_source import Source
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
 from tacit.tables.plan.query import Query, Unit
 from tacit.tables.question import Question
+from tacit.tables.release.joined_table import On
 from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
@@ -230,6 +231,10 @@ class Session:
                 f"there is no other table {name!r}; {did_you_mean(name, self._others)}"
             )
         return self._others[name](self.ledger)
+
+    def join(self, table: str, *, on: On = None, how: str | None = None) -> Question:
+        """Ask about rows beside those of another declared table; see :meth:`Question.join`."""
+        return self._question().join(table, on=on, how=how)
 
     def filter(self, *conditions: Expression) -> Question:
         """Ask about the rows that all conditions hold for; see :meth:`Question.filter`."""

@@ -207,7 +207,7 @@ def test_an_update_reads_the_table_that_it_opened_itself(tmp_path, monkeypatch):
 
         def crossed(self):
             fresh = reopen(self)
-            self.source = early
+            self._source = early
             return fresh
 
         monkeypatch.setattr(OpenedTable, "reopen", crossed)

@@ -12,7 +12,7 @@ from tacit.arithmetic.exact import as_fraction, show
 from tacit.core.chain.explain import show_distance
 from tacit.expressions.expression import from_json
 from tacit.report.text.vocabulary import StepWords, rows_in_all, so_many, words_of_step
-from tacit.report.text.words import condition_words
+from tacit.report.text.words import condition_words, join_words
 
 __all__ = ["distance_words", "recipe", "step_words"]
 
@@ -65,7 +65,7 @@ def recipe(step: Mapping[str, Any]) -> str:
     >>> recipe({"step": "laplace", "scale": "40", "distance": "1/8"})
     'laplace(scale=40)'
     """
-    if step["step"] in ("filter", "derive"):
+    if step["step"] in ("filter", "derive", "join"):
         return ""
     given = [(k, v) for k, v in step.items() if k not in ("step", "distance") and v is not None]
     shown = ", ".join(f"{k}={_short(v)}" for k, v in given)
@@ -86,6 +86,12 @@ def _derive(step: Mapping[str, Any]) -> str:
     return (
         f"Compute {step['column']} from each row: {condition_words(from_json(step['expression']))}"
     )
+
+
+def _join(step: Mapping[str, Any]) -> str:
+    named = [here for here, _, _ in step["columns"]]
+    told = f"Join {join_words(step)}"
+    return f"{told}; this adds {', '.join(named)}" if named else told
 
 
 def _bound(step: Mapping[str, Any]) -> str:
@@ -111,6 +117,7 @@ def _rows(step: Mapping[str, Any], shown: str) -> str:
 _SHARED: dict[str, StepWords] = {
     "filter": StepWords(_filter, _people),
     "derive": StepWords(_derive, _people),
+    "join": StepWords(_join, _people),
     "bound_contributions": StepWords(_bound, _rows),
     "release_keys": StepWords(_keys),
     "laplace": StepWords(

@@ -19,6 +19,7 @@ __all__ = [
     "budget_words",
     "column_words",
     "condition_words",
+    "join_words",
     "number",
     "people_words",
     "person_words",
@@ -126,16 +127,21 @@ def question_words(question: Mapping[str, Any]) -> str:
     if len(query.get("tables", ())) > 1:
         told += f"; of the table {query['table']}"
     if "inner" in query:
+        told += _joins(query["inner"])
         told += f"; of people, one row each{_rows(query['inner'], 'row')}"
         for label, value in query["inner"]["aggregates"]:
             told += f"; {label} is {person_words(value)}"
-    told += _rows(query, "person" if "inner" in query else "row")
+    told += _joins(query) + _rows(query, "person" if "inner" in query else "row")
     if query["by"]:
         told += f"; for each {_listed(query['by'])}{_keys(query['keys'])}"
     if query.get("weights"):
         shares = _listed([f"{label} {weight}" for label, weight in query["weights"]])
         told += f"; the privacy loss is split by the weights {shares}"
     return told[0].upper() + told[1:]
+
+
+def _joins(query: Mapping[str, Any]) -> str:
+    return "".join(f"; joined with {join_words(join)}" for join in query.get("joins", ()))
 
 
 def _rows(query: Mapping[str, Any], row: str) -> str:
@@ -167,6 +173,20 @@ def person_words(value: Mapping[str, Any]) -> str:
     low, high = (show(as_fraction(value[end])) for end in ("lower", "upper"))
     values = "values " if value["kind"] == "mean" else ""
     return f"{told} ({values}clamped to [{low}, {high}])"
+
+
+def join_words(join: Mapping[str, Any]) -> str:
+    """Say with what rows are joined, and by what.
+
+    >>> join_words({"table": "patients", "how": "inner", "on": [["person", "id"]]})
+    'patients by the person (person = id); rows without a match are left out'
+    """
+    on = " and ".join(f"{here} = {there}" for here, there in join["on"])
+    by = f"by the person ({on})"
+    if join.get("public") is not None:
+        by = f"(public, content {join['public'][:16]}) by its key ({on})"
+    kept = "are kept" if join["how"] == "left" else "are left out"
+    return f"{join['table']} {by}; rows without a match {kept}"
 
 
 def unit_words(unit: Mapping[str, Any]) -> str:

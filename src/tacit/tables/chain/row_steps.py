@@ -33,6 +33,7 @@ __all__ = [
     "BoundContributions",
     "DerivedColumn",
     "FilterRows",
+    "JoinTable",
     "TableStep",
     "VectorStep",
     "weight_of",
@@ -95,6 +96,50 @@ class DerivedColumn(TableStep):
         return Transformation(
             space, Space(domain, space.metric), lambda answers: answers, lambda d: d, step=self
         )
+
+
+@register
+@dataclass(frozen=True)
+class JoinTable(TableStep):
+    """Put the columns of another table beside the rows, by the person or by a public key.
+
+    **Map.** ``d -> d``: a row of a join by the person is made of rows of one person, in whose
+    tables it is added and removed; a row that meets a public table is a function of itself and of
+    public values.  The theorems are proven in :mod:`tacit.tables.query.join_sql`.
+
+    Attributes:
+        table: the name of the other table.
+        how: ``"left"`` or ``"inner"``.
+        on: pairs of a column of the rows and the column of the table that is equal to it.
+        columns: of each column that is added its name here, its name there, and its kind.
+        public: a digest of a public table's rows; None for a protected table.
+    """
+
+    table: str
+    how: str
+    on: Any
+    columns: Any
+    public: str | None = None
+
+    name: ClassVar[str] = "join"
+
+    def __hash__(self) -> int:
+        return hash((self.table, self.how, str(self.on), self.public))
+
+    def build(self, space: Space) -> Transformation:
+        """Return the table with the columns of the other one."""
+        self._require(space, UnitDistance)
+        columns, person = space.domain.columns, space.metric.column  # type: ignore[attr-defined]
+        known = {name for name, _ in columns}
+        if self.public is None and (person is None or [here for here, _ in self.on] != [person]):
+            raise MismatchError(
+                f"{self.table} is protected, so it is joined by the person alone", space, self
+            )
+        if not known >= {here for here, _ in self.on}:
+            raise MismatchError(f"the join with {self.table} is on other columns", space, self)
+        added = tuple((here, KINDS.get(kind, Category())) for here, _, kind in self.columns)
+        output = Space(Table((*columns, *added)), space.metric)
+        return Transformation(space, output, lambda answers: answers, lambda d: d, step=self)
 
 
 @register

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.accounting.open_ledger import InMemory, has_ledger
 from tacit.errors import UsageError
 from tacit.tables.dataset.declaration import Dataset
-from tacit.tables.dataset.table_opening import open_table
+from tacit.tables.dataset.table import TableDeclaration
+from tacit.tables.dataset.table_opening import open_joined, open_public, open_table
 from tacit.tables.open_source import identity_of
 from tacit.tables.plan.declared import Declared
+from tacit.tables.release.other_table import OtherTable
 from tacit.tables.session import Session
 
 __all__ = ["identity", "open_dataset"]
@@ -79,18 +83,42 @@ def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Se
         unit=dataset.unit_of(protected[0]).describe(),
         table=name,
         tables=tables,
-        bounds={c: one.bounds for c, one in said.columns.items() if isinstance(one.bounds, tuple)},
-        keys={c: one.keys for c, one in said.columns.items() if isinstance(one.keys, tuple)},
+        bounds=_bounds(said),
+        keys=_keys(said),
     )
     others = {o: partial(_session, dataset, o) for o in protected if o != name}
+    opened = open_table(said, name, dataset.folder)
+    opened.others = {o: _beside(dataset, o, said) for o in dataset.tables if o != name}
     return Session.of_dataset(
-        open_table(said, name, dataset.folder),
+        opened,
         dataset.unit_of(name),
         dataset.whole_budget,
         ledger,
         declared,
         others,
     )
+
+
+def _bounds(said: TableDeclaration) -> dict[str, tuple[Fraction, Fraction]]:
+    return {c: one.bounds for c, one in said.columns.items() if isinstance(one.bounds, tuple)}
+
+
+def _keys(said: TableDeclaration) -> dict[str, tuple[Any, ...]]:
+    return {c: one.keys for c, one in said.columns.items() if isinstance(one.keys, tuple)}
+
+
+def _beside(dataset: Dataset, name: str, first: TableDeclaration) -> OtherTable:
+    """Return a table as one that another may be joined with."""
+    said, folder = dataset.tables[name], dataset.folder
+    public = said.public is True
+    opened = (
+        partial(open_public, said, name, folder)
+        if public
+        else partial(open_joined, said, name, folder, first)
+    )
+    person = None if public else dataset.unit_of(name).column
+    key = said.key if person is None else (person,)
+    return OtherTable(name, key, public, opened, _bounds(said), _keys(said))
 
 
 def _people(dataset: Dataset) -> tuple[tuple[str, str | None], ...]:

@@ -7,9 +7,10 @@ from pathlib import Path
 from tacit.errors import UsageError
 from tacit.tables.dataset.column import ColumnDeclaration
 from tacit.tables.dataset.table import TableDeclaration
+from tacit.tables.open_source import Source, open_beside
 from tacit.tables.release.opened_table import OpenedTable
 
-__all__ = ["open_table"]
+__all__ = ["open_joined", "open_public", "open_table"]
 
 _KINDS = {"timestamp": "date"}
 """What the schema calls a declared kind, where it has another word."""
@@ -31,14 +32,55 @@ def open_table(said: TableDeclaration, name: str, folder: Path) -> OpenedTable:
     # The label stands in messages and pictures; the ledger goes by the data set.
     opened = OpenedTable(said.within(folder), said.options(name, folder))
     try:
-        for key in said.key:
-            opened.source.schema.column(key)
-        for column, one in said.columns.items():
-            _fits(opened.source.schema.column(column).kind, column, one, name)
+        _as_declared(opened.source, said, name)
     except BaseException:
         opened.source.close()
         raise
     return opened
+
+
+def open_public(said: TableDeclaration, name: str, folder: Path, beside: Source) -> Source:
+    """Open a public table, to be brought beside another, wherever that is.
+
+    Raises:
+        UsageError: as :func:`open_table`.
+        DataSourceError: the table is not there.
+    """
+    return open_table(said, name, folder).source
+
+
+def open_joined(
+    said: TableDeclaration, name: str, folder: Path, first: TableDeclaration, beside: Source
+) -> Source:
+    """Open a protected table in the engine of another one, so that one statement reads both.
+
+    Args:
+        said: the declaration.
+        name: its public name.
+        folder: where its path begins.
+        first: the declaration of the other.
+        beside: the other, opened.
+
+    Raises:
+        UsageError: as :func:`open_table`; or the two cannot be read by one engine.
+        DataSourceError: the table is not there.
+    """
+    if said.place != first.place or (said.place == "url" and said.source != first.source):
+        raise UsageError(
+            f"{name!r} cannot be joined where it is: protected tables are joined within one "
+            "engine: two files, two tables of one PostgreSQL database under the same url, or two "
+            "tables of Spark. Copy one of them to where the other is"
+        )
+    source = open_beside(beside, said.within(folder), said.options(name, folder))
+    _as_declared(source, said, name)
+    return source
+
+
+def _as_declared(source: Source, said: TableDeclaration, name: str) -> None:
+    for key in said.key:
+        source.schema.column(key)
+    for column, one in said.columns.items():
+        _fits(source.schema.column(column).kind, column, one, name)
 
 
 def _fits(kind: str, column: str, said: ColumnDeclaration, table: str) -> None:

@@ -13,8 +13,9 @@ from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Schema
 from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.chain.per_person import PerPerson
-from tacit.tables.chain.row_steps import DerivedColumn, FilterRows
+from tacit.tables.chain.row_steps import DerivedColumn, FilterRows, JoinTable
 from tacit.tables.chain.space import table_space
+from tacit.tables.spec.join import Join
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 __all__ = ["Asked", "Chains", "chain_of_rows"]
@@ -34,6 +35,10 @@ class Asked(Protocol):
     @property
     def unit(self) -> OneRowEach | PersonUnit:
         """What is protected."""
+
+    @property
+    def joins(self) -> Sequence[Join]:
+        """Other tables whose columns stand beside those of the source."""
 
     @property
     def where(self) -> Sequence[Expression]:
@@ -60,6 +65,8 @@ def chain_of_rows(asked: Asked) -> Any:
     else:
         values = [[label, value.to_json()] for label, value in asked.inner.aggregates]
         chain = chain_of_rows(asked.inner) >> PerPerson(asked.schema.kinds(), values)
+    for join in asked.joins:
+        chain = chain >> JoinTable(**join.describe())
     for name, expression in asked.derived:
         chain = chain >> DerivedColumn(name, asked.columns[name].kind, expression.to_json())
     for expression in asked.where:

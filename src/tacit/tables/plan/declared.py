@@ -95,5 +95,13 @@ class Declared:
             return None
         return {name: list(self.keys[name]) for name in by}
 
+    def with_columns(
+        self,
+        bounds: Mapping[str, tuple[Fraction, Fraction]],
+        keys: Mapping[str, Sequence[Any]],
+    ) -> Declared:
+        """Return what is declared of these columns too, which a join adds."""
+        return replace(self, bounds={**self.bounds, **bounds}, keys={**self.keys, **keys})
+
 
 NOTHING_DECLARED = Declared()

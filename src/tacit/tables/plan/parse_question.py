@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.arithmetic.exact import as_fraction
@@ -28,10 +28,12 @@ from tacit.tables.answers.aggregate import (
 from tacit.tables.plan.per_person import check_people, people_schema
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query
+from tacit.tables.spec.join import joins_from
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 __all__ = ["first_schemas", "query_from", "schema_from"]
 
+_Tables: TypeAlias = tuple[str | None, tuple[tuple[str, str | None], ...]]
 _MOST_STEPS = 1000
 """Filters and derived columns."""
 _MOST_ASKED = 10_000
@@ -54,7 +56,10 @@ def schema_from(table: Sequence[Sequence[str]]) -> Schema:
 
 
 def query_from(
-    described: Mapping[str, Any], schema: Schema, derived: Schema | None = None
+    described: Mapping[str, Any],
+    schema: Schema,
+    derived: Schema | None = None,
+    of: _Tables | None = None,
 ) -> Query:
     """Return the question that :meth:`Query.describe` described, to a table of such columns.
 
@@ -62,29 +67,36 @@ def query_from(
         described: the question.
         schema: the columns of the table.
         derived: all columns with the derived ones, where their kinds are not to be worked out.
+        of: the table of a data set and its protected tables, where the question does not say them.
 
     Raises:
         UsageError: something that no question holds, or that does not fit the columns.
     """
-    if len(described["where"]) + len(described["derived"]) > _MOST_STEPS:
+    steps = [*described["where"], *described["derived"], *described.get("joins", ())]
+    if len(steps) > _MOST_STEPS:
         raise UsageError(f"more than {_MOST_STEPS} filters and columns are too many to plan again")
     if len(described["aggregates"]) > _MOST_ASKED:
         raise UsageError(f"more than {_MOST_ASKED} answers are too many to plan again")
+    of = _tables(described) if of is None else of
+    table, tables = of if "tables" in described else (None, ())
     inner = None
     if "inner" in described:
-        inner = _inner(described["inner"], schema)
+        inner = _inner(described["inner"], schema, of)
         schema = people_schema(inner)
+    unit = _unit(described["unit"], schema)
     parts = (
         schema,
-        _unit(described["unit"], schema),
+        unit,
         tuple(from_json(expression) for expression in described["where"]),
         tuple((str(name), from_json(expression)) for name, expression in described["derived"]),
         tuple(map(str, described["by"])),
         _keys(described["keys"], len(described["by"])),
         tuple((str(label), _aggregate(one)) for label, one in described["aggregates"]),
-        *_tables(described),
+        table,
+        tables,
     )
-    more: dict[str, Any] = {"inner": inner, "weights": _weights(described)}
+    joins = joins_from(described.get("joins", ()), of[0], unit.column, of[1])
+    more: dict[str, Any] = {"inner": inner, "joins": joins, "weights": _weights(described)}
     query = Query(*parts, **more) if derived is None else _Stated(*parts, **more, stated=derived)
     _fits(query)
     check_people(query)
@@ -93,11 +105,11 @@ def query_from(
     return query
 
 
-def _inner(described: Mapping[str, Any], schema: Schema) -> Query:
+def _inner(described: Mapping[str, Any], schema: Schema, of: _Tables) -> Query:
     """Return the rows that people are made of."""
     if "inner" in described or "weights" in described:
         raise UsageError("one row a person is made once, and spends nothing by itself")
-    return query_from(described, schema)
+    return query_from(described, schema, of=of)
 
 
 @dataclass(frozen=True)
@@ -116,8 +128,11 @@ class _Stated(Query):
 def _fits(query: Query) -> None:
     """Refuse what a session would refuse: see :class:`~tacit.tables.question.Question`."""
     names = [name for name, _ in query.derived]
+    names += [name for join in query.joins for name, _, _ in join.columns]
     if len({*query.schema, *names}) < len(query.schema) + len(names):
-        raise UsageError("a derived column has the name of another column")
+        raise UsageError("a derived or joined column has the name of another column")
+    if query.joins and query.inner is not None:
+        raise UsageError("tables are joined before one row a person is made")
     checked = () if isinstance(query, _Stated) else query.where
     if any(c.kind(query.columns) not in ("boolean", "missing") for c in checked):
         raise UsageError("a filter is true or false on each row")
@@ -127,7 +142,7 @@ def _fits(query: Query) -> None:
         raise UsageError("each answer, and each grouping column, needs a name of its own")
 
 
-def _tables(described: Mapping[str, Any]) -> tuple[str | None, tuple[tuple[str, Any], ...]]:
+def _tables(described: Mapping[str, Any]) -> _Tables:
     """Return which table of a declared data set was asked, and all that are protected."""
     if "tables" not in described:
         return None, ()

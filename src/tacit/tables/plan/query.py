@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.spec.join import Join
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 __all__ = ["Query", "Unit", "plain_key"]
@@ -36,6 +37,7 @@ class Query:
         weights: what each label counts where the loss is split, in lowest terms; none for evenly.
         inner: the rows that people are made of, where the table asked has one row a person:
             ``schema`` is that of people then (:mod:`tacit.tables.plan.per_person`).
+        joins: the other tables of the data set whose columns stand beside those of the source.
     """
 
     schema: Schema
@@ -49,11 +51,14 @@ class Query:
     tables: tuple[tuple[str, str | None], ...] = ()
     weights: tuple[tuple[str, int], ...] = ()
     inner: Query | None = None
+    joins: tuple[Join, ...] = ()
 
     @cached_property
     def columns(self) -> Schema:
-        """The columns with the derived ones."""
+        """The columns with those of joined tables and the derived ones."""
         columns: dict[str, Column] = dict(self.schema)
+        for join in self.joins:
+            columns = join.after(columns)
         for name, expression in self.derived:
             kind = expression.kind(Schema(list(columns.values())))
             columns[name] = Column(name, kind, kind)
@@ -67,7 +72,7 @@ class Query:
     @property
     def row_steps(self) -> int:
         """How many steps of a chain lead from the table to the rows that are asked about."""
-        own = len(self.where) + len(self.derived)
+        own = len(self.joins) + len(self.where) + len(self.derived)
         return own if self.inner is None else self.inner.row_steps + 1 + own
 
     @property
@@ -80,6 +85,7 @@ class Query:
         tables = [list(table) for table in self.tables]
         return {
             **({"table": self.table, "tables": tables} if tables else {}),
+            **({"joins": [join.describe() for join in self.joins]} if self.joins else {}),
             "unit": self.unit.describe(),
             "where": [expression.to_json() for expression in self.where],
             "derived": [[name, expression.to_json()] for name, expression in self.derived],

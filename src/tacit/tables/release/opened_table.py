@@ -8,6 +8,7 @@ from typing import Any, NoReturn, TypeVar
 from tacit.errors import DataSourceError, UsageError
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.release.collector import Collector
+from tacit.tables.release.other_table import OtherTable
 
 __all__ = ["OpenedTable", "settled"]
 
@@ -22,14 +23,27 @@ class OpenedTable:
         options: how, as :func:`tacit.tables.open_source.open_source` takes them.
 
     Attributes:
-        source: the table as it was opened last.
-        collector: what is asked of it, and what of that is kept.
+        others: the tables of the same data set that it may be joined with, by name.
+        joined: what it was joined with since it was opened last, as
+            :mod:`tacit.tables.release.joined_table` keeps it.
     """
 
     def __init__(self, opened: Any, options: Mapping[str, Any]) -> None:
         self._opened, self._options = opened, options
-        self.source = open_source(opened, **options)
-        self.collector = Collector(self.source)
+        self._source = open_source(opened, **options)
+        self._collector = Collector(self._source)
+        self.others: Mapping[str, OtherTable] = {}
+        self.joined: dict[Any, Any] = {}
+
+    @property
+    def source(self) -> Source:
+        """The table as it was opened last."""
+        return self._source
+
+    @property
+    def collector(self) -> Collector:
+        """What is asked of the table, and what of that is kept."""
+        return self._collector
 
     def reopen(self) -> Source:
         """Return the table, opened after this was called; another thread may open it again."""
@@ -39,10 +53,11 @@ class OpenedTable:
                 f"{self.source.name} has other columns than before: it is another data set now, "
                 "and needs a session and a ledger of its own"
             )
-        self.collector.forget()
+        self._collector.forget()
+        self.joined = {}
         # An engine that another thread still reads is closed when that thread lets go of it.
-        if fresh is not self.source:
-            self.source, self.collector = fresh, Collector(fresh)
+        if fresh is not self._source:
+            self._source, self._collector = fresh, Collector(fresh)
         return fresh
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:

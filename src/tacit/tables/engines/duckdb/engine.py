@@ -159,6 +159,17 @@ class DuckEngine:
             finally:
                 self._pending, self._rehearses = held, before
 
+    @contextlib.contextmanager
+    def opening(self) -> Iterator[None]:
+        """Return a block in which another table is opened: no rows are brought in there."""
+        with self._lock:
+            held, self._pending = self._pending, []
+            try:
+                yield
+                held += self._pending
+            finally:
+                self._pending = held
+
     def planner(self) -> Callable[[str], None] | None:
         """Return what plans a query that is run next: of a table that nobody changes meanwhile."""
         return self._plan if self._in_memory and not self._pending else None
@@ -172,13 +183,13 @@ class DuckEngine:
 
     def _prepare(self) -> None:
         with self._lock:
-            while self._pending:
-                action = self._pending.pop(0)
-                try:
-                    action()
-                except BaseException:
-                    self._pending.insert(0, action)
-                    raise
+            held, self._pending = self._pending, []  # each asks the engine itself meanwhile
+            try:
+                while held:
+                    held[0]()
+                    held.pop(0)
+            finally:
+                self._pending = held
 
     @contextlib.contextmanager
     def all_or_nothing(self) -> Iterator[None]:

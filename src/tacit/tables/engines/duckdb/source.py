@@ -15,7 +15,7 @@ from typing import Any
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean, need
 from tacit.expressions.schema import Schema
-from tacit.tables.engines.base import Opened, closed_on_failure
+from tacit.tables.engines.base import Opened, closed_on_failure, new_name
 from tacit.tables.engines.csv.format import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engines.duckdb.arrow import carried, open_arrow, streamed
 from tacit.tables.engines.duckdb.columns import described, schema_of
@@ -25,11 +25,13 @@ from tacit.tables.engines.duckdb.frame import open_pandas, open_polars
 from tacit.tables.engines.duckdb.parquet import open_parquet
 from tacit.tables.engines.duckdb.remote import check_remote, is_remote, public_part
 
-__all__ = ["data_files", "open_in_duckdb"]
+__all__ = ["beside_in_duckdb", "data_files", "open_in_duckdb"]
 
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _PARQUET = (".parquet", ".pq")
 _LEDGER = (".ledger", ".ledger-wal", ".ledger-shm")
+_DATABASE = (".duckdb", ".ddb")
+_OWN_COLUMNS = "a table of a database declares its own columns"
 _NO_RIGHT = "no right to read it; ask for read access"
 
 
@@ -57,24 +59,28 @@ def open_in_duckdb(
     if not isinstance(source, (str, os.PathLike)):
         refuse_csv(csv, "this table declares its own columns")
     connection = source if _is(source, "DuckDBPyConnection") else None
-    database = isinstance(source, (str, os.PathLike)) and str(source).endswith((".duckdb", ".ddb"))
+    database = isinstance(source, (str, os.PathLike)) and str(source).endswith(_DATABASE)
     if connection is not None and table is None:
         raise UsageError("name the table: open_source(connection, table='visits')")
     if connection is None and table is not None and not database:
         raise UsageError("table= belongs to a database; this source is a single table")
     if database:
-        refuse_csv(csv, "a table of a database declares its own columns")
+        refuse_csv(csv, _OWN_COLUMNS)
         _check_database(str(source), table)
     path = isinstance(source, (str, os.PathLike))
     engine = DuckEngine(memory_limit, threads, connection, alone=path)
     with closed_on_failure(engine):
         if database:
-            return _from_database(str(source), str(table), engine)
+            opened = _from_database(str(source), str(table), engine)
+            engine.count(opened.relation)
+            return opened
         if connection is not None:  # the settings of somebody's own connection stay as they are
             relation = _qualified(str(table), engine)
             return Opened(str(table), described(relation, engine), engine, relation)
         if path:
-            return _from_path(os.fspath(source), csv, engine)
+            opened = _from_path(os.fspath(source), csv, engine)
+            engine.count(opened.relation)
+            return opened
         relation, schema = _from_frame(source, engine) or _from_memory(source, engine)
         engine.count(relation, _length(source))
         engine.in_memory()
@@ -103,14 +109,31 @@ def _check_database(path: str, table: str | None) -> None:
         raise DataSourceError(f"there is no file {path}")
 
 
+def beside_in_duckdb(path: str, table: str | None, csv: CsvOptions, engine: DuckEngine) -> Opened:
+    """Open another file, or a table of a database, in an engine that has one open.
+
+    Raises:
+        DataSourceError: nothing there, not readable, empty, or broken.
+    """
+    with engine.opening():
+        if not path.endswith(_DATABASE):
+            return _from_path(path, csv, engine)
+        refuse_csv(csv, _OWN_COLUMNS)
+        _check_database(path, table)
+        return _from_database(path, str(table), engine)
+
+
 def _from_database(path: str, table: str, engine: DuckEngine) -> Opened:
-    engine.rows(f"attach {engine.dialect.literal(path)} as data (read_only)")
-    engine.rows("use data")
+    file = engine.dialect.literal(path)
+    known = f"select database_name from duckdb_databases() where path = {file}"
+    if not engine.rows(known):
+        engine.rows(f"attach {file} as {new_name()} (read_only)")
+    data = engine.dialect.identifier(engine.rows(known)[0][0])
+    engine.rows(f"use {data}")
     relation = _qualified(table, engine)
     schema = described(relation, engine)
     engine.rows("use memory")
-    engine.count(f'"data".{relation}')
-    return Opened(f"{Path(path).name}:{table}", schema, engine, f'"data".{relation}')
+    return Opened(f"{Path(path).name}:{table}", schema, engine, f"{data}.{relation}")
 
 
 def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
@@ -160,11 +183,9 @@ def _from_path(path: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
                 "before the engine reads them: copy it to a local folder, or turn it into Parquet"
             )
         relation, schema = open_csv(files, csv_format(**csv), engine)
-        engine.count(relation)
         return Opened(label, schema, engine, relation)
     refuse_csv(csv, "a Parquet file declares its own columns")
     relation, schema = open_parquet(path, files, engine)
-    engine.count(relation)
     return Opened(label, schema, engine, relation)
 
 

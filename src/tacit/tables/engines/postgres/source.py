@@ -18,7 +18,7 @@ from tacit.tables.engines.base import Opened, closed_on_failure
 from tacit.tables.engines.postgres.engine import PostgresEngine
 from tacit.tables.engines.postgres.link import GivenLink, Link, OwnLink, check_server
 
-__all__ = ["in_postgres", "open_in_postgres"]
+__all__ = ["beside_in_postgres", "in_postgres", "open_in_postgres"]
 
 _SCHEMES = ("postgresql://", "postgres://")
 _KINDS = {
@@ -86,12 +86,21 @@ def open_in_postgres(
     engine = PostgresEngine(link, timeout, memory_limit, threads)
     with closed_on_failure(engine):
         check_server(link.connection())
-        with engine.reading():
-            found = _find(table, engine)
-            columns = _columns(found, engine)
-            label = f"{engine.connection.info.dbname}.{found.name}"
-        schema = Schema([column.public(found.name) for column in columns])
-        return Opened(label, schema, engine, _quoted(found, engine))
+        return beside_in_postgres(table, engine)
+
+
+def beside_in_postgres(table: str, engine: PostgresEngine) -> Opened:
+    """Open a table of the database that an engine asks; see :func:`open_in_postgres`.
+
+    Raises:
+        DataSourceError: no such table, or no right to read it.
+    """
+    with engine.reading():
+        found = _find(table, engine)
+        columns = _columns(found, engine)
+        label = f"{engine.connection.info.dbname}.{found.name}"
+    schema = Schema([column.public(found.name) for column in columns])
+    return Opened(label, schema, engine, _quoted(found, engine))
 
 
 def _link(source: Any) -> Link:

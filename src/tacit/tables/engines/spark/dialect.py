@@ -15,6 +15,7 @@ SPARK = Dialect(
     small="bigint",
     wide="decimal(38,0)",
     text="string",
+    timestamp="timestamp_ntz",
     as_is="{x}",  # what is read has that collation already
     unicode="try_validate_utf8({x})",
     bytes="octet_length({x})",

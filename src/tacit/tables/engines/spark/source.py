@@ -16,7 +16,7 @@ from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.base import Opened, closed_on_failure, refuse_like_names
 from tacit.tables.engines.spark.engine import SparkEngine
 
-__all__ = ["in_spark", "open_in_spark"]
+__all__ = ["beside_in_spark", "in_spark", "open_in_spark"]
 
 _OLDEST = (4, 0)
 _DAY = 86_400_000_000
@@ -73,13 +73,23 @@ def open_in_spark(
     engine = SparkEngine(session, timeout)
     with closed_on_failure(engine):
         _check_version(engine)
-        if whole:
-            relation, label = _named(str(table), engine), str(table)
-        else:
-            relation, label = engine.view(lambda: source), "table"
-        schema = _describe(relation, engine)
-        relation = _in_utc(relation, schema, engine)
-        return Opened(label, schema, engine, relation)
+        if not whole:
+            return beside_in_spark(source, engine)
+        return _opened(_named(str(table), engine), str(table), engine)
+
+
+def beside_in_spark(frame: Any, engine: SparkEngine) -> Opened:
+    """Open a DataFrame of the session that an engine asks; see :func:`open_in_spark`.
+
+    Raises:
+        DataSourceError: it cannot be read.
+    """
+    return _opened(engine.view(lambda: frame), "table", engine)
+
+
+def _opened(relation: str, label: str, engine: SparkEngine) -> Opened:
+    schema = _describe(relation, engine)
+    return Opened(label, schema, engine, _in_utc(relation, schema, engine))
 
 
 def _check_version(engine: SparkEngine) -> None:
