@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def read_json(data: str | bytes, what: str = "the text") -> Any:
         raise UsageError(f"{what} has more than {MOST_BYTES} bytes, too many to read")
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
-        found = json.loads(text, object_pairs_hook=_once, parse_int=_whole)
+        found = (_SIFTING if _MANY_DIGITS.search(text) else _PLAIN).decode(text)
     except _RefusedError as error:
         raise UsageError(f"{what} holds no JSON that can be relied on: {error}") from None
     except RecursionError:
@@ -74,6 +75,8 @@ def read_json(data: str | bytes, what: str = "the text") -> Any:
     except ValueError:
         raise UsageError(f"{what} holds no JSON") from None
     halves = "\\u" in text
+    if not halves and text.count("[") + text.count("{") < _DEEPEST:
+        return found  # there is no level without its bracket
     for value in _walk(found, what):
         if halves and isinstance(value, str):
             _whole_characters(value, what)
@@ -101,6 +104,11 @@ def _whole(digits: str) -> int:
             f"a number of {len(digits)} digits is too long, at most {_LONGEST} are read"
         )
     return int(digits)
+
+
+_PLAIN = json.JSONDecoder(object_pairs_hook=_once)
+_SIFTING = json.JSONDecoder(object_pairs_hook=_once, parse_int=_whole)
+_MANY_DIGITS = re.compile(f"[0-9]{{{_LONGEST}}}")
 
 
 def _walk(root: Any, what: str) -> Iterator[Any]:

@@ -45,6 +45,8 @@ def as_fraction(value: Number, name: str = "value") -> Fraction:
     """
     if isinstance(value, Fraction):
         return value
+    if type(value) is int:
+        return Fraction(value)
     if isinstance(value, bool):
         raise UsageError(f"{name} must be a number, not {value!r}")
     if isinstance(value, (str, Decimal)):
@@ -121,7 +123,9 @@ def float_up(value: Fraction | int) -> float:
         near = float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.nextafter(math.inf, 0.0)
-    return near if near >= value else math.nextafter(near, math.inf)
+    top, bottom = near.as_integer_ratio()  # compared as whole numbers, which is fast
+    reaches = top * value.denominator >= value.numerator * bottom
+    return near if reaches else math.nextafter(near, math.inf)
 
 
 def float_down(value: Fraction | int) -> float:

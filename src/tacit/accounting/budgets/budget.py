@@ -22,6 +22,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from tacit.arithmetic.exact import Number, as_fraction, positive, show
@@ -31,6 +32,8 @@ from tacit.errors import UsageError
 __all__ = ["Budget", "Kind", "epsilon", "epsilon_delta", "fit", "rho"]
 
 Kind: TypeAlias = Literal["pure", "approximate", "concentrated"]
+
+_KINDS = get_args(Kind)
 
 # The largest denominator of an amount; that of the smallest float is 2^1074.  Without a limit,
 # releases whose costs have coprime denominators would make the running total as long as the
@@ -70,13 +73,13 @@ class Budget:
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            known = ", ".join(repr(kind) for kind in get_args(Kind))
+        if self.kind not in _KINDS:
+            known = ", ".join(map(repr, _KINDS))
             raise UsageError(f"a budget is of kind {known}, not {self.kind!r}")
         name = "rho" if self.kind == "concentrated" else "epsilon"
         object.__setattr__(self, "amount", _nonnegative(self.amount, name))
         object.__setattr__(self, "delta", _nonnegative(self.delta, "delta"))
-        if self.delta >= 1:
+        if self.delta.numerator >= self.delta.denominator:
             raise UsageError(f"delta must be below 1, not {show(self.delta)}")
         if self.delta and self.kind != "approximate":
             raise UsageError(f"a {self.kind} budget has no delta: use epsilon_delta(...)")
@@ -177,7 +180,7 @@ class Budget:
         >>> epsilon("1/2").cost_in("approximate")
         epsilon_delta(0.5, 0)
         """
-        if kind not in get_args(Kind):
+        if kind not in _KINDS:
             raise UsageError(f"there is no budget of kind {kind!r}")
         if kind == self.kind:
             return self
@@ -237,7 +240,7 @@ class Budget:
             texts = [value for value in described.values() if isinstance(value, str)]
             if set(described) == fields and len(texts) == len(fields):
                 amount = described["rho" if kind == "concentrated" else "epsilon"]
-                return cls(kind, as_fraction(amount), as_fraction(described.get("delta", "0")))
+                return _read(kind, amount, described.get("delta", "0"))
         raise UsageError(
             "a budget is described like {'kind': 'pure', 'epsilon': '1/2'}, with 'delta' for "
             "kind 'approximate' and 'rho' for kind 'concentrated'"
@@ -263,6 +266,12 @@ class Budget:
             raise UsageError(
                 f"{self!r} and {other!r} are counted differently: convert one with .cost_in(kind)"
             )
+
+
+@lru_cache(maxsize=256)
+def _read(kind: Kind, amount: str, delta: str) -> Budget:
+    """Read the numbers of a budget, of which a release reads the same few again and again."""
+    return Budget(kind, as_fraction(amount), as_fraction(delta))
 
 
 def epsilon(value: Number) -> Budget:
@@ -348,9 +357,10 @@ def _nearly_covers(remaining: Budget, requested: Budget) -> bool:
 
 def _nonnegative(value: Number, name: str) -> Fraction:
     number = as_fraction(value, name)
-    if number < 0:
+    over, under = number.numerator, number.denominator  # ints, which compare fast
+    if over < 0:
         raise UsageError(f"{name} must not be negative, and is {show(number)}")
-    if number.denominator > _GRID or number >= _GRID:
+    if under > _GRID or over >= _GRID * under:
         raise UsageError(f"{name} is too long: write it with at most 360 digits")
     return number
 

@@ -238,11 +238,11 @@ class Ledger:
 
     def _record(self, entry: Entry, answer: Mapping[str, Any]) -> Entry | None:
         with self.chain.write() as (transaction, head):
-            charge = transaction.at(entry.sequence)
-            paid = charge is not None and charge.event == "charge"
-            if charge is None or not paid or (charge.hash, charge.key) != (entry.hash, entry.key):
+            events = transaction.about(entry.key)
+            charge = next((e for e in events if e.sequence == entry.sequence), None)
+            if charge is None or charge.event != "charge" or charge.hash != entry.hash:
                 return None
-            standing = entry_of(transaction.about(entry.key))
+            standing = entry_of(events)
             if standing is not None and standing.answer is not None:
                 return standing
             body = {"charge": charge.sequence, "answer": dict(answer)}

@@ -28,16 +28,19 @@ def staying_open(cost: Budget, work: Callable[[], _T]) -> _T:
     tacit.errors.DataSourceError: the connection was cut. epsilon 0.5 was charged for this release,
     and it stays open: ask the same again, and it goes on at no further cost
     """
-    told = (
-        f"{cost} was charged for this release, and it stays open: ask the same again, and it goes "
-        "on at no further cost"
-    )
     try:
         return work()
     except TacitError as error:
-        failed, message = type(error), f"{str(error).rstrip('.')}. {told}"
+        failed, message = type(error), f"{str(error).rstrip('.')}. {_told(cost)}"
     except BaseException as error:
-        error.add_note(told)
+        error.add_note(_told(cost))
         raise
     # Raised here and not above: what the engine said must not hang on it as its context.
     raise failed(message)
+
+
+def _told(cost: Budget) -> str:
+    return (
+        f"{cost} was charged for this release, and it stays open: ask the same again, and it goes "
+        "on at no further cost"
+    )

@@ -255,10 +255,9 @@ def _open_ends(
     """Let the end candidate on the target's side reach without end, in a run of its own."""
     if target < 0:
         if lengths[0] > 1:
-            starts = np.insert(starts, 1, starts[0] + 1)
-            lengths = np.insert(lengths, 1, lengths[0] - 1)
-            lengths[0] = 1
-            low, high = np.insert(low, 1, low[0]), np.insert(high, 1, high[0])
+            starts, lengths, low, high = map(_doubled, (starts, lengths, low, high))
+            starts[1] += 1
+            lengths[0], lengths[1] = 1, lengths[1] - 1
         low[0] = min(-_FAR, target)
     if target > 0:
         if lengths[-1] > 1:
@@ -268,6 +267,11 @@ def _open_ends(
             low, high = np.append(low, low[-1]), np.append(high, high[-1])
         high[-1] = max(_FAR, target)
     return starts, lengths, low, high
+
+
+def _doubled(runs: NDArray[Any]) -> NDArray[Any]:
+    """Return what is said of each run, with the first run twice."""
+    return np.concatenate((runs[:1], runs))
 
 
 def choose_cell(histogram: Any, cells: int, q: Fraction, target: int, rate: Fraction) -> int:

@@ -108,7 +108,7 @@ class Moments:
         any one c, taken at the estimated mean.
         """
         value = np.clip(_variance_of(self._sums), 0.0, 0.25)
-        share, _, _ = self._mean_share()
+        share = self._share()
         size = self._size()
         gradient = self._gradient(share, value, size)
         error = np.minimum(np.sqrt((gradient**2).sum(axis=1) * self.law.variance), 0.25)
@@ -140,12 +140,16 @@ class Moments:
         size: Array = np.maximum(self._sums.sum(axis=1), 1.0)
         return size
 
+    def _share(self) -> Array:
+        """Return the mean of y, clipped to [0, 1]."""
+        share: Array = np.clip(self._sums @ self._places / self._size(), 0.0, 1.0)
+        return share
+
     def _mean_share(self) -> tuple[Array, Array, Array]:
         """Return the mean of y and its Fieller interval, each clipped to [0, 1]."""
         above = self._sums @ self._places
         raw = self._sums.sum(axis=1)
-        size = self._size()
-        share = np.clip(above / size, 0.0, 1.0)
+        share = self._share()
         points, band = _fieller_band(self.law, self.degree, self.level)
         steepest = float(np.abs(np.diff(band)).max()) * (len(points) - 1)
 
@@ -215,8 +219,8 @@ def _edges(outside: Callable[[Array], NDArray[np.bool_]], start: Array) -> Array
     for _ in range(60):
         middle = (inner + outer) / 2
         beyond = outside(middle)
-        outer = np.where(beyond, middle, outer)
-        inner = np.where(beyond, inner, middle)
+        np.copyto(outer, middle, where=beyond)
+        np.copyto(inner, middle, where=~beyond)
     return np.where(outside(far), outer, far)
 
 

@@ -152,11 +152,21 @@ def _decoded(cell: bytes | None) -> str | None:
         return None
 
 
+_SIMPLE: dict[Any, str | None] = {}
+"""The engine's types of those types of Arrow that hold no others, once it was asked."""
+_MOST_SIMPLE = 256
+
+
 def arrow_types(schema: pyarrow.Schema, engine: DuckEngine) -> Mapping[str, str | None]:
     """Return the engine's types of columns; None for one that it has no reading for."""
     fields = [field.remove_metadata() for field in schema]
+    if all(field.type in _SIMPLE for field in fields):
+        return {field.name: _SIMPLE[field.type] for field in fields}
     whole = _types(fields, engine)
     if whole is not None:
+        known = [f for f in fields if f.name in whole and not f.type.num_fields]
+        if len(_SIMPLE) < _MOST_SIMPLE:
+            _SIMPLE.update({f.type: whole[f.name] for f in known})
         return whole
     found: dict[str, str | None] = {}
     for field in fields:  # one by one: which of them is it

@@ -29,7 +29,9 @@ _MOST_THREADS = 1024
 _STATE = 64
 """Bytes that an aggregate of ours takes in each thread for one value of what it groups by."""
 _PLANS = 16
-"""How many queries are kept planned at most."""
+"""How many queries are kept planned at most, for the next question that asks the same."""
+_SMALL = 1 << 16
+"""With so many rows in memory, a query ends sooner than a person who wants it to end can say so."""
 _BITS = range(12, 25)
 """From DuckDB's own default on."""
 
@@ -76,6 +78,7 @@ class DuckEngine:
         self._pending: list[Callable[[], None]] = []
         self._rehearses = False
         self._in_memory = False
+        self._ends_soon = False
         self._planned: dict[str, str] = {}
         self._plan_names = itertools.cycle([f"tacit_plan_{i}" for i in range(_PLANS)])
         self._mending: list[Callable[[], None]] = []
@@ -176,6 +179,8 @@ class DuckEngine:
 
     def _plan(self, sql: str) -> None:
         with self._lock:
+            if sql in self._planned and not self.closed:
+                return
             name = next(self._plan_names)
             self._planned = {s: n for s, n in self._planned.items() if n != name}
             self._run(f"prepare {name} as {sql}", "fetchall", reads=False)
@@ -224,6 +229,7 @@ class DuckEngine:
         Where it is told already, the engine need not count.
         """
         self._counted = relation if rows is None else rows
+        self._ends_soon = rows is not None and rows <= _SMALL
 
     def in_memory(self) -> None:
         """Say that the table is one in memory, which nobody changes."""
@@ -270,16 +276,16 @@ class DuckEngine:
         return not self._close.alive
 
     def _run(self, sql: str, fetch: str, *, reads: bool = True) -> Any:
-        """Run a statement; one that reads no row ends by itself, and needs no other thread."""
+        """Run a statement; one that ends soon by itself needs no other thread to be ended by."""
         if self.closed:
             raise DataSourceError("the table was closed; open it again")
         import duckdb
 
         with self._lock:
             try:
-                planned = self._planned.pop(sql, None)
+                planned = self._planned.get(sql)
                 text = sql if planned is None else f"execute {planned}"
-                if not reads or self._rehearses:
+                if not reads or self._rehearses or self._ends_soon:
                     return getattr(self._connection.execute(text), fetch)()
                 return interruptible(
                     self._connection, lambda: getattr(self._connection.execute(text), fetch)()
@@ -288,6 +294,7 @@ class DuckEngine:
                 failure = ""  # somebody ended it by the connection's own interrupt()
             except duckdb.Error as error:
                 failure = type(error).__name__
+                self._planned.pop(sql, None)
             if failure == "InvalidInputException" and self._mending:
                 actions, self._mending = self._mending, []
                 for action in actions:
