@@ -20,7 +20,7 @@ from support.tables import tables_reference as reference
 from tacit.expressions.expression import col, when
 from tacit.expressions.grid import Grid
 from tacit.tables.query.integer_query import Query
-from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
+from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, People, Rows, Total
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 SALT = "5a17"
@@ -108,6 +108,9 @@ def requests() -> list[Any]:
         Bins(derived, inner, (0, inner.cells // 3, inner.cells)),
         Bins(col("year"), Grid.for_bounds(-2, 2, whole=True), (0, 1, 2, 4)),
         Cells(col("select"), Grid.for_bounds(0, 100, bits=16), shift=3),
+        *[Distinct(col(name)) for name in ("group", "select", "huge", "cents", "flag", "day")],
+        Distinct(col('na"me').lower()),
+        Distinct(derived),
     ]
 
 

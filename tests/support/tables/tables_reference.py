@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
+from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, People, Rows, Total
 from tacit.tables.spec.privacy_unit import PersonUnit
 
 
@@ -83,6 +83,8 @@ def answer(rows: list[dict[str, Any]], query: dict[str, Any], request: Any) -> A
     by_row = weights(chosen, [1] * len(chosen), unit.rows, unit.one)
     if isinstance(request, People):
         return _people(chosen, unit, size, query["salt"])
+    if isinstance(request, Distinct):
+        return _distinct(chosen, request.value, unit, size, query["salt"])
     if isinstance(request, Rows):
         found = [0] * size
         for (_, code, _), w in zip(chosen, by_row, strict=True):
@@ -113,6 +115,26 @@ def answer(rows: list[dict[str, Any]], query: dict[str, Any], request: Any) -> A
         if z is not None:
             cells[code][z >> request.shift] += w
     return [([c for c, _ in sorted(g.items())], [w for _, w in sorted(g.items())]) for g in cells]
+
+
+def _distinct(chosen: list, value: Any, unit: Any, size: int, salt: str) -> list[int]:
+    """Distinct values of each group, of the first pairs of each person by a salted digest."""
+    own: dict[Any, set[tuple[int, Any]]] = defaultdict(set)
+    for person, code, row in chosen:
+        found = value.evaluate(row)
+        if found is not None:
+            own[person].add((code, found + 0.0 if isinstance(found, float) else found))
+    pairs: set[tuple[int, Any]] = set()
+    for person, seen in own.items():
+
+        def draw(pair: tuple[int, Any], person: Any = person) -> str:
+            code, found = pair
+            text = str(found).lower() if isinstance(found, bool) else spelled(found)
+            return md5(f"{salt}/v{spelled(person)}/v{code}/v{text}".encode()).hexdigest()
+
+        most = unit.rows if isinstance(unit, PersonUnit) else 1
+        pairs |= set(sorted(seen, key=draw)[:most])
+    return [sum(code == group for code, _ in pairs) for group in range(size)]
 
 
 def _people(chosen: list, unit: Any, size: int, salt: str) -> list[int]:

@@ -19,7 +19,7 @@ from tacit.tables.engines.base import EngineMemoryError
 from tacit.tables.query import partitioned_query as parted
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.partitioned_query import PartedQuery
-from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
+from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, People, Rows, Total
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 TYPES = {"person": "varchar", "place": "varchar", "x": "double"}
@@ -31,6 +31,7 @@ REQUESTS = [
     Total(col("x"), GRID),
     Bins(col("x"), GRID, (0, 5, GRID.cells)),
     Cells(col("x"), GRID),
+    Distinct(col("x")),
 ]
 UNIT = PersonUnit("person", rows=2, most_groups=1)
 rows_strategy = st.lists(

@@ -104,9 +104,11 @@ class Aggregate(Step):
     def require_column(self) -> str:
         """Return the column, or say how to name one."""
         if self.column is None:
+            needs = kind_of(self.kind).fields
+            bounds = " and its public bounds" if "lower" in needs else ""
+            shown = ", ".join('"column"' if each == "column" else each for each in needs)
             raise UsageError(
-                f"{self.kind} of a table needs a column and its public bounds: "
-                f'tc.{self.kind}("column", lower, upper)'
+                f"{self.kind} of a table needs a column{bounds}: tc.{self.kind}({shown})"
             )
         return self.column
 

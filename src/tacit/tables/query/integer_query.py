@@ -23,6 +23,7 @@ from tacit.expressions.integer_sql import Whole
 from tacit.expressions.undeclared_columns import as_keys
 from tacit.tables.open_source import Source
 from tacit.tables.query.cell_counts import bins, cells, check_places
+from tacit.tables.query.distinct_values import distinct_sql, identity_sql
 from tacit.tables.query.keys_sql import (
     byte_of_key,
     check_keys,
@@ -39,6 +40,7 @@ from tacit.tables.query.people_sums import clamped_total_sql, people_sql
 from tacit.tables.query.requests import (
     Bins,
     Cells,
+    Distinct,
     ExactAggregates,
     Moments,
     People,
@@ -124,7 +126,9 @@ class Query:
 
         Of keys that are not known there may be 2^20.
         """
-        if not isinstance(request, (Rows, People)):
+        if isinstance(request, Distinct):
+            identity_sql(request.value, self.source.schema, self._dialect)
+        elif not isinstance(request, (Rows, People)):
             self._place(request)
         if isinstance(request, Cells):
             lists = (1 << 20 if self.keys is None else self._size) * request.bins
@@ -154,6 +158,8 @@ class Query:
         for request in requests:
             if isinstance(request, People):
                 found[request] = self._people()
+            elif isinstance(request, Distinct):
+                found[request] = self._distinct(request)
             elif isinstance(request, Total):
                 found[request] = self._total(request)
             elif isinstance(request, Bins):
@@ -356,6 +362,12 @@ class Query:
         if self._person is not None:
             base = few_groups(base, ["code"], most, self._dialect, self._spelled)
         return self._spread(f"select code, 1, count(*) from ({base}) as pairs group by code")
+
+    def _distinct(self, request: Distinct) -> Any:
+        value, digest = identity_sql(request.value, self.source.schema, self._dialect)
+        base, person = self._select([f"{value} as z0"]), self._spelled
+        whose = None if self._person is None else person
+        return self._spread(distinct_sql(base, whose, self.unit.rows, digest, self._dialect))
 
     def _total(self, request: Total) -> Any:
         grid = request.grid

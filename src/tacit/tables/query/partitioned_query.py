@@ -4,7 +4,8 @@ Every person belongs to one part, by a hash of the person, and every exact answe
 numbers over people: each person's weights read their own rows alone, and people are counted one by
 one.  So the sum over the parts is the answer itself, with the same bits however many parts there
 are.  (A hash that sends many people to one part costs memory, and never privacy: a part is a set of
-whole people, whatever the hash.)
+whole people, whatever the hash.)  Different values are no such sum, for two people may share one:
+they are counted for all people at once, and the engine itself puts what is too much on disk.
 
 How many parts is decided from the number of rows and the memory that the engine may use; an engine
 that runs out all the same is asked again in more parts.
@@ -25,6 +26,7 @@ from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import (
     Bins,
     Cells,
+    Distinct,
     ExactAggregates,
     Moments,
     People,
@@ -73,6 +75,9 @@ class PartedQuery:
             DataSourceError: the engine failed, or has too little memory for the smallest parts.
         """
         groups = len(self._whole.keys or ())
+        apart = [r for r in requests if isinstance(r, Distinct)]
+        whole = self._whole.run(apart) if apart else ExactAggregates({}, groups)
+        requests = [r for r in requests if not isinstance(r, Distinct)]
         counted = People if groups > 1 else ()
         drawn = any(isinstance(r, counted) or type(r) not in _WEIGHTED for r in requests)
 
@@ -82,8 +87,8 @@ class PartedQuery:
 
         places = max((groups * _cells(r) for r in requests if isinstance(r, Cells)), default=0)
         row_bytes = _DRAWN_BYTES if drawn else _ROW_BYTES
-        found = self._added(answer, _add_answers, row_bytes, places)
-        return ExactAggregates(found, groups)
+        found = self._added(answer, _add_answers, row_bytes, places) if requests else {}
+        return ExactAggregates({**found, **{r: whole.of(r) for r in apart}}, groups)
 
     def check(self, request: Request) -> None:
         """Refuse what cannot be asked.

@@ -18,6 +18,7 @@ from tacit.expressions.grid import Grid
 __all__ = [
     "Bins",
     "Cells",
+    "Distinct",
     "ExactAggregates",
     "Moments",
     "People",
@@ -109,7 +110,20 @@ class Cells(_OfValue):
     """How many lists of cells each group has."""
 
 
-Request: TypeAlias = Rows | People | Moments | Total | Bins | Cells
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """How many values each group has, each person adding so many at most: shape (groups,)."""
+
+    value: Expression
+
+    def __hash__(self) -> int:
+        return hash((Distinct, str(self.value)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Distinct) and self.value.to_json() == other.value.to_json()
+
+
+Request: TypeAlias = Rows | People | Moments | Total | Bins | Cells | Distinct
 
 
 class ExactAggregates:

@@ -185,7 +185,12 @@ def unit(column: str, rows: int = 1, groups: int | None = None) -> PersonUnit:
 
 
 def few_groups(
-    base: str, names: list[str], groups: int, dialect: Dialect, person: str = "u"
+    base: str,
+    names: list[str],
+    groups: int,
+    dialect: Dialect,
+    person: str = "u",
+    written: list[str] | None = None,
 ) -> str:
     """Return the SQL of distinct people and groups, at most ``groups`` of them a person.
 
@@ -201,9 +206,10 @@ def few_groups(
         groups: the most groups of a person.
         dialect: the engine's.
         person: SQL of ``u`` as it enters the digest.
+        written: SQL of the columns as they enter it; their names by default.
     """
     shown = ", ".join(names)
-    draw = salted_digest([person, *names], dialect)
+    draw = salted_digest([person, *(names if written is None else written)], dialect)
     placed = f"row_number() over (partition by u order by {draw}) as place"
     pairs = f"select distinct u, {shown} from ({base}) as r"
     if dialect.one_scan:
