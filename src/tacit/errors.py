@@ -8,6 +8,7 @@ The tree::
     |   +-- InfeasibleError               a distance, size or search that cannot be made
     |   +-- DataSourceError               a file or table that cannot be read as asked
     |   +-- LedgerError                   a ledger that cannot be opened, or is another data set's
+    |   +-- UnsupportedQueryError         SQL that has no translation to a question
     +-- RefusedError                      understood, and refused
     |   +-- BudgetError                   the budget does not cover the release
     |   +-- VerificationError             a claim that was checked and does not hold
@@ -28,6 +29,7 @@ import difflib
 import importlib
 from collections.abc import Iterable
 from types import ModuleType
+from typing import Any
 
 __all__ = [
     "BudgetError",
@@ -39,6 +41,7 @@ __all__ = [
     "MissingExtraError",
     "RefusedError",
     "TacitError",
+    "UnsupportedQueryError",
     "UsageError",
     "VerificationError",
 ]
@@ -85,6 +88,23 @@ class DataSourceError(UsageError):
 
 class LedgerError(UsageError):
     """A ledger that cannot be opened or written, or that belongs to another data set."""
+
+
+class UnsupportedQueryError(UsageError):
+    """SQL that has no translation to a question; nothing was spent.
+
+    Attributes:
+        reason: what cannot be asked, and the nearest thing that can.
+        position: line and column of the place in the text, both from 1.
+    """
+
+    def __init__(self, reason: str, position: tuple[int, int] = (1, 1)) -> None:
+        super().__init__(f"line {position[0]}, column {position[1]}: {reason}")
+        self.reason = reason
+        self.position = position
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.reason, self.position)
 
 
 class RefusedError(TacitError):

@@ -27,7 +27,7 @@ ROOMS = (
     ("mechanisms",),
     ("report",),
     ("tables",),
-    ("audit",),
+    ("audit", "sql"),
     ("cli",),
 )
 """The rooms, from the ground up; those of one floor do not import each other."""

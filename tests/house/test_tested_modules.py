@@ -66,6 +66,14 @@ THROUGH: dict[str, tuple[str, ...]] = {
         "statistics.ask.plot_profile",
         "statistics.ask.plot_table",
     ),
+    "sql/test_conditions.py": ("sql.values",),
+    "sql/test_select.py": (
+        "sql.aggregates",
+        "sql.refusal",
+        "sql.relation",
+        "sql.select",
+        "sql.translate",
+    ),
     "statistics/base/test_at_distance.py": (
         "statistics.quantiles.quantile_add_or_remove",
         "statistics.variances.variance_bound_by_size",

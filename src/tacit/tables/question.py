@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +10,19 @@ from tacit.accounting.ledger.ledger import Ledger
 from tacit.arithmetic.exact import Number
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
+from tacit.expressions.schema import Schema
 from tacit.expressions.timeline import Moment, Span, Timeline, span
-from tacit.tables.answers.aggregate import Aggregate, kind_of
+from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
+from tacit.tables.plan.labels import check_labels, labels_of
 from tacit.tables.plan.per_person import asked_per_person
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Amount, priced, request_of
-from tacit.tables.plan.query import Query
+from tacit.tables.plan.query import Query, Unit
 from tacit.tables.release.answer import Answer
+from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
 from tacit.tables.release.charge import Charge
 from tacit.tables.release.draw_noise import release_answer
 from tacit.tables.release.joined_table import On, join_table
@@ -39,11 +42,33 @@ class Question:
         ledger: Ledger,
         query: Query,
         declared: Declared = NOTHING_DECLARED,
+        arrangement: Arrangement = AS_IT_IS,
     ) -> None:
         self._table = table
         self._ledger = ledger
         self._query = query
         self._declared = declared
+        self._arrangement = arrangement
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that the question can name, with the derived ones."""
+        return self._query.columns
+
+    @property
+    def unit(self) -> Unit:
+        """Whom an answer protects."""
+        return self._query.unit
+
+    @property
+    def declared(self) -> Declared:
+        """The bounds and keys that a declared data set has for the columns."""
+        return self._declared
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of the answers."""
+        return self._arrangement.notes
 
     def join(self, table: str, *, on: On = None, how: str | None = None) -> Question:
         """Put the columns of another table of the declared data set beside the rows.
@@ -127,7 +152,7 @@ class Question:
             >>> 0 <= answer.value("visits") <= 100
             True
         """
-        query, said = asked_per_person(self._query, self._declared, _labels_of(aggregates))
+        query, said = asked_per_person(self._query, self._declared, labels_of(aggregates))
         return Question(self._table, self._ledger, query, said)
 
     def group_by(self, *by: str, keys: Any = None) -> Question:
@@ -163,25 +188,22 @@ class Question:
                 be, or a label that is a grouping column.
         """
         derived = self._query.derived
-        fresh = [(label, self._declared.bounded(a, derived)) for label, a in _labels_of(aggregates)]
+        fresh = [(label, self._declared.bounded(a, derived)) for label, a in labels_of(aggregates)]
         asked = (*self._query.aggregates, *fresh)
-        labels = [label for label, _ in asked]
-        taken = set(labels) & set(self._query.by)
-        if taken or len(set(labels)) < len(labels):
-            raise UsageError(
-                "each answer needs a label of its own, other than the grouping columns"
-            )
-        shown = [label + suffix for label in labels for suffix in ("", "_error", "_low", "_high")]
-        if len(set(shown + list(self._query.by))) < len(shown) + len(self._query.by):
-            raise UsageError(
-                "an answer takes the columns label, label_error, label_low and label_high; choose "
-                "labels (and grouping columns) that do not end so"
-            )
+        check_labels([label for label, _ in asked], self._query.by)
         question = self._with(aggregates=asked)
         for _, aggregate in question._query.aggregates:
             if aggregate.column is not None:
                 question._query.columns.column(aggregate.column)
         return question
+
+    def arranged(self, arrangement: Arrangement) -> Question:
+        """Say how the answer is shown: which groups, in which order, called what.
+
+        It is post-processing: the ledger and the certificate hold the whole answer, and the same
+        question shown in another way is answered from the ledger.
+        """
+        return Question(self._table, self._ledger, self._query, self._declared, arrangement)
 
     def preview(
         self,
@@ -249,7 +271,7 @@ class Question:
         charge = self._charge(epsilon, delta, rho, total, tag)
         standing = charge.standing
         if standing is not None and standing.answer is not None:
-            return Answer.of(standing, ledger, replayed=True)
+            return Answer.of(standing, ledger, self._arrangement, replayed=True)
         plan = charge.plan(standing)
         settled(lambda: rehearse(self._table.source, plan), "nothing was spent")
 
@@ -259,7 +281,8 @@ class Question:
             whole, left = ledger.total.to_json(), ledger.remaining.to_json()
             return {**released, "budget": whole, "remaining": left}
 
-        return Answer.of(ledger.release(charge.key, plan.cost, charge.public, answer), ledger)
+        entry = ledger.release(charge.key, plan.cost, charge.public, answer)
+        return Answer.of(entry, ledger, self._arrangement)
 
     def count_over_time(
         self,
@@ -363,28 +386,9 @@ class Question:
 
     def _with(self, **changes: Any) -> Question:
         query = replace(self._query, **changes)
-        return Question(self._table, self._ledger, query, self._declared)
+        return Question(self._table, self._ledger, query, self._declared, self._arrangement)
 
     def __repr__(self) -> str:
         asked: Sequence[str] = [f"{label}={a}" for label, a in self._query.aggregates]
         by = f" by {', '.join(self._query.by)}" if self._query.by else ""
         return f"<Question {', '.join(asked) or 'about nothing yet'}{by}>"
-
-
-def _labels_of(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate], ...]:
-    """Check what ``.agg`` was given, and return it in order.
-
-    Raises:
-        UsageError: an empty label, or a value that is no aggregate.
-    """
-    for label, aggregate in aggregates.items():
-        if not label:
-            raise UsageError("an answer needs a label that is not empty: agg(n=tc.count())")
-        if not isinstance(aggregate, Aggregate):
-            raise UsageError(
-                f"{label} must be an aggregate such as tc.count() or tc.mean('age', 0, 100), not "
-                f"a {type(aggregate).__name__}"
-            )
-        if kind_of(aggregate.kind).fields:
-            aggregate.require_column()
-    return tuple(aggregates.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Unpack
@@ -24,6 +25,9 @@ from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 __all__ = ["Session"]
+
+_SQL = "tacit.sql.translate"
+"""A room above, loaded when a question is first written in SQL."""
 
 NEIGHBOURS = "unbounded"
 """One unit of privacy, with all its rows, added or removed."""
@@ -255,6 +259,48 @@ class Session:
     def agg(self, **aggregates: Aggregate) -> Question:
         """Say what is asked; see :meth:`Question.agg`."""
         return self._question().agg(**aggregates)
+
+    def sql(self, text: str) -> Question:
+        """Ask a question that is written in SQL, in the dialect of DuckDB.
+
+        The text is never executed: it becomes the same question as the methods here make, and what
+        has no translation is refused.  The page ``docs/sql.md`` lists the whole grammar.
+
+        Args:
+            text: one query, ``select site, count(*) as n from visits group by site``.
+
+        Returns:
+            A question with the names of the select list; nothing is spent until it is released.
+
+        Raises:
+            UnsupportedQueryError: the query has no translation; ``reason`` and ``position`` (line,
+                column) tell why and where.
+            MissingExtraError: sqlglot is not installed (the extra ``sql``).
+
+        Example:
+            >>> import tacit as tc
+            >>> from tacit.data import health_insurance
+            >>> session = tc.Session(
+            ...     health_insurance(), unit=tc.unit("person", rows=5), budget=tc.epsilon(1)
+            ... )
+            >>> session.sql("select count(*) as n from health_insurance where visits > 2")
+            <Question n=count()>
+        """
+        translate = importlib.import_module(_SQL)
+        question: Question = translate.question_of(text, self._names(), self._question_to)
+        return question
+
+    def _names(self) -> list[str]:
+        """Return what a query may call the tables."""
+        if self._declared.table is not None:
+            return [self._declared.table, *self._others]
+        name = self.source.name
+        stem = name.replace("\\", "/").rsplit("/", 1)[-1].split(".")[0]
+        return list(dict.fromkeys([name, stem]))
+
+    def _question_to(self, name: str) -> Question:
+        """Return a question about all rows of a table, by what a query calls it."""
+        return self.table(name)._question() if name in self._others else self._question()
 
     def count_over_time(self, column: str, **asked: Any) -> TimeCounter:
         """Count the rows of each period as the table grows; see :meth:`Question.count_over_time`.

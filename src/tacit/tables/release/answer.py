@@ -11,6 +11,7 @@ from tacit.accounting.budgets.budget import Budget
 from tacit.arithmetic.exact import show
 from tacit.errors import UsageError, did_you_mean, need
 from tacit.report import Certificate, issue
+from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
 from tacit.tables.release.plot_answer import answer_figure
 
 __all__ = ["Answer"]
@@ -50,12 +51,21 @@ class Answer:
         self._columns = {column["label"]: column for column in released["columns"]}
 
     @classmethod
-    def of(cls, entry: Entry, ledger: Ledger, replayed: bool = False) -> Answer:
-        """Return the answer that a ledger's entry holds, with its certificate."""
+    def of(
+        cls,
+        entry: Entry,
+        ledger: Ledger,
+        arrangement: Arrangement = AS_IT_IS,
+        *,
+        replayed: bool = False,
+    ) -> Answer:
+        """Return the answer that a ledger's entry holds, as it is shown, with its certificate."""
         if entry.answer is None:
             raise UsageError("this release was paid for and never answered; ask again")
         by = tuple(entry.question["query"]["by"])
-        return cls(by, entry.answer, issue(entry, ledger), entry.cost, replayed)
+        shown = arrangement.shown(by, entry.answer)
+        names = arrangement.called(by)
+        return cls(names, shown, issue(entry, ledger), entry.cost, replayed)
 
     @property
     def labels(self) -> tuple[str, ...]:

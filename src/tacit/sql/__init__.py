@@ -1,0 +1,1 @@
+"""SQL as a way to write questions: parsed, translated, never executed."""

@@ -1,0 +1,314 @@
+"""Aggregates: what is asked of the rows, with the bounds that the text gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from tacit.expressions.expression import Expression, literal, when
+from tacit.sql.forms import Names, class_of, form, timed, truth, value
+from tacit.sql.refusal import only, placed, refuse
+from tacit.sql.scope import Scope
+from tacit.sql.values import constant, number
+from tacit.tables import count, count_people, mean, median, percentile, std, sum, var
+from tacit.tables import max as greatest
+from tacit.tables import min as least
+from tacit.tables.answers.aggregate import Aggregate, kind_of
+
+__all__ = ["AGGREGATES", "Asked", "asked_of", "has_aggregate", "own_name"]
+
+Bounds = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An aggregate of the text.
+
+    Attributes:
+        node: where it stands.
+        kind: the kind of answer.
+        value: what it is asked of, or None.
+        called: the name of the value, where the text gives it one.
+        bounds: the bounds that the text gives, or None.
+        q: of a percentile.
+        label: what it is called where the text gives no name; empty for the kind's own name.
+        note: what a reader should know of the answer.
+    """
+
+    node: Any
+    kind: str
+    value: Expression | None = None
+    called: str = ""
+    bounds: Bounds | None = None
+    q: Fraction | None = None
+    label: str = ""
+    note: str = ""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What two aggregates have in common that ask the same."""
+        said = None if self.value is None else repr(self.value.to_json())
+        return self.kind, said, self.bounds, self.q
+
+    def aggregate(self, scope: Scope) -> Aggregate:
+        """Return what the question is asked, its value a column of the question."""
+        made: Aggregate
+        if self.value is None:
+            made = _MAKE[self.kind]()
+            return made
+        if scope.kind(self.value) not in _NUMERIC:
+            kind = scope.kind(self.value)
+            refuse(self.node, f"{self.kind} needs numbers, and this holds {kind}")
+        name = scope.name_of(self.value, self.called, self.node)
+        bounds = self.bounds or (None, None)
+        with placed(self.node):
+            given = (name, self.q, *bounds) if self.kind == "percentile" else (name, *bounds)
+            made = _MAKE[self.kind](*given)
+        return made
+
+    def name(self, made: Aggregate) -> str:
+        """Return what the answer is called where the text gives no name."""
+        return self.label or kind_of(made.kind).label(made)
+
+
+_MAKE: dict[str, Callable[..., Any]] = {
+    "count": count,
+    "count_people": count_people,
+    "mean": mean,
+    "sum": sum,
+    "var": var,
+    "std": std,
+    "median": median,
+    "percentile": percentile,
+    "min": least,
+    "max": greatest,
+}
+_NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
+AGGREGATES: dict[str, Callable[[Any, Scope], Asked]] = {}
+
+_OVER_N = "is divided by n, and not by n - 1: on many rows the two are nearly the same"
+_EXTREME = "is a value that a handful of rows may be beyond: the true one would be a person's own"
+
+
+def has_aggregate(node: Any) -> bool:
+    """Tell whether an aggregate stands anywhere in a part of a query."""
+    return any(class_of(each) in AGGREGATES for each in node.walk())
+
+
+def asked_of(node: Any, scope: Scope) -> Asked:
+    """Return the aggregate that a node is.
+
+    Raises:
+        UnsupportedQueryError: it is none, or one that has no translation.
+    """
+    while type(node).__name__ == "Paren":
+        node = node.this
+    name = class_of(node)
+    if name in AGGREGATES:
+        with placed(node):
+            return AGGREGATES[name](node, scope)
+    if name == "Window":
+        refuse(node, "windows have no translation: group by columns instead")
+    return refuse(
+        node,
+        "each item of the select list is a grouping column or one aggregate; ask the aggregates "
+        "alone, and combine the answers afterwards",
+    )
+
+
+def _of(node: Any, scope: Scope, kind: str, inner: Any, **more: Any) -> Asked:
+    """Return an aggregate of a value, with the bounds that the text of the value gives."""
+    if type(inner).__name__ == "Distinct":
+        refuse(node, "DISTINCT stands in count(distinct person) only: aggregate the rows")
+    found, called, bounds = _bounded(inner, scope)
+    return Asked(node, kind, found, called, bounds, **more)
+
+
+def own_name(node: Any) -> str:
+    """Return the name that a value has in the text: that of a column, or of what a subquery names.
+
+    Nothing where it is computed on the spot.
+    """
+    return str(node.this.this) if type(node).__name__ == "Column" else ""
+
+
+def _bounded(inner: Any, scope: Names) -> tuple[Expression, str, Bounds | None]:
+    """Return a value, its name, and the bounds that its text gives, where all of it is a clamp.
+
+    An aggregate clamps its column to its bounds, so that a clamp around the whole is the bounds and
+    nothing more, exactly as they are written.  Other bounds are declared, or follow from those.
+    """
+    while type(inner).__name__ == "Paren":
+        inner = inner.this
+    found = value(inner, scope)
+    if found.operation == "clamp" and class_of(inner) == "clamp":
+        lower, upper = number(inner.expressions[1]), number(inner.expressions[2])
+        if lower is not None and upper is not None and lower < upper:
+            held: Any = found.operands[0]
+            return held, own_name(inner.expressions[0]), (lower, upper)
+    return found, own_name(inner), None
+
+
+@form(
+    "aggregates",
+    AGGREGATES,
+    "Count",
+    examples={
+        "count(*)": "tc.count(), how many rows there are",
+        "count(cost)": "tc.sum of 1 where there is a value and 0 where there is none",
+        "count(distinct person)": "tc.count_people(), of the column that tells people apart",
+    },
+)
+def _count(node: Any, scope: Scope) -> Asked:
+    only(node, "this", "big_int")
+    inner = node.this
+    name = type(inner).__name__
+    if name == "Star":
+        only(inner)
+        return Asked(node, "count")
+    if name == "Distinct":
+        only(inner, "expressions")
+        person = scope.question.unit.column
+        listed = inner.expressions
+        if len(listed) == 1 and person is not None:
+            found = timed(listed[0], scope)
+            if found.operation == "col" and found.parameters[0] == person:
+                return Asked(node, "count_people")
+        nearest = f"count(distinct {person})" if person else "count(*), each row is another person"
+        refuse(node, f"distinct values of other columns are not counted: {nearest}, or group by it")
+    found = timed(inner, scope)
+    if constant(found) is not None:
+        return Asked(node, "count")
+    return Asked(
+        node,
+        "sum",
+        when(found.is_null()).then(0).otherwise(1),
+        label=f"count_{found}",
+    )
+
+
+@form(
+    "aggregates",
+    AGGREGATES,
+    "CountIf",
+    examples={"count_if(age < 18)": "tc.sum of 1 where the condition is true, and 0 elsewhere"},
+)
+def _count_if(node: Any, scope: Scope) -> Asked:
+    only(node, "this", "big_int")
+    return _indicator(node, truth(node.this, scope).true)
+
+
+def _indicator(node: Any, condition: Expression) -> Asked:
+    found = when(condition).then(1).otherwise(0)
+    return Asked(node, "sum", found, label="count")
+
+
+@form(
+    "aggregates",
+    AGGREGATES,
+    *("Sum", "Avg", "VariancePop", "StddevPop", "Median"),
+    examples={
+        "sum(cost), avg(cost), median(cost)": "tc.sum, tc.mean, tc.median; missing values are "
+        "passed over, and a sum of none is 0",
+        "var_pop(cost), stddev_pop(cost)": "tc.var, tc.std",
+    },
+)
+def _statistic(node: Any, scope: Scope) -> Asked:
+    only(node, "this")
+    return _of(node, scope, _KINDS[type(node).__name__], node.this)
+
+
+_KINDS = {
+    "Sum": "sum",
+    "Avg": "mean",
+    "VariancePop": "var",
+    "StddevPop": "std",
+    "Median": "median",
+    "Variance": "var",
+    "Stddev": "std",
+    "StddevSamp": "std",
+    "Min": "min",
+    "Max": "max",
+}
+
+
+@form(
+    "aggregates",
+    AGGREGATES,
+    *("Variance", "Stddev", "StddevSamp"),
+    examples={
+        "var_samp(cost), variance(cost)": f"tc.var: it {_OVER_N}",
+        "stddev_samp(cost), stddev(cost)": f"tc.std: it {_OVER_N}",
+    },
+)
+def _of_sample(node: Any, scope: Scope) -> Asked:
+    only(node, "this")
+    return _of(node, scope, _KINDS[type(node).__name__], node.this, note=_OVER_N)
+
+
+@form(
+    "aggregates",
+    AGGREGATES,
+    *("Min", "Max"),
+    examples={"min(cost), max(cost)": f"tc.min, tc.max, an extreme percentile: it {_EXTREME}"},
+)
+def _least_or_greatest(node: Any, scope: Scope) -> Asked:
+    only(node, "this")
+    return _of(node, scope, _KINDS[type(node).__name__], node.this, note=_EXTREME)
+
+
+@form(
+    "aggregates",
+    AGGREGATES,
+    *("PercentileCont", "Quantile", "WithinGroup"),
+    examples={
+        "percentile_cont(0.9) within group (order by cost)": "tc.percentile(cost, 90)",
+        "quantile_cont(cost, 0.9), quantile(cost, 0.9)": "the same",
+    },
+)
+def _percentile(node: Any, scope: Scope) -> Asked:
+    name = type(node).__name__
+    if name == "WithinGroup":
+        only(node, "this", "expression")
+        ordered = node.expression.expressions
+        if class_of(node.this) not in ("PercentileCont", "PercentileDisc") or len(ordered) != 1:
+            refuse(node, "write percentile_cont(0.9) within group (order by cost)")
+        only(node.this, "this")
+        if ordered[0].args.get("desc"):
+            refuse(ordered[0], "order from the least up, and ask for 1 minus the share")
+        share, inner = node.this.this, ordered[0].this
+    elif name == "Quantile":
+        only(node, "this", "quantile")
+        share, inner = node.args["quantile"], node.this
+    else:
+        only(node, "this", "expression")
+        share, inner = node.expression, node.this
+    q = None if share is None else number(share)
+    if q is None or not 0 <= q <= 1:
+        refuse(node, "a percentile is a constant from 0 to 1: percentile_cont(0.9)")
+    return _of(node, scope, "percentile", inner, q=100 * q)
+
+
+@form(
+    "aggregates",
+    AGGREGATES,
+    "Filter",
+    examples={
+        "count(*) filter (where age < 18)": "tc.sum of 1 where the condition is true, and 0 "
+        "elsewhere",
+        "sum(cost) filter (where age < 18)": "the aggregate of the values where it is true",
+    },
+)
+def _filter(node: Any, scope: Scope) -> Asked:
+    only(node, "this", "expression")
+    only(node.expression, "this")
+    inner = asked_of(node.this, scope)
+    condition = truth(node.expression.this, scope).true
+    if inner.kind == "count":
+        return _indicator(node, condition)
+    if inner.value is None:
+        refuse(node, "people cannot be counted where a condition holds: put it into WHERE")
+    kept = when(condition).then(inner.value).otherwise(literal(None))
+    return replace(inner, node=node, value=kept, called="")

@@ -1,0 +1,250 @@
+"""Conditions, with the three truth values of SQL.
+
+In SQL a comparison with NULL is unknown, NOT of unknown is unknown, and WHERE keeps the rows on
+which a condition is true.  In Tacit such a comparison is false.  A condition c is therefore read as
+two expressions (missing counts as false): T(c), where it is true, and F(c), where it is false::
+
+    T(a < b) = a < b            F(a < b) = a >= b       (both false where a or b is missing)
+    T(not c) = F(c)             F(not c) = T(c)
+    T(c and d) = T(c) & T(d)    F(c and d) = F(c) | F(d)
+    T(c or d) = T(c) | T(d)     F(c or d) = F(c) & F(d)
+    T(a is null) = a missing    F(a is null) = ~(a missing)
+
+By induction T is true exactly where SQL says true, and F where it says false: the connectives are
+those of Kleene, and each comparison is unknown exactly where one of its sides is missing.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from tacit.expressions.expression import Expression, literal
+from tacit.sql.forms import CONDITIONS, VALUES, Names, Truth, class_of, form, timed, truth, value
+from tacit.sql.refusal import only, refuse
+from tacit.sql.values import constant
+
+__all__ = ["conjuncts"]
+
+_COMPARE: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
+    "EQ": (operator.eq, operator.ne),
+    "NEQ": (operator.ne, operator.eq),
+    "LT": (operator.lt, operator.ge),
+    "LTE": (operator.le, operator.gt),
+    "GT": (operator.gt, operator.le),
+    "GTE": (operator.ge, operator.lt),
+}
+"""Of each comparison itself, and the one that is true where it is false."""
+_PLAIN, _LEFT, _RIGHT = (False, False), (True, False), (False, True)
+_SAME_OF_DAYS = {
+    **dict.fromkeys(("EQ", "NEQ"), (_PLAIN,)),
+    **dict.fromkeys(("LT", "GTE"), (_PLAIN, _LEFT)),
+    **dict.fromkeys(("GT", "LTE"), (_PLAIN, _RIGHT)),
+}
+"""Which sides of a comparison may have times of day: t < d means the same of the day of t as of t,
+where d is a day and so its first moment; t > d does not."""
+
+
+def conjuncts(node: Any) -> list[Any]:
+    """Return the conditions that AND joins at the top, in their order."""
+    found, left = [], [node]
+    while left:
+        each = left.pop()
+        name = type(each).__name__
+        if name == "Paren":
+            left.append(each.this)
+        elif name == "And":
+            left += [each.expression, each.this]
+        else:
+            found.append(each)
+    return found
+
+
+@form(
+    "conditions",
+    CONDITIONS,
+    *_COMPARE,
+    examples={
+        "age = 18, age <> 18": "equal or not; text is equal if all of its characters are",
+        "age < 18, age <= 18, age > 18, age >= 18": "numbers and dates in order; text has none",
+    },
+)
+def _compare(node: Any, names: Names) -> Truth:
+    only(node, "this", "expression")
+    name = type(node).__name__
+    left, right = timed(node.this, names), timed(node.expression, names)
+    with_times = names.has_times(left), names.has_times(right)
+    if with_times not in _SAME_OF_DAYS[name]:
+        refuse(
+            node,
+            "a column with times is read as its days, for which this comparison means something "
+            "else: write t >= date '2024-01-01' and t < date '2024-02-01', or cast(t as date)",
+        )
+    true, false = _COMPARE[name]
+    found = Truth(true(left, right), false(left, right))
+    names.kind(found.true)
+    return found
+
+
+@form(
+    "conditions",
+    CONDITIONS,
+    "And",
+    examples={"age >= 18 and cost < 10": "both; in WHERE each is a filter of its own"},
+)
+def _and(node: Any, names: Names) -> Truth:
+    found = [truth(each, names) for each in conjuncts(node)]
+    return Truth(
+        reduce(operator.and_, (each.true for each in found)),
+        reduce(operator.or_, (each.false for each in found)),
+    )
+
+
+@form("conditions", CONDITIONS, "Or", examples={"age < 18 or age > 65": "one of them, or both"})
+def _or(node: Any, names: Names) -> Truth:
+    parts, left = [], [node]
+    while left:
+        each = left.pop()
+        if type(each).__name__ == "Or":
+            left += [each.expression, each.this]
+        else:
+            parts.append(truth(each, names))
+    return Truth(
+        reduce(operator.or_, (each.true for each in parts)),
+        reduce(operator.and_, (each.false for each in parts)),
+    )
+
+
+@form(
+    "conditions", CONDITIONS, "Not", examples={"not age < 18": "as in SQL: unknown stays unknown"}
+)
+def _not(node: Any, names: Names) -> Truth:
+    only(node, "this")
+    return ~truth(node.this, names)
+
+
+@form(
+    "conditions",
+    CONDITIONS,
+    "Is",
+    examples={
+        "cost is null, cost is not null": "missing or not",
+        "smokes is true, smokes is not false": "never unknown",
+    },
+)
+def _is(node: Any, names: Names) -> Truth:
+    only(node, "this", "expression")
+    kind = type(node.expression).__name__
+    if kind not in ("Null", "Boolean"):
+        refuse(node, "IS takes NULL, TRUE or FALSE; compare with = otherwise")
+    if kind == "Null":
+        found = _missing(node.this, names)
+    else:
+        said = truth(node.this, names)
+        found = said.true if node.expression.this else said.false
+    return Truth(found, ~found)
+
+
+def _missing(node: Any, names: Names) -> Expression:
+    while class_of(node) == "Paren":
+        node = node.this
+    if class_of(node) in CONDITIONS and class_of(node) not in VALUES:
+        said = truth(node, names)
+        return ~(said.true | said.false)
+    return timed(node, names).is_null()
+
+
+@form(
+    "conditions",
+    CONDITIONS,
+    *("NullSafeEQ", "NullSafeNEQ"),
+    examples={
+        "site is distinct from 3": "not equal, where a missing value is a value like others",
+        "site is not distinct from 3": "equal, where a missing value is a value like others",
+    },
+)
+def _distinct_from(node: Any, names: Names) -> Truth:
+    only(node, "this", "expression")
+    left, right = value(node.this, names), value(node.expression, names)
+    same = (left == right) | (left.is_null() & right.is_null())
+    names.kind(same)
+    found = Truth(same, ~same)
+    return found if type(node).__name__ == "NullSafeEQ" else ~found
+
+
+@form(
+    "conditions",
+    CONDITIONS,
+    "In",
+    examples={"site in (1, 2), site not in (1, 2)": "one of these constants; none of them is NULL"},
+)
+def _in(node: Any, names: Names) -> Truth:
+    only(node, "this", "expressions")
+    if not node.expressions:
+        refuse(node, "IN takes a list of values: site in (1, 2)")
+    listed = [value(each, names) for each in node.expressions]
+    for each, found in zip(node.expressions, listed, strict=True):
+        if found.operation != "literal":
+            refuse(each, "IN takes constants; compare with = and OR otherwise")
+        if constant(found) is None:
+            refuse(
+                each,
+                "NULL in a list makes NOT IN unknown everywhere: leave it out, and ask "
+                "x is null where that is meant",
+            )
+    left = value(node.this, names)
+    inside = left.is_in(listed)
+    names.kind(inside)
+    # The first comparison is unknown where the value is missing, as the list is then.
+    return Truth(inside, (left != listed[0]) & ~inside)
+
+
+@form(
+    "conditions",
+    CONDITIONS,
+    "Between",
+    examples={"age between 18 and 65": "both ends are within"},
+)
+def _between(node: Any, names: Names) -> Truth:
+    only(node, "this", "low", "high")
+    left, low, high = (value(node.args[name], names) for name in ("this", "low", "high"))
+    found = Truth(left.between(low, high), (left < low) | (left > high))
+    names.kind(found.true)
+    return found
+
+
+@form(
+    "conditions",
+    CONDITIONS,
+    *("Like", "StartsWith"),
+    examples={
+        "name like 'A%', name not like 'A%'": "text that begins so; a pattern is fixed text, with "
+        "one % at its end or none",
+        "starts_with(name, 'A')": "text that begins so",
+    },
+)
+def _like(node: Any, names: Names) -> Truth:
+    only(node, "this", "expression", "negate")
+    left, right = value(node.this, names), value(node.expression, names)
+    pattern = constant(right)
+    if not isinstance(pattern, str):
+        refuse(node, "a pattern is fixed text: name like 'A%'")
+    found = _matched(node, left, pattern)
+    names.kind(found.true)
+    return ~found if node.args.get("negate") else found
+
+
+def _matched(node: Any, left: Expression, pattern: str) -> Truth:
+    known = ~left.is_null()
+    if type(node).__name__ == "StartsWith":
+        found = left.starts_with(pattern)
+        return Truth(found, ~found & known)
+    plain = pattern.rstrip("%")
+    if "%" in plain or "_" in plain:
+        refuse(node, "this pattern has no translation: text, with one % at its end or none")
+    if plain == pattern:
+        return Truth(left == literal(pattern), left != literal(pattern))
+    found = left.starts_with(plain)
+    return Truth(found, ~found & known)

@@ -1,0 +1,150 @@
+"""From text to a tree: the limits of a text, and the parser's errors in plain words.
+
+The dialect is DuckDB's.  What decides whether a text is read at all stands before the parser: its
+size, its bytes, its comments, how deep its parentheses are, and that it begins as a query does (the
+parser logs what it does not know of other statements; nothing of that kind reaches it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from tacit.errors import UnsupportedQueryError, UsageError, need
+
+__all__ = ["LONGEST", "parse"]
+
+LONGEST = 65_536
+"""The most characters of a query."""
+_MOST_WORDS = 20_000
+_DEEPEST = 40
+"""How deep parentheses, CASE and chains of signs are nested at most."""
+_BEGINS = ("SELECT", "WITH", "FROM", "L_PAREN")
+_CHANGES = {
+    *("INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "ALTER", "TRUNCATE", "COPY", "SET"),
+    *("ATTACH", "DETACH", "INSTALL", "LOAD", "EXPORT", "IMPORT", "PRAGMA", "GRANT", "REVOKE"),
+    *("CALL", "EXECUTE", "PREPARE", "VACUUM", "BEGIN", "COMMIT", "ROLLBACK", "USE", "COMMAND"),
+}
+_CHAINED = {"NOT", "DASH", "PLUS", "TILDE", "TILDA", "CASE"}
+
+
+def parse(text: str) -> Any:
+    """Return the tree of one query.
+
+    Raises:
+        UnsupportedQueryError: a text that is too long, holds comments or several statements, is
+            nested too deep, changes something, or cannot be parsed.
+        MissingExtraError: sqlglot is not installed.
+    """
+    if not isinstance(text, str):
+        raise UsageError(f"a query is text, not {type(text).__name__}")
+    if len(text) > LONGEST:
+        raise UnsupportedQueryError(f"a query has at most {LONGEST} characters: split it")
+    _check_characters(text)
+    trees = [tree for tree in _trees(text) if tree is not None]
+    if len(trees) != 1:
+        raise UnsupportedQueryError("ask one query at a time")
+    return trees[0]
+
+
+def _trees(text: str) -> list[Any]:
+    """Return what the parser makes of a text; its errors, and its slips, in plain words."""
+    errors = need("sqlglot.errors", "sql")
+    try:
+        tokens = _dialect().tokenize(text)
+        _check_tokens(tokens)
+        trees: list[Any] = _dialect().parser().parse(tokens, text)
+    except UnsupportedQueryError:
+        raise
+    except errors.TokenError:
+        raise UnsupportedQueryError(
+            "the text cannot be split into words: a quote or a comment is not closed",
+            _place(text, len(text)),
+        ) from None
+    except errors.ParseError as error:
+        raise _unparsed(error) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        raise UnsupportedQueryError("this is not SQL that can be parsed") from None
+    return trees
+
+
+@cache
+def _dialect() -> Any:
+    return need("sqlglot.dialects.duckdb", "sql").DuckDB()
+
+
+def _check_characters(text: str) -> None:
+    """Refuse what a reader cannot see: control characters, marks that turn the reading direction.
+
+    Raises:
+        UnsupportedQueryError: such a character.
+    """
+    if text.isascii() and text.isprintable():
+        return
+    for place, sign in enumerate(text):
+        if not sign.isprintable() and sign not in "\n\r\t":
+            shown = f"U+{ord(sign):04X}"
+            raise UnsupportedQueryError(
+                f"the character {shown} cannot be seen, and has no place in a query: take it out",
+                _place(text, place),
+            )
+
+
+def _place(text: str, offset: int) -> tuple[int, int]:
+    before = text[:offset]
+    return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+
+
+def _check_tokens(tokens: Sequence[Any]) -> None:
+    if not tokens:
+        raise UnsupportedQueryError("there is no query: write select count(*) from ...")
+    first = tokens[0].token_type.name
+    if first not in _BEGINS:
+        _refuse_beginning(tokens[0])
+    if len(tokens) > _MOST_WORDS:
+        raise UnsupportedQueryError(f"a query has at most {_MOST_WORDS} words and signs: split it")
+    depth = chain = 0
+    for place, token in enumerate(tokens):
+        name = token.token_type.name
+        if name == "SEMICOLON" and place < len(tokens) - 1:
+            raise UnsupportedQueryError("ask one query at a time", _start(tokens[place + 1]))
+        if token.comments:
+            raise UnsupportedQueryError(
+                "comments are not read, so that nothing is hidden in a question: take it out",
+                _start(token),
+            )
+        if name in ("L_PAREN", "L_BRACKET", "L_BRACE", "CASE"):
+            depth += 1
+        elif name in ("R_PAREN", "R_BRACKET", "R_BRACE", "END"):
+            depth -= 1
+        chain = chain + 1 if name in _CHAINED else 0
+        if max(depth, chain) > _DEEPEST:
+            raise UnsupportedQueryError(
+                f"the query is nested more than {_DEEPEST} deep: name its parts with WITH",
+                _start(token),
+            )
+
+
+def _refuse_beginning(token: Any) -> None:
+    word = token.text.upper()[:20]
+    changes = token.token_type.name in _CHANGES or word in _CHANGES
+    said = f"{word} changes something or runs a command" if changes else f"{word!r} begins no query"
+    raise UnsupportedQueryError(
+        f"{said}; a question only reads: select count(*) from ...", _start(token)
+    )
+
+
+def _start(token: Any) -> tuple[int, int]:
+    return token.line, max(1, token.col - (token.end - token.start))
+
+
+def _unparsed(error: Any) -> UnsupportedQueryError:
+    found = error.errors[0] if error.errors else {}
+    word = str(found.get("highlight") or "").strip()[:40]
+    line, column = found.get("line") or 1, found.get("col") or 1
+    near = f" near {word!r}" if word else ""
+    return UnsupportedQueryError(
+        f"this is not SQL that can be parsed{near}; the dialect is DuckDB's",
+        (line, max(1, column - max(0, len(word) - 1))),
+    )

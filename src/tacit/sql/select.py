@@ -1,0 +1,322 @@
+"""A whole query: groups, aggregates, and how the answer is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.expressions.expression import Expression, col
+from tacit.expressions.schema import Column, Schema
+from tacit.sql.aggregates import AGGREGATES, Asked, asked_of, has_aggregate, own_name
+from tacit.sql.forms import class_of, truth, value
+from tacit.sql.possible_values import listed_keys, possible_values
+from tacit.sql.refusal import only, placed, refuse
+from tacit.sql.relation import Tables, rows_of
+from tacit.sql.scope import Scope, plain_name
+from tacit.sql.values import number
+from tacit.tables.question import Question
+from tacit.tables.release.arrangement import Arrangement, Order
+
+__all__ = ["question_of_select"]
+
+_MOST_ITEMS = 1000
+
+
+@dataclass(frozen=True)
+class _Item:
+    """One item of the select list."""
+
+    node: Any
+    alias: str
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A grouping column: where it stands, its value, its name in the question."""
+
+    node: Any
+    value: Expression
+    name: str
+
+
+def question_of_select(select: Any, tables: Tables) -> Question:
+    """Return the question that a query asks.
+
+    Raises:
+        UnsupportedQueryError: a part of it has no translation.
+    """
+    only(
+        select,
+        *("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset"),
+        "with_",
+    )
+    within = tables.with_views(select.args.get("with_"))
+    scope = rows_of(select, within)
+    within.check_used(select.args.get("with_"))
+    items = _items(select)
+    groups = _groups(select, items, scope)
+    answers, names = _answers(items, groups, scope)
+    question = scope.question
+    notes = [f"{label} {asked.note}" for label, asked in answers.items() if asked.note]
+    if groups:
+        keys, listed = _keys(groups, scope)
+        notes += [f"the groups of {name} are those that WHERE lists" for name in listed]
+        with placed(groups[0].node):
+            question = question.group_by(*(group.name for group in groups), keys=keys)
+    for label, asked in answers.items():
+        with placed(asked.node):
+            question = question.agg(**{label: asked.made})
+    shown = _Shown(scope, groups, {label: each.asked for label, each in answers.items()}, items)
+    return _arranged(question, select, shown, names, tuple(notes))
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """An aggregate with what the question is asked for it."""
+
+    asked: Asked
+    made: Any
+
+    @property
+    def node(self) -> Any:
+        return self.asked.node
+
+    @property
+    def note(self) -> str:
+        return self.asked.note
+
+
+def _items(select: Any) -> list[_Item]:
+    found = []
+    for node in select.expressions:
+        if type(node).__name__ == "Alias":
+            only(node, "this", "alias")
+            found.append(_Item(node.this, str(node.args["alias"].this)))
+        else:
+            found.append(_Item(node, ""))
+    if len(found) > _MOST_ITEMS:
+        refuse(select, f"a select list has at most {_MOST_ITEMS} items")
+    if not any(has_aggregate(item.node) for item in found):
+        where = found[0].node if found else select
+        refuse(
+            where,
+            "rows of a private table are never shown: ask for aggregates, such as "
+            "select site, count(*) from visits group by site",
+        )
+    return found
+
+
+def _groups(select: Any, items: Sequence[_Item], scope: Scope) -> list[_Group]:
+    said = select.args.get("group")
+    if said is None:
+        return []
+    only(said, "expressions")
+    found: list[_Group] = []
+    for node in said.expressions:
+        inner, alias = _group_of(node, items, scope)
+        if has_aggregate(inner):
+            refuse(node, "an aggregate is no grouping column")
+        with placed(node):
+            grouped = value(inner, scope)
+            kind = scope.kind(grouped)
+        if kind in ("float", "decimal"):
+            refuse(
+                node,
+                f"{kind} values are too many to be groups: cut them, width_bucket(x, 0, 100, 10), "
+                "or case when x < 18 then 'minor' else 'adult' end",
+            )
+        if grouped.operation == "literal":
+            refuse(node, "a constant is no grouping column: name a column")
+        wanted = alias or next((i.alias for i in items if i.node == inner), "") or own_name(inner)
+        name = scope.name_of(grouped, wanted, node)
+        if any(name == other.name for other in found):
+            refuse(node, "a grouping column is given twice")
+        found.append(_Group(inner, grouped, name))
+    return found
+
+
+def _group_of(node: Any, items: Sequence[_Item], scope: Scope) -> tuple[Any, str]:
+    """Return what a grouping column is: a place in the select list, a name, an expression.
+
+    A name is that of a column; of an item of the select list where no column has it.
+    """
+    place = number(node)
+    if place is not None:
+        if place.denominator != 1 or not 1 <= place <= len(items):
+            refuse(node, f"the select list has no item {node.this}")
+        return items[int(place) - 1].node, items[int(place) - 1].alias
+    if type(node).__name__ == "Column" and node.args.get("table") is None:
+        name = plain_name(str(node.this.this))
+        known = {plain_name(each) for columns in scope.tables.values() for each in columns}
+        alike = [item for item in items if item.alias and plain_name(item.alias) == name]
+        if name not in known and alike:
+            return alike[0].node, alike[0].alias
+    return node, ""
+
+
+def _answers(
+    items: Sequence[_Item], groups: Sequence[_Group], scope: Scope
+) -> tuple[dict[str, _Answer], dict[str, str]]:
+    """Return the answers by label, and what grouping columns are called."""
+    answers: dict[str, _Answer] = {}
+    names: dict[str, str] = {}
+    for item in items:
+        if not has_aggregate(item.node):
+            group = _group_among(item.node, groups, scope)
+            if item.alias and item.alias != group.name:
+                names[group.name] = item.alias
+            continue
+        asked = asked_of(item.node, scope)
+        made = asked.aggregate(scope)
+        label = item.alias or asked.name(made)
+        if plain_name(label) in map(plain_name, answers):
+            refuse(item.node, f"two items are called {label!r}: name one with AS")
+        answers[label] = _Answer(asked, made)
+    called = [*answers, *(names.get(group.name, group.name) for group in groups)]
+    if len(set(map(plain_name, called))) < len(called):
+        refuse(items[0].node, "an answer and a grouping column have one name: name one with AS")
+    return answers, names
+
+
+def _group_among(node: Any, groups: Sequence[_Group], scope: Scope) -> _Group:
+    if type(node).__name__ == "Star":
+        refuse(node, "* has no translation: rows of a private table are never shown")
+    found = repr(value(node, scope).to_json())
+    for group in groups:
+        if repr(group.value.to_json()) == found:
+            return group
+    return refuse(node, "this is neither an aggregate nor a grouping column: put it into GROUP BY")
+
+
+def _keys(groups: Sequence[_Group], scope: Scope) -> tuple[Any, list[str]]:
+    """Return the public keys, and the columns whose keys are those that WHERE lists.
+
+    None leaves them to the data set, and to partition selection where it declares none.
+    """
+    found: dict[str, Any] = {}
+    listed, declared = [], scope.question.declared.keys
+    for group in groups:
+        conditions = listed_keys(group.name, scope.conditions)
+        possible = possible_values(group.value)
+        if conditions is not None:
+            found[group.name] = conditions
+            listed.append(group.name)
+        elif possible is not None:
+            found[group.name] = possible
+        elif group.name in declared:
+            found[group.name] = list(declared[group.name])
+        else:
+            return None, []
+    if all(group.name in declared and group.name not in listed for group in groups):
+        return None, []
+    return found, listed
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What names stand for in HAVING and ORDER BY: the columns of the answer."""
+
+    scope: Scope
+    groups: Sequence[_Group]
+    answers: Mapping[str, Asked]
+    items: Sequence[_Item]
+
+    def column(self, node: Any, times: bool = False) -> Expression:
+        """Return the column of the answer that a name means: by its label, or of a group."""
+        name = node.this
+        if type(name).__name__ == "Identifier" and node.args.get("table") is None:
+            wanted = str(name.this)
+            quoted = name.args.get("quoted")
+            for label in self.answers:
+                if label == wanted or (not quoted and plain_name(label) == plain_name(wanted)):
+                    return col(label)
+            for item in self.items:
+                if item.alias and plain_name(item.alias) == plain_name(wanted):
+                    return col(_group_among(item.node, self.groups, self.scope).name)
+            for group in self.groups:
+                if group.name == wanted:
+                    return col(group.name)
+        return col(_group_among(node, self.groups, self.scope).name)
+
+    def stands_for(self, node: Any) -> Expression | None:
+        """Return the answer that an aggregate is, or the grouping column that an expression is."""
+        if class_of(node) in AGGREGATES:
+            wanted = asked_of(node, self.scope).key
+            for label, asked in self.answers.items():
+                if asked.key == wanted:
+                    return col(label)
+            refuse(node, "put this aggregate into the select list too: each one takes a share")
+        for group in self.groups:
+            if node == group.node:
+                return col(group.name)
+        return None
+
+    def kind(self, value: Expression) -> str:
+        """Return the kind of a value of the answer."""
+        kinds = {group.name: self._kind_of(group) for group in self.groups}
+        kinds |= dict.fromkeys(self.answers, "float")
+        return value.kind(Schema([Column(name, kind, kind) for name, kind in kinds.items()]))
+
+    def _kind_of(self, group: _Group) -> str:
+        found = self.scope.question.schema[group.name].kind
+        return "text" if found in ("undeclared", "missing") else found
+
+    def has_times(self, value: Expression) -> bool:
+        """Tell that no answer has times of day."""
+        return False
+
+
+def _arranged(
+    question: Question,
+    select: Any,
+    shown: _Shown,
+    names: Mapping[str, str],
+    notes: tuple[str, ...],
+) -> Question:
+    having = select.args.get("having")
+    condition = None
+    if having is not None:
+        only(having, "this")
+        with placed(having):
+            condition = truth(having.this, shown).true
+            shown.kind(condition)
+    found = Arrangement(
+        tuple(names.items()),
+        condition,
+        _order(select.args.get("order"), shown),
+        _whole(select.args.get("offset"), "OFFSET") or 0,
+        _whole(select.args.get("limit"), "LIMIT"),
+        notes,
+    )
+    said = (found.names, having, found.order, found.offset, found.limit is not None, notes)
+    return question.arranged(found) if any(said) else question
+
+
+def _order(said: Any, shown: _Shown) -> tuple[Order, ...]:
+    if said is None:
+        return ()
+    only(said, "expressions")
+    found = []
+    for each in said.expressions:
+        only(each, "this", "desc", "nulls_first")
+        node, place = each.this, number(each.this)
+        if place is not None:
+            if place.denominator != 1 or not 1 <= place <= len(shown.items):
+                refuse(each, f"the select list has no item {node.this}")
+            node = shown.items[int(place) - 1].node
+        with placed(each):
+            by = value(node, shown)
+            shown.kind(by)
+        found.append(Order(by, bool(each.args.get("desc")), bool(each.args.get("nulls_first"))))
+    return tuple(found)
+
+
+def _whole(said: Any, clause: str) -> int | None:
+    if said is None:
+        return None
+    only(said, "expression")
+    found = number(said.expression)
+    if found is None or found.denominator != 1 or not 0 <= found < 1 << 53:
+        refuse(said, f"{clause} takes a whole number, such as {clause} 10")
+    return int(found)

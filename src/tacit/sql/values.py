@@ -1,0 +1,370 @@
+"""Values on one row: constants, columns, arithmetic, choices and functions.
+
+Each is the value that DuckDB gives, but for what the page of the grammar tells: arithmetic is done
+in doubles and a quotient by zero is missing, since in Tacit nothing may fail on a value.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from tacit.expressions.expression import Expression, literal, when
+from tacit.expressions.node import FAR
+from tacit.sql.forms import VALUES, Names, form, timed, truth, value
+from tacit.sql.refusal import only, refuse
+
+__all__ = ["constant", "number"]
+
+_NUMBER = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d{1,3})?|\.\d+(?:[eE][-+]?\d{1,3})?")
+_MOST_DIGITS = 300
+_MOST_BUCKETS = 200
+_PARTS = {"YEAR": "year", "MONTH": "month"}
+"""Parts of dates, by the words that DuckDB has for them, with the methods of an expression."""
+
+
+def number(node: Any) -> Fraction | None:
+    """Return the exact number that a node writes out, or None where it is no number.
+
+    Raises:
+        UnsupportedQueryError: a number with too many digits.
+    """
+    while type(node).__name__ == "Paren":
+        node = node.this
+    if type(node).__name__ == "Neg":
+        inner = number(node.this)
+        return None if inner is None else -inner
+    if type(node).__name__ != "Literal" or node.args.get("is_string"):
+        return None
+    text = str(node.this)
+    if len(text) > _MOST_DIGITS or not _NUMBER.fullmatch(text):
+        refuse(node, f"a number has digits, a point and an exponent, at most {_MOST_DIGITS} signs")
+    return Fraction(text)
+
+
+def constant(found: Expression) -> Any:
+    """Return what a constant is; None where a value is none, or is missing."""
+    return found.parameters[0] if found.operation == "literal" else None
+
+
+@form("values", VALUES, "Literal", examples={"12, 0.5, 'text'": "a constant"})
+def _literal(node: Any, names: Names) -> Expression:
+    only(node, "this", "is_string")
+    exact = number(node)
+    if exact is None:
+        return literal(str(node.this))
+    written = str(node.this)
+    if not written.isdigit() and not math.isfinite(float(written)):
+        refuse(node, "this number is too large")
+    return literal(int(written) if written.isdigit() else float(written))
+
+
+@form("values", VALUES, "Boolean", examples={"true, false": "a constant"})
+def _boolean(node: Any, names: Names) -> Expression:
+    only(node, "this")
+    return literal(bool(node.this))
+
+
+@form("values", VALUES, "Null", examples={"null": "a missing value"})
+def _null(node: Any, names: Names) -> Expression:
+    only(node)
+    return literal(None)
+
+
+@form(
+    "values",
+    VALUES,
+    "Column",
+    examples={
+        "cost, visits.cost": "a column; without quotes, whatever the size of its letters A to Z",
+        '"Cost"': "a column whose name is written exactly so",
+    },
+)
+def _column(node: Any, names: Names) -> Expression:
+    return names.column(node)
+
+
+@form("values", VALUES, "Neg", examples={"-cost": "0 - cost"})
+def _negative(node: Any, names: Names) -> Expression:
+    only(node, "this")
+    inner = value(node.this, names)
+    known = constant(inner)
+    if isinstance(known, (int, float)) and not isinstance(known, bool):
+        return literal(-known)
+    return -inner
+
+
+@form(
+    "values",
+    VALUES,
+    *("Add", "Sub", "Mul", "Div"),
+    examples={
+        "cost + 1, cost - 1, cost * 2": "arithmetic in doubles",
+        "cost / 2": "a quotient with fractions; by zero it is missing",
+    },
+)
+def _arithmetic(node: Any, names: Names) -> Expression:
+    only(node, "this", "expression", "safe")
+    left, right = value(node.this, names), value(node.expression, names)
+    match type(node).__name__:
+        case "Add":
+            return left + right
+        case "Sub":
+            return left - right
+        case "Mul":
+            return left * right
+        case _:
+            return left / right
+
+
+@form("values", VALUES, "Abs", examples={"abs(cost)": "the size of a number"})
+def _abs(node: Any, names: Names) -> Expression:
+    only(node, "this")
+    return abs(value(node.this, names))
+
+
+@form(
+    "values",
+    VALUES,
+    "clamp",
+    examples={
+        "clamp(cost, 0, 100)": "the number, no less than 0 and no more than 100; a missing one "
+        "stays missing. It gives an aggregate its bounds"
+    },
+)
+def _clamp(node: Any, names: Names) -> Expression:
+    if len(node.expressions) != 3:
+        refuse(node, "clamp takes a value and two bounds: clamp(cost, 0, 100)")
+    lower, upper = number(node.expressions[1]), number(node.expressions[2])
+    if lower is None or upper is None:
+        refuse(node, "the bounds of clamp are numbers: clamp(cost, 0, 100)")
+    return value(node.expressions[0], names).clamp(lower, upper)
+
+
+@form(
+    "values",
+    VALUES,
+    *("Greatest", "Least"),
+    examples={
+        "least(greatest(cost, 0), 100)": "the number, no less than 0 and no more than 100; a "
+        "missing one is 0, as in SQL, where greatest and least pass over NULL. It gives an "
+        "aggregate its bounds"
+    },
+)
+def _extreme(node: Any, names: Names) -> Expression:
+    only(node, "this", "expressions", "ignore_nulls")
+    greatest = type(node).__name__ == "Greatest"
+    found = [value(each, names) for each in (node.this, *node.expressions)]
+    return reduce(lambda left, right: _further(left, right, greatest), found)
+
+
+def _further(left: Expression, right: Expression, greatest: bool) -> Expression:
+    """Return the greater or the less of two numbers; of one and a missing one, that one."""
+    choose = max if greatest else min
+    known = constant(right)
+    if isinstance(known, (int, float)) and not isinstance(known, bool):
+        inner, low, high, filled = _held(left)
+        filled = known if filled is None else choose(filled, known)
+        low, high = choose(low, float(known)), choose(high, float(known))
+        if low <= high:
+            return inner.clamp(Fraction(low), Fraction(high)).fill(filled)
+    further = (left >= right) if greatest else (left <= right)
+    return when(further | right.is_null()).then(left).otherwise(right)
+
+
+def _held(found: Expression) -> tuple[Expression, float, float, Any]:
+    """Return what is clamped, to what, and what it is where it is missing."""
+    if found.operation == "fill" and found.operands[0].operation == "clamp":
+        inner, filled = found.operands
+        if constant(filled) is not None:  # type: ignore[arg-type]
+            low, high = inner.parameters
+            return inner.operands[0], low, high, constant(filled)  # type: ignore
+    return found, -FAR, FAR, None
+
+
+@form(
+    "values",
+    VALUES,
+    "Coalesce",
+    examples={"coalesce(cost, 0)": "the first that is not missing"},
+)
+def _coalesce(node: Any, names: Names) -> Expression:
+    only(node, "this", "expressions")
+    found = value(node.this, names)
+    for each in node.expressions:
+        found = found.fill(value(each, names))
+    return found
+
+
+@form("values", VALUES, "Nullif", examples={"nullif(cost, 999)": "missing where they are equal"})
+def _nullif(node: Any, names: Names) -> Expression:
+    only(node, "this", "expression")
+    left = value(node.this, names)
+    return when(left == value(node.expression, names)).then(None).otherwise(left)
+
+
+@form(
+    "values",
+    VALUES,
+    "Case",
+    examples={
+        "case when age < 18 then 'minor' else 'adult' end": "the first whose condition is true; "
+        "a group by it needs no keys",
+        "case site when 1 then 'a' else 'b' end": "the first that is equal",
+    },
+)
+def _case(node: Any, names: Names) -> Expression:
+    only(node, "this", "ifs", "default")
+    subject = None if node.this is None else value(node.this, names)
+    default = node.args.get("default")
+    found = literal(None) if default is None else value(default, names)
+    for each in reversed(node.args["ifs"]):
+        only(each, "this", "true")
+        if subject is None:
+            condition = truth(each.this, names).true
+        else:
+            condition = subject == value(each.this, names)
+        found = when(condition).then(value(each.args["true"], names)).otherwise(found)
+    return found
+
+
+@form("values", VALUES, "If", examples={"if(age < 18, 1, 2)": "as CASE"})
+def _if(node: Any, names: Names) -> Expression:
+    only(node, "this", "true", "false")
+    last = node.args.get("false")
+    return (
+        when(truth(node.this, names).true)
+        .then(value(node.args["true"], names))
+        .otherwise(literal(None) if last is None else value(last, names))
+    )
+
+
+@form(
+    "values",
+    VALUES,
+    "WidthBucket",
+    examples={
+        "width_bucket(age, 0, 100, 10)": "the number of the bin, from 1; 0 below the first and 11 "
+        "from 100 on; a group by it needs no keys"
+    },
+)
+def _width_bucket(node: Any, names: Names) -> Expression:
+    only(node, "this", "min_value", "max_value", "num_buckets")
+    low, high, bins = (number(node.args[n]) for n in ("min_value", "max_value", "num_buckets"))
+    if low is None or high is None or bins is None or bins.denominator != 1:
+        refuse(node, "width_bucket takes a value and three numbers: width_bucket(age, 0, 100, 10)")
+    if low >= high or not 1 <= bins <= _MOST_BUCKETS:
+        refuse(node, f"width_bucket needs bounds that rise and 1 to {_MOST_BUCKETS} bins")
+    found = value(node.this, names)
+    edges = [literal(low + (high - low) * place / bins) for place in range(int(bins) + 1)]
+
+    def between(first: int, last: int) -> Expression:
+        """Return the number of the bin, once it is known to be one of these."""
+        if first == last:
+            return literal(first)
+        middle = (first + last) // 2
+        under = when(found < edges[middle]).then(between(first, middle))
+        return under.otherwise(between(middle + 1, last))
+
+    return when(found.is_null()).then(None).otherwise(between(0, int(bins) + 1))
+
+
+@form(
+    "values",
+    VALUES,
+    *("Cast", "TryCast"),
+    examples={
+        "cast(age as double)": "a number; of text the number that it writes, and missing where it "
+        "writes none",
+        "cast(smokes as integer)": "1, 0 or missing, of a truth value",
+        "cast(day as date), date '2024-12-31'": "a date",
+        "cast(smokes as boolean)": "a truth value, of text too",
+        "cast(name as text)": "text, which it is already",
+    },
+)
+def _cast(node: Any, names: Names) -> Expression:
+    only(node, "this", "to", "safe")
+    only(node.args["to"], "this", "nested")
+    wanted = node.args["to"].this.name
+    found = (timed if wanted == "DATE" else value)(node.this, names)
+    kind = names.kind(found)
+    if wanted == "DATE" and isinstance(constant(found), str):
+        return literal(_day(node, constant(found)))
+    if kind == "missing":
+        return found
+    numeric = kind in ("integer", "float", "decimal")
+    if wanted == "DOUBLE" and numeric:
+        return found
+    if wanted == "DOUBLE" and kind in ("text", "undeclared"):
+        return found.read_number()
+    if wanted in ("INT", "BIGINT", "DOUBLE") and kind == "boolean":
+        unset = when(found == literal(False)).then(0).otherwise(None)
+        return when(found).then(1).otherwise(unset)
+    if wanted == "DATE" and kind in ("text", "undeclared"):
+        return found.read_date()
+    if wanted == "BOOLEAN" and kind in ("text", "undeclared"):
+        return found.read_boolean()
+    same = {"INT": "integer", "BIGINT": "integer", "DATE": "date", "BOOLEAN": "boolean"}
+    if same.get(wanted, "text" if wanted in ("TEXT", "VARCHAR") else "") == kind:
+        return found
+    return refuse(
+        node,
+        f"a value of kind {kind} cannot be cast to {wanted}: casts are to double, date, boolean, "
+        "and to integer from integers and truth values",
+    )
+
+
+def _day(node: Any, text: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else "")
+    except ValueError:
+        return refuse(node, "a date is written date '2024-12-31'")
+
+
+@form(
+    "values",
+    VALUES,
+    *("Year", "Month", "Extract", "date_part"),
+    examples={
+        "year(day), month(day)": "a part of a date; a group by month(day) needs no keys",
+        "extract(year from day)": "the same",
+        "date_part('month', day)": "the same",
+    },
+)
+def _date_part(node: Any, names: Names) -> Expression:
+    name = type(node).__name__
+    if name == "Anonymous":
+        if len(node.expressions) != 2:
+            refuse(node, "date_part takes a part and a date: date_part('month', day)")
+        part, inner = node.expressions
+    elif name == "Extract":
+        only(node, "this", "expression")
+        part, inner = node.this, node.expression
+    else:
+        only(node, "this")
+        part, inner = None, node.this
+    wanted = name.upper() if part is None else str(part.this).upper()
+    if wanted not in _PARTS:
+        parts = ", ".join(part.lower() for part in _PARTS)
+        refuse(node, f"this part of a date has no translation; there are: {parts}")
+    found: Expression = getattr(timed(inner, names), _PARTS[wanted])()
+    return found
+
+
+@form(
+    "values",
+    VALUES,
+    *("Lower", "Length"),
+    examples={
+        "lower(name)": "text with A to Z made small",
+        "length(name)": "how many characters a text has",
+    },
+)
+def _text(node: Any, names: Names) -> Expression:
+    only(node, "this")
+    found = value(node.this, names)
+    return found.lower() if type(node).__name__ == "Lower" else found.length()
