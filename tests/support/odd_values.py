@@ -152,6 +152,12 @@ def plans() -> dict[str, str]:
             fields["statistic"] = "'percentile'"
         said = ", ".join(f"{key} = {value}" for key, value in fields.items())
         found[f"answer {name}"] = f"{start}{asked}answers = {{r = {{{said}}}}}\n"
+    person = f"{bare}[unit]\nperson = 'person'\nrows = 2\n{asked}{count}"
+    found["person"] = f"{person}per_person = {{r = @}}\n"
+    found["person statistic"] = f"{person}per_person = {{r = {{statistic = @}}}}\n"
+    made = "per_person = {r = {statistic = 'sum', column = 'age', lower = 0, upper = "
+    found["person upper"] = f"{person}{made}@}}}}\n"
+    found["person where"] = f"{person}{made}9}}}}\nwhere_person = @\n"
     for name in ("source", "unit", "budget", "question"):
         more = "" if name == "source" else "source = {path = 'people.csv'}\n"
         found[f"the {name}"] = f"{more}{name} = @\n"

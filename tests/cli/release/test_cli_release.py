@@ -96,6 +96,54 @@ def test_where_keeps_rows(tacit) -> None:
     assert abs(done["releases"][0]["answers"][0]["count"]["value"] - 240) < 20
 
 
+PEOPLE = (
+    "--person site --rows 2 --per-person n=count --per-person ages=sum:age:0:200 --where age>0 "
+    "--where-person n>1 --mean ages --count --cut n:0,1,9 --by n_group --epsilon 1000"
+)
+
+
+def test_people_are_made_first(tacit, folder: Path) -> None:
+    done = tacit(f"release people.csv {PEOPLE} --json")
+    record = {r["key"]["n_group"]: r for r in done.json["releases"][0]["answers"]}
+    assert record["[0, 1)"]["count"]["value"] == 0
+    (folder / "plan.toml").write_text("""
+[source]
+path = "people.csv"
+[[question]]
+where = "age > 0"
+where_person = "n > 1"
+cut = { n_group = { column = "n", edges = [0, 1, 9] } }
+by = ["n_group"]
+epsilon = 1000
+[question.per_person]
+n = { statistic = "count" }
+ages = { statistic = "sum", column = "age", lower = 0, upper = 200 }
+[question.answers]
+count = { statistic = "count" }
+mean_ages = { statistic = "mean", column = "ages" }
+""")
+    again = tacit("release --plan plan.toml --json").json["releases"][0]
+    assert again["replayed"]  # one identity
+    assert again["answers"] == done.json["releases"][0]["answers"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("--per-person total=sum:age", "needs public bounds"),
+        ("--per-person total", "is not whole"),
+        ("--per-person n=count:age", "is not whole"),
+        ("--per-person n=median:age:0:9", "median is not made of the rows of one person"),
+        ("--per-person n=count --per-person n=count", "twice"),
+        ("--where-person n>1", "--per-person"),
+    ],
+)
+def test_people_that_cannot_be_made_are_refused(tacit, said: str, told: str) -> None:
+    done = tacit(f"release people.csv --person site --rows 2 {said} --count --epsilon 1")
+    assert done.code == 2
+    assert told in " ".join(done.err.split())
+
+
 def test_keys_come_from_a_public_file(tacit, folder: Path) -> None:
     (folder / "public.csv").write_text("sex,site\nf,a\nm,b\nf,a\n")
     done = tacit(f"{RELEASE} --by site,sex --keys-file public.csv --json").json

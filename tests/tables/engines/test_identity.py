@@ -21,8 +21,10 @@ from support.servers.left_out import leave_out
 from tacit.errors import UsageError
 from tacit.expressions.expression import col, literal
 from tacit.expressions.grid import Grid
+from tacit.expressions.schema import Column, Schema
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.query.integer_query import Query
+from tacit.tables.query.people_table import PersonValue, person_column, person_source
 from tacit.tables.query.requests import People, Rows
 from tacit.tables.query.sampled_rows import WholeCells
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
@@ -107,6 +109,7 @@ def hold(
     exact = Query(source, unit).run([Rows(), People()])
     weight = sum(ONE // n * n for n in owners.values())
     assert (exact.of(People()).tolist(), exact.of(Rows()).tolist()) == ([len(owners)], [weight])
+    hold_people(source, owners)
     if source.engine.dialect.part is not None:
         parts = [Query(source, unit, part=(i, 3)).run([Rows(), People()]) for i in range(3)]
         assert sum(part.of(Rows())[0] for part in parts) == weight
@@ -121,6 +124,19 @@ def hold(
         times = source.schema.column("v").declared.casefold().startswith("timestamp")
         found = [(a.found, b.found) if times else (a.person, b.person) for a, b in rows]
         assert same.of(Rows()) == [sum(a is not None and a == b for a, b in found)]
+
+
+def hold_people(source: Source, owners: Counter[Any]) -> None:
+    """The table of one row a person has a row of each, by their own value."""
+    unit = PersonUnit("v", rows=1)
+    columns = [person_column(source.schema.column("v")), Column("n", "integer", "BIGINT")]
+    values = [PersonValue("n", "count", "integer")]
+    people = person_source(source, unit, None, {}, values, Schema(columns))
+    rows = people.engine.rows(f"select n from {people.relation} as p")
+    assert sorted(n for (n,) in rows) == sorted(owners.values())
+    exact = Query(people, unit).run([Rows(), People()])
+    assert exact.of(People()).tolist() == [len(owners)]
+    assert exact.of(Rows()).tolist() == [len(owners) * ONE]
 
 
 def hold_keys(source: Source, rows: list[tuple[Value, Value]], *, shallow: bool) -> None:

@@ -13,7 +13,7 @@ from tacit.arithmetic.exact import Number
 from tacit.cli.shared.flag_values import typed_keys
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
-from tacit.expressions.schema import Column, Schema
+from tacit.expressions.schema import Schema
 from tacit.tables import Question, Session
 from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.plan.price import Amount
@@ -36,6 +36,8 @@ class Asked:
 
     aggregates: Mapping[str, Aggregate]
     where: tuple[Expression, ...] = ()
+    per_person: Mapping[str, Aggregate] = field(default_factory=dict)
+    where_person: tuple[Expression, ...] = ()
     cuts: Mapping[str, Expression] = field(default_factory=dict)
     by: tuple[str, ...] = ()
     keys: Any = None
@@ -58,21 +60,17 @@ class Asked:
             raise UsageError(
                 "nothing is asked: say --count, --mean age:0:100 or another; see --help"
             )
-        asked = session.agg(**self.aggregates)
-        for name, cut in self.cuts.items():
-            asked = asked.with_column(name, cut)
-        if self.where:
-            asked = asked.filter(*self.where)
+        asked = self._rows(session).agg(**self.aggregates)
         if self.by:
             for name in self.by:
-                if session.columns.get(name) in ("float", "decimal"):
+                if name in asked.schema and asked.schema[name].kind in ("float", "decimal"):
                     raise UsageError(
                         f"{name!r} holds numbers with fractions, too many values to be groups; cut "
                         f"it: --cut {name}:0,10,20 --by {name}_group"
                     )
-            keys = self._keys(session.source.schema)
+            keys = self._keys(asked.schema)
             if keys is None:
-                keys = session.declared.keys_of(self.by)
+                keys = asked.declared.keys_of(self.by)
             if keys is None and self.delta is None:
                 raise UsageError(
                     f"the values of {', '.join(self.by)} are not known to be public. Either list "
@@ -83,11 +81,24 @@ class Asked:
             asked = asked.group_by(*self.by, keys=keys)
         return asked
 
+    def _rows(self, session: Session) -> Question:
+        """Return the rows, or the people, that the question is about."""
+        if self.where_person and not self.per_person:
+            raise UsageError(
+                "which people count (--where-person) is said of a table of one row a person: make "
+                "it with --per-person total=sum:cost:0:5000"
+            )
+        rows = session.filter()
+        if self.per_person:
+            rows = rows.filter(*self.where).per_person(**self.per_person)
+        for name, cut in self.cuts.items():
+            rows = rows.with_column(name, cut)
+        return rows.filter(*(self.where_person if self.per_person else self.where))
+
     def _keys(self, schema: Schema) -> Any:
         """Return the public keys; the groups that a column is cut into are public by themselves."""
         made = {name: list(cut.parameters[1]) for name, cut in self.cuts.items() if name in self.by}
-        columns = [*schema.values(), *(Column(name, "text", "text") for name in made)]
-        keys = self.keys(Schema(columns)) if callable(self.keys) else self.keys
+        keys = self.keys(schema) if callable(self.keys) else self.keys
         if keys is None and set(self.by) == set(made):
             return made
         return {**made, **keys} if isinstance(keys, Mapping) else keys

@@ -27,7 +27,7 @@ _FIELDS = {
     "[unit]": ("person", "rows", "groups"),
     "[budget]": ("epsilon", "delta", "rho", "ledger"),
     "[[question]]": (
-        "name", "where", "cut", "by", "keys", "keys_file", "answers",
+        "name", "where", "per_person", "where_person", "cut", "by", "keys", "keys_file", "answers",
         "epsilon", "delta", "rho", "total", "tag", "plot", "certificate",
     ),
 }  # fmt: skip
@@ -86,14 +86,17 @@ def _unit(plan: Mapping[str, Any]) -> OneRowEach | PersonUnit | None:
 def _asked(question: Any, folder: Path, source: str) -> Asked:
     known_fields(mapping(question, "[[question]]"), _FIELDS["[[question]]"], "[[question]]")
     answers = mapping(question.get("answers", {}), "answers")
-    where = _text(question, "where", "[[question]]")
+    where = _conditions(question, "where")
+    people = mapping(question.get("per_person", {}), "per_person")
     by = _listed(question, "by")
     name = _text(question, "name", "[[question]]")
     plot = _text(question, "plot", "[[question]]")
-    declared = is_declared(source)
+    declared = is_declared(source) or bool(people)
     asked = Asked(
         aggregates={label: _answer(said, label, declared) for label, said in answers.items()},
-        where=() if where is None else (condition(where),),
+        where=where,
+        per_person={label: _answer(said, label, True) for label, said in people.items()},
+        where_person=_conditions(question, "where_person"),
         cuts=_cuts(question),
         by=by,
         keys=_keys(question, by, folder, source),
@@ -108,6 +111,11 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
     )
     asked.loss()
     return asked
+
+
+def _conditions(question: Mapping[str, Any], name: str) -> tuple[Expression, ...]:
+    text = _text(question, name, "[[question]]")
+    return () if text is None else (condition(text),)
 
 
 def _answer(said: Any, label: str, declared: bool) -> Aggregate:

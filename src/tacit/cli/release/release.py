@@ -70,7 +70,7 @@ def job_of(
     from tacit.cli.release.job import Job, table_of, unit_of
     from tacit.cli.release.plan_file import read_plan
     from tacit.cli.shared.condition import condition
-    from tacit.cli.shared.flag_values import aggregates, amount, cuts
+    from tacit.cli.shared.flag_values import aggregates, amount, cuts, of_people
 
     if ask.plan is not None:
         _alone(source, ask, budget, output)
@@ -80,8 +80,10 @@ def job_of(
     if (ask.keys or ask.keys_file) and not by:
         raise UsageError("keys are the values of a grouping column: name it with --by column")
     asked = Asked(
-        aggregates=aggregates(ask.kinds, _how(ask), table.declared),
+        aggregates=aggregates(ask.kinds, _how(ask), table.declared or bool(ask.per_person)),
         where=tuple(condition(text) for text in ask.where or ()),
+        per_person=of_people(ask.per_person or ()),
+        where_person=tuple(condition(text) for text in ask.where_person or ()),
         cuts=cuts(ask.cut or ()),
         by=by,
         keys=keys_reader(by, ask.keys or (), ask.keys_file, table.path),

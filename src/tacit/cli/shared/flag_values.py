@@ -24,6 +24,7 @@ __all__ = [
     "cuts",
     "labelled",
     "numbers",
+    "of_people",
     "statistic",
     "typed_keys",
     "whole_range",
@@ -93,6 +94,32 @@ def _from_flag(kind: Kind, text: str, options: Options, declared: bool) -> Aggre
     ]
     made: Aggregate = kind.make(*given, **(options if kind.methods else {}))
     return made
+
+
+def of_people(texts: Sequence[str]) -> dict[str, Aggregate]:
+    """Return what is made of a person's rows, by label.
+
+    Raises:
+        UsageError: a text that is not whole, an unknown statistic, or a label that stands twice.
+
+    >>> {n: str(a) for n, a in of_people(["n=count", "total=sum:cost:0:5000"]).items()}
+    {'n': 'count()', 'total': 'sum(cost, 0, 5000)'}
+    """
+    known = {kind.name: kind for kind in kinds()}
+    found: dict[str, Aggregate] = {}
+    for text in texts:
+        label, sign, said = text.partition("=")
+        name, _, rest = said.partition(":")
+        label, kind = label.strip(), known.get(name.strip())
+        if not sign or not label or kind is None or bool(rest) is not bool(kind.fields):
+            raise UsageError(
+                f"--per-person {text} is not whole: write NAME=STATISTIC:COL:LOW:HIGH, such as "
+                "total=sum:cost:0:5000, or n=count"
+            )
+        if label in found:
+            raise UsageError(f"--per-person names {label!r} twice")
+        found[label] = _from_flag(kind, rest, Options(), True) if rest else kind.make()
+    return found
 
 
 def statistic(described: object, label: str, declared: bool = False) -> Aggregate:

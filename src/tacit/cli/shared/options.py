@@ -255,6 +255,24 @@ class AskOptions:
             metavar="CONDITION",
         ),
     ] = None
+    per_person: Annotated[
+        Texts,
+        flag(
+            "--per-person",
+            help="Make one row a person first, with this column: n=count, total=sum:cost:0:5000.",
+            panel=_GROUPS,
+            metavar="NAME=STATISTIC:COL:LOW:HIGH",
+        ),
+    ] = None
+    where_person: Annotated[
+        Texts,
+        flag(
+            "--where-person",
+            help="With --per-person: keep only the people who satisfy this, such as 'total > 100'.",
+            panel=_GROUPS,
+            metavar="CONDITION",
+        ),
+    ] = None
     plan: Annotated[
         str | None,
         flag(
