@@ -21,7 +21,16 @@ from tacit.tables.answers.aggregate import Aggregate, Kind, kinds
 from tacit.tables.session import Session
 
 KINDS = {kind.name: kind for kind in kinds()}
-VALUES = {"column": "age", "lower": 0, "upper": 100, "q": 90, "edges": [0, 18, 65, 100]}
+VALUES = {
+    "column": "age",
+    "lower": 0,
+    "upper": 100,
+    "q": 90,
+    "edges": [0, 18, 65, 100],
+    "x": "age",
+    "y": "pay",
+    "bounds": {"age": (0, 100), "pay": (0, 1000)},
+}
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 
 
@@ -34,8 +43,8 @@ def asked(kind: Kind) -> Aggregate:
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     table = tmp_path_factory.mktemp("kinds") / "people.csv"
-    rows = [f"{20 + i % 60},{'ab'[i % 2]}" for i in range(400)]
-    table.write_text("\n".join(["age,site", *rows]) + "\n", encoding="utf-8")
+    rows = [f"{20 + i % 60},{'ab'[i % 2]},{i % 7 * 100}" for i in range(400)]
+    table.write_text("\n".join(["age,site,pay", *rows]) + "\n", encoding="utf-8")
     with tc.Session(str(table), unit=tc.one_row_each, budget=tc.epsilon(1000)) as opened:
         yield opened
 

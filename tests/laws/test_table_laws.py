@@ -30,6 +30,9 @@ ASKED = {
     "middle": tc.median("x", -2, 5),
     "low": tc.percentile("y", 10, -4, 4),
     "bins": tc.histogram("x", [0, 2, 5]),
+    "pair": tc.covariance("x", "y", {"x": (-2, 5), "y": (-4, 1)}),
+    "alike": tc.correlation("x", "y", {"x": (-2, 5), "y": (-4, 4)}),
+    "fit": tc.linear_regression("y", ["x", "z"], {"x": (-2, 5), "y": (-4, 4), "z": (-1, 3)}),
 }
 
 

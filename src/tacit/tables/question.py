@@ -193,8 +193,8 @@ class Question:
         check_labels([label for label, _ in asked], self._query.by)
         question = self._with(aggregates=asked)
         for _, aggregate in question._query.aggregates:
-            if aggregate.column is not None:
-                question._query.columns.column(aggregate.column)
+            for one in aggregate.clamped:
+                question._query.columns.column(one.column)
         return question
 
     def arranged(self, arrangement: Arrangement) -> Question:

@@ -17,7 +17,6 @@ from typing import Any
 from tacit.accounting.budgets.budget import Budget, fit
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.errors import UsageError
-from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.schema import Schema
 from tacit.report.check.format import FIRST_FORMAT
 from tacit.report.check.planner import Planner, register_planner
@@ -161,13 +160,14 @@ class _Release(Replanned):
 
     def _column(self, aggregate: Any, groups: int) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": aggregate.kind}
+        names = kind_of(aggregate.kind).names(aggregate)
         if kind_of(aggregate.kind).amount:
             error: Any = self.plan.expected_error(aggregate, 1)
-            if aggregate.edges is not None:
-                error = [error] * (len(aggregate.edges) - 1)
+            if names is not None:
+                error = [error] * len(names)
             found["standard_error"] = [error] * groups
-        if aggregate.edges is not None:
-            found["bins"] = bin_names(aggregate.edges)
+        if names is not None:
+            found["bins"] = names
         method = self.plan.record(aggregate)
         return found if method is None else {**found, "method": method}
 

@@ -20,7 +20,16 @@ from support.tables import tables_reference as reference
 from tacit.expressions.expression import col, when
 from tacit.expressions.grid import Grid
 from tacit.tables.query.integer_query import Query
-from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, People, Rows, Total
+from tacit.tables.query.requests import (
+    Bins,
+    Cells,
+    Distinct,
+    Moments,
+    People,
+    Products,
+    Rows,
+    Total,
+)
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 SALT = "5a17"
@@ -111,6 +120,21 @@ def requests() -> list[Any]:
         *[Distinct(col(name)) for name in ("group", "select", "huge", "cents", "flag", "day")],
         Distinct(col('na"me').lower()),
         Distinct(derived),
+        Products(
+            (
+                (col("select"), Grid.for_bounds(0, 100, bits=20)),
+                (col("long"), Grid.for_bounds(-(1 << 62), 1 << 62, bits=20, whole=True)),
+                (derived, Grid.for_bounds(-5, 5, bits=20)),
+            ),
+            ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2), (0, 0), (2, 2)),
+        ),
+        Products(
+            (
+                (col("year"), Grid.for_bounds(-2, 2, whole=True)),
+                (col("flag"), Grid.for_bounds(0, 1, whole=True)),
+            ),
+            ((0,), (1,), (0, 1), (0, 0), (1, 1)),
+        ),
     ]
 
 

@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, People, Rows, Total
+from tacit.tables.query.requests import (
+    Bins,
+    Cells,
+    Distinct,
+    Moments,
+    People,
+    Products,
+    Rows,
+    Total,
+)
 from tacit.tables.spec.privacy_unit import PersonUnit
 
 
@@ -90,6 +99,8 @@ def answer(rows: list[dict[str, Any]], query: dict[str, Any], request: Any) -> A
         for (_, code, _), w in zip(chosen, by_row, strict=True):
             found[code] += w
         return found
+    if isinstance(request, Products):
+        return _products(chosen, by_row, request, size)
     place = binned if isinstance(request, Bins) else offset
     offsets = [place(request.value.evaluate(row), request.grid) for _, _, row in chosen]
     if isinstance(request, Moments):
@@ -135,6 +146,17 @@ def _distinct(chosen: list, value: Any, unit: Any, size: int, salt: str) -> list
         most = unit.rows if isinstance(unit, PersonUnit) else 1
         pairs |= set(sorted(seen, key=draw)[:most])
     return [sum(code == group for code, _ in pairs) for group in range(size)]
+
+
+def _products(chosen: list, by_row: list[int], request: Products, size: int) -> list[list[int]]:
+    """The weight of the rows that have every value, and their weighted products of offsets."""
+    table = [[0] * (1 + len(request.products)) for _ in range(size)]
+    for (_, code, row), w in zip(chosen, by_row, strict=True):
+        z = [offset(value.evaluate(row), grid) for value, grid in request.columns]
+        if None not in z:
+            for i, factors in enumerate([(), *request.products]):
+                table[code][i] += w * math.prod(z[k] for k in factors)
+    return table
 
 
 def _people(chosen: list, unit: Any, size: int, salt: str) -> list[int]:

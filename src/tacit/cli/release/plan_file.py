@@ -120,10 +120,11 @@ def _conditions(question: Mapping[str, Any], name: str) -> tuple[Expression, ...
 
 def _answer(said: Any, label: str, declared: bool) -> Aggregate:
     fields = mapping(said, f"the answer {label!r}")
-    for name in ("statistic", "column", "method", "distribution"):
+    for name in ("statistic", "column", "y", "method", "distribution"):
         _text(fields, name, f"the answer {label!r}")
     if not isinstance(fields.get("edges", []), list):
         raise UsageError(f"edges in the answer {label!r} must be a list such as [0, 18, 65]")
+    mapping(fields.get("bounds", {}), f"bounds in the answer {label!r}")
     return statistic(fields, label, declared)
 
 

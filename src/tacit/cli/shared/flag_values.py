@@ -78,16 +78,13 @@ def aggregates(
 
 
 def _from_flag(kind: Kind, text: str, options: Options, declared: bool) -> Aggregate:
+    if "bounds" in kind.fields:
+        return _of_columns(kind, text, declared)
     short = tuple(field for field in kind.fields if field not in BOUNDS)
     fields = short if declared and text.count(":") == len(short) - 1 else kind.fields
     parts = text.rsplit(":", len(fields) - 1) if len(fields) > 1 else [text]
     if len(parts) < len(fields) or not all(part.strip() for part in parts):
-        flag = flag_of(kind)
-        raise UsageError(
-            f"{flag} {text} is not whole: write {flag} {form(kind.fields)}, such as {flag} "
-            f"{example(kind.fields)}. Bounds and edges are public: do not read them off the "
-            "private data"
-        )
+        raise _not_whole(kind, text)
     given = [
         numbers(part, "an edge") if field == "edges" else part
         for field, part in zip(fields, parts, strict=True)
@@ -122,6 +119,35 @@ def of_people(texts: Sequence[str]) -> dict[str, Aggregate]:
     return found
 
 
+def _not_whole(kind: Kind, text: str) -> UsageError:
+    flag = flag_of(kind)
+    return UsageError(
+        f"{flag} {text} is not whole: write {flag} {form(kind.fields)}, such as {flag} "
+        f"{example(kind.fields)}. Bounds and edges are public: do not read them off the "
+        "private data"
+    )
+
+
+def _of_columns(kind: Kind, text: str, declared: bool) -> Aggregate:
+    """Read several columns, each with its bounds or, where they may be declared, without."""
+    names: list[str] = []
+    bounds: dict[str, tuple[Number, Number]] = {}
+    for part in text.split(","):
+        name, *ends = part.rsplit(":", 2) if part.count(":") > 1 or not declared else [part]
+        if len(ends) not in (0, 2) or not all(each.strip() for each in (name, *ends)):
+            raise _not_whole(kind, text)
+        if not ends and not declared:
+            raise _not_whole(kind, text)
+        names.append(name)
+        if ends:
+            bounds[name] = ends[0], ends[1]
+    first, *rest = names
+    if not rest or len(set(names)) < len(names):
+        raise _not_whole(kind, text)
+    made: Aggregate = kind.make(first, rest[0] if len(rest) == 1 else rest, bounds)
+    return made
+
+
 def statistic(described: object, label: str, declared: bool = False) -> Aggregate:
     """Return the statistic that a table of a plan describes.
 
@@ -154,7 +180,7 @@ def statistic(described: object, label: str, declared: bool = False) -> Aggregat
                 f"the answer {label!r} has a field {field!r}; {did_you_mean(field, fields)}"
             )
     missing = [field for field in kind.fields if field not in described]
-    if declared and set(missing) == set(BOUNDS):
+    if declared and set(missing) in ({*BOUNDS}, {"bounds"}):
         missing = []
     if missing:
         raise UsageError(f"the answer {label!r} ({name}) lacks {', '.join(missing)}")

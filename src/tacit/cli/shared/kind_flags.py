@@ -27,8 +27,17 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "lower": ("lower", "LOW", "0"),
     "upper": ("upper", "HIGH", "100"),
     "edges": ("edge,edge,...", "E0,E1,...", "0,18,65,100"),
+    "x": ("x:lower:upper", "X:LOW:HIGH", "age:0:100"),
+    "y": ("y:lower:upper", "Y:LOW:HIGH", "pay:0:1000"),
 }
 """How a field is written behind a flag: told in an error, told in the help, and an example."""
+
+
+def _joined(fields: tuple[str, ...], way: int) -> str:
+    """Join fields by colons; of several columns each has its bounds, and they stand by commas."""
+    if "bounds" in fields:
+        return ",".join(_FIELDS[field][way] for field in fields if field != "bounds")
+    return ":".join(_FIELDS[field][way] for field in fields)
 
 
 def form(fields: tuple[str, ...]) -> str:
@@ -37,7 +46,7 @@ def form(fields: tuple[str, ...]) -> str:
     >>> form(("column", "lower", "upper"))
     'column:lower:upper'
     """
-    return ":".join(_FIELDS[field][0] for field in fields)
+    return _joined(fields, 0)
 
 
 def example(fields: tuple[str, ...]) -> str:
@@ -46,7 +55,7 @@ def example(fields: tuple[str, ...]) -> str:
     >>> example(("column", "q", "lower", "upper"))
     'age:90:0:100'
     """
-    return ":".join(_FIELDS[field][2] for field in fields)
+    return _joined(fields, 2)
 
 
 def flag_of(kind: Kind) -> str:
@@ -67,7 +76,7 @@ def with_kinds(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(kind: Kind) -> inspect.Parameter:
-    metavar = ":".join(_FIELDS[field][1] for field in kind.fields) or None
+    metavar = _joined(kind.fields, 1) or None
     option = typer.Option(flag_of(kind), help=kind.help, rich_help_panel=ASKED, metavar=metavar)
     return inspect.Parameter(
         kind.name,

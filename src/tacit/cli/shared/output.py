@@ -89,6 +89,7 @@ def print_table(
 
 def answer_tables(answer: Answer) -> None:
     """Print an answer: one table of all labels, and one for each histogram."""
+    from tacit.report.text.vocabulary import answer_words
     from tacit.report.text.words import value_words
 
     def cells(column: Any, *place: int) -> list[str]:
@@ -118,12 +119,13 @@ def answer_tables(answer: Answer) -> None:
     for label in answer.labels:
         column = answer.column(label)
         if "bins" in column:
+            _, heading = answer_words(str(column["kind"])).each
             rows = [
                 [*key, str(name), *cells(column, place, i)]
                 for place, key in enumerate(names)
                 for i, name in enumerate(column["bins"])
             ]
-            print_table([*by, label, "rows", "95% range"], rows, right=[len(by) + 1])
+            print_table([*by, label, heading, "95% range"], rows, right=[len(by) + 1])
 
 
 def check_files(plot: str | None, certificates: Sequence[str]) -> None:

@@ -46,7 +46,9 @@ def _shown(
 ) -> dict[str, Any]:
     """Return one answer: its words, and its chart, its panels or its table of bins."""
     words = aggregate_words(aggregate) + (f", by {', '.join(by)}" if by else "")
-    shown = {"chart": None, "panels": None, "bins": None, "head": [*by, "bin"]}
+    name, heading = answer_words(str(column["kind"])).each
+    head = {"head": [*by, name], "heading": heading}
+    shown: dict[str, Any] = {"chart": None, "panels": None, "bins": None, **head}
     if column.get("bins") is None:
         shown["chart"] = _chart(column, [" / ".join(key) for key in keys], words)
     else:
@@ -80,16 +82,17 @@ def _histogram(
     column: Mapping[str, Any], keys: Sequence[Sequence[str]], by: Sequence[str], words: str
 ) -> dict[str, Any]:
     bins = [str(name) for name in column["bins"]]
+    bars = answer_words(str(column["kind"])).amount
     if not by and len(bins) <= _MOST_MARKS:
         marks = [_mark(column, name, (0, i)) for i, name in enumerate(bins)]
-        return {"chart": drawing(chart(marks, True, words))}
+        return {"chart": drawing(chart(marks, bars, words))}
     if not by or len(keys) > _MOST_PANELS or len(bins) > 20:
         return {"bins": _bins(column, keys)}
     panels = []
     for place, key in enumerate(keys):
         marks = [_mark(column, name, (place, i)) for i, name in enumerate(bins)]
         title = " / ".join(f"{name} {part}" for name, part in zip(by, key, strict=True))
-        panels.append((title, drawing(chart(marks, True, f"{words}, {title}", width=350))))
+        panels.append((title, drawing(chart(marks, bars, f"{words}, {title}", width=350))))
     return {"panels": panels}
 
 

@@ -38,6 +38,10 @@ class AnswerWords(Protocol):
     def amount(self) -> bool:
         """Whether a picture draws it as a bar from zero."""
 
+    @property
+    def each(self) -> tuple[str, str]:
+        """What stands over a table of its numbers, where it is several: names, and numbers."""
+
     def words(self, described: Described) -> str:
         """Say what one answer is, with its public bounds."""
 

@@ -20,6 +20,7 @@ __all__ = [
     "column_words",
     "condition_words",
     "join_words",
+    "listed",
     "number",
     "people_words",
     "person_words",
@@ -123,7 +124,7 @@ def question_words(question: Mapping[str, Any]) -> str:
     'The number of rows; for each site: a, b'
     """
     query = question["query"]
-    told = _listed([aggregate_words(aggregate) for _, aggregate in query["aggregates"]])
+    told = listed([aggregate_words(aggregate) for _, aggregate in query["aggregates"]])
     if len(query.get("tables", ())) > 1:
         told += f"; of the table {query['table']}"
     if "inner" in query:
@@ -133,9 +134,9 @@ def question_words(question: Mapping[str, Any]) -> str:
             told += f"; {label} is {person_words(value)}"
     told += _joins(query) + _rows(query, "person" if "inner" in query else "row")
     if query["by"]:
-        told += f"; for each {_listed(query['by'])}{_keys(query['keys'])}"
+        told += f"; for each {listed(query['by'])}{_keys(query['keys'])}"
     if query.get("weights"):
-        shares = _listed([f"{label} {weight}" for label, weight in query["weights"]])
+        shares = listed([f"{label} {weight}" for label, weight in query["weights"]])
         told += f"; the privacy loss is split by the weights {shares}"
     return told[0].upper() + told[1:]
 
@@ -212,7 +213,7 @@ def people_words(tables: Sequence[Sequence[str | None]]) -> str:
     >>> people_words([["visits", "person"], ["patients", "id"]])
     'visits by person and patients by id'
     """
-    return _listed([f"{name} by {person or 'the row'}" for name, person in tables])
+    return listed([f"{name} by {person or 'the row'}" for name, person in tables])
 
 
 def budget_words(budget: Budget) -> str:
@@ -230,7 +231,12 @@ def _keys(keys: Sequence[Sequence[Any]] | None) -> str:
     return ": " + ", ".join(" / ".join(str(part) for part in key) for key in keys)
 
 
-def _listed(parts: Sequence[str]) -> str:
+def listed(parts: Sequence[str]) -> str:
+    """Join words with commas and an "and".
+
+    >>> listed(["age"]), listed(["age", "pay", "site"])
+    ('age', 'age, pay and site')
+    """
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 

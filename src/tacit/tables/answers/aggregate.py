@@ -13,12 +13,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.core import Space, Step
 from tacit.core.chain.protocols import Built
 from tacit.errors import MismatchError, UsageError, did_you_mean
+from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.grid import Grid
 from tacit.report.text.vocabulary import say_answer
 from tacit.report.text.words import column_words
@@ -31,6 +32,7 @@ __all__ = [
     "SQUARE_BITS",
     "SUM_BITS",
     "Aggregate",
+    "Clamped",
     "Kind",
     "Setting",
     "bounded",
@@ -49,6 +51,14 @@ SUM_BITS = 31
 """Of a grid on which values are."""
 
 
+class Clamped(NamedTuple):
+    """A column, and the public bounds that it is clamped to, where they are known."""
+
+    column: str
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+
+
 @dataclass(frozen=True)
 class Aggregate(Step):
     """A statistic, of a column where one is named.
@@ -61,6 +71,7 @@ class Aggregate(Step):
         edges: for histograms.
         ddof: for var and std as statistics: 0, or 1 to divide by ``n - 1``.
         method: the mechanism that answers, where it is not the global one.
+        others: the further columns, of a statistic of several.
     """
 
     kind: str
@@ -71,6 +82,7 @@ class Aggregate(Step):
     edges: tuple[Fraction, ...] | None = None
     ddof: int = 0
     method: Method | None = None
+    others: tuple[Clamped, ...] = ()
 
     name: ClassVar[str] = "aggregate"
 
@@ -98,8 +110,14 @@ class Aggregate(Step):
     @property
     def lacks_bounds(self) -> bool:
         """Whether it is asked of a column, needs bounds, and names none."""
-        needs = "lower" in kind_of(self.kind).fields
-        return needs and self.column is not None and self.lower is None
+        needs = {"lower", "bounds"} & {*kind_of(self.kind).fields}
+        return bool(needs) and any(each.lower is None for each in self.clamped)
+
+    @property
+    def clamped(self) -> tuple[Clamped, ...]:
+        """The columns with their bounds."""
+        first = () if self.column is None else (Clamped(self.column, self.lower, self.upper),)
+        return (*first, *self.others)
 
     def require_column(self) -> str:
         """Return the column, or say how to name one."""
@@ -118,6 +136,8 @@ class Aggregate(Step):
             parts.append(show(self.q))
         if self.lower is not None and self.upper is not None:
             parts += [show(self.lower), show(self.upper)]
+        for name, low, high in self.others:
+            parts += [name, *(show(end) for end in (low, high) if end is not None)]
         if self.edges is not None:
             parts.append(f"{len(self.edges) - 1} bins")
         if self.ddof:
@@ -137,6 +157,8 @@ class Aggregate(Step):
             found["edges"] = [str(edge) for edge in self.edges]
         if self.method is not None:
             found["method"] = self.method.to_json()
+        if self.others:
+            found["others"] = [[one.column, str(one.lower), str(one.upper)] for one in self.others]
         return found
 
 
@@ -171,6 +193,7 @@ class Kind(ABC):
         amount: whether it is an amount, with noise added to it as it is: its standard error is
             the same for any data, and a picture draws it as a bar from zero.
         whole: whether it is published in whole numbers.
+        each: over a table of its numbers, where it is several: of their names, and of them.
         joins: parts made for other kinds that answer this one too, and keep it from a part of its
             own.
     """
@@ -185,6 +208,7 @@ class Kind(ABC):
     methods: bool = False
     amount: bool = False
     whole: bool = False
+    each: tuple[str, str] = "bin", "rows"
 
     joins: ClassVar[type[Part] | None] = None
 
@@ -195,6 +219,10 @@ class Kind(ABC):
         q = [show(asked.q)] if "q" in self.fields and asked.q is not None else []
         return "_".join([self.name, *q, *([asked.column] if asked.column else [])])
 
+    def names(self, asked: Aggregate) -> list[str] | None:
+        """Return what its numbers are called, where it is several; None where it is one."""
+        return None if asked.edges is None else bin_names(asked.edges)
+
     def read(self, described: Mapping[str, Any]) -> Aggregate:
         """Return what :meth:`Aggregate.to_json` described.
 
@@ -203,7 +231,7 @@ class Kind(ABC):
             LookupError: a field that is missing.
         """
         taken: dict[str, Callable[[Any], Any]] = {"column": str, "q": as_fraction}
-        given = [taken.get(field, _same)(described[field]) for field in self.fields]
+        given = [taken.get(field, lambda same: same)(described[field]) for field in self.fields]
         method = dict(described.get("method", {}))
         options = {"method": method.pop("name"), **method} if method else {}
         made: Aggregate = self.make(*given, **options)
@@ -233,7 +261,7 @@ class Kind(ABC):
 
     def shared(self, asked: Aggregate) -> Any:
         """Return what the questions that one part answers have in common."""
-        return (type(self), asked.column, asked.lower, asked.upper, asked.q, asked.edges)
+        return (type(self), asked.clamped, asked.q, asked.edges)
 
     @abstractmethod
     def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
@@ -278,10 +306,6 @@ class Kind(ABC):
     ) -> float:
         """Return the mean absolute error of the global method on made-up rows."""
         raise NotImplementedError(f"{self.name} has no other method to be compared with")
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 _KINDS: dict[str, Kind] = {}

@@ -61,6 +61,7 @@ class _OverTime:
 
     noun: str
     amount: bool = True
+    each: tuple[str, str] = "period", "rows"
 
     def words(self, described: Mapping[str, Any]) -> str:
         """Say what one answer is, with its periods."""

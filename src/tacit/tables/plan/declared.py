@@ -10,7 +10,7 @@ from typing import Any
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.value_range import range_of
-from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.answers.aggregate import Aggregate, Clamped
 
 __all__ = ["NOTHING_DECLARED", "Declared"]
 
@@ -53,14 +53,17 @@ class Declared:
         """
         if not aggregate.lacks_bounds:
             return aggregate
-        column = aggregate.require_column()
-        found = self.ranges(derived).get(column)
-        if found is None:
-            raise UsageError(self._remedies(aggregate.kind, column, dict(derived)))
-        lower, upper = found
-        if lower == upper:
-            lower, upper = min(lower, Fraction(0)), max(upper, Fraction(not upper))
-        return replace(aggregate, lower=lower, upper=upper)
+        known = self.ranges(derived)
+        found = []
+        for one in aggregate.clamped:
+            if one.lower is None and one.column not in known:
+                raise UsageError(self._remedies(aggregate, one.column, dict(derived)))
+            lower, upper = known[one.column] if one.lower is None else (one.lower, one.upper)
+            if lower == upper:
+                lower, upper = min(lower, Fraction(0)), max(upper, Fraction(not upper))
+            found.append(Clamped(one.column, lower, upper))
+        first, *others = found
+        return replace(aggregate, lower=first.lower, upper=first.upper, others=tuple(others))
 
     def ranges(
         self, derived: Sequence[tuple[str, Expression]]
@@ -73,9 +76,11 @@ class Declared:
                 known[name] = found
         return known
 
-    def _remedies(self, kind: str, column: str, derived: Mapping[str, Expression]) -> str:
+    def _remedies(self, asked: Aggregate, column: str, derived: Mapping[str, Expression]) -> str:
         """Say how a statistic of a column gets bounds."""
-        given = f"give them, such as tc.{kind}({column!r}, 0, 100)"
+        kind = asked.kind
+        said = f"..., bounds={{{column!r}: (0, 100)}}" if asked.others else f"{column!r}, 0, 100"
+        given = f"give them, such as tc.{kind}({said})"
         if column not in derived:
             remedy = f"{given}, or declare them for the column in a data set, {column} = "
             remedy += "{ bounds = [0, 100] }"

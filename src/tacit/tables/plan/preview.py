@@ -81,9 +81,10 @@ class Preview:
         cost = plan.cost.cost_in(remaining.kind)
         computed = dict(plan.query.derived)
         bounds = {
-            label: (a.lower, a.upper)
+            f"{label} ({one.column})" if a.others else label: (one.lower, one.upper)
             for label, a in plan.query.aggregates
-            if a.column in computed and a.lower is not None and a.upper is not None
+            for one in a.clamped
+            if one.column in computed and one.lower is not None and one.upper is not None
         }
         return cls(cost, remaining, rows, errors, units, threshold, methods, refusals, bounds)
 

@@ -42,10 +42,10 @@ from tacit.tables.query.requests import (
     Cells,
     Distinct,
     ExactAggregates,
-    Moments,
     People,
+    Products,
     Request,
-    Rows,
+    Sums,
     Total,
 )
 from tacit.tables.query.row_values import condition_sql, offset_sql
@@ -122,14 +122,10 @@ class Query:
                 self.source.engine.drop(self.tables.pop())
 
     def check(self, request: Request) -> None:
-        """Refuse a request whose column is not a number or does not exist, or with too many places.
-
-        Of keys that are not known there may be 2^20.
-        """
+        """Refuse a column that is missing or does not fit, or too many places (2^20 keys)."""
         if isinstance(request, Distinct):
             identity_sql(request.value, self.source.schema, self._dialect)
-        elif not isinstance(request, (Rows, People)):
-            self._place(request)
+        self._places(request)
         if isinstance(request, Cells):
             lists = (1 << 20 if self.keys is None else self._size) * request.bins
             check_places(lists, (request.grid.cells >> request.shift) + 1)
@@ -150,7 +146,7 @@ class Query:
 
     def _found(self, requests: Sequence[Request]) -> dict[Request, Any]:
         found: dict[Request, Any] = {}
-        sums = [r for r in requests if isinstance(r, (Rows, Moments))]
+        sums = [r for r in requests if isinstance(r, Sums)]
         counts = [r for r in requests if isinstance(r, (Bins, Cells)) and r.weighted]
         self._keep_rows(sums, counts)
         if sums:
@@ -173,9 +169,9 @@ class Query:
 
     def _counted_rows(self, request: Bins | Cells) -> tuple[BoundedRows, str]:
         if isinstance(request, WholeCells):
-            base = self._select([f"{self._place(request)} as z0"])
+            base = self._select([f"{self._places(request)[0]} as z0"])
             return request.kept(base, self.unit.rows, self._dialect, self._spelled), "z0"
-        rows, names = self._bounded([self._place(request)])
+        rows, names = self._bounded(self._places(request))
         return rows, names[0]
 
     def people_by_key(self) -> dict[tuple[Any, ...], int]:
@@ -204,10 +200,10 @@ class Query:
         """How many groups there are."""
         return len(self.keys or ())
 
-    def _place(self, request: Moments | Total | Bins | Cells) -> str:
-        """Return the SQL of where a row's value is on the grid of a request."""
-        schema, clamp = self.source.schema, not isinstance(request, Bins)
-        return offset_sql(request.value, request.grid, schema, self._dialect, clamp=clamp)
+    def _places(self, request: Request) -> list[str]:
+        """Return the SQL of where a row's values are on the grids of a request."""
+        schema, d, clamp = self.source.schema, self._dialect, not isinstance(request, Bins)
+        return [offset_sql(x, grid, schema, d, clamp=clamp) for x, grid in request.columns]
 
     def _select(self, columns: list[str], *, keyed: bool = True) -> str:
         """Return the SQL of the rows that count, with the person as ``u`` and the code."""
@@ -300,7 +296,7 @@ class Query:
         finally:
             engine.drop(kept)
 
-    def _keep_rows(self, sums: Sequence[Rows | Moments], counts: Sequence[Bins | Cells]) -> None:
+    def _keep_rows(self, sums: Sequence[Sums], counts: Sequence[Bins | Cells]) -> None:
         """Keep the weighted rows in the engine, where several queries will read them.
 
         A question of one query is answered without, which takes no memory; to bound people once
@@ -308,7 +304,7 @@ class Query:
         """
         if self._person is None or not self._dialect.keeps or not (sums or counts):
             return
-        offsets = [self._place(r) for r in (*sums, *counts) if not isinstance(r, Rows)]
+        offsets = [sql for r in (*sums, *counts) for sql in self._places(r)]
         asked = {"", *offsets}
         with self._lock:
             again, self._asked = asked <= self._asked, self._asked | asked
@@ -316,7 +312,7 @@ class Query:
                 return
             if any(known.keys() >= set(offsets) for known, _ in self._kept):
                 return
-            if not self.by and not counts:
+            if not (self.by or counts or any(isinstance(r, Products) for r in sums)):
                 self._keep_people = True
                 return
             d, names = self._dialect, column_names(offsets)
@@ -325,11 +321,11 @@ class Query:
                 sql = f"select {', '.join(kept)} from ({weighted(rows)}) as r"
                 self._kept.append((names, self._keep(self.source.engine.materialise(sql))))
 
-    def _moments(self, requests: Sequence[Rows | Moments]) -> dict[Request, Any]:
-        sums = MomentSums(requests, [self._place(r) for r in requests if isinstance(r, Moments)])
+    def _moments(self, requests: Sequence[Sums]) -> dict[Request, Any]:
+        sums = MomentSums(requests, [self._places(r) for r in requests])
         rows, names = self._bounded(sums.offsets)
         named = dict(zip(sums.offsets, names, strict=True))
-        if self.by or not rows.heavy:
+        if self.by or not rows.heavy or not sums.by_people:
             terms = sums.row_terms(named)
         else:
             assert isinstance(self.unit, PersonUnit)
@@ -372,7 +368,7 @@ class Query:
     def _total(self, request: Total) -> Any:
         grid = request.grid
         point = Whole("z0", 0, grid.cells).plus(grid.first, self._dialect)
-        base = self._select([f"{self._place(request)} as z0"])
+        base = self._select([f"{self._places(request)[0]} as z0"])
         if isinstance(self.unit, PersonUnit) and not self.by:
             return self._spread(clamped_total_sql(base, point, self.unit, self._dialect))
         rows = self._bound(base, point.size(), self.unit.rows * point.most)

@@ -30,6 +30,7 @@ from tacit.tables.query.requests import (
     ExactAggregates,
     Moments,
     People,
+    Products,
     Request,
     Rows,
     Total,
@@ -44,7 +45,7 @@ _DRAWN_BYTES = 160
 """The same where a person's rows or groups are drawn from."""
 _PLACE_BYTES = 96
 """What a cell of a group takes in this process while the cells are put in order, measured."""
-_WEIGHTED = (Rows, People, Moments, Total, Bins, Cells)
+_WEIGHTED = (Rows, People, Moments, Products, Total, Bins, Cells)
 _FIXED = 96 << 20
 """What the engine takes whatever the number of rows."""
 _MORE = 8

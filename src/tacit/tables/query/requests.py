@@ -22,8 +22,10 @@ __all__ = [
     "ExactAggregates",
     "Moments",
     "People",
+    "Products",
     "Request",
     "Rows",
+    "Sums",
     "Total",
 ]
 
@@ -32,10 +34,15 @@ __all__ = [
 class Rows:
     """The weight of all rows in each group: integers of shape (groups,)."""
 
+    columns: ClassVar[tuple[tuple[Expression, Grid], ...]] = ()
+    """The values that are read, each with its grid."""
+
 
 @dataclass(frozen=True)
 class People:
     """How many people each group has: integers of shape (groups,), never scaled by weights."""
+
+    columns: ClassVar[tuple[tuple[Expression, Grid], ...]] = ()
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,11 @@ class _OfValue:
 
     weighted: ClassVar[bool] = True
     """Whether rows count with the weights of their people."""
+
+    @property
+    def columns(self) -> tuple[tuple[Expression, Grid], ...]:
+        """The value that is read, with its grid."""
+        return ((self.value, self.grid),)
 
     def __hash__(self) -> int:
         return hash((type(self), str(self.value), self.grid))
@@ -72,6 +84,34 @@ class Moments(_OfValue):
     """
 
     squares: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Sums of products of offsets over the rows that have all of some values.
+
+    Integers of shape (groups, 1 + len(products)): the weight of the rows in which no value is
+    missing, then for each product ``sum w z_i z_j ...`` over these rows.
+
+    Attributes:
+        columns: the values, each with its grid.
+        products: the places of the factors among the columns, such as ``(0,)`` and ``(0, 1)``.
+    """
+
+    columns: tuple[tuple[Expression, Grid], ...]
+    products: tuple[tuple[int, ...], ...]
+
+    weighted: ClassVar[bool] = True
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return tuple((str(value.to_json()), grid) for value, grid in self.columns), self.products
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Products) and self._identity == other._identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +156,8 @@ class Distinct:
 
     value: Expression
 
+    columns: ClassVar[tuple[tuple[Expression, Grid], ...]] = ()
+
     def __hash__(self) -> int:
         return hash((Distinct, str(self.value)))
 
@@ -123,7 +165,9 @@ class Distinct:
         return isinstance(other, Distinct) and self.value.to_json() == other.value.to_json()
 
 
-Request: TypeAlias = Rows | People | Moments | Total | Bins | Cells | Distinct
+Sums: TypeAlias = Rows | Moments | Products
+"""What one statement adds up."""
+Request: TypeAlias = Sums | People | Total | Bins | Cells | Distinct
 
 
 class ExactAggregates:

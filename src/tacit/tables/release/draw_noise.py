@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tacit.expressions.bin_labels import bin_names
 from tacit.mechanisms.propose_test_release.bound_search import BoundedAnswer
 from tacit.report import versions
 from tacit.tables.answers.aggregate import Aggregate, kind_of
@@ -115,8 +114,9 @@ def _column(
         "low": _numbers(found.lower, math.floor if whole else None),
         "high": _numbers(found.upper, math.ceil if whole else None),
     }
-    if aggregate.edges is not None:
-        column["bins"] = bin_names(aggregate.edges)
+    names = kind.names(aggregate)
+    if names is not None:
+        column["bins"] = names
     method = plan.record(aggregate)
     if method is not None:
         column["method"] = method

@@ -95,10 +95,11 @@ def _panels(answer: Drawn, label: str, groups: list[str]) -> list[_Panel]:
     kind = str(column["kind"]).replace("_", " ")
     by = ", ".join(answer.by)
     bins = column.get("bins")
+    bars = kind_of(column["kind"]).amount
     parts = [list(column[part]) for part in ("value", "low", "high")]
     if bins is None:
         detail = f"{kind} by {by}" if by else kind
-        return [_Panel(label, detail, groups, parts, kind_of(column["kind"]).amount)]
+        return [_Panel(label, detail, groups, parts, bars)]
     shown = list(enumerate(groups))[:_MOST_PANELS]
     names = [str(name) for name in bins]
     left_out = len(groups) - len(shown)
@@ -108,7 +109,7 @@ def _panels(answer: Drawn, label: str, groups: list[str]) -> list[_Panel]:
             kind + (f" (one of the first {len(shown)} groups)" if left_out else ""),
             names,
             [part[place] for part in parts],
-            True,
+            bars,
         )
         for place, group in shown
     ]

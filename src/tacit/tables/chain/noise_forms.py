@@ -1,0 +1,147 @@
+"""How far weighted sums of noises are off, for many weights at once, and bands of numbers.
+
+:class:`~tacit.tables.chain.noise_law.NoiseLaw` gives the half-width of a few weighted sums, each as
+narrow as it can be.  Where the weights follow from the released numbers, there are as many of them
+as answers, and :func:`half_widths` gives them all in one pass, about 1 percent wider.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.arithmetic.bisection import narrowed
+from tacit.tables.chain.estimate import Array
+from tacit.tables.chain.noise_law import NoiseLaw
+
+__all__ = ["Band", "half_widths"]
+
+_EXTRA = 0.2
+"""The deviation of the Gaussian noise that is added for a smooth distribution."""
+_CUT = 25.0
+_ROOM = 26.0
+_SLACK = 1e-9
+_HALVINGS = 14
+"""To a 16,384th of where the quantile can be, upwards."""
+
+
+def half_widths(law: NoiseLaw, weights: Array, level: float) -> Array:
+    """Return t with ``P(|sum of weights * noise| <= t) >= level``, for each row of weights.
+
+    To the quantile of the continuous noise ``grid * sum |weights|`` is added, which is more than
+    what the grid moves it by (:meth:`~tacit.tables.chain.noise_law.NoiseLaw.half_width`).
+
+    Args:
+        law: the noise on each coordinate.
+        weights: shape (rows, coordinates), or (..., coordinates).
+        level: the chance that an interval holds.
+
+    >>> law = NoiseLaw("laplace", 1.0, 2.0**-40)
+    >>> wide = half_widths(law, np.array([[1.0, 1.0], [1.0, 0.0]]), 0.95)
+    >>> bool(law.half_width((1.0, 1.0)) <= wide[0] < 1.01 * law.half_width((1.0, 1.0)))
+    True
+    """
+    size = np.sqrt((weights**2).sum(axis=-1))
+    whole = law.grid * np.abs(weights).sum(axis=-1)
+    if law.kind == "gaussian":
+        quantile, _ = narrowed(lambda z: math.erfc(z / math.sqrt(2)) <= 1 - level, 40.0, 0.0, 100)
+        return np.asarray(size * law.scale * quantile * (1 + 1e-9) + whole)
+    shares = (weights / np.maximum(size, 1e-300)[..., None]) ** 2
+    flat = shares.reshape(-1, weights.shape[-1])
+    found = _laplace_quantiles(flat, level).reshape(size.shape)
+    return np.asarray(size * law.scale * found + whole)
+
+
+def _laplace_quantiles(shares: Array, level: float) -> Array:
+    """Return quantiles of ``|sum w_i X_i|`` for X_i standard Laplace, from ``w_i^2``, of sum one.
+
+    Independent Gaussian noise of deviation 0.2 is added: a sum of symmetric unimodal variables only
+    gets wider by another one, and here by 1 percent (the variance grows from 2 to 2.04).  Then
+    ``P(|S| <= t) = (2 / pi) int_0^inf sin(u t) / u exp(-u^2 / 50) prod 1 / (1 + w_i^2 u^2) du``.
+
+    *Cut.* The product is at most ``1 / (1 + u^2)``, so that beyond u = 25 less than 2e-10 is left.
+
+    *Steps.* The trapezoidal sum of step h is the probability of the variable modulo ``2 pi / h``
+    (Poisson's formula), which is too large by at most ``P(|S| > 2 pi / h - t)``.  For every theta
+    below one ``P(|S| > x) <= 2 exp(-theta x + theta^2 / 50) prod 1 / (1 - theta^2 w_i^2)``, where
+    the product is at most ``1 / (1 - theta^2)`` since ``-log(1 - theta^2 p)`` is convex in p: with
+    theta = 9/10, ``11 exp(-0.9 x)``, that is below 8e-10 for x = 26, and the quantile is below the
+    x that makes it ``1 - level``.
+    """
+    most = math.log(11 / (1 - level)) / 0.9
+    step = 2 * math.pi / (most + _ROOM)
+    u = step * np.arange(1, math.ceil(_CUT / step) + 1)
+    decay = np.exp(-(_EXTRA**2) * u**2 / 2) / u
+    # rows that are equal up to order are worked out once
+    rows, back = np.unique(np.sort(shares, axis=-1), axis=0, return_inverse=True)
+    factor = np.broadcast_to(decay, (len(rows), len(u))).copy()
+    for column in rows.T:
+        factor /= 1 + column[:, None] * u**2
+    low, high = np.zeros(len(rows)), np.full(len(rows), most)
+    for _ in range(_HALVINGS):
+        t = (low + high) / 2
+        inside = (step / math.pi) * (t + 2 * (np.sin(t[:, None] * u) * factor).sum(axis=1))
+        enough = inside >= level + _SLACK
+        low, high = np.where(enough, low, t), np.where(enough, t, high)
+    return np.asarray(high[back.reshape(-1)])
+
+
+@dataclass(frozen=True)
+class Band:
+    """Numbers that are known to be within a radius of a centre.
+
+    >>> product = Band.between(np.array([1.0]), np.array([3.0])) * Band.exactly(np.array([2.0]))
+    >>> float(product.low[0]), float(product.high[0]), float(product.most[0])
+    (2.0, 6.0, 6.0)
+    """
+
+    centre: Array
+    radius: Array
+
+    @classmethod
+    def between(cls, low: Array, high: Array) -> Band:
+        """Return the band between two ends, in either order."""
+        return cls((low + high) / 2, np.abs(high - low) / 2)
+
+    @classmethod
+    def exactly(cls, value: Array) -> Band:
+        """Return a number that is known."""
+        return cls(value, np.zeros_like(value))
+
+    @property
+    def low(self) -> Array:
+        """The least that it can be."""
+        return self.centre - self.radius
+
+    @property
+    def high(self) -> Array:
+        """The greatest that it can be."""
+        return self.centre + self.radius
+
+    @property
+    def most(self) -> Array:
+        """The most that it can be in absolute value."""
+        return np.asarray(np.abs(self.centre) + self.radius)
+
+    def __add__(self, other: Band) -> Band:
+        return Band(self.centre + other.centre, self.radius + other.radius)
+
+    def __sub__(self, other: Band) -> Band:
+        return Band(self.centre - other.centre, self.radius + other.radius)
+
+    def __neg__(self) -> Band:
+        return Band(-self.centre, self.radius)
+
+    def __mul__(self, other: Band) -> Band:
+        radius = np.abs(self.centre) * other.radius + self.radius * other.most
+        return Band(self.centre * other.centre, radius)
+
+    def scaled(self, number: float) -> Band:
+        """Return the band times a public number."""
+        return Band(self.centre * number, self.radius * abs(number))
+
+    def within(self, low: float, high: float) -> Band:
+        """Return the part of the band between two public ends."""
+        return Band.between(np.clip(self.low, low, high), np.clip(self.high, low, high))
