@@ -11,9 +11,11 @@ import pytest
 
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
-from tacit.tables.open_source import open_source
+from tacit.tables.open_source import Source, open_beside, open_source
 from tacit.tables.query.integer_query import Query
+from tacit.tables.query.join_sql import joined, of_people
 from tacit.tables.query.requests import Bins, Cells, Moments, Rows, Total
+from tacit.tables.spec.join import Join
 from tacit.tables.spec.privacy_unit import PersonUnit
 
 GRID = Grid.for_bounds(0, 100, bits=8)
@@ -54,31 +56,63 @@ def test_a_table_that_changes_while_it_is_asked_breaks_no_bound(
 ) -> None:
     """Between any two statements of the plan a person's rows become one, or many."""
     path = tmp_path / "rows.parquet"
-    write(path, 1001 - others)
+
+    def change(rows: int) -> None:
+        write(path, rows)
+
+    change(1001 - others)
+    with open_source(str(path)) as source:
+        assert asked_of(source, change, name, grouped, others)
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("others", [1, 1000])
+def test_joined_tables_that_change_while_they_are_asked_break_no_bound(
+    tmp_path: Path, name: str, others: int
+) -> None:
+    """The same of a join, both of whose tables change: there are 1024 rows in it, or one."""
+    visits, patients = tmp_path / "visits.parquet", tmp_path / "patients.parquet"
+
+    def change(rows: int) -> None:
+        each = 32 if rows > 1 else 1
+        write(visits, each)
+        write(patients, each)
+
+    change(1001 - others)
+    columns = (("theirs", "age", "float"),)
+    join = Join("patients", "inner", (("person", "person"),), columns)
+    with open_source(str(visits)) as base:
+        other = open_beside(base, str(patients), {})
+        source = joined(base, join, of_people(base, other, join))
+        assert asked_of(source, change, name, False, others)
+
+
+def asked_of(source: Source, change: Any, name: str, grouped: bool, others: int) -> int:
+    """Ask a table that changes between any two statements, and return how many there were."""
     grouping: dict[str, Any] = {"by": {"place": col("place")}, "keys": ["a"]} if grouped else {}
     unit = PersonUnit("person", rows=5)
     statements = 0
-    with open_source(str(path)) as source:
-        engine: Any = source.engine
+    engine: Any = source.engine
 
-        def changing(method: Any) -> Any:
-            def asked(sql: str, *rest: Any) -> Any:
-                nonlocal statements
-                found = method(sql, *rest)
-                if "person" in sql:
-                    statements += 1
-                    write(path, others if statements % 2 else 1001 - others)
-                return found
+    def changing(method: Any) -> Any:
+        def asked(sql: str, *rest: Any) -> Any:
+            nonlocal statements
+            found = method(sql, *rest)
+            if "person" in sql:
+                statements += 1
+                change(others if statements % 2 else 1001 - others)
+            return found
 
-            return asked
+        return asked
 
-        query = Query(source, unit, **grouping)
-        for method in ("rows", "integers", "materialise"):
-            setattr(engine, method, changing(getattr(engine, method)))
-        for _ in range(3):  # rows are kept for a question that is asked again
-            found = query.run(ASKED[name])
-            for request in ASKED[name]:
-                most = unit.rows * (GRID.last if isinstance(request, Total) else 1) * unit.one
-                assert 0 <= rows_counted(found.of(request)) <= most, request
-        query.forget()
-    assert statements
+    query = Query(source, unit, **grouping)
+    for method in ("rows", "integers", "materialise"):
+        setattr(engine, method, changing(getattr(engine, method)))
+    for _ in range(3):  # rows are kept for a question that is asked again
+        found = query.run(ASKED[name])
+        for request in ASKED[name]:
+            most = unit.rows * (GRID.last if isinstance(request, Total) else 1) * unit.one
+            assert 0 <= rows_counted(found.of(request)) <= most, request
+    query.forget()
+    return statements
