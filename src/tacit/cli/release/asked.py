@@ -11,6 +11,7 @@ from tacit.accounting import epsilon as pure
 from tacit.accounting import rho as concentrated
 from tacit.arithmetic.exact import Number
 from tacit.cli.shared.flag_values import typed_keys
+from tacit.cli.shared.join_text import JoinText
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Schema
@@ -35,6 +36,7 @@ class Asked:
     """One question of a job: what is asked, what it may lose, where the answer goes."""
 
     aggregates: Mapping[str, Aggregate]
+    joins: tuple[JoinText, ...] = ()
     where: tuple[Expression, ...] = ()
     per_person: Mapping[str, Aggregate] = field(default_factory=dict)
     where_person: tuple[Expression, ...] = ()
@@ -89,6 +91,8 @@ class Asked:
                 "it with --per-person total=sum:cost:0:5000"
             )
         rows = session.filter()
+        for join in self.joins:
+            rows = rows.join(join.table, on=join.on, how=join.how)
         if self.per_person:
             rows = rows.filter(*self.where).per_person(**self.per_person)
         for name, cut in self.cuts.items():

@@ -11,6 +11,7 @@ from tacit.cli.release.job import Job, Table, is_declared, unit_of
 from tacit.cli.shared.condition import condition
 from tacit.cli.shared.csv_flags import csv_of_plan
 from tacit.cli.shared.flag_values import statistic
+from tacit.cli.shared.join_text import join_text
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression, col
 from tacit.tables.answers.aggregate import Aggregate
@@ -27,8 +28,8 @@ _FIELDS = {
     "[unit]": ("person", "rows", "groups"),
     "[budget]": ("epsilon", "delta", "rho", "ledger"),
     "[[question]]": (
-        "name", "where", "per_person", "where_person", "cut", "by", "keys", "keys_file", "answers",
-        "epsilon", "delta", "rho", "total", "tag", "plot", "certificate",
+        "name", "join", "where", "per_person", "where_person", "cut", "by", "keys", "keys_file",
+        "answers", "epsilon", "delta", "rho", "total", "tag", "plot", "certificate",
     ),
 }  # fmt: skip
 
@@ -94,6 +95,7 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
     declared = is_declared(source) or bool(people)
     asked = Asked(
         aggregates={label: _answer(said, label, declared) for label, said in answers.items()},
+        joins=tuple(map(join_text, _listed(question, "join"))),
         where=where,
         per_person={label: _answer(said, label, True) for label, said in people.items()},
         where_person=_conditions(question, "where_person"),

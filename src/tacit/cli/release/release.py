@@ -71,6 +71,7 @@ def job_of(
     from tacit.cli.release.plan_file import read_plan
     from tacit.cli.shared.condition import condition
     from tacit.cli.shared.flag_values import aggregates, amount, cuts, of_people
+    from tacit.cli.shared.join_text import join_text
 
     if ask.plan is not None:
         _alone(source, ask, budget, output)
@@ -81,6 +82,7 @@ def job_of(
         raise UsageError("keys are the values of a grouping column: name it with --by column")
     asked = Asked(
         aggregates=aggregates(ask.kinds, _how(ask), table.declared or bool(ask.per_person)),
+        joins=tuple(join_text(text) for text in ask.join or ()),
         where=tuple(condition(text) for text in ask.where or ()),
         per_person=of_people(ask.per_person or ()),
         where_person=tuple(condition(text) for text in ask.where_person or ()),

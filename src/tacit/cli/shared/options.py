@@ -246,6 +246,16 @@ class AskOptions:
             metavar="FILE",
         ),
     ] = None
+    join: Annotated[
+        Texts,
+        flag(
+            "--join",
+            help="Put another table of the data set beside the rows: 'patients', 'left patients', "
+            "'sites on home'.",
+            panel=_GROUPS,
+            metavar="TABLE",
+        ),
+    ] = None
     where: Annotated[
         Texts,
         flag(
