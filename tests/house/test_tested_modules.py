@@ -67,6 +67,7 @@ THROUGH: dict[str, tuple[str, ...]] = {
         "statistics.ask.plot_table",
     ),
     "sql/test_conditions.py": ("sql.values",),
+    "sql/test_tables.py": ("sql.joins",),
     "sql/test_select.py": (
         "sql.aggregates",
         "sql.refusal",

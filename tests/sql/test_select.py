@@ -170,7 +170,7 @@ REFUSED = {
     "select count(*) from visits qualify 1 = 1": "windows",
     "select count(*) from (select cost from visits limit 3)": "row by row",
     "select count(*) from (select distinct cost from visits)": "row by row",
-    "select count(*) from (select site, count(*) from visits group by site)": "per person",
+    "select count(*) from (select site, count(*) from visits group by site)": "by the person alone",
     "select count(*) from (select cost, cost from visits)": "two columns",
     "with recursive a as (select 1) select count(*) from a": "recursive",
     "with a as (delete from visits) select count(*) from visits": "",
@@ -214,7 +214,7 @@ REFUSED = {
     "select count(*) from visits where " + "not " * 60 + "age = 1": "nested",
     "select count(*) from visits where age = " + "9" * 400: "digits",
     "select " + "+" * 70_000: "characters",
-    "select count(*) from visits, visits": "joins",
+    "select count(*) from visits, visits": "declare them in a data set",
 }
 
 

@@ -218,11 +218,12 @@ def _between(node: Any, names: Names) -> Truth:
 @form(
     "conditions",
     CONDITIONS,
-    *("Like", "StartsWith"),
+    *("Like", "StartsWith", "EndsWith", "Contains"),
     examples={
-        "name like 'A%', name not like 'A%'": "text that begins so; a pattern is fixed text, with "
-        "one % at its end or none",
-        "starts_with(name, 'A')": "text that begins so",
+        "name like 'A_C%', name not like 'A%'": "text that fits a fixed pattern: % is any "
+        "characters, _ any one",
+        "starts_with(name, 'A'), ends_with(name, 'c'), contains(name, 'b')": "text that begins or "
+        "ends so, or holds it",
     },
 )
 def _like(node: Any, names: Names) -> Truth:
@@ -236,15 +237,18 @@ def _like(node: Any, names: Names) -> Truth:
     return ~found if node.args.get("negate") else found
 
 
-def _matched(node: Any, left: Expression, pattern: str) -> Truth:
-    known = ~left.is_null()
-    if type(node).__name__ == "StartsWith":
-        found = left.starts_with(pattern)
-        return Truth(found, ~found & known)
-    plain = pattern.rstrip("%")
-    if "%" in plain or "_" in plain:
-        refuse(node, "this pattern has no translation: text, with one % at its end or none")
-    if plain == pattern:
-        return Truth(left == literal(pattern), left != literal(pattern))
-    found = left.starts_with(plain)
-    return Truth(found, ~found & known)
+def _matched(node: Any, left: Expression, text: str) -> Truth:
+    match type(node).__name__:
+        case "StartsWith":
+            found = left.starts_with(text)
+        case "EndsWith":
+            found = left.ends_with(text)
+        case "Contains":
+            found = left.contains(text)
+        case _:
+            if not {"%", "_"} & set(text):
+                return Truth(left == literal(text), left != literal(text))
+            plain = text.rstrip("%")
+            whole = {"%", "_"} & set(plain)
+            found = left.like(text) if whole else left.starts_with(plain)
+    return Truth(found, ~found & ~left.is_null())

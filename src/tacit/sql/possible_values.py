@@ -14,8 +14,19 @@ from tacit.expressions.node import Node
 __all__ = ["listed_keys", "possible_values"]
 
 _MOST = 10_000
-_DECIDED = {"==", "!=", "<", "<=", ">", ">=", "&", "|", "~", "is_null", "is_in", "starts_with"}
-_PARTS = {"month": 12, "quarter": 4, "weekday": 7}
+_DECIDED = {
+    *("==", "!=", "<", "<=", ">", ">=", "&", "|", "~", "is_null", "is_in"),
+    *("starts_with", "ends_with", "contains", "like"),
+}
+_PARTS = {
+    "month": (1, 12),
+    "quarter": (1, 4),
+    "weekday": (1, 7),
+    "day": (1, 31),
+    "hour": (0, 23),
+    "minute": (0, 59),
+    "second": (0, 59),
+}
 
 
 def possible_values(found: Node) -> list[Any] | None:
@@ -33,16 +44,20 @@ def possible_values(found: Node) -> list[Any] | None:
     if name in _DECIDED:
         return [True, False]
     if name in _PARTS:
-        return [*range(1, _PARTS[name] + 1), None]
+        first, last = _PARTS[name]
+        return [*range(first, last + 1), None]
+    if name == "modulo":
+        return [*range(int(found.parameters[0])), None] if found.parameters[0] <= _MOST else None
     if name == "cut":
         return [*found.parameters[1], None]
     if name in ("when", "fill"):
-        first, last = map(possible_values, operands[-2:])
-        if first is None or last is None:
+        one, other = map(possible_values, operands[-2:])
+        if one is None or other is None:
             return None
         if name == "fill":
-            first = [each for each in first if each is not None]
-        return list(dict.fromkeys([*first, *last]))[:_MOST]
+            one = [each for each in one if each is not None]
+        both = list(dict.fromkeys([*one, *other]))
+        return both if len(both) <= _MOST else None
     return None
 
 

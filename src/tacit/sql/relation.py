@@ -9,13 +9,15 @@ rows it keeps would depend on other people's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.expressions.expression import Expression
 from tacit.sql.aggregates import has_aggregate
 from tacit.sql.conditions import conjuncts
 from tacit.sql.forms import timed, truth
+from tacit.sql.joins import joined
+from tacit.sql.people import people_of
 from tacit.sql.refusal import only, placed, refuse
 from tacit.sql.scope import Scope, columns_of, find, plain_name
 from tacit.tables.question import Question
@@ -24,8 +26,7 @@ __all__ = ["Tables", "rows_of", "where"]
 
 _CLAUSES = {
     "distinct": "DISTINCT is not row by row",
-    "group": "GROUP BY in a subquery is for totals per person only",
-    "having": "HAVING in a subquery is for totals per person only",
+    "having": "a condition on totals stands in the WHERE outside",
     "order": "ORDER BY in a subquery has no meaning",
     "limit": "LIMIT in a subquery is not row by row: which rows it keeps depends on the others",
     "offset": "OFFSET in a subquery is not row by row: which rows it keeps depends on the others",
@@ -39,12 +40,14 @@ class Tables:
     Attributes:
         open: returns the rows of a table by its name.
         names: of those tables.
+        joins: the names of tables that stand beside them.
         views: the common table expressions before this place, by their names in small letters.
         used: those that were named.
     """
 
     open: Callable[[str], Question]
     names: tuple[str, ...]
+    joins: tuple[str, ...] = ()
     views: Mapping[str, tuple[Any, Tables]] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)
 
@@ -61,7 +64,7 @@ class Tables:
             if name in tables.views:
                 refuse(each, f"WITH names {name!r} twice")
             views = {**tables.views, name: (each.this, tables)}
-            tables = Tables(self.open, self.names, views, self.used)
+            tables = replace(tables, views=views)
         return tables
 
     def check_used(self, said: Any) -> None:
@@ -83,7 +86,9 @@ def rows_of(select: Any, tables: Tables) -> Scope:
     only(source, "this")
     scope = _table(source.this, tables)
     for join in select.args.get("joins") or ():
-        scope = _joined(scope, join, tables)
+        if plain_name(str(join.this.this)) in tables.views:
+            refuse(join, "a common table expression is not joined: join the tables inside of it")
+        scope = joined(scope, join, tables.joins)
     where(select, scope)
     return scope
 
@@ -144,10 +149,13 @@ def _inner(select: Any, tables: Tables) -> Scope:
     for clause, reason in _CLAUSES.items():
         if select.args.get(clause):
             refuse(select.args[clause], f"{reason}: leave it out, or ask it outside")
-    only(select, "expressions", "from_", "joins", "where", "with_")
+    only(select, "expressions", "from_", "joins", "where", "with_", "group")
     within = tables.with_views(select.args.get("with_"))
     scope = rows_of(select, within)
     within.check_used(select.args.get("with_"))
+    if select.args.get("group") is not None:
+        people: Scope = people_of(select, scope)
+        return people
     return scope.renamed({"": _selected(select, scope)})
 
 
@@ -184,7 +192,3 @@ def _item(node: Any, scope: Scope) -> list[tuple[str, Expression]]:
     if kind != "Column":
         refuse(node, "name this value: ... as cost2")
     return [(str(node.this.this), value)]
-
-
-def _joined(scope: Scope, join: Any, tables: Tables) -> Scope:
-    return refuse(join, "joins have no translation yet")

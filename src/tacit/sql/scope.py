@@ -88,14 +88,17 @@ class Scope:
         table = node.args.get("table")
         if table is not None:
             return self._in_table(node, find(table, self.tables, "table"))
-        name = node.this
+        return self.named(node.this)
+
+    def named(self, name: Any) -> Expression:
+        """Return the value that a name without a table stands for."""
         known: dict[str, list[Expression]] = {}
         for columns in self.tables.values():
             for each, stands in columns.items():
                 known.setdefault(each, []).append(stands)
         found = known[find(name, known, "column")]
         if len(found) > 1:
-            refuse(node, f"{name.this!r} is a column of several tables: write table.{name.this}")
+            refuse(name, f"{name.this!r} is a column of several tables: write table.{name.this}")
         return found[0]
 
     def _in_table(self, node: Any, table: str) -> Expression:
@@ -119,7 +122,11 @@ class Scope:
         if value.operation != "col":
             return False
         column = self.question.schema.get(value.parameters[0])
-        return column is not None and "TIMESTAMP" in column.declared.upper()
+        if column is None or column.kind != "date":
+            return False
+        # What a join adds has the name of its kind alone, and may have times.
+        joined = column.declared == column.kind and column.name not in self._derived.values()
+        return joined or "TIMESTAMP" in column.declared.upper()
 
     def filter(self, condition: Expression, node: Any) -> None:
         """Keep the rows for which a condition holds."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tacit.errors import UnsupportedQueryError
+from tacit.sql import row_functions  # noqa: F401  (registers its forms)
 from tacit.sql.parse import parse
 from tacit.sql.refusal import only, refuse
 from tacit.sql.relation import Tables
@@ -20,12 +21,18 @@ from tacit.tables.question import Question
 __all__ = ["question_of"]
 
 
-def question_of(text: str, names: Sequence[str], open: Callable[[str], Question]) -> Question:
+def question_of(
+    text: str,
+    names: Sequence[str],
+    joins: Sequence[str],
+    open: Callable[[str], Question],
+) -> Question:
     """Return the question that a query asks.
 
     Args:
         text: one query, in the dialect of DuckDB.
         names: of the tables that it may ask.
+        joins: the names of tables that can be joined to them.
         open: returns a question about all rows of a table, by its name.
 
     Raises:
@@ -33,7 +40,7 @@ def question_of(text: str, names: Sequence[str], open: Callable[[str], Question]
         MissingExtraError: sqlglot is not installed.
     """
     try:
-        return _translated(parse(text), Tables(open, tuple(names)))
+        return _translated(parse(text), Tables(open, tuple(names), tuple(joins)))
     except RecursionError:
         raise UnsupportedQueryError(
             "the query is nested too deep: name its parts with WITH"

@@ -23,8 +23,6 @@ __all__ = ["constant", "number"]
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d{1,3})?|\.\d+(?:[eE][-+]?\d{1,3})?")
 _MOST_DIGITS = 300
 _MOST_BUCKETS = 200
-_PARTS = {"YEAR": "year", "MONTH": "month"}
-"""Parts of dates, by the words that DuckDB has for them, with the methods of an expression."""
 
 
 def number(node: Any) -> Fraction | None:
@@ -105,11 +103,14 @@ def _negative(node: Any, names: Names) -> Expression:
     examples={
         "cost + 1, cost - 1, cost * 2": "arithmetic in doubles",
         "cost / 2": "a quotient with fractions; by zero it is missing",
+        "last - first": "how many days lie between two dates",
     },
 )
 def _arithmetic(node: Any, names: Names) -> Expression:
     only(node, "this", "expression", "safe")
     left, right = value(node.this, names), value(node.expression, names)
+    if type(node).__name__ == "Sub" and {names.kind(left), names.kind(right)} == {"date"}:
+        return right.days_until(left)
     match type(node).__name__:
         case "Add":
             return left + right
@@ -281,9 +282,10 @@ def _width_bucket(node: Any, names: Names) -> Expression:
         "cast(age as double)": "a number; of text the number that it writes, and missing where it "
         "writes none",
         "cast(smokes as integer)": "1, 0 or missing, of a truth value",
+        "cast(floor(cost) as integer)": "a whole number; round and ceil may stand there too",
         "cast(day as date), date '2024-12-31'": "a date",
         "cast(smokes as boolean)": "a truth value, of text too",
-        "cast(name as text)": "text, which it is already",
+        "cast(site as text)": "the digits of a whole number, true or false",
     },
 )
 def _cast(node: Any, names: Names) -> Expression:
@@ -304,6 +306,10 @@ def _cast(node: Any, names: Names) -> Expression:
     if wanted in ("INT", "BIGINT", "DOUBLE") and kind == "boolean":
         unset = when(found == literal(False)).then(0).otherwise(None)
         return when(found).then(1).otherwise(unset)
+    if wanted in ("INT", "BIGINT") and numeric and _is_rounded(node.this):
+        return found.to_integer()
+    if wanted in ("TEXT", "VARCHAR") and kind in ("integer", "boolean"):
+        return found.to_text()
     if wanted == "DATE" and kind in ("text", "undeclared"):
         return found.read_date()
     if wanted == "BOOLEAN" and kind in ("text", "undeclared"):
@@ -313,9 +319,16 @@ def _cast(node: Any, names: Names) -> Expression:
         return found
     return refuse(
         node,
-        f"a value of kind {kind} cannot be cast to {wanted}: casts are to double, date, boolean, "
-        "and to integer from integers and truth values",
+        f"a value of kind {kind} cannot be cast to {wanted}: casts are to double, date, boolean "
+        "and text, and to integer once it is rounded, cast(round(x) as integer)",
     )
+
+
+def _is_rounded(node: Any) -> bool:
+    """Tell whether a number is rounded to a whole one where it stands."""
+    while type(node).__name__ == "Paren":
+        node = node.this
+    return type(node).__name__ in ("Floor", "Ceil", "Round")
 
 
 def _day(node: Any, text: str) -> datetime.date:
@@ -323,48 +336,3 @@ def _day(node: Any, text: str) -> datetime.date:
         return datetime.date.fromisoformat(text if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else "")
     except ValueError:
         return refuse(node, "a date is written date '2024-12-31'")
-
-
-@form(
-    "values",
-    VALUES,
-    *("Year", "Month", "Extract", "date_part"),
-    examples={
-        "year(day), month(day)": "a part of a date; a group by month(day) needs no keys",
-        "extract(year from day)": "the same",
-        "date_part('month', day)": "the same",
-    },
-)
-def _date_part(node: Any, names: Names) -> Expression:
-    name = type(node).__name__
-    if name == "Anonymous":
-        if len(node.expressions) != 2:
-            refuse(node, "date_part takes a part and a date: date_part('month', day)")
-        part, inner = node.expressions
-    elif name == "Extract":
-        only(node, "this", "expression")
-        part, inner = node.this, node.expression
-    else:
-        only(node, "this")
-        part, inner = None, node.this
-    wanted = name.upper() if part is None else str(part.this).upper()
-    if wanted not in _PARTS:
-        parts = ", ".join(part.lower() for part in _PARTS)
-        refuse(node, f"this part of a date has no translation; there are: {parts}")
-    found: Expression = getattr(timed(inner, names), _PARTS[wanted])()
-    return found
-
-
-@form(
-    "values",
-    VALUES,
-    *("Lower", "Length"),
-    examples={
-        "lower(name)": "text with A to Z made small",
-        "length(name)": "how many characters a text has",
-    },
-)
-def _text(node: Any, names: Names) -> Expression:
-    only(node, "this")
-    found = value(node.this, names)
-    return found.lower() if type(node).__name__ == "Lower" else found.length()

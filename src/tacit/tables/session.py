@@ -287,7 +287,9 @@ class Session:
             <Question n=count()>
         """
         translate = importlib.import_module(_SQL)
-        question: Question = translate.question_of(text, self._names(), self._question_to)
+        question: Question = translate.question_of(
+            text, self._names(), self._beside(), self._question_to
+        )
         return question
 
     def _names(self) -> list[str]:
@@ -297,6 +299,11 @@ class Session:
         name = self.source.name
         stem = name.replace("\\", "/").rsplit("/", 1)[-1].split(".")[0]
         return list(dict.fromkeys([name, stem]))
+
+    def _beside(self) -> list[str]:
+        """Return the names of the tables of the data set, which can be joined."""
+        own = self._declared.table
+        return [own, *self._table.others] if own is not None else []
 
     def _question_to(self, name: str) -> Question:
         """Return a question about all rows of a table, by what a query calls it."""
