@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from tacit.expressions.expression import Expression, col, literal, when
-from tacit.expressions.value_range import range_of
+from tacit.expressions.value_range import public_values, range_of
 
 ENDS = st.one_of(
     st.fractions(-1000, 1000, max_denominator=1000),
@@ -68,7 +68,7 @@ def cells(low: Fraction, high: Fraction, share: Fraction) -> list[object]:
     return found + ([tenth] if low <= Fraction(tenth) <= high else [])
 
 
-@examples(20)
+@examples(8)
 @given(EXPRESSIONS, BOUNDS, st.data())
 def test_a_value_is_missing_or_within_the_range(expression, bounds, data):
     found = range_of(expression, bounds)
@@ -135,3 +135,36 @@ def test_what_bounds_by_itself():
     assert range_of(col("x") > 5, nobody) == (0, 1)
     cost = {"cost": (Fraction(0), Fraction(1000))}
     assert range_of(col("cost").read_number() * 2, cost) == (0, 2000)
+
+
+AGES = [{"age": age, "site": site} for age in (None, 0, 17.5, 18, 64, 200) for site in (None, "a")]
+CHOICES = [
+    col("age").cut([0, 18, 65]),
+    when(col("age") < 18).then("young").otherwise(when(col("age") < 65).then("a").otherwise(None)),
+    col("age") > 3,
+    col("site").fill("none"),
+    (col("age").clamp(0, 99) / 10).to_integer(),
+    (col("age") * 10).to_integer().modulo(7),
+    when(col("age") > 3).then(1).otherwise(2),
+    col("site").contains("a").fill(True),
+]
+
+
+@pytest.mark.parametrize("expression", CHOICES, ids=str)
+def test_public_values_are_all_that_can_be(expression):
+    found = public_values(expression, {}, {"site": ["a", "b"]})
+    values = {expression.evaluate(row) for row in AGES} - {None}
+    assert found is not None
+    assert values <= set(found)
+    assert len(found) == len(set(found))
+
+
+def test_values_that_are_not_public_or_too_many():
+    keys = {"site": ["a", "b"]}
+    for expression in (
+        *(col("age"), col("x").fill(0), literal(0.5), literal(None), col("site").lower()),
+        *(col("day").year(), col("day").days_until("2024-01-01"), col("age").clamp(0, 1)),
+        *(col("n").modulo(367), when(col("age") > 3).then(col("x")).otherwise("a")),
+    ):
+        assert not public_values(expression, {}, keys), str(expression)
+    assert public_values(col("n").modulo(366), {}, keys) == list(range(366))

@@ -26,7 +26,7 @@ Source: R. E. Moore, *Interval Analysis*, 1966.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -34,7 +34,9 @@ from tacit.expressions.functions.row_function import Range
 from tacit.expressions.functions.table import FUNCTIONS
 from tacit.expressions.node import FAR, Node
 
-__all__ = ["range_of"]
+__all__ = ["public_values", "range_of"]
+
+_MOST_VALUES = 366
 
 _FAR, _NEAR = Fraction(FAR), Fraction(1 / FAR)
 _NEVER = Fraction(1), Fraction(0)
@@ -76,6 +78,51 @@ def range_of(expression: Node, bounds: Mapping[str, Range]) -> Range | None:
     """
     found = _range(expression, bounds)
     return None if found is None or found[0] > found[1] else found
+
+
+def public_values(
+    expression: Node, bounds: Mapping[str, Range], keys: Mapping[str, Sequence[Any]]
+) -> list[Any] | None:
+    """Return every value that an expression can have, where they are public and few.
+
+    They are the groups of a column that a question computes: the bins of a cut, true and false, the
+    values of a choice, whole numbers whose range is public (a weekday, an hour).
+
+    Args:
+        expression: of the columns of a row.
+        bounds: the public bounds of columns, by name.
+        keys: the public categories of columns, by name.
+
+    Returns:
+        At most 366 of them, without missing; None where they are more, or not public.
+
+    >>> from tacit.expressions.expression import col, when
+    >>> public_values(col("day").weekday(), {}, {})
+    [1, 2, 3, 4, 5, 6, 7]
+    >>> public_values(when(col("age") < 18).then("young").otherwise("old"), {}, {})
+    ['young', 'old']
+    """
+    name, operands = expression.operation, expression.operands
+    found: list[Any] | None = None
+    if name == "col":
+        found = list(keys[expression.parameters[0]]) if expression.parameters[0] in keys else None
+    elif name == "literal":
+        value = expression.parameters[0]
+        found = None if isinstance(value, float) else [] if value is None else [value]
+    elif name == "cut":
+        found = list(expression.parameters[1])
+    elif name in _CONDITIONS:
+        found = [False, True]
+    elif name in ("when", "fill"):
+        sides = [public_values(o, bounds, keys) for o in operands[-2:]]
+        known = [side for side in sides if side is not None]
+        found = [value for side in known for value in side] if len(known) == 2 else None
+    elif name in FUNCTIONS and FUNCTIONS[name].gives == "integer":
+        ends = range_of(expression, bounds)
+        if ends is not None and ends[1] - ends[0] < _MOST_VALUES:
+            found = list(range(int(ends[0]), int(ends[1]) + 1))
+    once = list(dict.fromkeys(found or ()))
+    return once if 0 < len(once) <= _MOST_VALUES or found == [] else None
 
 
 def _range(node: Node, bounds: Mapping[str, Range]) -> Range | None:

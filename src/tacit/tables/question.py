@@ -163,8 +163,9 @@ class Question:
             keys: the public keys: a list of values (of tuples, for several columns), a mapping of
                 column to values (all combinations), or a public table with those columns.  Every
                 key given is answered, also when nobody has it; others are left out.  None takes
-                those that the data set declares; without any it releases the keys themselves,
-                those above a threshold, which takes a delta.
+                those that the data set declares, or that follow for a derived column (the bins of a
+                cut, the days of a week); without any it releases the keys themselves, those above
+                a threshold, which takes a delta.
 
         Raises:
             UsageError: an unknown column, a column given twice, or keys that do not fit.
@@ -177,7 +178,8 @@ class Question:
             self._query.columns.column(name)
         if len(set(by)) < len(by):
             raise UsageError("a grouping column is given twice")
-        keys = self._declared.keys_of(by) if keys is None else keys
+        if keys is None and self._declared.dataset is not None:
+            keys = self._declared.keys_of(by, self._query.derived)
         return self._with(by=tuple(by), keys=None if keys is None else public_keys(by, keys))
 
     def agg(self, **aggregates: Aggregate) -> Question:

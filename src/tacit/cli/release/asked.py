@@ -38,6 +38,7 @@ class Asked:
     aggregates: Mapping[str, Aggregate]
     joins: tuple[JoinText, ...] = ()
     where: tuple[Expression, ...] = ()
+    derived: Mapping[str, Expression] = field(default_factory=dict)
     per_person: Mapping[str, Aggregate] = field(default_factory=dict)
     where_person: tuple[Expression, ...] = ()
     cuts: Mapping[str, Expression] = field(default_factory=dict)
@@ -70,9 +71,7 @@ class Asked:
                         f"{name!r} holds numbers with fractions, too many values to be groups; cut "
                         f"it: --cut {name}:0,10,20 --by {name}_group"
                     )
-            keys = self._keys(asked.schema)
-            if keys is None:
-                keys = asked.declared.keys_of(self.by)
+            keys = self._keys(asked)
             if keys is None and self.delta is None:
                 raise UsageError(
                     f"the values of {', '.join(self.by)} are not known to be public. Either list "
@@ -93,19 +92,23 @@ class Asked:
         rows = session.filter()
         for join in self.joins:
             rows = rows.join(join.table, on=join.on, how=join.how)
+        for name, expression in self.derived.items():
+            rows = rows.with_column(name, expression)
         if self.per_person:
             rows = rows.filter(*self.where).per_person(**self.per_person)
         for name, cut in self.cuts.items():
             rows = rows.with_column(name, cut)
         return rows.filter(*(self.where_person if self.per_person else self.where))
 
-    def _keys(self, schema: Schema) -> Any:
-        """Return the public keys; the groups that a column is cut into are public by themselves."""
-        made = {name: list(cut.parameters[1]) for name, cut in self.cuts.items() if name in self.by}
-        keys = self.keys(schema) if callable(self.keys) else self.keys
-        if keys is None and set(self.by) == set(made):
-            return made
-        return {**made, **keys} if isinstance(keys, Mapping) else keys
+    def _keys(self, asked: Question) -> Any:
+        """Return the public keys: given, declared, or those that a computed column can have."""
+        made = {**({} if self.per_person else self.derived), **self.cuts}
+        known = [asked.declared.keys_of([name], list(made.items())) or {} for name in self.by]
+        public = {name: values for found in known for name, values in found.items()}
+        keys = self.keys(asked.schema) if callable(self.keys) else self.keys
+        if keys is None:
+            return public if set(public) == set(self.by) else None
+        return {**public, **keys} if isinstance(keys, Mapping) else keys
 
     @property
     def price(self) -> Price:

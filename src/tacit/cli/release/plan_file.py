@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.cli.release.asked import Asked, keys_reader, loss
 from tacit.cli.release.job import Job, Table, is_declared, unit_of
-from tacit.cli.shared.condition import condition
+from tacit.cli.shared.condition import computed, condition
 from tacit.cli.shared.csv_flags import csv_of_plan
 from tacit.cli.shared.flag_values import statistic
 from tacit.cli.shared.join_text import join_text
@@ -28,8 +28,8 @@ _FIELDS = {
     "[unit]": ("person", "rows", "groups"),
     "[budget]": ("epsilon", "delta", "rho", "ledger"),
     "[[question]]": (
-        "name", "join", "where", "per_person", "where_person", "cut", "by", "keys", "keys_file",
-        "answers", "epsilon", "delta", "rho", "total", "tag", "plot", "certificate",
+        "name", "join", "with", "where", "per_person", "where_person", "cut", "by", "keys",
+        "keys_file", "answers", "epsilon", "delta", "rho", "total", "tag", "plot", "certificate",
     ),
 }  # fmt: skip
 
@@ -92,10 +92,12 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
     by = _listed(question, "by")
     name = _text(question, "name", "[[question]]")
     plot = _text(question, "plot", "[[question]]")
-    declared = is_declared(source) or bool(people)
+    made = _columns(question)
+    declared = is_declared(source) or bool(people) or bool(made)
     asked = Asked(
         aggregates={label: _answer(said, label, declared) for label, said in answers.items()},
         joins=tuple(map(join_text, _listed(question, "join"))),
+        derived=made,
         where=where,
         per_person={label: _answer(said, label, True) for label, said in people.items()},
         where_person=_conditions(question, "where_person"),
@@ -128,6 +130,11 @@ def _answer(said: Any, label: str, declared: bool) -> Aggregate:
         raise UsageError(f"edges in the answer {label!r} must be a list such as [0, 18, 65]")
     mapping(fields.get("bounds", {}), f"bounds in the answer {label!r}")
     return statistic(fields, label, declared)
+
+
+def _columns(question: Mapping[str, Any]) -> dict[str, Expression]:
+    said = mapping(question.get("with", {}), "with")
+    return {name: computed(str(_text(said, name, "with"))) for name in said}
 
 
 def _cuts(question: Mapping[str, Any]) -> dict[str, Expression]:

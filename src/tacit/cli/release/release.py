@@ -69,7 +69,7 @@ def job_of(
     from tacit.cli.release.asked import Asked, keys_reader, loss
     from tacit.cli.release.job import Job, table_of, unit_of
     from tacit.cli.release.plan_file import read_plan
-    from tacit.cli.shared.condition import condition
+    from tacit.cli.shared.condition import columns_of, condition
     from tacit.cli.shared.flag_values import aggregates, amount, cuts, of_people
     from tacit.cli.shared.join_text import join_text
 
@@ -80,9 +80,12 @@ def job_of(
     by = tuple(name.strip() for text in ask.by or () for name in text.split(","))
     if (ask.keys or ask.keys_file) and not by:
         raise UsageError("keys are the values of a grouping column: name it with --by column")
+    made = columns_of(ask.with_ or ())
+    lax = table.declared or bool(ask.per_person) or bool(made)  # bounds may follow
     asked = Asked(
-        aggregates=aggregates(ask.kinds, _how(ask), table.declared or bool(ask.per_person)),
+        aggregates=aggregates(ask.kinds, _how(ask), lax),
         joins=tuple(join_text(text) for text in ask.join or ()),
+        derived=made,
         where=tuple(condition(text) for text in ask.where or ()),
         per_person=of_people(ask.per_person or ()),
         where_person=tuple(condition(text) for text in ask.where_person or ()),
@@ -117,9 +120,9 @@ def _alone(*groups: Any) -> None:
         given |= given.pop("kinds", {})
         for name, value in given.items():
             if value and name not in allowed:
+                said = name.strip("_").replace("_", "-")
                 raise UsageError(
-                    f"--plan says everything; leave {name.replace('_', '-')} out, or write it in "
-                    "the plan"
+                    f"--plan says everything; leave {said} out, or write it in the plan"
                 )
 
 

@@ -265,6 +265,15 @@ class AskOptions:
             metavar="CONDITION",
         ),
     ] = None
+    with_: Annotated[
+        Texts,
+        flag(
+            "--with",
+            help="A column computed from each row, such as 'rate = cost / visits'.",
+            panel=_GROUPS,
+            metavar="NAME = VALUE",
+        ),
+    ] = None
     per_person: Annotated[
         Texts,
         flag(

@@ -9,7 +9,7 @@ from typing import Any
 
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
-from tacit.expressions.value_range import range_of
+from tacit.expressions.value_range import public_values, range_of
 from tacit.tables.answers.aggregate import Aggregate, Clamped
 
 __all__ = ["NOTHING_DECLARED", "Declared"]
@@ -94,11 +94,24 @@ class Declared:
             "change, and must not be read off the private data"
         )
 
-    def keys_of(self, by: Sequence[str]) -> dict[str, list[Any]] | None:
-        """Return the declared categories of grouping columns; None unless all have some."""
-        if not all(name in self.keys for name in by):
+    def keys_of(
+        self, by: Sequence[str], derived: Sequence[tuple[str, Expression]] = ()
+    ) -> dict[str, list[Any]] | None:
+        """Return the public categories of grouping columns; None unless all have some.
+
+        Args:
+            by: the grouping columns.
+            derived: the columns that the question computes, by name, in their order; of these the
+                values that follow from their expressions (a weekday, a bin) are public too.
+        """
+        ranges, known = self.ranges(derived), dict(self.keys)
+        for name, expression in derived:
+            found = public_values(expression, ranges, known)
+            if found:
+                known[name] = found
+        if not all(name in known for name in by):
             return None
-        return {name: list(self.keys[name]) for name in by}
+        return {name: list(known[name]) for name in by}
 
     def with_columns(
         self,
