@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
+from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.arithmetic.exact import Number
 from tacit.errors import UsageError
@@ -14,12 +15,13 @@ from tacit.expressions.schema import Schema
 from tacit.expressions.timeline import Moment, Span, Timeline, span
 from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.live.counter import TimeCounter
+from tacit.tables.live.period_plan import refuse_groups
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
 from tacit.tables.plan.labels import check_labels, labels_of
 from tacit.tables.plan.per_person import asked_per_person
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
-from tacit.tables.plan.price import Amount, priced, request_of
+from tacit.tables.plan.price import Amount, Price, priced, request_of
 from tacit.tables.plan.query import Query, Unit
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
@@ -44,11 +46,8 @@ class Question:
         declared: Declared = NOTHING_DECLARED,
         arrangement: Arrangement = AS_IT_IS,
     ) -> None:
-        self._table = table
-        self._ledger = ledger
-        self._query = query
-        self._declared = declared
-        self._arrangement = arrangement
+        self._table, self._ledger, self._query = table, ledger, query
+        self._declared, self._arrangement = declared, arrangement
 
     @property
     def schema(self) -> Schema:
@@ -231,9 +230,8 @@ class Question:
         Raises:
             UsageError: as :meth:`release`.
         """
-        charge = self._charge(epsilon, delta, rho, total)
-        ledger, plan = self._ledger, Plan(charge.query, charge.request)
-        found = Preview.of(plan, ledger.remaining, tuple(rows))
+        charge, ledger = self._charge(epsilon, delta, rho, total), self._ledger
+        found = Preview.of(Plan(charge.query, charge.request), ledger.remaining, tuple(rows))
         return replace(found, whereabouts=ledger.whereabouts)
 
     def release(
@@ -280,8 +278,7 @@ class Question:
         def answer() -> dict[str, Any]:
             # Only here, after the charge, is the first private byte read.
             released = release_answer(plan, self._table.collector.collect(plan))
-            whole, left = ledger.total.to_json(), ledger.remaining.to_json()
-            return {**released, "budget": whole, "remaining": left}
+            return {**released, **ledger.balance()}
 
         entry = ledger.release(charge.key, plan.cost, charge.public, answer)
         return Answer.of(entry, ledger, self._arrangement)
@@ -322,24 +319,30 @@ class Question:
             UsageError: a column that holds no times, periods that do not fit it, groups or
                 aggregates in the question, or no loss given.
         """
-        if self._query.by or self._query.aggregates or self._query.inner:
-            raise UsageError(
-                "a count over time is of rows, without groups and aggregates: ask the session, or "
-                "after filter(...); for groups make one counter each, by a filter"
-            )
+        refuse_groups(self._query)
         line = Timeline.of(self._table.source.schema, column, start, every, periods)
         wait = 0 if grace is None else span(grace, line.reads, "grace")
-        request = request_of(self._ledger.total.kind, epsilon, None, rho)
-        return TimeCounter(
-            self._table,
-            self._ledger,
-            self._query,
-            line,
-            request,
-            grace=wait,
-            branching=branching,
-            tag=tag,
-        )
+        paid = request_of(self._ledger.total.kind, epsilon, None, rho)
+        asked = (self._table, self._ledger, self._query, line, paid)
+        return TimeCounter(*asked, grace=wait, branching=branching, tag=tag)
+
+    def cost(self, *, tag: str | None = None, **price: Unpack[Price]) -> Budget:
+        """Return what :meth:`release` would take now: zero where it is answered, or still open.
+
+        Args:
+            tag: as in :meth:`release`.
+            **price: ``epsilon``, ``delta``, ``rho`` and ``total`` as in :meth:`release`.
+
+        Raises:
+            UsageError: as :meth:`release`.
+
+        Example:
+            >>> import pyarrow as pa, tacit as tc
+            >>> session = tc.Session(pa.table({"a": [1]}), tc.one_row_each, tc.epsilon(1))
+            >>> session.agg(n=tc.count()).cost(epsilon="1/2")
+            epsilon(0.5)
+        """
+        return self._charge(**price, tag=tag).cost()
 
     def is_answered(
         self,
@@ -376,15 +379,15 @@ class Question:
 
     def _charge(
         self,
-        epsilon: Amount | None,
-        delta: Number | None,
-        rho: Amount | None,
-        total: Number | None,
+        epsilon: Amount | None = None,
+        delta: Number | None = None,
+        rho: Amount | None = None,
+        total: Number | None = None,
         tag: str | None = None,
     ) -> Charge:
-        kind = self._ledger.total.kind
-        query, request = priced(self._query, kind, epsilon, delta, rho, total)
-        return Charge(self._ledger, query, request, tag)
+        paid = self._ledger.total.kind
+        query, request = priced(self._query, paid, epsilon, delta, rho, total)
+        return Charge(self._ledger, query, request, self._table.plans, tag)
 
     def _with(self, **changes: Any) -> Question:
         query = replace(self._query, **changes)

@@ -12,6 +12,7 @@ import pytest
 
 from tacit import Certificate
 from tacit.accounting import open_ledger
+from tacit.tables.plan.plan import Plan
 
 RELEASE = "release people.csv --one-row-each --count --mean age:0:100 --epsilon 0.5"
 
@@ -378,3 +379,15 @@ def test_the_first_release_opens_one_session(tacit, folder: Path, monkeypatch, c
     assert tacit(command).code == 0
     assert len(opened) == 1
     assert (folder / "people.ledger").is_file()
+
+
+def test_a_release_is_planned_once(tacit, monkeypatch) -> None:
+    made, check = [], Plan.__post_init__
+
+    def counted(plan: Plan) -> None:
+        made.append(plan)
+        check(plan)
+
+    monkeypatch.setattr(Plan, "__post_init__", counted)
+    assert tacit(f"{RELEASE} --budget-epsilon 1").code == 0  # tried on paper, then released
+    assert len(made) == 1

@@ -139,6 +139,11 @@ class Ledger:
             return "in memory: nothing stops another session from spending it again"
         return f"in {store.name}"
 
+    def balance(self) -> dict[str, dict[str, str]]:
+        """Return the whole budget and what is left of it, in one look, as plain JSON."""
+        head = self.chain.head()
+        return {"budget": head.total.to_json(), "remaining": head.remaining.to_json()}
+
     def find(self, key: str) -> Entry | None:
         """Return the answered entry of a key, else its latest charge, else None."""
         with self.chain.read() as (transaction, _):

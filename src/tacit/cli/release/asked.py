@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
 
 from tacit.accounting import Budget, epsilon_delta
 from tacit.accounting import epsilon as pure
@@ -17,18 +17,9 @@ from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Schema
 from tacit.tables import Question, Session
 from tacit.tables.answers.aggregate import Aggregate
-from tacit.tables.plan.price import Amount
+from tacit.tables.plan.price import Amount, Price
 
 __all__ = ["Asked", "keys_reader", "loss"]
-
-
-class Price(TypedDict):
-    """What a release may spend: see :meth:`tacit.tables.Question.release`."""
-
-    epsilon: Amount | None
-    delta: Number | None
-    rho: Amount | None
-    total: Number | None
 
 
 @dataclass(frozen=True)

@@ -278,12 +278,10 @@ def _try_on_paper(session: Session, questions: Sequence[Asked], spend: bool) -> 
     kind, remaining = session.budget.kind, session.remaining
     total = Budget.nothing(kind)
     for asked in questions:
-        preview = asked.question(session).preview(**asked.price)
         requested = asked.loss()
         if requested is not None and kind != "concentrated":
             requested.cost_in(kind)  # a delta that the budget has not, even where none is needed
-        if not asked.question(session).is_charged(**asked.price, tag=asked.tag):
-            total += preview.cost
+        total += asked.question(session).cost(**asked.price, tag=asked.tag)
     if spend and not remaining.covers(fit(total, remaining)):
         cost = f"this release costs {total!r}"
         if len(questions) > 1:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from tacit.accounting import Entry, Ledger, key_of
-from tacit.accounting.budgets.budget import Budget, fit
+from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.installments import charge_once, parts_of, record_part
 from tacit.accounting.ledger.open_release import staying_open
 from tacit.arithmetic.exact import show
@@ -28,6 +28,7 @@ from tacit.tables.live.period_plan import (
     noise_of_counts,
 )
 from tacit.tables.plan.query import Query
+from tacit.tables.release.charge import fitted
 from tacit.tables.release.opened_table import OpenedTable, settled
 from tacit.tables.release.rehearsal import without_rows
 
@@ -164,10 +165,9 @@ class TimeCounter:
         if entry.answer is not None:
             return entry
         # What is recorded follows from the charge alone: after a crash, or another's charge, too.
-        total, left = ledger.total.to_json(), ledger.remaining.to_json()
         described = counts_chain(self._query, entry.question).describe()
         empty = answer_of_blocks(entry.question, [[] for _ in periods_of(entry.question)[1].widths])
-        made = {"versions": versions(), "budget": total, "remaining": left}
+        made = {"versions": versions(), **ledger.balance()}
         opening = {**empty, **described, **made}
         return ledger.record(entry, opening)
 
@@ -195,9 +195,7 @@ class TimeCounter:
     def _plan(self) -> dict[str, Any]:
         """Return the question with its tree and its noise, calibrated to the request."""
         remaining = self._ledger.remaining
-        granted = self._request
-        if remaining.kind != "concentrated" or granted.kind == remaining.kind:
-            granted = fit(granted.cost_in(remaining.kind), remaining)
+        granted = fitted(self._request, remaining)
         branching = self._branching
         if branching is None:
             gaussian = granted.kind == "concentrated"

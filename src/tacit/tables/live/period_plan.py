@@ -11,6 +11,7 @@ from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.core import Measurement, Step, step_from
+from tacit.errors import UsageError
 from tacit.expressions.timeline import Timeline
 from tacit.mechanisms import Gaussian, Laplace, calibrate
 from tacit.report.text.vocabulary import say_answer
@@ -18,13 +19,26 @@ from tacit.tables.live.period_counts import CountsOverTime
 from tacit.tables.plan.chains import Chains, chain_of_rows
 from tacit.tables.plan.query import Query
 
-__all__ = ["counts_asked", "counts_chain", "counts_step", "noise_of_counts"]
+__all__ = ["counts_asked", "counts_chain", "counts_step", "noise_of_counts", "refuse_groups"]
 
 
 def counts_asked(line: Timeline, branching: int | None) -> list[Any]:
     """Return what is asked, as the aggregates of a question."""
     asked = {**line.to_json(), "branching": branching}
     return [[kind, {"kind": f"{kind}_over_time", **asked}] for kind in ("count", "total")]
+
+
+def refuse_groups(query: Query) -> None:
+    """Refuse to count over time what is no table of rows.
+
+    Raises:
+        UsageError: groups or aggregates in the question.
+    """
+    if query.by or query.aggregates or query.inner:
+        raise UsageError(
+            "a count over time is of rows, with no groups and no aggregates: ask the session, or "
+            "after filter(...); for groups make one counter each, by a filter"
+        )
 
 
 def noise_of_counts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 from tacit.accounting.budgets.budget import Budget, Kind, epsilon_delta
 from tacit.accounting.budgets.budget import epsilon as pure
@@ -14,10 +14,20 @@ from tacit.arithmetic.exact import Number, positive
 from tacit.errors import UsageError, did_you_mean
 from tacit.tables.plan.query import Query
 
-__all__ = ["Amount", "priced", "read_weights", "request_of"]
+__all__ = ["Amount", "Price", "priced", "read_weights", "request_of"]
 
 Amount: TypeAlias = Number | Mapping[str, Number]
 """An epsilon or a rho, or for each label its weight."""
+
+
+class Price(TypedDict, total=False):
+    """What a release may spend, as its arguments."""
+
+    epsilon: Amount | None
+    delta: Number | None
+    rho: Amount | None
+    total: Number | None
+
 
 _LARGEST = 1 << 128
 """No weight, in lowest terms, is larger: more digits than any two doubles need."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +15,38 @@ from tacit.errors import BudgetError
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 
-__all__ = ["Charge"]
+__all__ = ["Charge", "KeptPlans", "fitted"]
+
+_KEPT = 8
+
+
+class KeptPlans:
+    """The latest plans: a release that was priced before, on paper, is not planned again."""
+
+    def __init__(self) -> None:
+        self._kept: deque[tuple[str, Budget, Plan]] = deque(maxlen=_KEPT)
+
+    def of(self, key: str, query: Query, request: Budget) -> Plan:
+        """Return the plan of a question, whose key tells it from all others."""
+        for known, spent, plan in list(self._kept):
+            if known == key and spent == request:
+                return plan
+        plan = Plan(query, request)
+        self._kept.append((key, request, plan))
+        return plan
+
+
+def fitted(request: Budget, remaining: Budget) -> Budget:
+    """Return what a release may spend of what remains: the request, lowered by rounding at most.
+
+    A pure loss that is paid from a rho stays one: its chains are charged as what they are.
+
+    Raises:
+        UsageError: a loss that such a budget cannot pay.
+    """
+    if remaining.kind != "concentrated" or request.kind == remaining.kind:
+        return fit(request.cost_in(remaining.kind), remaining)
+    return request
 
 
 @dataclass(frozen=True)
@@ -25,12 +57,14 @@ class Charge:
         ledger: that pays.
         query: what is asked.
         request: what it may spend.
+        plans: those that were made of late for the same table.
         tag: text that tells it from the same question with another tag.
     """
 
     ledger: Ledger
     query: Query
     request: Budget
+    plans: KeptPlans
     tag: str | None = None
 
     @cached_property
@@ -60,11 +94,9 @@ class Charge:
         Raises:
             BudgetError: more than remains.
         """
-        ledger, requested = self.ledger, self.request
+        ledger = self.ledger
         remaining = ledger.remaining if standing is None else ledger.remaining_before(standing)
-        if remaining.kind != "concentrated" or requested.kind == remaining.kind:
-            requested = fit(requested.cost_in(remaining.kind), remaining)
-        plan = Plan(self.query, requested)
+        plan = self._plan(remaining)
         cost = plan.cost.cost_in(remaining.kind)
         if standing is None and not remaining.covers(cost):
             raise BudgetError(
@@ -72,3 +104,13 @@ class Charge:
                 "nothing was spent. Ask for less, or begin with a larger budget"
             )
         return plan
+
+    def cost(self) -> Budget:
+        """Return what a release takes now: nothing where the ledger holds its charge."""
+        remaining = self.ledger.remaining
+        if self.standing is not None:
+            return Budget.nothing(remaining.kind)
+        return self._plan(remaining).cost.cost_in(remaining.kind)
+
+    def _plan(self, remaining: Budget) -> Plan:
+        return self.plans.of(self.key, self.query, fitted(self.request, remaining))

@@ -18,6 +18,7 @@ from tacit.tables.plan.declared import Declared
 from tacit.tables.plan.query import Query
 from tacit.tables.query.join_sql import joined, key_kind, of_people, person_pair
 from tacit.tables.query.public_rows import PublicRows, read_public
+from tacit.tables.release.charge import KeptPlans
 from tacit.tables.release.collector import Collector
 from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.release.other_table import OtherTable
@@ -45,7 +46,7 @@ class JoinedTable(OpenedTable):
         self._base, self._other, self._join, self._rows = base, other, join, rows
         self._lock = threading.RLock()
         self._of: Source | None = None
-        self.others, self.joined = base.others, {}
+        self.others, self.joined, self.plans = base.others, {}, KeptPlans()
 
     @property
     def source(self) -> Source:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn, TypeVar
 
 from tacit.errors import DataSourceError, UsageError
 from tacit.tables.open_source import Source, open_source
+from tacit.tables.release.charge import KeptPlans
 from tacit.tables.release.collector import Collector
 from tacit.tables.release.other_table import OtherTable
 
@@ -23,6 +24,7 @@ class OpenedTable:
         options: how, as :func:`tacit.tables.open_source.open_source` takes them.
 
     Attributes:
+        plans: those of the latest questions.
         others: the tables of the same data set that it may be joined with, by name.
         joined: what it was joined with since it was opened last, as
             :mod:`tacit.tables.release.joined_table` keeps it.
@@ -32,6 +34,7 @@ class OpenedTable:
         self._opened, self._options = opened, options
         self._source = open_source(opened, **options)
         self._collector = Collector(self._source)
+        self.plans = KeptPlans()
         self.others: Mapping[str, OtherTable] = {}
         self.joined: dict[Any, Any] = {}
 
