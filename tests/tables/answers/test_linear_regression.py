@@ -1,11 +1,13 @@
 """Linear regression: estimate and intervals against the definition, and whole releases."""
 
 import json
+import random
 
 import numpy as np
 import pytest
 
 import tacit as tc
+from support.certificates.certificate_changes import OPEN, changed, changes, named
 from tables.answers.released import (
     PRODUCT_NOISES,
     enough,
@@ -265,3 +267,29 @@ def test_twelve_predictors_are_within_the_widths_of_the_engine(tmp_path):
     expected = np.linalg.lstsq(design, frame["x0"], rcond=None)[0]
     assert answer.value("fit") == pytest.approx(expected, abs=0.01)
     assert answer.certificate.verify()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    path = tmp_path_factory.mktemp("forged") / "people.csv"
+    lines = [f"{i % 40},{'ab'[i % 2]},{i % 7},{i % 11 * 9}" for i in range(400)]
+    path.write_text("\n".join(["person,site,x,y", *lines]) + "\n", encoding="utf-8")
+    bounds = {"x": (0, 7), "y": (0, 100)}
+    with tc.Session(
+        str(path), unit=tc.unit("person", rows=9), budget=tc.rho(9), ledger=tc.in_memory
+    ) as session:
+        asked = session.filter(tc.col("x") > 0).group_by("site", keys=["a", "b"])
+        answer = asked.agg(
+            fit=tc.linear_regression("y", ["x"], bounds), r=tc.correlation("x", "y", bounds)
+        ).release(rho=4)
+    return answer.certificate
+
+
+@pytest.mark.few(5)
+@pytest.mark.parametrize("seed", range(5))
+def test_every_change_of_its_certificate_is_refused_or_named(certificate, seed):
+    body = certificate.body
+    assert certificate.verify(), str(certificate.verify())
+    for path, value in random.Random(seed).sample(list(changes(body)), 8):
+        report = changed(body, path, value).verify()
+        assert not report or named(path, report.unchecked, OPEN), (path, value)
