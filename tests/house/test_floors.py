@@ -27,7 +27,7 @@ ROOMS = (
     ("mechanisms",),
     ("report",),
     ("tables",),
-    ("audit", "sql"),
+    ("audit", "sql", "sklearn"),
     ("cli",),
 )
 """The rooms, from the ground up; those of one floor do not import each other."""
