@@ -43,6 +43,9 @@ def of_columns(kind: str, columns: Sequence[str], bounds: Bounds | None) -> Aggr
     Raises:
         UsageError: fewer than two columns, one that stands twice or is no name, or bounds that do
             not rise or are of another column.
+
+    >>> print(of_columns("covariance", ["age", "pay"], {"age": (0, 100)}))
+    covariance(age, 0, 100, pay)
     """
     if len(columns) < 2 or not all(isinstance(name, str) and name for name in columns):
         raise UsageError(f"{kind} is of two columns or more, each named by text")
