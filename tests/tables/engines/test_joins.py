@@ -16,11 +16,14 @@ from tacit.errors import UsageError
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.release.collector import Collector
+from tacit.tables.release.rehearsal import without_rows
 
 Row = tuple[Any, ...]
 Tables = Mapping[str, tuple[Mapping[str, str], Sequence[Row]]]
 SALT = "5a17" * 8
 INFINITY = float("inf")
+MOST = 5
+"""How many rows of a person in the second table are joined here; one person has more."""
 
 
 def tables(people: Sequence[Any], kind: str) -> Tables:
@@ -32,9 +35,10 @@ def tables(people: Sequence[Any], kind: str) -> Tables:
         for _ in range(100)
     ]
     patients = [(who, source.randint(0, 99)) for who in people[1:] for _ in (1, 2, 3)]
+    patients += [(people[1], age) for age in range(MOST + 1)]
     return {
         "visits": ({"person": kind, "site": "integer", "cost": "double"}, visits),
-        "patients": ({"id": kind, "age": "bigint"}, patients[:-4]),
+        "patients": ({"id": kind, "age": "bigint"}, patients[4:]),
         "sites": ({"site": "bigint", "region": "varchar"}, [(1, "a"), (2, "b"), (3, None)]),
     }
 
@@ -115,7 +119,7 @@ def by_definition(given: Tables, how: str) -> list[Row]:
     for person, site, cost in visits:
         region = next((name for key, name in sites if same(key, site)), None)
         ages = [age for who, age in patients if same(who, person)]
-        ages = ages or [None] * (how == "left")
+        ages = ages if 0 < len(ages) <= MOST else [None] * (how == "left")
         found += [(person, site, cost, region, age) for age in ages]
     return found
 
@@ -145,6 +149,8 @@ def test_a_join_gives_the_whole_numbers_of_its_definition(
     if engine == "spark" and (people, how) != ("text", "left"):
         return  # it takes half a minute, and what differs is the text that is asked
     monkeypatch.setattr("tacit.tables.spec.privacy_unit.new_salt", lambda: SALT)
+    for module in ("spec.join", "release.joined_table"):
+        monkeypatch.setattr(f"tacit.tables.{module}.MOST_ROWS", MOST)
     given = PEOPLE[people]
     (tmp_path / "visits.toml").write_text(ENGINES[engine](request, given, tmp_path))
     connection = duckdb.connect()
@@ -169,6 +175,19 @@ def test_a_join_gives_the_whole_numbers_of_its_definition(
         if engine != "spark":
             report = asked.release(epsilon=1).certificate.verify(session.ledger)
             assert report, report.failures
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgresql"])
+def test_a_join_is_tried_out_without_reading_a_row(
+    request: pytest.FixtureRequest, tmp_path: Path, engine: str
+) -> None:
+    (tmp_path / "visits.toml").write_text(ENGINES[engine](request, PEOPLE["text"], tmp_path))
+    with tc.open(tmp_path / "visits.toml", ledger=tc.in_memory) as session:
+        source = session.join("sites").join("patients")._table.source
+        nothing = without_rows(source).relation
+        for relation, read in ((nothing, False), (source.relation, True)):
+            planned = source.engine.rows(f"explain select count(*) from {relation} as r")
+            assert ("scan" in str(planned).lower()) is read
 
 
 def test_tables_of_two_engines_are_not_joined(tmp_path: Path) -> None:

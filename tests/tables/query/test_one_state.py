@@ -81,7 +81,7 @@ def test_joined_tables_that_change_while_they_are_asked_break_no_bound(
 
     change(1001 - others)
     columns = (("theirs", "age", "float"),)
-    join = Join("patients", "inner", (("person", "person"),), columns)
+    join = Join("patients", "inner", (("person", "person"),), columns, most=32)
     with open_source(str(visits)) as base:
         other = open_beside(base, str(patients), {})
         source = joined(base, join, of_people(base, other, join))

@@ -119,12 +119,15 @@ def test_a_join_is_part_of_the_question_and_its_certificate_is_derived_again(ses
     assert [step["distance"] for step in body["chains"][0]["steps"]][:2] == ["1", "1"]
     told = question_words(body["question"])
     assert "joined with sites (public, content" in told
-    assert "patients by the person (person = id); rows without a match are left out" in told
+    assert (
+        "patients by the person (person = id; who has more than 1000 rows there has no match); "
+        "rows without a match are left out" in told
+    )
     report = answer.certificate.verify(session.ledger)
     assert report, report.failures
     page = clinic / "page.html"
     answer.certificate.save(page)
-    assert "Join patients by the person (person = id)" in page.read_text()
+    assert "Join patients by the person (person = id;" in page.read_text()
 
 
 @pytest.mark.parametrize(
@@ -135,6 +138,8 @@ def test_a_join_is_part_of_the_question_and_its_certificate_is_derived_again(ses
         ("on", [["person", "person"]], ""),
         ("table", "sites", ""),
         ("public", "ab" * 32, ""),
+        ("most", 2, ""),
+        ("most", None, ""),
     ],
 )
 def test_a_certificate_that_claims_another_join_is_found_out(session, place, value, fails):

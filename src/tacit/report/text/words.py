@@ -179,11 +179,12 @@ def person_words(value: Mapping[str, Any]) -> str:
 def join_words(join: Mapping[str, Any]) -> str:
     """Say with what rows are joined, and by what.
 
-    >>> join_words({"table": "patients", "how": "inner", "on": [["person", "id"]]})
-    'patients by the person (person = id); rows without a match are left out'
+    >>> join_words({"table": "sites", "how": "inner", "on": [["home", "site"]], "public": "ab12"})
+    'sites (public, content ab12) by its key (home = site); rows without a match are left out'
     """
     on = " and ".join(f"{here} = {there}" for here, there in join["on"])
-    by = f"by the person ({on})"
+    most = f"; who has more than {join['most']} rows there has no match" if "most" in join else ""
+    by = f"by the person ({on}{most})"
     if join.get("public") is not None:
         by = f"(public, content {join['public'][:16]}) by its key ({on})"
     kept = "are kept" if join["how"] == "left" else "are left out"

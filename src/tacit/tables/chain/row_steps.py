@@ -113,6 +113,7 @@ class JoinTable(TableStep):
         on: pairs of a column of the rows and the column of the table that is equal to it.
         columns: of each column that is added its name here, its name there, and its kind.
         public: a digest of a public table's rows; None for a protected table.
+        most: of a protected table, how many rows of a person are joined; who has more has no match.
     """
 
     table: str
@@ -120,6 +121,7 @@ class JoinTable(TableStep):
     on: Any
     columns: Any
     public: str | None = None
+    most: int | None = None
 
     name: ClassVar[str] = "join"
 

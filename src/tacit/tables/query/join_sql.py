@@ -13,6 +13,12 @@ person's own.  An outer row (r, nothing) is there if and only if no row of S has
 ``p(r)``: a function of that person's rows again.  A missing person equals nobody: its rows meet
 nothing, and the unit leaves them out.
 
+*Persons with very many rows in S.*  Of S only the rows of people with at most ``most`` of them are
+joined; others have no match.  That leaves the theorem as it is, for whether q has so many rows is a
+function of q's own.  Without it one person with a million rows in both tables would make a million
+times as many in the join, and whether a release ends would tell that there is such a person.  With
+it the join has at most ``most`` rows for each row of T, whoever is in the tables.
+
 So one person added or removed adds or removes one person's rows of the join (``d -> d``), and the
 limits, which are put on the joined rows, hold as they do for one table.  Many rows of one person on
 both sides are allowed for the same reason.  On any other column the theorem fails: two people with
@@ -97,7 +103,27 @@ def of_people(source: Source, other: Source, join: Join) -> Beside:
     shown = [f"{theirs} as tacit_k0"]
     shown += [f"{d.column(c.name)} as tacit_c{i}" for i, c in enumerate(taken)]
     sql = f"select {', '.join(shown)} from {other.relation} as tacit_rows"
-    return Beside(sql, taken, [person])
+    labels = ["tacit_k0", *(f"tacit_c{i}" for i in range(len(taken)))]
+    return Beside(_few_rows(sql, ", ".join(labels), join.most, d), taken, [person])
+
+
+def _few_rows(sql: str, labels: str, most: int | None, d: Dialect) -> str:
+    """Return the rows of people ``tacit_k0`` with at most so many, of rows that are read once."""
+    if most is None:
+        return sql
+    if d.one_scan:
+        known = f"select * from ({sql}) as tacit_read where tacit_k0 is not null"
+        counted = f"select *, count(*) over (partition by tacit_k0) as tacit_n from ({known}) as k"
+        return f"select {labels} from ({counted}) as tacit_counted where tacit_n <= {most}"
+    many = (
+        "select tacit_k0 as tacit_v from tacit_read where tacit_k0 is not null "
+        f"group by tacit_k0 having count(*) > {most}"
+    )
+    return (
+        f"with tacit_read as materialized ({sql}), tacit_many as ({many}) "
+        f"select {labels} from tacit_read left join tacit_many on tacit_k0 = tacit_v "
+        "where tacit_v is null"
+    )
 
 
 def person_pair(

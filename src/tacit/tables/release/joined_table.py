@@ -22,7 +22,7 @@ from tacit.tables.release.charge import KeptPlans
 from tacit.tables.release.collector import Collector
 from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.release.other_table import OtherTable
-from tacit.tables.spec.join import HOW, Join, names_beside
+from tacit.tables.spec.join import HOW, MOST_ROWS, Join, names_beside
 
 __all__ = ["JoinedTable", "On", "join_table"]
 
@@ -151,7 +151,10 @@ def _join(
         }
     names = names_beside(base.schema, other.name, added)
     columns = tuple((names[name], name, kind) for name, kind in added.items())
-    join = Join(other.name, how, pairs, columns, rows.digest if rows is not None else None)
+    if rows is None:
+        join = Join(other.name, how, pairs, columns, most=MOST_ROWS)
+    else:
+        join = Join(other.name, how, pairs, columns, rows.digest)
     made = JoinedTable(table, other, join, rows)
     made.source  # noqa: B018  (refuses now what does not fit)
     return made, join

@@ -13,10 +13,13 @@ from typing import Any
 from tacit.errors import UsageError
 from tacit.expressions.schema import KINDS, Column, Schema
 
-__all__ = ["HOW", "Join", "joins_from", "names_beside"]
+__all__ = ["HOW", "MOST_ROWS", "Join", "joins_from", "names_beside"]
 
 HOW = ("left", "inner")
 """Whether rows without a match stay, with missing values, or go."""
+MOST_ROWS = 1000
+"""The most rows of a person in a protected table that is joined: who has more has no match there,
+so that the rows of a join are at most so many times those of the table that is asked."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Join:
         on: pairs of a column of the rows and the column of the table that is equal to it.
         columns: of each column that is added its name here, its name there, and its kind.
         public: a digest of a public table's rows; None for a protected table.
+        most: of a protected table, how many rows of a person are joined; who has more has no match.
 
     >>> sites = Join("sites", "left", (("site", "site"),), (("region", "region", "text"),), "ab12")
     >>> sites == Join.read(sites.describe())
@@ -40,6 +44,7 @@ class Join:
     on: tuple[tuple[str, str], ...]
     columns: tuple[tuple[str, str, str], ...]
     public: str | None = None
+    most: int | None = None
 
     def describe(self) -> dict[str, Any]:
         """Return the join as plain JSON values."""
@@ -49,6 +54,7 @@ class Join:
             "on": [list(pair) for pair in self.on],
             "columns": [list(column) for column in self.columns],
             "public": self.public,
+            "most": self.most,
         }
 
     @classmethod
@@ -60,12 +66,14 @@ class Join:
         """
         on = tuple((str(here), str(there)) for here, there in described["on"])
         columns = tuple((str(h), str(t), str(kind)) for h, t, kind in described["columns"])
-        public = described["public"]
+        public, most = described["public"], described["most"]
         if described["how"] not in HOW or not on or any(c[2] not in KINDS for c in columns):
             raise UsageError(f"a join is {' or '.join(HOW)}, on columns, and adds columns")
         if public is not None and not isinstance(public, str):
             raise UsageError("a public table is known by a digest of its rows")
-        return cls(str(described["table"]), described["how"], on, columns, public)
+        if most != (MOST_ROWS if public is None else None):
+            raise UsageError(f"of each person at most {MOST_ROWS} rows of a table are joined")
+        return cls(str(described["table"]), described["how"], on, columns, public, most)
 
     def after(self, columns: Mapping[str, Column]) -> dict[str, Column]:
         """Return the columns of the rows with those that the join adds.
