@@ -23,6 +23,7 @@ _EXTRA = 0.2
 _CUT = 25.0
 _ROOM = 26.0
 _SLACK = 1e-9
+_ROWS = 4096
 _HALVINGS = 14
 """To a 16,384th of where the quantile can be, upwards."""
 
@@ -73,9 +74,16 @@ def _laplace_quantiles(shares: Array, level: float) -> Array:
     most = math.log(11 / (1 - level)) / 0.9
     step = 2 * math.pi / (most + _ROOM)
     u = step * np.arange(1, math.ceil(_CUT / step) + 1)
-    decay = np.exp(-(_EXTRA**2) * u**2 / 2) / u
-    # rows that are equal up to order are worked out once
+    # rows that are equal up to order are worked out once, and so many at a time
     rows, back = np.unique(np.sort(shares, axis=-1), axis=0, return_inverse=True)
+    parts = [_quantiles(rows[i : i + _ROWS], u, most, level) for i in range(0, len(rows), _ROWS)]
+    return np.asarray(np.concatenate([np.zeros(0), *parts])[back.reshape(-1)])
+
+
+def _quantiles(rows: Array, u: Array, most: float, level: float) -> Array:
+    """Return the quantiles of some rows, from the points of the integral and an upper end."""
+    step = float(u[0])
+    decay = np.exp(-(_EXTRA**2) * u**2 / 2) / u
     factor = np.broadcast_to(decay, (len(rows), len(u))).copy()
     for column in rows.T:
         factor /= 1 + column[:, None] * u**2
@@ -85,7 +93,7 @@ def _laplace_quantiles(shares: Array, level: float) -> Array:
         inside = (step / math.pi) * (t + 2 * (np.sin(t[:, None] * u) * factor).sum(axis=1))
         enough = inside >= level + _SLACK
         low, high = np.where(enough, low, t), np.where(enough, t, high)
-    return np.asarray(high[back.reshape(-1)])
+    return high
 
 
 @dataclass(frozen=True)
