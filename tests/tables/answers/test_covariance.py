@@ -164,6 +164,18 @@ def test_by_groups_of_people_both_come_out_of_one_vector(table, budget, price):
     assert not tc.Certificate(answer.certificate.body).verify()
 
 
+def test_of_x_and_y_and_of_y_and_x_are_paid_for_once(table):
+    with tc.Session(table, unit=tc.one_row_each, budget=tc.epsilon(9)) as session:
+        asked = {
+            "c": tc.covariance("age", "pay", BOUNDS),
+            "r": tc.correlation("pay", "age", BOUNDS),
+        }
+        answer = session.agg(**asked, again=tc.covariance("pay", "age", BOUNDS)).release(epsilon=9)
+    assert len(answer.certificate.body["chains"]) == 1
+    assert answer.value("c") == pytest.approx(answer.value("again"))
+    assert answer.certificate.verify()
+
+
 def test_with_groups_that_nobody_listed(table):
     budget = tc.epsilon_delta(20, "1e-5")
     with tc.Session(table, unit=tc.one_row_each, budget=budget) as session:

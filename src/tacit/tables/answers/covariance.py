@@ -61,6 +61,8 @@ from tacit.tables.chain.part import LEVEL, Noise, Part
 __all__ = ["CovariancePart", "correlation", "covariance"]
 
 _REST = 1 - LEVEL - APART
+_LEAST = 1e-12
+"""A variance of a rescaled column below this is taken as zero."""
 
 
 def covariance(x: str, y: str, bounds: Bounds | None = None) -> Aggregate:
@@ -226,7 +228,7 @@ class _Pair:
         plain_v, v = self._variance(self._p, m, d, self._a)
         plain_w, w = self._variance(self._q, k, e, self._b)
         positive = self.known & (plain_v > 0) & (plain_w > 0)
-        known = positive & (v.low > 0) & (w.low > 0)
+        known = positive & (v.low > _LEAST) & (w.low > _LEAST)
         plain_v, plain_w = np.where(positive, plain_v, 1.0), np.where(positive, plain_w, 1.0)
         v_low, v_high, w_low, w_high = (
             np.where(known, x, 1.0) for x in (v.low, v.high, w.low, w.high)
@@ -265,7 +267,7 @@ class _Pair:
 
 class _OfPair(SeveralColumns):
     def shared(self, asked: Aggregate) -> Any:
-        return (_OfPair, asked.clamped)
+        return (_OfPair, frozenset(asked.clamped))  # of x and y as of y and x
 
     def ask(self, columns: Sequence[str], bounds: Bounds) -> Aggregate:
         if len(columns) != 2:

@@ -53,10 +53,11 @@ from tacit.tables.answers.several_columns import (
 )
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.part import LEVEL, Noise, Part
+from tacit.tables.chain.products import MOST_COLUMNS
 
 __all__ = ["LinearRegressionPart", "linear_regression"]
 
-_MOST = 12
+_MOST = MOST_COLUMNS - 1
 """The most predictors."""
 
 

@@ -26,10 +26,12 @@ from tacit.report.text.words import listed
 from tacit.tables.chain.estimate import Array
 from tacit.tables.chain.row_steps import VectorStep
 
-__all__ = ["MOST_CORNERS", "Basis", "ProductsByGroup"]
+__all__ = ["MOST_COLUMNS", "MOST_CORNERS", "Basis", "ProductsByGroup"]
 
 MOST_CORNERS = 4
 """The most columns whose corners are released: beyond, products have less noise."""
+MOST_COLUMNS = 13
+"""The most columns whose products are added up."""
 
 Factors: TypeAlias = tuple[int, ...]
 """The places of the columns that are multiplied: ``()`` counts rows, ``(0, 0)`` is a square."""
@@ -236,8 +238,8 @@ class ProductsByGroup(VectorStep):
         cells = tuple(as_integer(n, "cells", minimum=1) for n in self.cells)
         squares = tuple(as_integer(i, "a square", minimum=0) for i in self.squares)
         several = len(self.columns) == len(self.bounds) == len(cells) > 1
-        if not several or not set(squares) <= set(range(len(cells))) or len(cells) > 99:
-            raise UsageError("products are of two columns or more, each with bounds and cells")
+        if not several or not set(squares) <= set(range(len(cells))) or len(cells) > MOST_COLUMNS:
+            raise UsageError(f"products are of 2 to {MOST_COLUMNS} columns, with bounds and cells")
         if len(set(squares)) < len(squares) or (self.corners and len(cells) > MOST_CORNERS):
             raise UsageError(f"a square stands once, and corners are of {MOST_CORNERS} columns")
         return Basis.of(cells, squares, bool(self.corners))
