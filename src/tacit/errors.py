@@ -15,6 +15,7 @@ The tree::
     +-- MissingExtraError (also ImportError)   an optional dependency is not installed
     UserWarning
     +-- DataSourceWarning                 read as asked, and the columns' names look wrong
+    +-- WeakGuaranteeWarning              released as asked, at a loss that protects hardly anybody
 
 A message says what was wrong, where, and what to do.  No message carries a value of the
 private data: only names, bounds and numbers that the caller gave or that are public.
@@ -44,6 +45,7 @@ __all__ = [
     "UnsupportedQueryError",
     "UsageError",
     "VerificationError",
+    "WeakGuaranteeWarning",
 ]
 
 
@@ -76,6 +78,10 @@ class MismatchError(UsageError):
 
 class DataSourceWarning(UserWarning):
     """The names of a table's columns look like something else: a record, or names not parted."""
+
+
+class WeakGuaranteeWarning(UserWarning):
+    """An epsilon above 10, or a delta above one in the number of people; nothing is spent yet."""
 
 
 class InfeasibleError(UsageError):

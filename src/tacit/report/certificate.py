@@ -14,7 +14,7 @@ from tacit.outside import read_json_file
 from tacit.report.check.format import FIRST_FORMAT, FORMAT
 from tacit.report.check.issued import issued_body
 from tacit.report.check.verify import Verification, verify_body
-from tacit.report.page.page import certificate_page
+from tacit.report.page.page import BROKEN, certificate_page, summary
 
 __all__ = ["Certificate", "issue"]
 
@@ -101,6 +101,12 @@ class Certificate:
 
     def __hash__(self) -> int:
         return hash(self.body.get("digest"))
+
+    def __str__(self) -> str:
+        try:
+            return "\n".join(summary(self.body))
+        except BROKEN:  # by whoever made it: verify() says how
+            return repr(self)
 
     def __repr__(self) -> str:
         return f"<Certificate of a release of {self.body.get('dataset', 'nothing')!r}>"

@@ -18,6 +18,7 @@ from tacit.tables.live.counter import TimeCounter
 from tacit.tables.live.period_plan import refuse_groups
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
 from tacit.tables.plan.labels import check_labels, labels_of
+from tacit.tables.plan.notes import asked_loss, noted, warn_if_weak
 from tacit.tables.plan.per_person import asked_per_person
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
@@ -230,9 +231,9 @@ class Question:
         Raises:
             UsageError: as :meth:`release`.
         """
-        charge, ledger = self._charge(epsilon, delta, rho, total), self._ledger
-        found = Preview.of(Plan(charge.query, charge.request), ledger.remaining, tuple(rows))
-        return replace(found, whereabouts=ledger.whereabouts)
+        charge = self._charge(epsilon, delta, rho, total)
+        plan = Plan(charge.query, charge.request)
+        return noted(plan, tuple(rows), self._declared, self._ledger, self._table.named)
 
     def release(
         self,
@@ -258,8 +259,7 @@ class Question:
             rho: zero-concentrated differential privacy (Gaussian noise), from a rho budget: an
                 amount or weights, as ``epsilon``.
             total: with weights, the epsilon or rho that they split.
-            tag: text that makes this release another one than the same question with another tag,
-                for a table that changes.
+            tag: a label that makes this a new, separately paid release: for a table that changes.
 
         Raises:
             BudgetError: more than remains; nothing was spent.
@@ -274,11 +274,12 @@ class Question:
             return Answer.of(standing, ledger, self._arrangement, replayed=True)
         plan = charge.plan(standing)
         settled(lambda: rehearse(self._table.source, plan), "nothing was spent")
+        warn_if_weak(None if standing else asked_loss(plan), self._declared.size, 2)
 
         def answer() -> dict[str, Any]:
             # Only here, after the charge, is the first private byte read.
             released = release_answer(plan, self._table.collector.collect(plan))
-            return {**released, **ledger.balance()}
+            return {**released, "declared": self._declared.about(self._query), **ledger.balance()}
 
         entry = ledger.release(charge.key, plan.cost, charge.public, answer)
         return Answer.of(entry, ledger, self._arrangement)

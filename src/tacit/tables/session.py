@@ -355,4 +355,5 @@ class Session:
 
     def __repr__(self) -> str:
         told = f"{self.remaining!r} left, {self.ledger.whereabouts}"
-        return f"<Session on {self.source.name!r}, {self.unit}: {told}>"
+        name = repr(self.source.name) if self._table.named else "a table without a name (name=)"
+        return f"<Session on {name}, {self.unit}: {told}>"

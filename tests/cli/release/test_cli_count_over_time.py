@@ -7,7 +7,7 @@ import pytest
 ASKED = (
     "count-over-time people.csv --one-row-each --time day --start 2024-01-01 --every 1d --periods 4"
 )
-PAID = f"{ASKED} --epsilon 100000 --ledger l --budget-epsilon 200000"
+PAID = f"{ASKED} --epsilon 100000 --yes --ledger l --budget-epsilon 200000"
 
 
 def spent(tacit):
@@ -18,7 +18,7 @@ def test_it_pays_once_and_goes_on_for_nothing(tacit):
     first = tacit(*f"{PAID} --json --now 2024-01-02".split())
     assert (first.code, first.json["periods"]["count"]) == (0, [0])
     assert "1 of 4 periods are published" in first.err
-    later = tacit(*f"{ASKED} --epsilon 100000 --ledger l --json --now 2024-01-04".split())
+    later = tacit(*f"{ASKED} --epsilon 100000 --yes --ledger l --json --now 2024-01-04".split())
     assert later.json["periods"]["count"] == [0, 600, 0]
     assert later.json["periods"]["total"] == [0, 600, 600]
     assert later.json["remaining"] == first.json["remaining"]
@@ -40,7 +40,7 @@ def test_a_table_a_csv_a_plot_and_a_certificate(tacit, folder):
 def test_people_rho_whole_numbers_and_grace(tacit):
     words = (
         "count-over-time people.csv --person person --rows 2 --time age --start 18 --every 20 "
-        "--periods 3 --grace 5 --rho 1e9 --ledger l --now 63 --json --tag a --branching 2"
+        "--periods 3 --grace 5 --rho 1e9 --yes --ledger l --now 63 --json --tag a --branching 2"
     )
     done = tacit(words)
     assert done.json["periods"]["count"] == [200, 200]

@@ -24,7 +24,7 @@ epsilon = 100000
 """
 FLAGS = shlex.split(
     "release odd.csv --delimiter ';' --header age,day --null - --types day=date --date-format "
-    "%d.%m.%Y --encoding latin-1 --one-row-each --count --epsilon 100000 --json --where"
+    "%d.%m.%Y --encoding latin-1 --one-row-each --count --epsilon 100000 --yes --json --where"
 )
 WHERE = "day >= '2024-01-01'"
 
@@ -37,7 +37,9 @@ def odd(folder):
     return folder
 
 
-@pytest.mark.parametrize("words", [[*FLAGS, WHERE], ["release", "--plan", "plan.toml", "--json"]])
+@pytest.mark.parametrize(
+    "words", [[*FLAGS, WHERE], ["release", "--plan", "plan.toml", "--yes", "--json"]]
+)
 def test_flags_and_a_plan_say_the_same(tacit, odd, words):
     done = tacit(*words)
     assert done.code == 0, done.err

@@ -91,7 +91,16 @@ def test_every_statistic_has_its_flag(tacit) -> None:
 
 
 def test_where_keeps_rows(tacit) -> None:
-    words = ["release", "people.csv", "--one-row-each", "--count", "--epsilon", "50", "--json"]
+    words = [
+        "release",
+        "people.csv",
+        "--one-row-each",
+        "--count",
+        "--epsilon",
+        "50",
+        "--yes",
+        "--json",
+    ]
     done = tacit(*words, "--where", "sex = 'f' and not age < 30", "--ledger", "a.ledger").json
     # Half of the rows are of women, and of 60 ages in turn 48 are 30 or more.
     assert abs(done["releases"][0]["answers"][0]["count"]["value"] - 240) < 20
@@ -104,7 +113,7 @@ PEOPLE = (
 
 
 def test_people_are_made_first(tacit, folder: Path) -> None:
-    done = tacit(f"release people.csv {PEOPLE} --json")
+    done = tacit(f"release people.csv {PEOPLE} --yes --json")
     record = {r["key"]["n_group"]: r for r in done.json["releases"][0]["answers"]}
     assert record["[0, 1)"]["count"]["value"] == 0
     (folder / "plan.toml").write_text("""
@@ -123,7 +132,7 @@ ages = { statistic = "sum", column = "age", lower = 0, upper = 200 }
 count = { statistic = "count" }
 mean_ages = { statistic = "mean", column = "ages" }
 """)
-    again = tacit("release --plan plan.toml --json").json["releases"][0]
+    again = tacit("release --plan plan.toml --json --yes").json["releases"][0]
     assert again["replayed"]  # one identity
     assert again["answers"] == done.json["releases"][0]["answers"]
 
@@ -159,7 +168,7 @@ def test_keys_of_several_columns_are_all_pairs(tacit) -> None:
 
 
 def test_a_column_of_numbers_is_cut_into_groups(tacit) -> None:
-    ask = "release people.csv --one-row-each --count --cut age:18,30,80 --epsilon 50 --json"
+    ask = "release people.csv --one-row-each --count --cut age:18,30,80 --epsilon 50 --yes --json"
     alone = tacit(f"{ask} --by age_group --ledger a.ledger").json["releases"][0]["answers"]
     assert [r["key"]["age_group"] for r in alone] == ["[18, 30)", "[30, 80]"]
     assert abs(alone[0]["count"]["value"] - 120) < 20  # 12 of 60 ages, of 600 rows

@@ -1,5 +1,6 @@
 """A declaration holds public facts, each read with care; what is open is refused."""
 
+import datetime
 from fractions import Fraction
 from pathlib import Path
 
@@ -115,6 +116,8 @@ def test_open_questions_are_kept_and_refused():
         ({"tables": {"visits": {"path": "a", "key": "site"}}}, "public = true"),
         ({"tables": {"visits": {"path": "a", "public": True, "key": 5}}}, "name of a column"),
         ({"unit": "row", "tables": {"v": {"path": "a", "person": "p"}}}, "unit is a row"),
+        ({"tables": {"visits": {"path": "a", "size": 0}}}, "at least 1"),
+        ({"tables": {"v": VISITS, "s": {"path": "a", "public": True, "size": 9}}}, "has a size"),
         ({"tables": {"visits": VISITS, "more": "more.csv"}}, "table of fields"),
     ],
 )
@@ -136,12 +139,29 @@ def test_what_contradicts_itself_is_refused(changed, says):
         ({"keys": [1.5]}, "whole numbers"),
         ({"keys": ["a", "a"]}, "each once"),
         ({"bound": [0, 1]}, "did you mean 'bounds'"),
+        ({"kind": "integer", "keys": ["1"]}, "not of kind integer"),
+        ({"kind": "integer", "keys": [True]}, "not of kind integer"),
+        ({"kind": "text", "keys": ["a", 1]}, "not of kind text"),
+        ({"kind": "boolean", "keys": [1]}, "not of kind boolean"),
+        ({"kind": "date", "keys": ["2024-02-30"]}, "not a date"),
+        ({"kind": "float", "keys": [1]}, "makes no groups"),
+        ({"bounds": [0, 9], "keys": [1, 10]}, "the key 10 and the bounds"),
+        ({"keys": [datetime.datetime(2024, 1, 1)]}, "days"),
+        ({"meaning": "a\nb"}, "one line"),
+        ({"unit": "\x1b[2J"}, "one line"),
+        ({"meaning": "m" * 301}, "at most 300"),
         ("integer", "table of fields"),
     ],
 )
 def test_a_column_that_fits_nothing_is_refused(column, says):
     with pytest.raises(UsageError, match=says):
         declared(tables={"visits": {"path": "a", "columns": {"cost": column}}})
+
+
+def test_days_as_keys_are_what_a_question_would_give():
+    column = {"kind": "date", "keys": [datetime.date(2024, 2, 28), "2024-02-29"]}
+    found = declared(tables={"visits": {"path": "a", "columns": {"day": column}}})
+    assert found.tables["visits"].columns["day"].keys == ("2024-02-28", "2024-02-29")
 
 
 def test_a_table_that_is_not_protected_is_not_asked():

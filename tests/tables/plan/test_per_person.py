@@ -149,7 +149,7 @@ REFUSED = {
     "capital": lambda one: one.per_person(n=tc.count(), N=tc.count()),
     "name what is made": lambda one: one.per_person(),
     "no column 'cots'": lambda one: one.per_person(m=tc.sum("cots", 0, 1)),
-    "of rows, without": lambda one: one.per_person(n=tc.count()).count_over_time(
+    "of rows, with no": lambda one: one.per_person(n=tc.count()).count_over_time(
         "n", start=0, every=1, periods=2, epsilon=1
     ),
 }

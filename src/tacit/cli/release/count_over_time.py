@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,6 +63,7 @@ class TimeOptions:
         str | None,
         _flag("--tag", "A label that makes this a new, separately paid count.", "TEXT", _OUT),
     ] = None
+    yes: Annotated[bool, _flag("--yes", "Count also at an epsilon above 10.", None, _PRICE)] = False
     preview: Annotated[
         bool, _flag("--preview", "Only show the expected errors; spend nothing.", None, _OUT)
     ] = False
@@ -83,7 +85,7 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
     [bold]tacit count-over-time visits.csv --time arrived --start 2026-01-01 --every 1h --periods
     8760 --epsilon 1[/bold]
     """
-    from tacit.cli.release.job import begin_ledger, ledger_of, opened
+    from tacit.cli.release.job import begin_ledger, confirm_weak, confirmed, ledger_of, opened
     from tacit.cli.shared.output import (
         answer_tables,
         check_files,
@@ -92,18 +94,21 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
         save_plot,
         working,
     )
+    from tacit.report.text.odds import weak_guarantee
     from tacit.report.text.words import budget_words
 
     if asked.json and asked.csv:
         raise UsageError("print --json or --csv, not both")
     check_files(asked.plot, tuple(asked.certificate or ()))
     job = _job(source, asked, budget)
-    with opened(job, spend=False) as (session, place):
+    with opened(job, spend=False) as (session, place), confirmed():
         counter = _counter(session, asked)
         expected = counter.preview()
         if asked.preview:
             _show_preview(expected, as_json=asked.json)
             return
+        if not counter.begun:
+            confirm_weak(weak_guarantee(expected.cost), asked.yes)
         if place is None:  # all is in order: the ledger may begin
             begin_ledger(session, ledger_of(job))
             counter = _counter(session, asked)
@@ -122,6 +127,7 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
                 }
             )
         else:
+            print(answer.protects)
             answer_tables(answer)
         note(
             f"{len(answer)} of {asked.periods} periods are published; all of them cost "
@@ -193,6 +199,6 @@ def _show_preview(expected: CounterPreview, *, as_json: bool) -> None:
             }
         )
         return
-    print(expected)
+    print(dataclasses.replace(expected, whereabouts=""))  # the ledger is named when it begins
     if not expected.affordable:
         note("It would be refused: the budget does not cover it.")

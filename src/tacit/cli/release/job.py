@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import typer
 
 from tacit.accounting import Budget, fit, open_ledger
 from tacit.accounting.ledger.postgres.address import shown
@@ -15,7 +18,8 @@ from tacit.cli.release.asked import Asked
 from tacit.cli.shared.csv_flags import csv_of
 from tacit.cli.shared.options import TableOptions
 from tacit.cli.shared.output import note
-from tacit.errors import BudgetError, DataSourceWarning, UsageError
+from tacit.errors import BudgetError, DataSourceWarning, UsageError, WeakGuaranteeWarning
+from tacit.report.text.odds import weak_guarantee
 from tacit.tables import Session, open_source
 from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.opening import open_dataset
@@ -29,6 +33,8 @@ __all__ = [
     "Job",
     "Table",
     "begin_ledger",
+    "confirm_weak",
+    "confirmed",
     "default_ledger",
     "is_declared",
     "ledger_of",
@@ -66,6 +72,7 @@ class Job:
     budget: Budget | None
     ledger: str | None
     questions: tuple[Asked, ...]
+    sure: bool = False
 
 
 def table_of(source: TableOptions, command: str) -> Table:
@@ -183,7 +190,7 @@ def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
             session = Session(source, protects, job.budget, path)
         else:
             session = Session(source, protects, job.budget or _whole(job), in_memory)
-        _try_on_paper(session, job.questions, spend)
+        _try_on_paper(session, job, spend)
         if spend and not exists:
             if job.budget is None:
                 note(
@@ -230,7 +237,7 @@ def _opened_dataset(job: Job, spend: bool) -> Iterator[tuple[Session, str | None
     place, name = dataset.ledger_place, job.table.table
     exists = has_ledger(place)
     with open_dataset(dataset, table=name, ledger=None if exists else in_memory) as paper:
-        _try_on_paper(paper, job.questions, spend)
+        _try_on_paper(paper, job, spend)
         if spend and not exists:
             begin_ledger(paper, place)
         yield paper, shown(place) if exists or spend else None
@@ -246,6 +253,9 @@ def ledger_of(job: Job) -> str:
 def begin_ledger(session: Session, path: str) -> None:
     """Let a session whose questions were tried on paper spend from a ledger that begins now."""
     budget, terms = session.budget, session.ledger.terms
+    weak = weak_guarantee(budget, session.declared.size)
+    if weak is not None:
+        note(f"The whole budget is large: {weak} from all releases together.")
     session.ledger = open_ledger(path, dataset=session.dataset, budget=budget, terms=terms)
 
 
@@ -273,20 +283,56 @@ def _whole(job: Job) -> Budget:
     return total
 
 
-def _try_on_paper(session: Session, questions: Sequence[Asked], spend: bool) -> None:
+def _try_on_paper(session: Session, job: Job, spend: bool) -> None:
     """Check every question, and that what remains covers them all, before anything is spent."""
     kind, remaining = session.budget.kind, session.remaining
     total = Budget.nothing(kind)
-    for asked in questions:
+    weak = []
+    for asked in job.questions:
         requested = asked.loss()
         if requested is not None and kind != "concentrated":
             requested.cost_in(kind)  # a delta that the budget has not, even where none is needed
-        total += asked.question(session).cost(**asked.price, tag=asked.tag)
+        cost = asked.question(session).cost(**asked.price, tag=asked.tag)
+        total += cost
+        lost = requested if requested is not None and cost.delta else cost
+        weak.append(weak_guarantee(lost, session.declared.size))
     if spend and not remaining.covers(fit(total, remaining)):
-        cost = f"this release costs {total!r}"
-        if len(questions) > 1:
-            cost = f"these {len(questions)} questions cost {total!r} together"
+        told = f"this release costs {total!r}"
+        if len(job.questions) > 1:
+            told = f"these {len(job.questions)} questions cost {total!r} together"
         raise BudgetError(
-            f"{cost}, and {remaining!r} is left of {session.budget!r}; nothing was spent. Ask for "
+            f"{told}, and {remaining!r} is left of {session.budget!r}; nothing was spent. Ask for "
             "less, or raise the budget in the open: tacit ledger extend"
         )
+    for why in weak if spend else ():
+        confirm_weak(why, job.sure)
+
+
+def confirm_weak(weak: str | None, sure: bool) -> None:
+    """Ask before a release that protects hardly anybody, unless --yes was given.
+
+    Args:
+        weak: why it does, as :func:`tacit.report.text.odds.weak_guarantee` says; None where it
+            protects.
+        sure: whether --yes was given.
+
+    Raises:
+        UsageError: nobody is there to say yes, or somebody said no; nothing was spent.
+    """
+    if weak is None or sure:
+        return
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        if typer.confirm(f"{weak}. Release all the same?", err=True):
+            return
+        raise UsageError("nothing was released, and nothing was spent")
+    raise UsageError(
+        f"{weak}. Nothing was spent: ask for a smaller loss, or say --yes to release all the same"
+    )
+
+
+@contextmanager
+def confirmed() -> Iterator[None]:
+    """Release what was confirmed: the warning of a weak guarantee was said before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakGuaranteeWarning)
+        yield

@@ -53,6 +53,9 @@ def preview(
                     "errors": expected.to_dict(),
                     "cost": expected.cost.to_json(),
                     "remaining": expected.remaining.to_json(),
+                    "protects": session.unit.describe(),
+                    "notes": list(expected.notes),
+                    "weak": expected.weak,
                     "affordable": free or expected.affordable,
                     "answered": answered,
                     "open": free and not answered,
@@ -66,6 +69,7 @@ def preview(
                 continue
             if asked.name:
                 print(asked.name)
+            print(expected.protects)
             table = expected.to_dict()
             rows = [
                 [
@@ -84,6 +88,10 @@ def preview(
                 print(f"{label}: refused with probability {told}.")
             if expected.threshold is not None:
                 print(f"A group is shown if it has about {expected.threshold} people or more.")
+            for told in expected.notes:
+                print(f"{told}.")
+            if expected.weak is not None:
+                print(f"{expected.weak}; tacit release asks for --yes.")
             verdict = (
                 "was asked before, and is free"
                 if answered

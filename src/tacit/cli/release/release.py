@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from tacit.cli.shared.options import AskOptions, BudgetOptions, OutputOptions, SourceOptions
@@ -25,7 +26,7 @@ def release(
 
     [bold]tacit release adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     """
-    from tacit.cli.release.job import opened
+    from tacit.cli.release.job import confirmed, opened
     from tacit.cli.shared.output import check_files, print_json, working
 
     if output.json and output.csv:
@@ -35,7 +36,7 @@ def release(
         raise UsageError("--csv prints one table, and the plan asks for several; use --json")
     for asked in job.questions:
         check_files(asked.plot, asked.certificates)
-    with opened(job, spend=True) as (session, ledger):
+    with opened(job, spend=True) as (session, ledger), confirmed():
         released = []
         for asked in job.questions:
             with working("asking the table"):
@@ -75,7 +76,7 @@ def job_of(
 
     if ask.plan is not None:
         _alone(source, ask, budget, output)
-        return read_plan(ask.plan)
+        return replace(read_plan(ask.plan), sure=bool(output and output.yes))
     table = table_of(source, "release")
     by = tuple(name.strip() for text in ask.by or () for name in text.split(","))
     if (ask.keys or ask.keys_file) and not by:
@@ -103,7 +104,7 @@ def job_of(
     whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
     asked.loss("--")
     protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
-    return Job(table, protects, whole, budget.ledger, (asked,))
+    return Job(table, protects, whole, budget.ledger, (asked,), bool(output and output.yes))
 
 
 def _how(ask: AskOptions) -> Options:
@@ -114,7 +115,7 @@ def _how(ask: AskOptions) -> Options:
 
 def _alone(*groups: Any) -> None:
     """Refuse flags beside ``--plan`` that the plan says itself."""
-    allowed = {"plan", "json", "csv"}
+    allowed = {"plan", "json", "csv", "yes"}
     for group in groups:
         given = dict(vars(group)) if group else {}
         given |= given.pop("kinds", {})
@@ -150,6 +151,7 @@ def _show(answer: Answer, asked: Asked, session: Session, ledger: str) -> None:
 
     if asked.name:
         print(asked.name)
+    print(answer.protects)
     answer_tables(answer)
     paid = (
         "asked before: the same answer again, free"
@@ -178,6 +180,7 @@ def _described(answer: Answer, asked: Asked) -> dict[str, Any]:
         records.append(record)
     return {
         "name": asked.name,
+        "protects": answer.certificate.body["question"]["query"]["unit"],
         "by": list(answer.by),
         "answers": records,
         "cost": answer.cost.to_json(),

@@ -394,3 +394,4 @@ class OutputOptions:
             metavar="TEXT",
         ),
     ] = None
+    yes: Annotated[bool, flag("--yes", help="Accept a weak guarantee.", panel=_PRICE)] = False

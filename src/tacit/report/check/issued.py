@@ -50,6 +50,7 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
             "remaining": answer["remaining"],
         },
         "answer": {name: answer[name] for name in shown},
+        **({"declared": answer["declared"]} if answer.get("declared") else {}),
         "accuracy": ACCURACY,
         "ledger": {
             "id": ledger.id,

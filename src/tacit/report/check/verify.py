@@ -40,6 +40,7 @@ _WITHOUT_LEDGER = (
     "the data set's name, the place, hash and time of the charge, the tag, the versions, the "
     "budget and what remains of it: give the ledger to look them up"
 )
+_DECLARED = "what the data set declares of the columns: give the ledger to look it up"
 _KINDS = "that the columns of the table are of the kinds that are stated"
 _FIRST_KINDS = "the kinds of the columns, which a certificate of the first format does not state"
 _FIRST_ANSWERS = (
@@ -111,6 +112,7 @@ def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
     _tell_version(found, body)
     if ledger is None:
         found.unchecked.append(_WITHOUT_LEDGER)
+        found.unchecked += [_DECLARED] if "declared" in body else []
     else:
         found.unchecked += [_FIRST_TIMES] if body.get("format") == FIRST_FORMAT else []
         found.check("the ledger holds all of it, to the letter", lambda: _in_ledger(body, ledger))
@@ -143,9 +145,12 @@ def _sealed(body: Mapping[str, Any]) -> str | None:
 
 def _whole(body: Mapping[str, Any]) -> str | None:
     for path, names in fields_of(body["format"]).items():
-        part = body[path] if path else body
+        part = body[path] if path else {n: body[n] for n in body if n != "declared"}
         if set(part) != set(names):
             return f"{path or 'it'} has the parts {', '.join(map(str, part))}"
+    wrong = _declared(body.get("declared"))
+    if wrong is not None:
+        return wrong
     charge = body["ledger"]
     texts = [body["dataset"], *body["versions"].values(), *map(charge.get, ("id", "hash", "when"))]
     if not all(isinstance(text, str) for text in texts):
@@ -153,6 +158,17 @@ def _whole(body: Mapping[str, Any]) -> str | None:
     if type(charge["sequence"]) is not int or charge["sequence"] < 1:
         return "the place of a charge is a whole number"
     return None if body["accuracy"] == ACCURACY else "it says something else of its accuracy"
+
+
+def _declared(told: Any) -> str | None:
+    """Say what is wrong with what is declared of columns; None where nothing is, or none is."""
+    if told is None:
+        return None
+    kinds = {"meaning": str, "unit": str, "bounds": list, "keys_beyond": list}
+    for said in told.values():
+        if not said or not all(isinstance(said[name], kinds[name]) for name in said):
+            return "what is declared of a column is its meaning, its unit, its bounds or its keys"
+    return None if told else "it says that something is declared of the columns, and not what"
 
 
 def _about(body: Mapping[str, Any]) -> str | None:

@@ -19,10 +19,19 @@ from tacit.report.page.svg_chart import budget_bar
 from tacit.report.page.templating import drawing, render
 from tacit.report.text.chain_sentences import distance_words, recipe, step_words
 from tacit.report.text.odds import STATED_DELTA, Odds, probability_words
-from tacit.report.text.words import budget_words, people_words, question_words, unit_words
+from tacit.report.text.words import (
+    budget_words,
+    declared_words,
+    people_words,
+    protects_line,
+    question_words,
+    unit_words,
+)
 
-__all__ = ["certificate_page"]
+__all__ = ["BROKEN", "certificate_page", "summary"]
 
+BROKEN = (*(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError),)
+"""What a certificate that is not whole may raise."""
 _BELIEFS = (1, 10, 50, 90)
 
 
@@ -40,9 +49,7 @@ def certificate_page(body: Mapping[str, Any], verify: Callable[[], Verification]
     """
     try:
         given = _given(body, verify())
-    except (
-        *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError),
-    ) as error:
+    except BROKEN as error:
         raise UsageError(
             "this certificate is not whole, so that no page can be made of it "
             f"({type(error).__name__}: {error}); verify() says more"
@@ -50,11 +57,21 @@ def certificate_page(body: Mapping[str, Any], verify: Callable[[], Verification]
     return render("certificate.html", given)
 
 
+def summary(body: Mapping[str, Any]) -> list[str]:
+    """Return the lines that tell a certificate in text; the first names whom it protects."""
+    cost = Budget.from_json(body["spent"]["cost"])
+    facts = [*_released(body), ("Released", f"{_when(body)}, at {budget_words(cost)}")]
+    facts += [("Digest", str(body["digest"]))]
+    first = protects_line(body["question"]["query"]["unit"])
+    return [first, *(f"{name.lower()}: {told}" for name, told in facts)]
+
+
 def _given(body: Mapping[str, Any], found: Verification) -> dict[str, Any]:
     """Return all that the page shows, as text and lists of text."""
     cost = Budget.from_json(body["spent"]["cost"])
     return {
         "name": _name(body),
+        "protects": protects_line(body["question"]["query"]["unit"]),
         "when": _when(body),
         "cost": budget_words(cost),
         "holds": bool(found),
@@ -83,6 +100,8 @@ def _when(body: Mapping[str, Any]) -> str:
 
 def _released(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     facts = [("Data set", _name(body)), ("Question", question_words(body["question"]))]
+    told = declared_words(body.get("declared", {}), body["question"]["query"])
+    facts += [("Declared", "; ".join(told))] if told else []
     tag = body["question"].get("tag")
     return [*facts, ("Tag", str(tag))] if tag else facts
 

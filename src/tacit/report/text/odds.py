@@ -8,12 +8,16 @@ from fractions import Fraction
 
 from tacit.accounting import Budget
 from tacit.arithmetic.enclosure import exp
-from tacit.arithmetic.exact import float_up
+from tacit.arithmetic.exact import float_up, show
 
-__all__ = ["Odds", "percent_at_most"]
+__all__ = ["Odds", "percent_at_most", "probability_words", "weak_guarantee"]
 
 STATED_DELTA = Fraction(1, 10**6)
 """The delta at which a rho is stated as an epsilon."""
+
+_MOST_EPSILON = Fraction(10)
+_ASSUMED_SIZE = 100_000
+"""How many people a table has where that is not public: no row is read to find out."""
 
 _MARGIN = Fraction(1, 10)
 """How much is added to an epsilon that comes with a delta; see :class:`Odds`."""
@@ -90,6 +94,60 @@ def percent_at_most(epsilon: Fraction, before: int) -> float:
         return 100.0
     ratio = exp(-epsilon, 64).lower * Fraction(100 - before, before)
     return math.ceil(Fraction(1000) / (1 + ratio)) / 10
+
+
+def weak_guarantee(loss: Budget, size: int | None = None) -> str | None:
+    """Say why a loss protects hardly anybody; None where it does.
+
+    Above an epsilon of 10 someone who is 10% sure can become practically certain.  A delta allows a
+    release that publishes each person with that probability, all their rows, so it must be below
+    one in the number of people.
+
+    Args:
+        loss: of one release, or of all of them.
+        size: how many people the table has, where that is public; 100,000 is assumed otherwise.
+
+    >>> from tacit.accounting import epsilon, epsilon_delta
+    >>> print(weak_guarantee(epsilon(11)))
+    epsilon 11 is above 10: someone who is 10% sure could become at most 99.99% sure
+    >>> print(weak_guarantee(epsilon_delta(1, "1e-3"), size=5000))
+    delta 0.001 is above 1/5000, one in the number of people: the rows of 1 in 1,000 people could \
+be published as they are
+    >>> weak_guarantee(epsilon(10)), weak_guarantee(epsilon_delta(1, "1e-5"))
+    (None, None)
+    """
+    epsilon, told = loss.amount, f"epsilon {show(loss.amount)}"
+    if loss.kind == "concentrated":
+        epsilon = loss.epsilon_at(STATED_DELTA)
+        told = f"rho {show(loss.amount)}, an epsilon of {float(epsilon):.4g} at a delta of "
+        told += show(STATED_DELTA) + ","
+    if epsilon > _MOST_EPSILON:
+        sure = _nearly(epsilon, 10)
+        return f"{told} is above 10: someone who is 10% sure could become at most {sure}% sure"
+    people = _ASSUMED_SIZE if size is None else size
+    if loss.delta * people <= 1:
+        return None
+    known = "one in the number of people" if size else "which is for 100,000 people"
+    told = (
+        f"delta {show(loss.delta)} is above 1/{people}, {known}: the rows of "
+        f"{probability_words(loss.delta)} people could be published as they are"
+    )
+    return told if size else f"{told} (a data set may declare the size of its tables)"
+
+
+def _nearly(epsilon: Fraction, before: int) -> str:
+    """Return the most that a belief can become, in percent, with the digits that tell it from 100.
+
+    >>> _nearly(Fraction(11), 10), _nearly(Fraction(20), 10), _nearly(Fraction(900), 10)
+    ('99.99', '99.999999', '100')
+    """
+    if epsilon > 20:
+        return "100"
+    ratio = exp(-epsilon, 64).lower * Fraction(100 - before, before)
+    doubt = 100 * ratio / (1 + ratio)
+    digits = max(1, math.ceil(-math.log10(doubt)))
+    at_most = 100 - Fraction(math.floor(doubt * 10**digits), 10**digits)
+    return f"{float(at_most):.{digits}f}"
 
 
 def probability_words(probability: Fraction) -> str:

@@ -17,13 +17,16 @@ __all__ = [
     "aggregate_words",
     "bins_words",
     "budget_words",
+    "column_note",
     "column_words",
     "condition_words",
+    "declared_words",
     "join_words",
     "listed",
     "number",
     "people_words",
     "person_words",
+    "protects_line",
     "question_words",
     "unit_words",
     "value_words",
@@ -206,6 +209,82 @@ def unit_words(unit: Mapping[str, Any]) -> str:
         f"most {rows} per person count (extra rows are down-weighted), and a person is counted as "
         f"present in at most {groups}"
     )
+
+
+def protects_line(unit: Mapping[str, Any]) -> str:
+    """Say in one line whom an answer protects: the first line of previews, answers, certificates.
+
+    >>> protects_line({"column": "person", "rows": 5, "groups": 5})
+    'protects: each person (column person), at most 5 rows'
+    >>> protects_line({"column": "person", "rows": 1, "groups": 3})
+    'protects: each person (column person), at most 1 row, present in at most 3 groups'
+    >>> protects_line({"column": None, "rows": 1, "groups": 1})
+    'protects: each row, which stands for one person'
+    """
+    if unit["column"] is None:
+        return "protects: each row, which stands for one person"
+    rows, groups = (int(unit[limit]) for limit in ("rows", "groups"))
+    told = f"at most {rows} {'row' if rows == 1 else 'rows'}"
+    if groups != rows:
+        told += f", present in at most {groups} {'group' if groups == 1 else 'groups'}"
+    return f"protects: each person (column {unit['column']}), {told}"
+
+
+def declared_words(declared: Mapping[str, Any], query: Mapping[str, Any]) -> list[str]:
+    """Say what a data set declares of a question's columns, and where the question goes beyond.
+
+    Args:
+        declared: of columns by name, as a certificate has it: ``meaning``, ``unit``, and where the
+            question goes beyond what is declared ``bounds`` or ``keys_beyond``.
+        query: the question, as a certificate has it.
+
+    >>> query = {"by": ["site"], "aggregates": [["cost", {"column": "cost", "lower": "0",
+    ...          "upper": "2000"}]]}
+    >>> declared_words({"cost": {"meaning": "of a visit", "unit": "euro", "bounds": ["0", "999"]},
+    ...                 "site": {"keys_beyond": [9]}}, query)
+    ['cost: of a visit, in euro', 'cost is clamped to [0, 2000], beyond the declared [0, 999]', \
+'site: 9 is not among the declared categories']
+    """
+    found = []
+    for name, said in declared.items():
+        note = column_note(name, declared)
+        found += [note] if note else []
+        found += [_wider(name, one, said["bounds"]) for one in _beyond(name, said, query)]
+        beyond = said.get("keys_beyond", [])
+        if beyond:
+            shown = ", ".join(map(str, beyond[:_MOST_KEYS]))
+            more = f" and {len(beyond) - _MOST_KEYS} more" if len(beyond) > _MOST_KEYS else ""
+            are = "is" if len(beyond) == 1 else "are"
+            found.append(f"{name}: {shown}{more} {are} not among the declared categories")
+    return list(dict.fromkeys(found))
+
+
+def column_note(name: str | None, declared: Mapping[str, Any]) -> str:
+    """Say the meaning and the unit of a column; nothing where they are not declared.
+
+    >>> column_note("cost", {"cost": {"meaning": "of a visit", "unit": "euro"}})
+    'cost: of a visit, in euro'
+    """
+    said = declared.get(name or "", {})
+    told = [said["meaning"]] if "meaning" in said else []
+    told += [f"in {said['unit']}"] if "unit" in said else []
+    return f"{name}: {', '.join(told)}" if told else ""
+
+
+def _beyond(name: str, said: Mapping[str, Any], query: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    """Return the bounds in a question that go beyond the declared ones of a column."""
+    if "bounds" not in said:
+        return []
+    low, high = map(as_fraction, said["bounds"])
+    asked = [a for _, a in query["aggregates"] if a.get("column") == name and "lower" in a]
+    ends = [(as_fraction(a["lower"]), as_fraction(a["upper"])) for a in asked]
+    return [(lower, upper) for lower, upper in ends if lower < low or upper > high]
+
+
+def _wider(name: str, asked: tuple[Any, Any], declared: Sequence[Any]) -> str:
+    low, high = (show(end) for end in asked)
+    least, most = (show(as_fraction(end)) for end in declared)
+    return f"{name} is clamped to [{low}, {high}], beyond the declared [{least}, {most}]"
 
 
 def people_words(tables: Sequence[Sequence[str | None]]) -> str:

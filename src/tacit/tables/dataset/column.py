@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tacit.arithmetic.exact import as_fraction
+from tacit.arithmetic.exact import as_fraction, show
 from tacit.errors import UsageError
-from tacit.tables.dataset.fields import OPEN, Open, flag, known_fields, text
+from tacit.tables.dataset.fields import OPEN, Open, flag, known_fields, line, text
 from tacit.tables.engines.csv.format import TYPES
+from tacit.tables.query.keys_sql import key_of_kind
 
 __all__ = ["ColumnDeclaration"]
 
 _FIELDS = ("kind", "meaning", "unit", "bounds", "keys", "public")
+_GROUPED = {
+    **{kind: kind for kind in ("integer", "text", "boolean", "date")},
+    "timestamp": "date",
+}
+"""Kinds that make groups, as the query of a release calls them."""
 _BOUNDED = ("integer", "float", "decimal", None)
 
 
@@ -50,14 +57,55 @@ class ColumnDeclaration:
         kind = text(said, "kind", where)
         if isinstance(kind, str) and kind not in (*TYPES, "decimal"):
             raise UsageError(f"kind of {where} is one of {', '.join(TYPES)}, not {kind!r}")
-        return cls(
+        found = cls(
             kind,
-            text(said, "meaning", where),
-            text(said, "unit", where),
+            line(said, "meaning", where),
+            line(said, "unit", where),
             _bounds(said.get("bounds"), kind, where),
             _keys(said.get("keys"), where),
             flag(said, "public", where),
         )
+        found._agrees(where)
+        return found
+
+    def _agrees(self, where: str) -> None:
+        """Refuse keys of another kind than is declared, and keys out of bounds."""
+        if isinstance(self.kind, str):
+            self.refuse_keys(self.kind, where)
+        if isinstance(self.bounds, tuple) and isinstance(self.keys, tuple):
+            low, high = self.bounds
+            out = [key for key in self.keys if isinstance(key, int) and not low <= key <= high]
+            if out:
+                raise UsageError(
+                    f"{where} has the key {out[0]} and the bounds [{show(low)}, {show(high)}], "
+                    "which do not hold it"
+                )
+
+    def refuse_keys(self, kind: str, where: str) -> None:
+        """Refuse keys that a column of a kind cannot hold.
+
+        Args:
+            kind: as a declaration says it, or a schema.
+            where: what to call the column in a message.
+
+        Raises:
+            UsageError: such a column makes no groups, or a key is of another kind.
+        """
+        if not isinstance(self.keys, tuple) or kind in ("undeclared", "missing"):
+            return
+        if kind not in _GROUPED:
+            raise UsageError(
+                f"{where} has keys, and holds {kind}, which makes no groups: leave the keys out, "
+                "and cut it into bins where a question groups by it"
+            )
+        for key in self.keys:
+            key_of_kind(key, where, _GROUPED[kind])
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What readers are told: the meaning and the unit, where they are said."""
+        said = {"meaning": self.meaning, "unit": self.unit}
+        return {name: text for name, text in said.items() if isinstance(text, str)}
 
     def to_fields(self) -> dict[str, Any]:
         """Return what :meth:`from_fields` reads, without what is not said."""
@@ -85,6 +133,10 @@ def _keys(given: Any, where: str) -> tuple[Any, ...] | Open | None:
         return None if given is None else OPEN
     if not isinstance(given, (list, tuple)) or not given:
         raise UsageError(f'keys of {where} are its categories, such as keys = ["a", "b"]')
-    if len({(type(key), key) for key in given if isinstance(key, (str, int, bool))}) < len(given):
-        raise UsageError(f"keys of {where} are texts, whole numbers or true and false, each once")
-    return tuple(given)
+    # TOML has days and times of its own; a day as a key is the text that a question would give.
+    days = [key.isoformat() if type(key) is datetime.date else key for key in given]
+    if len({(type(key), key) for key in days if isinstance(key, (str, int, bool))}) < len(days):
+        raise UsageError(
+            f"keys of {where} are texts, whole numbers, days or true and false, each once"
+        )
+    return tuple(days)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from tacit.errors import UsageError, did_you_mean
 
-__all__ = ["OPEN", "Open", "flag", "known_fields", "mapping", "text", "whole"]
+__all__ = ["OPEN", "Open", "flag", "known_fields", "line", "mapping", "text", "whole"]
 
 
 class _Open(Enum):
@@ -27,6 +27,7 @@ class _Open(Enum):
 
 Open: TypeAlias = Literal[_Open.OPEN]
 OPEN: Open = _Open.OPEN
+_LONGEST = 300
 
 
 def known_fields(said: Mapping[str, Any], fields: Iterable[str], where: str) -> None:
@@ -55,6 +56,14 @@ def text(said: Mapping[str, Any], name: str, where: str) -> str | Open | None:
         return OPEN
     if not value:
         raise UsageError(f"{name} of {where} is empty: leave it out, or say it")
+    return value
+
+
+def line(said: Mapping[str, Any], name: str, where: str) -> str | Open | None:
+    """Return a line of text for readers, the open question, or None where nothing is said."""
+    value = text(said, name, where)
+    if isinstance(value, str) and (len(value) > _LONGEST or not value.isprintable()):
+        raise UsageError(f"{name} of {where} is one line of at most {_LONGEST} characters")
     return value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.accounting.open_ledger import InMemory, has_ledger
-from tacit.errors import UsageError
+from tacit.errors import LedgerError, UsageError
 from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.table import TableDeclaration
 from tacit.tables.dataset.table_opening import open_joined, open_public, open_table
@@ -85,18 +85,20 @@ def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Se
         tables=tables,
         bounds=_bounds(said),
         keys=_keys(said),
+        told=_told(said),
+        size=said.size if isinstance(said.size, int) else None,
     )
     others = {o: partial(_session, dataset, o) for o in protected if o != name}
-    opened = open_table(said, name, dataset.folder)
-    opened.others = {o: _beside(dataset, o, said) for o in dataset.tables if o != name}
-    return Session.of_dataset(
-        opened,
-        dataset.unit_of(name),
-        dataset.whole_budget,
-        ledger,
-        declared,
-        others,
-    )
+    table = open_table(said, name, dataset.folder)
+    table.others = {o: _beside(dataset, o, said) for o in dataset.tables if o != name}
+    unit, budget = dataset.unit_of(name), dataset.whole_budget
+    try:
+        return Session.of_dataset(table, unit, budget, ledger, declared, others)
+    except LedgerError as error:
+        raise type(error)(
+            f"{error}. It is the ledger of the data set {dataset.name!r}, and counts in the unit, "
+            "the tables and the budget that it began with; ledger = '...' there names another place"
+        ) from None
 
 
 def _bounds(said: TableDeclaration) -> dict[str, tuple[Fraction, Fraction]]:
@@ -105,6 +107,10 @@ def _bounds(said: TableDeclaration) -> dict[str, tuple[Fraction, Fraction]]:
 
 def _keys(said: TableDeclaration) -> dict[str, tuple[Any, ...]]:
     return {c: one.keys for c, one in said.columns.items() if isinstance(one.keys, tuple)}
+
+
+def _told(said: TableDeclaration) -> dict[str, dict[str, str]]:
+    return {c: one.told for c, one in said.columns.items()}
 
 
 def _beside(dataset: Dataset, name: str, first: TableDeclaration) -> OtherTable:
@@ -118,7 +124,7 @@ def _beside(dataset: Dataset, name: str, first: TableDeclaration) -> OtherTable:
     )
     person = None if public else dataset.unit_of(name).column
     key = said.key if person is None else (person,)
-    return OtherTable(name, key, public, opened, _bounds(said), _keys(said))
+    return OtherTable(name, key, public, opened, _bounds(said), _keys(said), _told(said))
 
 
 def _people(dataset: Dataset) -> tuple[tuple[str, str | None], ...]:

@@ -18,7 +18,7 @@ __all__ = ["TableDeclaration"]
 _PLACES = ("path", "url", "spark")
 _READING = tuple(name for name in CsvOptions.__annotations__ if name != "types")
 _LIMITS = ("memory_limit", "threads", "timeout")
-_FIELDS = (*_PLACES, "table", *_LIMITS, *_READING, "public", "key", "person", "columns")
+_FIELDS = (*_PLACES, "table", *_LIMITS, *_READING, "public", "key", "person", "size", "columns")
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class TableDeclaration:
         public: whether everyone may know its rows: it has no people, and costs nothing.
         key: the columns that name a row of a public table, each value once.
         person: the person column of a protected table, where it is not that of the unit.
+        size: about how many people a protected table has, where that is public.
         columns: what is public of each column.
     """
 
@@ -46,6 +47,7 @@ class TableDeclaration:
     public: bool | Open = False
     key: tuple[str, ...] = ()
     person: str | Open | None = None
+    size: int | Open | None = None
     columns: Mapping[str, ColumnDeclaration] = field(default_factory=dict)
 
     @classmethod
@@ -74,6 +76,7 @@ class TableDeclaration:
             flag(said, "public", where),
             _names(said.get("key", ()), "key", where),
             text(said, "person", where),
+            whole(said, "size", where),
             _columns(said.get("columns", {}), where),
         )
         found._agrees(where)
@@ -84,6 +87,8 @@ class TableDeclaration:
         csv_format(**self.reading)
         if self.public is True and self.person is not None:
             raise UsageError(f"{where} is public, and has a person: a table of people is protected")
+        if self.public is True and self.size is not None:
+            raise UsageError(f"{where} is public, and has a size: that is of the people in a table")
         if self.key and self.public is not True:
             raise UsageError(f"{where} has a key, which only a public table has: public = true")
 
@@ -97,6 +102,7 @@ class TableDeclaration:
             "public": self.public,
             "key": list(self.key),
             "person": self.person,
+            "size": self.size,
             "columns": {name: column.to_fields() for name, column in self.columns.items()},
         }
         return {name: value for name, value in said.items() if value not in (None, False, [], {})}

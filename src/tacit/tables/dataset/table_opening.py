@@ -88,5 +88,6 @@ def _fits(kind: str, column: str, said: ColumnDeclaration, table: str) -> None:
     declared = _KINDS.get(str(said.kind), said.kind)
     if isinstance(declared, str) and kind not in (declared, "missing"):
         raise UsageError(f"{column!r} of {table!r} is declared {said.kind}, and holds {kind}")
+    said.refuse_keys(kind, f"{column!r} of {table!r}")
     if said.bounds is not None and kind not in NUMERIC:
         raise UsageError(f"{column!r} of {table!r} has bounds, and holds {kind}")

@@ -17,6 +17,7 @@ from tacit.core import step_from
 from tacit.errors import UsageError
 from tacit.expressions.timeline import Moment, Timeline
 from tacit.report import versions
+from tacit.report.text.words import protects_line
 from tacit.tables.chain.noise_sums import sum_half_width
 from tacit.tables.live.answer import PeriodAnswer, answer_of_blocks, law_of, periods_of
 from tacit.tables.live.block_tree import best_branching
@@ -27,6 +28,7 @@ from tacit.tables.live.period_plan import (
     counts_step,
     noise_of_counts,
 )
+from tacit.tables.plan.notes import warn_if_weak
 from tacit.tables.plan.query import Query
 from tacit.tables.release.charge import fitted
 from tacit.tables.release.opened_table import OpenedTable, settled
@@ -88,6 +90,11 @@ class TimeCounter:
         entry = self._entry()
         return self._cost(self._plan()) if entry is None else entry.cost
 
+    @property
+    def begun(self) -> bool:
+        """Whether it was paid for: the next update costs nothing."""
+        return self._entry() is not None
+
     def preview(self) -> CounterPreview:
         """Return the expected errors, before anything is spent; no row is read."""
         question = self._plan()
@@ -103,6 +110,8 @@ class TimeCounter:
             sum_half_width(law, 1),
             math.sqrt(mean * law.variance),
             math.sqrt(max(tree.terms) * law.variance),
+            protects_line(self._query.unit.describe()),
+            self._ledger.whereabouts,
         )
 
     def update(self, now: Moment | None = None) -> PeriodAnswer:
@@ -161,6 +170,7 @@ class TimeCounter:
         if entry is None:
             question = self._plan()
             self._rehearse(question)
+            warn_if_weak(self._cost(question), None, 3)
             entry = charge_once(ledger, self._key(), self._cost(question), question)
         if entry.answer is not None:
             return entry
@@ -236,6 +246,8 @@ class CounterPreview:
         count_half_width: half of the 95% interval around it.
         total_error: the root of the mean variance of the running totals.
         largest_total_error: the standard error of the running total with the largest one.
+        protects: whom the counts protect, in one line.
+        whereabouts: where the budget is kept, as the end of a sentence.
     """
 
     cost: Budget
@@ -246,6 +258,8 @@ class CounterPreview:
     count_half_width: float
     total_error: float
     largest_total_error: float
+    protects: str = ""
+    whereabouts: str = ""
 
     @property
     def affordable(self) -> bool:
@@ -257,8 +271,11 @@ class CounterPreview:
             show(float(f"{error:.3g}"))
             for error in (self.count_error, self.total_error, self.largest_total_error)
         )
+        place = f", {self.whereabouts}" if self.whereabouts else ""
         return (
+            f"{self.protects}\n"
             f"{self.periods} periods: a count is off by {one} (standard error), a running total by "
             f"{mean} on average and {most} at most\n"
-            f"cost {self.cost!r} of the {self.remaining!r} that is left, once for all periods"
+            f"cost {self.cost!r} of the {self.remaining!r} that is left{place}; "
+            "once for all periods"
         )

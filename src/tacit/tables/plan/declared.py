@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.value_range import public_values, range_of
 from tacit.tables.answers.aggregate import Aggregate, Clamped
+from tacit.tables.plan.query import Query, plain_key
 
 __all__ = ["NOTHING_DECLARED", "Declared"]
 
@@ -26,6 +28,8 @@ class Declared:
         tables: the protected tables of the data set, each with its person column.
         bounds: of columns by name.
         keys: the categories of columns by name.
+        told: the ``meaning`` and the ``unit`` of columns by name, for readers.
+        size: how many people the table has, where that is public.
     """
 
     dataset: str | None = None
@@ -34,6 +38,8 @@ class Declared:
     tables: tuple[tuple[str, str | None], ...] = ()
     bounds: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
     keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    size: int | None = None
 
     def bounded(
         self, aggregate: Aggregate, derived: Sequence[tuple[str, Expression]] = ()
@@ -117,9 +123,44 @@ class Declared:
         self,
         bounds: Mapping[str, tuple[Fraction, Fraction]],
         keys: Mapping[str, Sequence[Any]],
+        told: Mapping[str, Mapping[str, str]],
     ) -> Declared:
         """Return what is declared of these columns too, which a join adds."""
-        return replace(self, bounds={**self.bounds, **bounds}, keys={**self.keys, **keys})
+        return replace(
+            self,
+            bounds={**self.bounds, **bounds},
+            keys={**self.keys, **keys},
+            told={**self.told, **told},
+        )
+
+    def about(self, query: Query) -> dict[str, dict[str, Any]]:
+        """Return what a reader of an answer is told of its columns, as plain JSON values.
+
+        That is the meaning and the unit of each column that the question names, and where its
+        bounds or keys go beyond the declared ones, the declared bounds and the keys beyond.  A
+        question that stays within says no more than it did.
+        """
+        asked = [a for _, a in query.aggregates if a.column is not None]
+        names = dict.fromkeys([a.require_column() for a in asked] + list(query.by))
+        found: dict[str, dict[str, Any]] = {name: {**self.told.get(name, {})} for name in names}
+        if query.inner is None:
+            for aggregate in asked:
+                name = aggregate.require_column()
+                if name in self.bounds and _wider(aggregate, *self.bounds[name]):
+                    found[name]["bounds"] = [str(end) for end in self.bounds[name]]
+            for place, name in enumerate(query.by):
+                known = {(type(key), key) for key in map(plain_key, self.keys.get(name, ()))}
+                keys = dict.fromkeys(plain_key(key[place]) for key in query.keys or ())
+                beyond = [key for key in keys if known and (type(key), key) not in known]
+                if beyond:
+                    found[name]["keys_beyond"] = beyond
+        return {name: said for name, said in found.items() if said}
+
+
+def _wider(aggregate: Aggregate, low: Fraction, high: Fraction) -> bool:
+    if aggregate.lower is None or aggregate.upper is None:
+        return False
+    return as_fraction(aggregate.lower) < low or as_fraction(aggregate.upper) > high
 
 
 NOTHING_DECLARED = Declared()

@@ -9,6 +9,7 @@ from typing import Any
 from tacit.accounting.budgets.budget import Budget
 from tacit.arithmetic.exact import show
 from tacit.errors import UsageError, need
+from tacit.report.text.words import protects_line
 from tacit.tables.plan.plan import Plan
 
 __all__ = ["Preview"]
@@ -33,7 +34,10 @@ class Preview:
         refusals: for each label by propose-test-release, the chance at each size that the test
             refuses an answer.
         bounds: for each label whose column is computed by the question, what it is clamped to.
+        protects: whom the answers protect, in one line.
         whereabouts: where the budget is kept, as the end of a sentence.
+        notes: what else a reader should know: of the declared columns, and of a table without name.
+        weak: why the loss protects hardly anybody; None where it does.
     """
 
     cost: Budget
@@ -45,7 +49,10 @@ class Preview:
     methods: dict[str, str] = field(default_factory=dict)
     refusals: dict[str, tuple[float, ...]] = field(default_factory=dict)
     bounds: dict[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
+    protects: str = ""
     whereabouts: str = ""
+    notes: tuple[str, ...] = ()
+    weak: str | None = None
 
     @classmethod
     def of(cls, plan: Plan, remaining: Budget, rows: tuple[int, ...]) -> Preview:
@@ -86,7 +93,18 @@ class Preview:
             for one in a.clamped
             if one.column in computed and one.lower is not None and one.upper is not None
         }
-        return cls(cost, remaining, rows, errors, units, threshold, methods, refusals, bounds)
+        return cls(
+            cost,
+            remaining,
+            rows,
+            errors,
+            units,
+            threshold,
+            methods,
+            refusals,
+            bounds,
+            protects_line(plan.query.unit.describe()),
+        )
 
     @property
     def affordable(self) -> bool:
@@ -144,4 +162,4 @@ class Preview:
         lines.append(f"cost {self.cost!r} of the {self.remaining!r} that is left{place}")
         if self.threshold is not None:
             lines.append(f"a key is released where its noisy count of people is {self.threshold}+")
-        return "\n".join(lines)
+        return "\n".join([self.protects, *lines, *self.notes, *([self.weak] if self.weak else [])])

@@ -58,7 +58,7 @@ def check_keys(
         parts = tuple(key) if isinstance(key, (tuple, list)) else (key,)
         if len(parts) != len(names):
             raise UsageError(f"the key {key!r} has {len(parts)} parts for {len(names)} columns")
-        plain = tuple(map(_part, parts, names, kinds))
+        plain = tuple(map(key_of_kind, parts, names, kinds))
         if plain in found:
             raise UsageError(f"the key {plain!r} is given twice")
         found[plain] = None
@@ -88,7 +88,20 @@ def group_kind(name: str, expression: Expression, schema: Schema) -> str:
     return kind
 
 
-def _part(value: Any, name: str, kind: str) -> Any:
+def key_of_kind(value: Any, name: str, kind: str) -> Any:
+    """Return a key as it is compared with a column, or refuse one of another kind.
+
+    Args:
+        value: the key, or a part of one.
+        name: the column.
+        kind: of the column, as :func:`group_kind` returns it.
+
+    Raises:
+        UsageError: it is of another kind, or too long.
+
+    >>> key_of_kind("2024-02-28", "day", "date")
+    datetime.date(2024, 2, 28)
+    """
     if hasattr(value, "item"):  # numpy scalars
         value = value.item()
     if value is None or value != value:

@@ -11,6 +11,7 @@ from tacit.accounting.budgets.budget import Budget
 from tacit.arithmetic.exact import show
 from tacit.errors import UsageError, did_you_mean, need
 from tacit.report import Certificate, issue
+from tacit.report.text.words import column_note, protects_line
 from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
 from tacit.tables.release.plot_answer import answer_figure
 
@@ -66,6 +67,22 @@ class Answer:
         shown = arrangement.shown(by, entry.answer)
         names = arrangement.called(by)
         return cls(names, shown, issue(entry, ledger), entry.cost, replayed)
+
+    @property
+    def protects(self) -> str:
+        """Whom the answer protects, in one line."""
+        return protects_line(self.certificate.body["question"]["query"]["unit"])
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What a data set declares of the column of a label, in words; labels without are left out.
+
+        Its meaning and its unit, such as ``"cost: of a visit, in euro"``.
+        """
+        said = self.certificate.body.get("declared", {})
+        asked = self.certificate.body["question"]["query"]["aggregates"]
+        known = [(label, column_note(a.get("column"), said)) for label, a in asked]
+        return {label: told for label, told in known if told}
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -170,12 +187,11 @@ class Answer:
             for row in [header, *rows]
         ]
         paid = "replayed from the ledger, at no cost" if self.replayed else f"cost {self.cost!r}"
-        return "\n".join([*lines, f"({paid}; 95% intervals of the noise)"])
+        return "\n".join([self.protects, *lines, f"({paid}; 95% intervals of the noise)"])
 
     def __repr__(self) -> str:
-        return (
-            f"<Answer to {', '.join(self.labels)} in {len(self.keys)} groups, cost {self.cost!r}>"
-        )
+        asked = f"{', '.join(self.labels)} in {len(self.keys)} groups, cost {self.cost!r}"
+        return f"<Answer {self.protects}; {asked}>"
 
 
 _SUFFIXES = (("", "value"), ("_error", "standard_error"), ("_low", "low"), ("_high", "high"))

@@ -47,6 +47,7 @@ class JoinedTable(OpenedTable):
         self._lock = threading.RLock()
         self._of: Source | None = None
         self.others, self.joined, self.plans = base.others, {}, KeptPlans()
+        self.named = base.named
 
     @property
     def source(self) -> Source:
@@ -123,6 +124,7 @@ def join_table(
     said = declared.with_columns(
         {here: other.bounds[there] for here, there, _ in join.columns if there in other.bounds},
         {here: other.keys[there] for here, there, _ in join.columns if there in other.keys},
+        {here: other.told[there] for here, there, _ in join.columns if there in other.told},
     )
     return made, replace(query, joins=(*query.joins, join)), said
 

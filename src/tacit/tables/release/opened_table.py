@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
@@ -32,6 +33,9 @@ class OpenedTable:
 
     def __init__(self, opened: Any, options: Mapping[str, Any]) -> None:
         self._opened, self._options = opened, options
+        self.named = isinstance(opened, (str, os.PathLike, Source)) or any(
+            options.get(option) is not None for option in ("name", "table")
+        )
         self._source = open_source(opened, **options)
         self._collector = Collector(self._source)
         self.plans = KeptPlans()

@@ -23,6 +23,7 @@ class OtherTable:
         opened: how it is opened: a protected one in the engine of the table that it is given.
         bounds: the declared bounds of its columns, by name.
         keys: the declared categories of its columns, by name.
+        told: the meaning and the unit of its columns, by name.
     """
 
     name: str
@@ -31,3 +32,4 @@ class OtherTable:
     opened: Callable[[Source], Source]
     bounds: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
     keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -37,6 +37,10 @@ class Drawn(Protocol):
     def by(self) -> Sequence[str]:
         """The columns of the groups."""
 
+    @property
+    def about(self) -> Mapping[str, str]:
+        """What is declared of the column of a label, in words."""
+
     def column(self, label: str) -> Mapping[str, Any]:
         """Return what was released under a label."""
 
@@ -60,7 +64,11 @@ def answer_figure(answer: Drawn) -> Any:
             f"a figure shows 1 to {_MOST_GROUPS} groups, and this answer has {len(groups)}; "
             "use to_pandas() and draw the groups that matter"
         )
-    panels = [panel for label in answer.labels for panel in _panels(answer, label, groups)]
+    panels = []
+    for label in answer.labels:
+        for panel in _panels(answer, label, groups):
+            panel.about = answer.about.get(label, "")
+            panels.append(panel)
     across = min(_ACROSS, len(panels))
     rows = [panels[i : i + across] for i in range(0, len(panels), across)]
     heights = [max(_height(panel) for panel in row) for row in rows]
@@ -78,6 +86,9 @@ def answer_figure(answer: Drawn) -> Any:
 
 class _Panel:
     """What one panel shows: names, values, and intervals where they are known."""
+
+    about = ""
+    """The meaning and the unit of its column, where they are declared."""
 
     def __init__(
         self, title: str, detail: str, names: list[str], parts: list[list[Any]], bars: bool
@@ -155,6 +166,8 @@ def _draw(place: Any, panel: _Panel, slots: int) -> None:
     place.ticklabel_format(axis="x", style="plain", useOffset=False)
     place.xaxis.set_major_formatter(lambda value, _: _tick(value))
     place.locator_params(axis="x", nbins=6)
+    if panel.about:
+        place.set_xlabel(textwrap.shorten(panel.about, 60, placeholder=" …"))
     plotting.title(place, panel.title, f"{panel.detail}, with 95% intervals")
 
 

@@ -1,0 +1,64 @@
+"""What a reader of a preview should know beside the errors, and the warning of a weak guarantee."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.ledger.ledger import Ledger
+from tacit.errors import WeakGuaranteeWarning
+from tacit.report.text.odds import weak_guarantee
+from tacit.report.text.words import declared_words
+from tacit.tables.plan.declared import Declared
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.preview import Preview
+
+__all__ = ["asked_loss", "noted", "warn_if_weak"]
+
+
+def noted(
+    plan: Plan, rows: tuple[int, ...], declared: Declared, ledger: Ledger, named: bool
+) -> Preview:
+    """Return a preview with notes: of columns as declared, the ledger, a name that lacks, the odds.
+
+    Args:
+        plan: the question, with its noise.
+        rows: the sizes of a group for which errors are given.
+        declared: what the data set declares.
+        ledger: what pays.
+        named: whether the table has a public name.
+    """
+    found = declared_words(declared.about(plan.query), plan.query.describe())
+    if not named:
+        found.append(
+            "the table has no name of its own: give it one, name='visits', by which its ledger and "
+            "its certificates tell it from others"
+        )
+    return replace(
+        Preview.of(plan, ledger.remaining, rows),
+        whereabouts=ledger.whereabouts,
+        notes=tuple(found),
+        weak=weak_guarantee(asked_loss(plan), declared.size),
+    )
+
+
+def asked_loss(plan: Plan) -> Budget:
+    """Return what a release may lose: all that was asked for, but for a delta that nothing uses."""
+    return plan.request if plan.cost.delta else plan.cost
+
+
+def warn_if_weak(loss: Budget | None, size: int | None, level: int) -> None:
+    """Warn of a loss that protects hardly anybody, before it is charged.
+
+    Args:
+        loss: what is about to be charged; None where it was charged before.
+        size: how many people the table has, where that is public.
+        level: how many calls up the user's line is, as :func:`warnings.warn` counts.
+
+    >>> from tacit.accounting import epsilon
+    >>> warn_if_weak(epsilon(10), None, 2)
+    """
+    weak = None if loss is None else weak_guarantee(loss, size)
+    if weak is not None:
+        warnings.warn(weak, WeakGuaranteeWarning, stacklevel=level + 1)
