@@ -73,7 +73,7 @@ def _laplace_quantiles(shares: Array, level: float) -> Array:
     """
     most = math.log(11 / (1 - level)) / 0.9
     step = 2 * math.pi / (most + _ROOM)
-    u = step * np.arange(1, math.ceil(_CUT / step) + 1)
+    u: Array = step * np.arange(1.0, math.ceil(_CUT / step) + 1, dtype=np.float64)
     # rows that are equal up to order are worked out once, and so many at a time
     rows, back = np.unique(np.sort(shares, axis=-1), axis=0, return_inverse=True)
     parts = [_quantiles(rows[i : i + _ROWS], u, most, level) for i in range(0, len(rows), _ROWS)]
