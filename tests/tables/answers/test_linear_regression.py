@@ -233,7 +233,7 @@ def test_a_declared_data_set_fills_in_the_bounds(table, tmp_path, capsys):
         answer = asked.release(epsilon=50)
         assert whole.release(epsilon=50).replayed
         assert answer.value("fit")[1] == pytest.approx(4, abs=2)
-    flags = ["--linear-regression", "pay,age,years", "--epsilon", "20"]
+    flags = ["--linear-regression", "pay,age,years", "--epsilon", "9"]
     assert run(["release", str(declared), *flags, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["releases"][0]["answers"][0]
 
