@@ -34,7 +34,7 @@ def has_time(node: Node, side: Node, schema: Schema) -> None:
     Raises:
         UsageError: it has none.
     """
-    if side.operation in ("read_seconds", "literal") and side.parameters in ((), (None,)):
+    if side.operation in ("read_seconds", "in_zone") or side.parameters == (None,):
         return
     column = schema.column(side.parameters[0]) if side.operation == "col" else None
     if column is not None and column.kind == "missing":

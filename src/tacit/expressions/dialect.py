@@ -75,6 +75,7 @@ class Dialect:
             is NULL or infinite.
         days: days since 1970 of a date ``{x}``; NULL where it is NULL, beyond all or NULL where it
             is infinite.
+        date_of: the date that many days ``{x}`` after 1 January 1970, of the years 1 to 9999.
         part: whether a person ``{x}`` belongs to part ``{0}`` of ``{1}``; None where the engine
             itself divides the work as its memory needs it.
         matches: whether the text ``{x}`` fits a pattern ``{p}`` of at most 100 characters.
@@ -127,6 +128,7 @@ class Dialect:
     let: str = "[{body} for tacit_v in [{x}]][1]"
     seconds: str = "epoch(date_trunc('second', {x}))"
     days: str = "({x} - date '1970-01-01')"
+    date_of: str = "(date '1970-01-01' + cast({x} as integer))"
     part: str | None = "hash({x}, 1) % {1} = {0}"
     matches: str = "regexp_full_match({x}, {p})"
     whole: str = "{p}"

@@ -79,7 +79,8 @@ class Node:
             return f"~{parts[0]}"
         if len(parts) == 2 and not name.isidentifier():
             return f"({parts[0]} {name} {parts[1]})"
-        return f"{name}({', '.join(parts + [repr(p) for p in given])})"
+        told = given[:1] if name == "in_zone" else given  # the name says it for people
+        return f"{name}({', '.join(parts + [repr(p) for p in told])})"
 
     __repr__ = __str__
 

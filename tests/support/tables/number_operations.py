@@ -80,4 +80,6 @@ def of_date(x: Expression) -> list[Expression]:
 
 def of_time(x: Expression) -> list[Expression]:
     since = [x.seconds_until(x), x.hour().modulo(5) == 3, x.hour() * 60 + x.minute()]
+    local = x.in_zone("Asia/Kolkata")
+    since += [local.hour(), local.date().weekday(), local.seconds_until(x), x.date()]
     return [x.hour(), x.minute(), x.second(), *since]

@@ -63,6 +63,7 @@ _CALLS: dict[str, tuple[int, int]] = {
     "clamp": (1, 2),
     "fill": (2, 0),
     "starts_with": (1, 1),
+    "in_zone": (1, 1),
     "when": (3, 0),
 }
 """Of each function: how many values it takes, and how many constants behind them."""

@@ -84,6 +84,17 @@ def _apart(start: int, end: int) -> int | None:
     return end - start if inside else None
 
 
+def _date(d: Dialect, operands: Sequence[str], parameters: Sequence[Any]) -> str:
+    since = f"{_held(d, operands[0])} - {d.literal(_FIRST)}"
+    days = f"({d.divide(f'({since})', d.literal(_DAY), wide=False)} + {d.literal(1 - _EPOCH)})"
+    return d.date_of.format(x=days)
+
+
+def _date_of(seconds: int) -> datetime.date | None:
+    inside = _FIRST <= seconds <= _LAST
+    return datetime.date.fromordinal(seconds // _DAY + _EPOCH) if inside else None
+
+
 _SPAN: tuple[int, int] = (1 - datetime.date.max.toordinal(), datetime.date.max.toordinal() - 1)
 
 DATES = {
@@ -95,6 +106,7 @@ DATES = {
     "weekday": RowFunction(
         "date", "integer", _on_days(_weekday), lambda day: day.isoweekday(), range=(1, 7)
     ),
+    "date": RowFunction("seconds", "date", _date, _date_of),
     "hour": _clock(3600, 24),
     "minute": _clock(60, 60),
     "second": _clock(1, 60),

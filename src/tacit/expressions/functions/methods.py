@@ -8,6 +8,7 @@ from typing import Any, Self
 from tacit.errors import UsageError
 from tacit.expressions.cell_grammar import is_date
 from tacit.expressions.functions.table import FUNCTIONS
+from tacit.expressions.functions.zones import offsets_of
 from tacit.expressions.node import Node
 
 __all__ = ["RowMethods"]
@@ -140,6 +141,31 @@ class RowMethods(Node):
     def second(self) -> Self:
         """The second of a column of times, 0 to 59; parts of a second are left out."""
         return self._apply("second")
+
+    def date(self) -> Self:
+        """The date of a column of times, or of a local time that :meth:`in_zone` gives."""
+        return self._apply("date")
+
+    def in_zone(self, zone: str) -> Self:
+        """The local time of a column of times, which are those of UTC: for ``hour``, ``date``, ...
+
+        A column that holds local times already, without a zone, needs this not.  From the year 2050
+        on it is missing.  By itself it is whole seconds.
+
+        Args:
+            zone: its name, such as ``"Europe/Berlin"``.
+
+        Raises:
+            UsageError: no such zone.
+
+        >>> import datetime
+        >>> from tacit.expressions.expression import col
+        >>> row = {"at": datetime.datetime(2024, 7, 7, 23, 30)}  # a Sunday
+        >>> local = col("at").in_zone("Europe/Berlin")
+        >>> local.hour().evaluate(row), local.date().weekday().evaluate(row)
+        (1, 1)
+        """
+        return self._apply("in_zone", zone, offsets_of(zone))
 
     def days_until(self, end: object) -> Self:
         """How many days a date lies before another one; below zero where it lies behind it.

@@ -8,8 +8,9 @@ from tacit.expressions.functions.dates import DATES
 from tacit.expressions.functions.numbers import NUMBERS_OF
 from tacit.expressions.functions.row_function import RowFunction
 from tacit.expressions.functions.text import TEXT
+from tacit.expressions.functions.zones import ZONES
 
 __all__ = ["FUNCTIONS"]
 
-FUNCTIONS: Mapping[str, RowFunction] = {**TEXT, **DATES, **NUMBERS_OF}
+FUNCTIONS: Mapping[str, RowFunction] = {**TEXT, **DATES, **NUMBERS_OF, **ZONES}
 """One row says of each what it takes and gives, its SQL, its value in Python and its range."""

@@ -39,6 +39,7 @@ SPARK = Dialect(
     seconds="(cast(unix_date(cast({x} as date)) as bigint) * 86400"
     " + hour({x}) * 3600 + minute({x}) * 60 + second({x}))",
     days="cast(unix_date({x}) as bigint)",
+    date_of="date_from_unix_date(cast({x} as int))",
     matches="rlike({x}, {p})",
     whole="^(?:{p})\\z",
     part=None,
