@@ -92,7 +92,6 @@ THROUGH: dict[str, tuple[str, ...]] = {
         "tables.data_dependent.smooth",
         "tables.plan.choose_method",
     ),
-    "tables/plan/test_noise_shares.py": ("tables.release.charge",),
     "tables/dataset/test_declaration.py": ("tables.dataset.column", "tables.dataset.table"),
     "tables/dataset/test_opening.py": ("tables.dataset.table_opening",),
     "tables/engines/csv/test_csv_files.py": ("tables.engines.duckdb.csv_files",),
@@ -116,7 +115,6 @@ THROUGH: dict[str, tuple[str, ...]] = {
         "tables.plan.declared",
         "tables.plan.preview",
         "tables.release.answer",
-        "tables.release.rehearsal",
     ),
     "tables/test_text_bytes.py": ("tables.engines.duckdb.parquet_text",),
 }

@@ -59,6 +59,12 @@ class Replanned(ABC):
         return any(has_choice(aggregate) for _, aggregate in self.query.aggregates)
 
     @property
+    def joins_public(self) -> bool:
+        """Whether the rows of a public table stand beside those that were asked."""
+        asked = self.query if self.query.inner is None else self.query.inner
+        return any(join.public is not None for join in asked.joins)
+
+    @property
     @abstractmethod
     def cost(self) -> Budget:
         """What the release loses."""

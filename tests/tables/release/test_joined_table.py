@@ -125,6 +125,8 @@ def test_a_join_is_part_of_the_question_and_its_certificate_is_derived_again(ses
     )
     report = answer.certificate.verify(session.ledger)
     assert report, report.failures
+    assert "public table which was joined" in str(report.unchecked)
+    assert "public table which was joined" not in str(plain.certificate.verify().unchecked)
     page = clinic / "page.html"
     answer.certificate.save(page)
     assert "Join patients by the person (person = id;" in page.read_text()

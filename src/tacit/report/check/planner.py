@@ -23,6 +23,10 @@ class Replanned(Protocol):
     grows: bool
 
     @property
+    def joins_public(self) -> bool:
+        """Whether the rows of a public table stand beside those that were asked."""
+
+    @property
     def unknown_keys(self) -> bool:
         """Whether the groups were found in the data."""
 

@@ -36,6 +36,7 @@ _CHOICES = (
     "the expected errors that a method was chosen by: the privacy loss does not depend on them"
 )
 _KEYS = "that these groups, and no others, were above the threshold"
+_JOINED = "that the public table which was joined has the rows that its digest is of"
 _WITHOUT_LEDGER = (
     "the data set's name, the place, hash and time of the charge, the tag, the versions, the "
     "budget and what remains of it: give the ledger to look them up"
@@ -218,6 +219,7 @@ def _compare(found: Verification, body: Mapping[str, Any], again: Replanned) -> 
     found.unchecked += [_KEYS] if again.unknown_keys else []
     found.unchecked += [_CHOICES] if again.chooses else []
     found.unchecked += [_GROWN] if again.grows else []
+    found.unchecked += [_JOINED] if again.joins_public else []
 
 
 def _paid(found: Verification, body: Mapping[str, Any], again: Replanned) -> str | None:
