@@ -26,7 +26,7 @@ from tacit.mechanisms.shared.output_distribution import FiniteDistribution
 from tacit.noise import DiscreteLaplace, Enclosure
 from tacit.statistics.ask.smooth_sensitivity import distance_to_instability
 
-STATISTICS = ["median", "percentile(30)", "mean", "var", "std", "iqr", "max"]
+STATISTICS = ["median", "percentile(30)", "mean", "var", "std", "interquartile_range", "max"]
 
 
 WHOLE = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -290,7 +290,7 @@ def test_the_search_finds_a_bound_and_answers_always() -> None:
 @pytest.mark.few(3)
 @pytest.mark.parametrize("data", [[], [math.nan], [math.inf], [5], ["text", None, 7], [1e308] * 3])
 def test_no_data_can_raise(data: Any) -> None:
-    for statistic in ("median", "mean", "var", "std", "iqr", "sum"):
+    for statistic in ("median", "mean", "var", "std", "interquartile_range", "sum"):
         for relation in ("unbounded", "bounded"):
             m = propose_test_release(statistic, (0, 10), 2, 1, "1e-6", relation)
             assert m(data) is None or isinstance(m(data), float | None)

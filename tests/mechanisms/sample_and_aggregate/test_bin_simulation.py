@@ -18,7 +18,9 @@ from tacit.statistics import Median
 SURE = 10**9
 
 
-@pytest.mark.parametrize("statistic", ["median", "mean", "var", "std", "percentile(90)", "iqr"])
+@pytest.mark.parametrize(
+    "statistic", ["median", "mean", "var", "std", "percentile(90)", "interquartile_range"]
+)
 def test_bins_answered_together_are_those_answered_one_by_one(statistic, monkeypatch):
     """The same draws of bins, the same units: bins as rows of one array change no float."""
     records = np.random.default_rng(8).normal(50, 20, 300)

@@ -27,7 +27,17 @@ BUDGETS: dict[str, dict[str, Any]] = {
     "uniform_log_normal": {"rho": "1/2", "sigma": 1},
     "arsinh_normal": {"rho": "1/2", "sigma": 1},
 }
-STATISTICS = ["median", "percentile(30)", "min", "max", "mean", "var", "std", "sum", "iqr"]
+STATISTICS = [
+    "median",
+    "percentile(30)",
+    "min",
+    "max",
+    "mean",
+    "var",
+    "std",
+    "sum",
+    "interquartile_range",
+]
 
 
 WHOLE = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -251,7 +261,7 @@ def test_nothing_of_the_data_stays_in_the_object() -> None:
     [[], [math.nan], [math.inf, -math.inf], [5], ["text", None, 7], [1e308] * 3, [10**400, 2]],
 )
 def test_no_data_can_raise(data: Any) -> None:
-    for statistic in ("median", "mean", "var", "std", "iqr", "max"):
+    for statistic in ("median", "mean", "var", "std", "interquartile_range", "max"):
         for relation in ("unbounded", "bounded"):
             m = smooth_noise(statistic, (0, 10), 1, distribution="cauchy", relation=relation)
             assert isinstance(m(data), float)

@@ -52,7 +52,7 @@ STATISTICS = {
     "min": 1,
     "max": 1,
     "percentile(90)": 1,
-    "iqr": 16,
+    "interquartile_range": 16,
     "trimmed_mean(0.1)": 16,
 }
 """And every how many-th record is taken: the last two take long on many."""

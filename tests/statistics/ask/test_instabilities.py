@@ -9,7 +9,7 @@ import pytest
 from tacit.mechanisms.shared.local_statistic import read_statistic
 from tacit.statistics.ask.smooth_sensitivity import at_distance
 
-STATISTICS = ["median", "percentile(30)", "max", "mean", "sum", "var", "std", "iqr"]
+STATISTICS = ["median", "percentile(30)", "max", "mean", "sum", "var", "std", "interquartile_range"]
 
 
 @pytest.mark.few(24)

@@ -26,6 +26,7 @@ RECORDS = tc.Records([1, 2, 2, 5, 9, 40], size=3)
         ("var(0)", Variance(0)),
         ("std:1", StandardDeviation(1)),
         ("std (1)", StandardDeviation(1)),
+        ("interquartile_range", InterquartileRange()),
         ("iqr", InterquartileRange()),
         ("trimmed_mean", TrimmedMean()),
         ("trimmed_mean(share=1/4)", TrimmedMean(Fraction(1, 4))),

@@ -58,7 +58,9 @@ STATISTICS: dict[str, Statistic] = {
     "sum": lambda data: sum(data, Fraction(0)),
     "var": variance,
     "std": lambda data: math.sqrt(variance(data)),
-    "iqr": lambda data: quantile(Fraction(3, 4))(data) - quantile(Fraction(1, 4))(data),
+    "interquartile_range": lambda data: (
+        quantile(Fraction(3, 4))(data) - quantile(Fraction(1, 4))(data)
+    ),
     "trimmed_mean(1/4)": trimmed_mean(Fraction(1, 4)),
     "count": lambda data: Fraction(len(data)),
 }
@@ -82,7 +84,7 @@ def most_change(name: str, low: Fraction, high: Fraction, relation: str) -> Frac
 
 def of_nobody(name: str, low: Fraction, high: Fraction) -> Fraction:
     """The public value of the empty data set."""
-    zero = name in ("count", "sum", "var", "std", "iqr")
+    zero = name in ("count", "sum", "var", "std", "interquartile_range")
     return Fraction(0) if zero else (low + high) / 2
 
 

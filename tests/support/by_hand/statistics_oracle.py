@@ -60,7 +60,7 @@ VALUES: dict[str, Value] = {
     "min": min,
     "max": max,
     "var": variance,
-    "iqr": interquartile_range,
+    "interquartile_range": interquartile_range,
     "trimmed_mean(0.25)": trimmed_mean(Fraction(1, 4)),
 }
 """Every statistic that is a fraction, by a name that it is asked for with, written out again."""

@@ -16,7 +16,7 @@ __all__ = ["draw_choice"]
 _MOST_LINES = 8
 
 
-class Drawn(Protocol):
+class DrawnChoice(Protocol):
     """What a picture asks of a choice of epsilon."""
 
     @property
@@ -51,7 +51,7 @@ class Drawn(Protocol):
         """Return the largest posterior at an epsilon."""
 
 
-def draw_choice(choice: Drawn) -> Any:
+def draw_choice(choice: DrawnChoice) -> Any:
     """Draw a choice; see :meth:`EpsilonChoice.plot`."""
     fig = plotting.figure(10.2, 3.6)
     left, right = plotting.axes(fig, 1, 2)[0]
@@ -61,7 +61,7 @@ def draw_choice(choice: Drawn) -> Any:
     return fig
 
 
-def _against_epsilon(panel: Any, choice: Drawn, shown: float) -> None:
+def _against_epsilon(panel: Any, choice: DrawnChoice, shown: float) -> None:
     epsilons = np.linspace(shown / 200, 2 * shown, 120)
     panel.plot(epsilons, [choice.posterior(e) for e in epsilons.tolist()], color=plotting.ACCENT)
     panel.axhline(float(choice.risk), color=plotting.INK, linestyle=(0, (5, 2)), linewidth=1)
@@ -80,7 +80,7 @@ def _against_epsilon(panel: Any, choice: Drawn, shown: float) -> None:
     plotting.title(panel, f"Disclosure risk of the {choice.statistic.name}", detail)
 
 
-def _against_output(panel: Any, choice: Drawn, shown: float) -> None:
+def _against_output(panel: Any, choice: DrawnChoice, shown: float) -> None:
     known = [(float(v), count) for v, count in choice.values if not isinstance(v, tuple)]
     if not known:
         panel.set_axis_off()

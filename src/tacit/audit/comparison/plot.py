@@ -17,7 +17,7 @@ _WIDEST = 1e6
 _SWEPT = {"sample and aggregate": "bins", "propose-test-release": "proposed bound"}
 
 
-class Drawn(Protocol):
+class DrawnComparison(Protocol):
     """What a picture asks of a comparison."""
 
     @property
@@ -43,7 +43,7 @@ class Drawn(Protocol):
         """Return the errors of a row in percent."""
 
 
-def draw_comparison(comparison: Drawn) -> Any:
+def draw_comparison(comparison: DrawnComparison) -> Any:
     """Draw a comparison; see :meth:`Comparison.plot`."""
     swept = [name for name in comparison.methods if len(_points(comparison, name)) > 1]
     fig = plotting.figure(8.4, 3.6 + (3.0 if swept else 0))
@@ -57,7 +57,7 @@ def draw_comparison(comparison: Drawn) -> Any:
     return fig
 
 
-def _draw_errors(panel: Any, comparison: Drawn) -> None:
+def _draw_errors(panel: Any, comparison: DrawnComparison) -> None:
     best = [row for row in map(comparison.best, comparison.methods) if len(row.errors)]
     percents = [np.maximum(comparison.percent(row), 1e-9) for row in best]
     low = min(float(np.quantile(p, 0.01)) for p in percents)
@@ -87,7 +87,7 @@ def _draw_errors(panel: Any, comparison: Drawn) -> None:
     plotting.title(panel, f"Errors of the {comparison.statistic}, every way at its best setting")
 
 
-def _draw_sweep(panel: Any, comparison: Drawn, method: str) -> None:
+def _draw_sweep(panel: Any, comparison: DrawnComparison, method: str) -> None:
     points = _points(comparison, method)
     values = [row.value for row in points]
     measured, predicted = plotting.series(0).line(), plotting.series(1).line()
@@ -114,5 +114,5 @@ def _draw_sweep(panel: Any, comparison: Drawn, method: str) -> None:
     plotting.title(panel, method)
 
 
-def _points(comparison: Drawn, method: str) -> list[Any]:
+def _points(comparison: DrawnComparison, method: str) -> list[Any]:
     return [r for r in comparison.rows if r.method == method and r.value is not None]

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacit.accounting import Budget, epsilon_delta
-from tacit.accounting import epsilon as pure
-from tacit.accounting import rho as concentrated
+from tacit.accounting import Budget
+from tacit.accounting.budgets.read_loss import read_loss
 from tacit.arithmetic.exact import Number
 from tacit.cli.shared.flag_values import typed_keys
 from tacit.cli.shared.join_text import JoinText
@@ -19,7 +18,7 @@ from tacit.tables import Question, Session
 from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.plan.price import Amount, Price
 
-__all__ = ["Asked", "keys_reader", "loss"]
+__all__ = ["Asked", "keys_reader"]
 
 
 @dataclass(frozen=True)
@@ -124,22 +123,7 @@ class Asked:
                 f"{flag}total goes with weights, and weights with a {flag}total: "
                 f"{flag}epsilon n=1,cost=3 {flag}total 0.5"
             )
-        return loss(whole[0], self.delta, whole[1], flag)
-
-
-def loss(
-    epsilon: Number | None, delta: Number | None, rho: Number | None, flag: str = ""
-) -> Budget | None:
-    """Return the loss or the budget that flags or fields say; None where they say none."""
-    if rho is not None:
-        if epsilon is not None or delta is not None:
-            raise UsageError(f"give {flag}rho, or {flag}epsilon (with {flag}delta), not both")
-        return concentrated(rho)
-    if epsilon is None:
-        if delta is not None:
-            raise UsageError(f"{flag}delta goes with {flag}epsilon")
-        return None
-    return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
+        return read_loss(whole[0], self.delta, whole[1], flag)
 
 
 def keys_reader(by: Sequence[str], keys: Sequence[str], keys_file: str | None, path: str) -> Any:

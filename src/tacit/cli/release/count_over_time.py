@@ -85,7 +85,7 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
     [bold]tacit count-over-time visits.csv --time arrived --start 2026-01-01 --every 1h --periods
     8760 --epsilon 1[/bold]
     """
-    from tacit.cli.release.job import begin_ledger, confirm_weak, confirmed, ledger_of, opened
+    from tacit.cli.release.job import confirm_weak, confirmed, opened
     from tacit.cli.shared.output import (
         answer_tables,
         check_files,
@@ -101,7 +101,7 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
         raise UsageError("print --json or --csv, not both")
     check_files(asked.plot, tuple(asked.certificate or ()))
     job = _job(source, asked, budget)
-    with opened(job, spend=False) as (session, place), confirmed():
+    with opened(job, spend=False) as (session, place, begin), confirmed():
         counter = _counter(session, asked)
         expected = counter.preview()
         if asked.preview:
@@ -110,7 +110,7 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
         if not counter.begun:
             confirm_weak(weak_guarantee(expected.cost), asked.yes)
         if place is None:  # all is in order: the ledger may begin
-            begin_ledger(session, ledger_of(job))
+            begin()
             counter = _counter(session, asked)
         with working("counting"):
             answer = counter.update(now=_moment(asked.now))
@@ -142,13 +142,13 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
 
 
 def _job(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> Job:
+    from tacit.accounting.budgets.read_loss import read_loss
     from tacit.accounting.open_ledger import has_ledger
-    from tacit.cli.release.asked import loss
     from tacit.cli.release.job import Job, default_ledger, table_of, unit_of
 
     table = table_of(source, "count-over-time")
-    whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
-    price = loss(asked.epsilon, None, asked.rho, "--")
+    whole = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
+    price = read_loss(asked.epsilon, None, asked.rho, "--")
     declared = table.declared
     if whole is None and not declared and not has_ledger(budget.ledger or default_ledger(table)):
         whole = price  # a ledger that begins with this count, and is for nothing else

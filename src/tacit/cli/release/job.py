@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import typer
 
@@ -31,19 +33,21 @@ from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each,
 
 __all__ = [
     "Job",
+    "Opened",
     "Table",
-    "begin_ledger",
     "confirm_weak",
     "confirmed",
     "default_ledger",
     "is_declared",
-    "ledger_of",
     "open_table",
     "opened",
     "require_unit",
     "table_of",
     "unit_of",
 ]
+
+
+Opened: TypeAlias = tuple[Session, str | None, Callable[[], None]]
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,7 @@ def open_table(table: Table) -> Source:
 
 
 @contextmanager
-def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
+def opened(job: Job, *, spend: bool) -> Iterator[Opened]:
     """Open the session of a job, once all of its questions are known to be in order.
 
     The questions are tried on paper first, so that a mistake in one begins no ledger and spends
@@ -175,7 +179,8 @@ def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
         spend: whether a ledger may be begun; a preview begins none.
 
     Yields:
-        The session, and the place of its ledger as it may be shown (None where there is none yet).
+        The session, the place of its ledger as it may be shown (None where there is none yet), and
+        what begins that ledger.
     """
     if job.table.declared:
         with _opened_dataset(job, spend) as found:
@@ -183,7 +188,7 @@ def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
         return
     source = open_table(job.table)
     try:
-        path = ledger_of(job)
+        path = job.ledger or default_ledger(job.table)
         exists, place = has_ledger(path), shown(path)
         protects = job.unit or (_ledger_unit(path) if exists else require_unit(None))
         if exists:
@@ -199,7 +204,7 @@ def opened(job: Job, *, spend: bool) -> Iterator[tuple[Session, str | None]]:
                     "plan for more, give --budget-epsilon on the first release."
                 )
             begin_ledger(session, path)
-        yield session, place if exists or spend else None
+        yield session, place if exists or spend else None, partial(begin_ledger, session, path)
         session.close()
     finally:
         source.close()
@@ -231,7 +236,7 @@ def dataset_of(job: Job) -> Dataset:
 
 
 @contextmanager
-def _opened_dataset(job: Job, spend: bool) -> Iterator[tuple[Session, str | None]]:
+def _opened_dataset(job: Job, spend: bool) -> Iterator[Opened]:
     """Open the session of a job on a declared data set: see :func:`opened`."""
     dataset = dataset_of(job)
     place, name = dataset.ledger_place, job.table.table
@@ -240,14 +245,8 @@ def _opened_dataset(job: Job, spend: bool) -> Iterator[tuple[Session, str | None
         _try_on_paper(paper, job, spend)
         if spend and not exists:
             begin_ledger(paper, place)
-        yield paper, shown(place) if exists or spend else None
-
-
-def ledger_of(job: Job) -> str:
-    """Return the place of a job's ledger."""
-    if job.table.declared:
-        return dataset_of(job).ledger_place
-    return job.ledger or default_ledger(job.table)
+        begin = partial(begin_ledger, paper, place)
+        yield paper, shown(place) if exists or spend else None, begin
 
 
 def begin_ledger(session: Session, path: str) -> None:

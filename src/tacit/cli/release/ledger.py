@@ -37,16 +37,16 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
     [bold]tacit ledger create people.parquet --person id --rows 5 --budget-epsilon 1[/bold]
     """
     from tacit.accounting import create_ledger
+    from tacit.accounting.budgets.read_loss import read_loss
     from tacit.accounting.ledger.postgres.address import shown
     from tacit.accounting.open_ledger import in_memory
-    from tacit.cli.release.asked import loss
     from tacit.cli.release.job import default_ledger, open_table, require_unit, table_of, unit_of
     from tacit.cli.shared.output import note
     from tacit.report.text.words import budget_words
     from tacit.tables import Session
 
     table = table_of(source, "ledger create")
-    budget = loss(begin.budget_epsilon, begin.budget_delta, begin.budget_rho, "--budget-")
+    budget = read_loss(begin.budget_epsilon, begin.budget_delta, begin.budget_rho, "--budget-")
     if budget is None:
         raise UsageError("say what all releases together may spend: --budget-epsilon 1")
     protects = require_unit(unit_of(source.person, source.rows, source.groups, source.one_row_each))
@@ -122,10 +122,10 @@ def extend(
 
     [bold]tacit ledger extend adult.ledger --budget-epsilon 2 --reason "yearly report"[/bold]
     """
-    from tacit.cli.release.asked import loss
+    from tacit.accounting.budgets.read_loss import read_loss
     from tacit.report.text.words import budget_words
 
-    budget = loss(budget_epsilon, budget_delta, budget_rho, "--budget-")
+    budget = read_loss(budget_epsilon, budget_delta, budget_rho, "--budget-")
     if budget is None:
         raise UsageError("say the new whole budget, such as --budget-epsilon 2")
     with _open(ledger) as found:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tacit.cli.release.asked import Asked, keys_reader, loss
+from tacit.accounting.budgets.read_loss import read_loss
+from tacit.cli.release.asked import Asked, keys_reader
 from tacit.cli.release.job import Job, Table, is_declared, unit_of
 from tacit.cli.shared.condition import computed, condition
 from tacit.cli.shared.csv_flags import csv_of_plan
@@ -66,7 +67,7 @@ def _job(plan: Mapping[str, Any], folder: Path) -> Job:
     return Job(
         table,
         _unit(plan),
-        loss(budget.get("epsilon"), budget.get("delta"), budget.get("rho")),
+        read_loss(budget.get("epsilon"), budget.get("delta"), budget.get("rho")),
         None if ledger is None else _path(ledger, folder),
         tuple(_asked(question, folder, table.path) for question in questions),
     )

@@ -41,7 +41,7 @@ def preview(
     sizes = whole_range(show.sizes, "--sizes")
     job = job_of(source, ask, budget, None)
     found: list[dict[str, Any]] = []
-    with opened(job, spend=False) as (session, _):
+    with opened(job, spend=False) as (session, _, _):
         for asked in job.questions:
             question = asked.question(session)
             expected = question.preview(**asked.price, rows=sizes)

@@ -36,7 +36,7 @@ def release(
         raise UsageError("--csv prints one table, and the plan asks for several; use --json")
     for asked in job.questions:
         check_files(asked.plot, asked.certificates)
-    with opened(job, spend=True) as (session, ledger), confirmed():
+    with opened(job, spend=True) as (session, ledger, _), confirmed():
         released = []
         for asked in job.questions:
             with working("asking the table"):
@@ -67,7 +67,8 @@ def job_of(
     Raises:
         UsageError: flags that do not go together.
     """
-    from tacit.cli.release.asked import Asked, keys_reader, loss
+    from tacit.accounting.budgets.read_loss import read_loss
+    from tacit.cli.release.asked import Asked, keys_reader
     from tacit.cli.release.job import Job, table_of, unit_of
     from tacit.cli.release.plan_file import read_plan
     from tacit.cli.shared.condition import columns_of, condition
@@ -101,7 +102,7 @@ def job_of(
         plot=output.plot if output else None,
         certificates=tuple(output.certificate or ()) if output else (),
     )
-    whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
+    whole = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
     asked.loss("--")
     protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
     return Job(table, protects, whole, budget.ledger, (asked,), bool(output and output.yes))

@@ -26,8 +26,8 @@ class Asking:
         list[str],
         typer.Argument(
             help="count, sum, mean, median, var, std, min, max, percentile:25, var:1 and std:1 "
-            "(ddof), iqr, trimmed_mean:0.1; with the word table in front: a table of every release "
-            "and its neighbours.",
+            "(ddof), interquartile_range, trimmed_mean:0.1; with the word table in front: a table "
+            "of every release and its neighbours.",
             metavar="[table] STATISTIC...",
         ),
     ]

@@ -22,7 +22,7 @@ _MOST = 400
 _MOST_BARS = 60
 
 
-class Drawn(HasOutputs, Protocol):
+class DrawnMeasurement(HasOutputs, Protocol):
     """What is asked of a measurement that is drawn: its claim, too."""
 
     input: Any
@@ -82,7 +82,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
 
 
-def outputs(m: Drawn, u: Any, v: Any, event: Any = None) -> Any:
+def outputs(m: DrawnMeasurement, u: Any, v: Any, event: Any = None) -> Any:
     """Draw both output distributions, one above the other, with the event shaded in both."""
     p, q = m.distribution(u), m.distribution(v)
     values, left, right = shown(p, q)
@@ -105,7 +105,7 @@ def outputs(m: Drawn, u: Any, v: Any, event: Any = None) -> Any:
     return figure
 
 
-def _told(m: Drawn, u: Any, v: Any, event: Any) -> str:
+def _told(m: DrawnMeasurement, u: Any, v: Any, event: Any) -> str:
     """Say the divergence of the two outputs beside what the map claims at their distance."""
     apart = m.input.metric.distance(u, v)
     claim = m.measure.show(m.map(apart)) if isinstance(apart, Fraction) else "nothing"
@@ -127,7 +127,7 @@ def _short(data: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _claim(m: Drawn, u: Any, v: Any) -> Fraction | None:
+def _claim(m: DrawnMeasurement, u: Any, v: Any) -> Fraction | None:
     apart = m.input.metric.distance(u, v)
     pure = isinstance(m.measure, PureDP) and isinstance(apart, Fraction)
     return Fraction(m.map(apart)) if pure else None
@@ -166,7 +166,7 @@ def _bars(
             )
 
 
-def privacy_losses(m: Drawn, u: Any, v: Any) -> Any:
+def privacy_losses(m: DrawnMeasurement, u: Any, v: Any) -> Any:
     """Draw the privacy loss ``ln(P(x) / Q(x))`` of each output, and how likely each loss is."""
     claim = _claim(m, u, v)
     values, left, right = shown(m.distribution(u), m.distribution(v))
@@ -201,7 +201,7 @@ def privacy_losses(m: Drawn, u: Any, v: Any) -> Any:
     return figure
 
 
-def trade_off(m: Drawn, u: Any, v: Any) -> Any:
+def trade_off(m: DrawnMeasurement, u: Any, v: Any) -> Any:
     """Draw the best error rates of anyone who distinguishes the two inputs (Dong, Roth, Su 2022).
 
     The curve goes through the tests that reject at the largest ratios ``Q(x) / P(x)`` first, which

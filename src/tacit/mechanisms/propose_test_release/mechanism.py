@@ -318,8 +318,8 @@ def propose_test_release(
 
     Args:
         statistic: ``"mean"``, ``"sum"``, ``"var"``, ``"std"``, ``"median"``, ``"percentile(90)"``,
-            ``"iqr"``, a statistic, any function of one release over ``values``, or ``"mode"`` over
-            ``values`` (any labels).
+            ``"interquartile_range"``, a statistic, any function of one release over ``values``, or
+            ``"mode"`` over ``values`` (any labels).
         bounds: the public bounds of a record; of a function's results where ``values`` are given.
         bound: the proposed bound on the local sensitivity; or ``"search"``, and the least of a
             geometric ladder of bounds that passes is used: the answer is then a pair

@@ -40,7 +40,6 @@ from tacit.statistics.base.at_distance import AtDistance, rounded_up
 from tacit.statistics.base.question import Relation
 from tacit.statistics.base.statistic import PublicRange, Statistic
 from tacit.statistics.means.trimmed_mean import TrimmedMean
-from tacit.statistics.quantiles.interquartile_range import InterquartileRange
 from tacit.statistics.samples.sample import Sample
 from tacit.statistics.search.function import Function
 
@@ -53,13 +52,11 @@ _WIDEST = Fraction(10**120)
 
 
 def read_statistic(statistic: Any) -> Statistic:
-    """Return the statistic of a name, ``"iqr"`` and ``"trimmed_mean(0.1)"`` among them.
+    """Return the statistic of a name, ``"trimmed_mean(0.1)"`` and ``"trimmed_mean"`` among them.
 
-    >>> read_statistic("trimmed_mean(1/4)").name, read_statistic("iqr").name
-    ('trimmed_mean(0.25)', 'iqr')
+    >>> read_statistic("trimmed_mean(1/4)").name, read_statistic("interquartile_range").name
+    ('trimmed_mean(0.25)', 'interquartile_range')
     """
-    if statistic == "iqr":
-        return InterquartileRange()
     if isinstance(statistic, str) and statistic.startswith("trimmed_mean"):
         share = statistic.removeprefix("trimmed_mean").strip("()_: ")
         return TrimmedMean(as_fraction(share, "the share to trim")) if share else TrimmedMean()

@@ -57,8 +57,9 @@ class SmoothNoise(Step):
     S is as private as the data.  It is not kept, shown or raised; nor is f.
 
     Args:
-        statistic: a name (``"median"``, ``"percentile(90)"``, ``"trimmed_mean(0.1)"``, ``"iqr"``),
-            a statistic, or, on a column of known values, any function of one release.
+        statistic: a name (``"median"``, ``"percentile(90)"``, ``"trimmed_mean(0.1)"``,
+            ``"interquartile_range"``), a statistic, or, on a column of known values, any function
+            of one release.
         epsilon: for Laplace, Cauchy and Student noise.
         delta: for Laplace noise.
         rho: for the three others.
@@ -179,8 +180,8 @@ def smooth_noise(
 
     Args:
         statistic: ``"median"``, ``"percentile(90)"``, ``"min"``, ``"max"``, ``"mean"``, ``"sum"``,
-            ``"var"``, ``"std"``, ``"iqr"``, ``"trimmed_mean(0.1)"`` (bounded neighbours only), a
-            statistic, or any function of one release over ``values``.
+            ``"var"``, ``"std"``, ``"interquartile_range"``, ``"trimmed_mean(0.1)"`` (bounded
+            neighbours only), a statistic, or any function of one release over ``values``.
         bounds: the public bounds of a record; of a function's results where ``values`` are given.
             Records outside count as the nearer bound, missing ones as the number nearest to zero.
         epsilon: the loss at distance one, for Laplace, Cauchy and Student noise.

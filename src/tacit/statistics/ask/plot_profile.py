@@ -42,7 +42,7 @@ class Point(Protocol):
         """The sensitivity."""
 
 
-class Drawn(Protocol):
+class DrawnProfile(Protocol):
     """What a picture asks of a profile."""
 
     @property
@@ -54,7 +54,7 @@ class Drawn(Protocol):
         """Whether nearer neighbours count."""
 
 
-def draw_profile(profile: Drawn, log: bool | None) -> Any:
+def draw_profile(profile: DrawnProfile, log: bool | None) -> Any:
     """Draw a profile; see :meth:`Profile.plot`."""
     rows = profile.rows
     columns = _ordered(r.column for r in rows)

@@ -53,7 +53,7 @@ class Line(Protocol):
         """The largest gap."""
 
 
-class Drawn(Protocol):
+class DrawnTable(Protocol):
     """What a picture asks of a table."""
 
     @property
@@ -73,7 +73,7 @@ class Drawn(Protocol):
         """The global sensitivity."""
 
 
-def draw_table(table: Drawn) -> Any:
+def draw_table(table: DrawnTable) -> Any:
     """Draw a table; see :meth:`SensitivityTable.plot`."""
     releases = table.releases
     most = max((len(r.neighbours) for r in releases), default=0)
@@ -105,7 +105,7 @@ def draw_table(table: Drawn) -> Any:
     return fig
 
 
-def _widths(table: Drawn, most: int) -> list[float]:
+def _widths(table: DrawnTable, most: int) -> list[float]:
     def inches(texts: list[str], least: int) -> float:
         return _CHARACTER * (max([least, *map(len, texts)]) + 3)
 
@@ -119,7 +119,7 @@ def _widths(table: Drawn, most: int) -> list[float]:
     return [first, second, *cells, inches([], 7)]
 
 
-def _head(ax: Any, table: Drawn, edges: list[float]) -> None:
+def _head(ax: Any, table: DrawnTable, edges: list[float]) -> None:
     name = table.statistic.name
     bold = {"fontsize": 9, "fontweight": "bold", "va": "center", "color": plotting.INK}
     ax.text(edges[0] + 0.06, -0.5, "release x", **bold)
@@ -135,7 +135,7 @@ def _head(ax: Any, table: Drawn, edges: list[float]) -> None:
     ax.plot([0, edges[-1]], [0, 0], color=plotting.INK, linewidth=1.2)
 
 
-def _draw_release(ax: Any, table: Drawn, release: Line, line: int, edges: list[float]) -> None:
+def _draw_release(ax: Any, table: DrawnTable, release: Line, line: int, edges: list[float]) -> None:
     middle = line + 0.5
     plain = {"fontsize": 8.5, "va": "center", "color": plotting.INK}
     ax.text(edges[0] + 0.06, middle, _set(release.records), **plain)
@@ -161,7 +161,7 @@ def _draw_release(ax: Any, table: Drawn, release: Line, line: int, edges: list[f
 
 def _draw_cell(
     ax: Any,
-    table: Drawn,
+    table: DrawnTable,
     release: Line,
     neighbour: Near,
     span: tuple[float, float],

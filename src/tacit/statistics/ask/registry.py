@@ -22,12 +22,14 @@ _ROOMS: dict[str, tuple[str, str]] = {
     "std": ("variances.standard_deviation", "StandardDeviation"),
     "min": ("quantiles.min_max", "Minimum"),
     "max": ("quantiles.min_max", "Maximum"),
-    "iqr": ("quantiles.interquartile_range", "InterquartileRange"),
+    "interquartile_range": ("quantiles.interquartile_range", "InterquartileRange"),
     "trimmed_mean": ("means.trimmed_mean", "TrimmedMean"),
 }
 NAMES: tuple[str, ...] = tuple(_ROOMS)
 """The statistics that have a plain name; percentiles and histograms are made with a number."""
 
+_SHORT: dict[str, str] = {"iqr": "interquartile_range"}
+"""Other names that people type."""
 _TAKE_NUMBER: dict[str, str] = {"var": "ddof", "std": "ddof", "trimmed_mean": "share"}
 _CALLED = re.compile(r"\s*([a-z_]+?)\s*[:(]\s*(?:([a-z]+)\s*=\s*)?([^()=:]+?)\s*\)?\s*")
 
@@ -59,7 +61,7 @@ def lookup(statistic: str | Statistic | Callable[..., Any]) -> Statistic:
 
 def _named(text: str) -> Statistic:
     """Read ``var``, ``var(ddof=1)``, ``std(1)``, ``std:1`` and ``trimmed_mean(0.1)``."""
-    name = text
+    name = _SHORT.get(text, text)
     options: dict[str, Any] = {}
     called = _CALLED.fullmatch(text)
     if called is not None and called[1] in _TAKE_NUMBER:

@@ -23,7 +23,7 @@ _MOST_RUGS = 3000
 _MOST_BINS_TOLD = 12
 
 
-class Drawn(Protocol):
+class DrawnPair(Protocol):
     """What a picture asks of a :class:`~tacit.statistics.base.result.Sensitivity`."""
 
     value: Any
@@ -36,7 +36,7 @@ class Drawn(Protocol):
         """The two neighbours."""
 
 
-def draw_pair(answer: Drawn) -> Any:
+def draw_pair(answer: DrawnPair) -> Any:
     """Draw the two neighbours of an answer; see :meth:`Sensitivity.plot`."""
     if answer.pair is None:
         bound = answer.method == "upper bound"
@@ -144,7 +144,7 @@ def _dots(
         line.scatter(special, height + lift * rank[n:], s=62, zorder=4, label=label, **look)
 
 
-def _mark_on_line(line: Any, values: list[float], answer: Drawn) -> None:
+def _mark_on_line(line: Any, values: list[float], answer: DrawnPair) -> None:
     """The statistic as a stroke through each line, the gap as a band between them."""
     low, high = sorted(values)
     line.axvspan(low, high, ymin=0.12, ymax=0.88, color="#fdf0c4", zorder=-2, linewidth=0)
@@ -166,7 +166,7 @@ def _label(line: Any, value: float, height: float, text: str) -> None:
     line.annotate(text, (value, height), ha=side, va="center", fontsize=9, color=plotting.INK)
 
 
-def _gap(line: Any, low: float, high: float, height: float, answer: Drawn) -> None:
+def _gap(line: Any, low: float, high: float, height: float, answer: DrawnPair) -> None:
     text = f"gap = {show(answer.value)}"
     lowest, highest = line.get_xlim()
     if high - low > 0.02 * (highest - lowest):
@@ -203,7 +203,7 @@ def _gap(line: Any, low: float, high: float, height: float, answer: Drawn) -> No
     )
 
 
-def _mark_apart(strip: Any, values: list[float], answer: Drawn) -> None:
+def _mark_apart(strip: Any, values: list[float], answer: DrawnPair) -> None:
     """A statistic that is no place on the records' line gets a line of its own."""
     low, high = sorted(values)
     pad = 0.35 * (high - low or max(1.0, abs(low)))
@@ -264,7 +264,7 @@ def _bin_names(edges: Sequence[Fraction]) -> list[str]:
     return [f"below {inner[0]}", *middle, f"{inner[-1]} or more"]
 
 
-def _describe(line: Any, answer: Drawn) -> None:
+def _describe(line: Any, answer: DrawnPair) -> None:
     question = answer.question
     kind = "Global" if question.at is None else "Local"
     how = "within" if question.within else "at exactly"

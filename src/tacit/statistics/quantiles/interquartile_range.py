@@ -33,8 +33,8 @@ class InterquartileRange(Statistic):
 
     @property
     def name(self) -> str:
-        """``"iqr"``."""
-        return "iqr"
+        """``"interquartile_range"``; ``"iqr"`` is read as it, too."""
+        return "interquartile_range"
 
     def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
         """Between 0 and the span, and 0 for no records."""

@@ -121,7 +121,7 @@ class _InterquartileRange(Kind):
     def statistic(self, asked: Aggregate) -> Any:
         from tacit.statistics import lookup
 
-        return lookup("iqr")
+        return lookup(self.name)
 
     def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
         return InterquartileRangePart(asked.require_column(), setting.grid(asked, self.bits))

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tacit.accounting.budgets.budget import Budget, epsilon, epsilon_delta, rho
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.read_loss import read_loss
 from tacit.errors import UsageError, did_you_mean
 from tacit.tables.dataset.fields import OPEN, Open, known_fields, mapping, text, whole
 from tacit.tables.dataset.table import TableDeclaration
@@ -285,16 +286,11 @@ def _budget(said: Any) -> Budget | None:
     known_fields(fields, _BUDGET, "budget")
     if OPEN.sign in fields.values():
         return None
-    given = set(fields)
-    if given == {"epsilon"}:
-        return epsilon(fields["epsilon"])
-    if given == {"epsilon", "delta"}:
-        return epsilon_delta(fields["epsilon"], fields["delta"])
-    if given == {"rho"}:
-        return rho(fields["rho"])
-    raise UsageError(
-        "budget is { epsilon = 1 }, { epsilon = 1, delta = '1e-6' } or { rho = '0.1' }"
-    )
+    if set(fields) not in ({"epsilon"}, {"epsilon", "delta"}, {"rho"}):
+        raise UsageError(
+            "budget is { epsilon = 1 }, { epsilon = 1, delta = '1e-6' } or { rho = '0.1' }"
+        )
+    return read_loss(fields.get("epsilon"), fields.get("delta"), fields.get("rho"))
 
 
 def _open_in(value: Any, place: str) -> list[str]:

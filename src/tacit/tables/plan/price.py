@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias, TypedDict
 
-from tacit.accounting.budgets.budget import Budget, Kind, epsilon_delta
-from tacit.accounting.budgets.budget import epsilon as pure
-from tacit.accounting.budgets.budget import rho as concentrated
+from tacit.accounting.budgets.budget import Budget, Kind
+from tacit.accounting.budgets.read_loss import read_loss
 from tacit.arithmetic.exact import Number, positive
 from tacit.errors import UsageError, did_you_mean
 from tacit.tables.plan.query import Query
@@ -41,16 +40,13 @@ def request_of(
     Raises:
         UsageError: nothing, two things, or what that budget cannot pay.
     """
-    if rho is not None:
-        if epsilon is not None or delta is not None:
-            raise UsageError("give a rho, or an epsilon (with a delta), not both")
-        request = concentrated(rho)
-        request.cost_in(kind)
-        return request
-    if epsilon is None:
+    request = read_loss(epsilon, delta, rho)
+    if request is None:
         example = "rho='1/10'" if kind == "concentrated" else "epsilon='1/2'"
         raise UsageError(f"say what this release may spend: release({example})")
-    return pure(epsilon) if delta is None else epsilon_delta(epsilon, delta)
+    if request.kind == "concentrated":
+        request.cost_in(kind)  # refuses a budget that cannot pay it
+    return request
 
 
 def priced(
@@ -80,7 +76,7 @@ def priced(
             f"in release({name}={{'n': 1, 'cost': 3}}, total='1/2')"
         )
     if not isinstance(weights, Mapping) or None not in (epsilon, rho):
-        raise UsageError("give a rho, or an epsilon (with a delta), not both")
+        raise UsageError("give rho, or epsilon (with delta), not both")
     labels = [label for label, _ in query.aggregates]
     amounts = (total, delta, None) if name == "epsilon" else (None, delta, total)
     return replace(query, weights=read_weights(weights, labels)), request_of(kind, *amounts)

@@ -22,7 +22,7 @@ _WIDTH = 4.7  # inches a panel
 _LINE = 0.27  # inches a group
 
 
-class Drawn(Protocol):
+class DrawnAnswer(Protocol):
     """What a picture asks of an answer."""
 
     @property
@@ -45,7 +45,7 @@ class Drawn(Protocol):
         """Return what was released under a label."""
 
 
-def answer_figure(answer: Drawn) -> Any:
+def answer_figure(answer: DrawnAnswer) -> Any:
     """Draw every label of an answer with its 95% intervals.
 
     A label with one value a group is a panel with the groups from top to bottom: bars for amounts,
@@ -101,7 +101,7 @@ class _Panel:
         self.limits: tuple[float, float] | None = None
 
 
-def _panels(answer: Drawn, label: str, groups: list[str]) -> list[_Panel]:
+def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
     column = answer.column(label)
     kind = str(column["kind"]).replace("_", " ")
     by = ", ".join(answer.by)
