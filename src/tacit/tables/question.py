@@ -22,21 +22,22 @@ from tacit.tables.plan.notes import asked_loss, noted, warn_if_weak
 from tacit.tables.plan.per_person import asked_per_person
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
-from tacit.tables.plan.price import Amount, Price, priced, request_of
+from tacit.tables.plan.price import Amount, Price, request_of
 from tacit.tables.plan.query import Query, Unit
+from tacit.tables.plan.target import read_confidence
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
-from tacit.tables.release.charge import Charge
 from tacit.tables.release.draw_noise import release_answer
 from tacit.tables.release.joined_table import On, join_table
 from tacit.tables.release.opened_table import OpenedTable, settled
+from tacit.tables.release.priced import Priced
 from tacit.tables.release.rehearsal import rehearse
 from tacit.tables.spec.public_keys import public_keys
 
 __all__ = ["Question"]
 
 
-class Question:
+class Question(Priced):
     """A question to the table of a session; it spends nothing until it is released."""
 
     def __init__(
@@ -215,6 +216,7 @@ class Question:
         *,
         total: Number | None = None,
         rows: Iterable[int] = (100, 1_000, 10_000),
+        confidence: Number | None = None,
     ) -> Preview:
         """Return the expected error of every answer, before anything is spent.
 
@@ -227,13 +229,16 @@ class Question:
             rho: as in :meth:`release`.
             total: as in :meth:`release`.
             rows: sizes of a group.
+            confidence: where given, how far intervals at this level are expected to reach is told
+                too, as ``intervals``.
 
         Raises:
-            UsageError: as :meth:`release`.
+            UsageError: as :meth:`release`, or a confidence that is not between 0 and 1.
         """
-        charge = self._charge(epsilon, delta, rho, total)
+        level = None if confidence is None else read_confidence(confidence)
+        charge = self._priced(epsilon, delta, rho, total)
         plan = Plan(charge.query, charge.request)
-        return noted(plan, tuple(rows), self._declared, self._ledger, self._table.named)
+        return noted(plan, tuple(rows), self._declared, self._ledger, self._table.named, level)
 
     def release(
         self,
@@ -268,7 +273,7 @@ class Question:
             LedgerError: the charge or the answer cannot be written; the message says what stands.
         """
         ledger = self._ledger
-        charge = self._charge(epsilon, delta, rho, total, tag)
+        charge = self._priced(epsilon, delta, rho, total, tag)
         standing = charge.standing
         if standing is not None and standing.answer is not None:
             return Answer.of(standing, ledger, self._arrangement, replayed=True)
@@ -343,52 +348,7 @@ class Question:
             >>> session.agg(n=tc.count()).cost(epsilon="1/2")
             epsilon(0.5)
         """
-        return self._charge(**price, tag=tag).cost()
-
-    def is_answered(
-        self,
-        epsilon: Amount | None = None,
-        delta: Number | None = None,
-        rho: Amount | None = None,
-        *,
-        total: Number | None = None,
-        tag: str | None = None,
-    ) -> bool:
-        """Return whether :meth:`release` would replay a recorded answer, at no cost.
-
-        Raises:
-            UsageError: as :meth:`release`.
-        """
-        found = self._charge(epsilon, delta, rho, total, tag).standing
-        return found is not None and found.answer is not None
-
-    def is_charged(
-        self,
-        epsilon: Amount | None = None,
-        delta: Number | None = None,
-        rho: Amount | None = None,
-        *,
-        total: Number | None = None,
-        tag: str | None = None,
-    ) -> bool:
-        """Return whether :meth:`release` would cost nothing more: it is answered, or still open.
-
-        Raises:
-            UsageError: as :meth:`release`.
-        """
-        return self._charge(epsilon, delta, rho, total, tag).standing is not None
-
-    def _charge(
-        self,
-        epsilon: Amount | None = None,
-        delta: Number | None = None,
-        rho: Amount | None = None,
-        total: Number | None = None,
-        tag: str | None = None,
-    ) -> Charge:
-        paid = self._ledger.total.kind
-        query, request = priced(self._query, paid, epsilon, delta, rho, total)
-        return Charge(self._ledger, query, request, self._table.plans, tag)
+        return self._priced(**price, tag=tag).cost()
 
     def _with(self, **changes: Any) -> Question:
         query = replace(self._query, **changes)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
 
 from tacit.cli.shared.options import AskOptions, BudgetOptions, SourceOptions
 from tacit.cli.shared.signature import options
+from tacit.errors import UsageError
 
 __all__ = ["preview"]
 
@@ -21,6 +22,22 @@ class PreviewOptions:
         str,
         typer.Option("--sizes", help="Sizes of a group for which errors are shown."),
     ] = "100,1000,10000"
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            help="Instead of --epsilon: the least one with which answers are within these widths.",
+            metavar="LABEL=WIDTH,...",
+        ),
+    ] = None
+    confidence: Annotated[
+        str,
+        typer.Option("--confidence", help="With --target: in how many releases, 0.95 of them."),
+    ] = "0.95"
+    target_rows: Annotated[
+        int,
+        typer.Option("--target-rows", help="With --target: the size of a group that it is for."),
+    ] = 1000
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 
 
@@ -31,20 +48,29 @@ def preview(
     """Show the expected errors; spend nothing and read no private value.
 
     [bold]tacit preview adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
+    [bold]tacit preview adult.csv --mean age:0:100 --target mean_age=1 --confidence 0.95[/bold]
     """
+    from tacit.arithmetic.exact import show as show_number
     from tacit.cli.release.job import opened
     from tacit.cli.release.release import job_of
-    from tacit.cli.shared.flag_values import whole_range
+    from tacit.cli.shared.flag_values import labelled, whole_range
     from tacit.cli.shared.output import note, print_json, print_table
     from tacit.report.text.words import budget_words, number
 
     sizes = whole_range(show.sizes, "--sizes")
-    job = job_of(source, ask, budget, None)
+    sure = None if show.target is None else show.confidence
+    job = job_of(source, ask if sure is None else _any_price(ask), budget, None)
     found: list[dict[str, Any]] = []
-    with opened(job, spend=False) as (session, _, _):
+    with opened(job, spend=False) as (session, ledger, _):
         for asked in job.questions:
             question = asked.question(session)
-            expected = question.preview(**asked.price, rows=sizes)
+            if show.target is not None:
+                targets = labelled(show.target, "a target")
+                least = question.epsilon_for(
+                    targets, show.confidence, rows=show.target_rows, delta=asked.delta
+                )
+                asked = replace(asked, epsilon=least)
+            expected = question.preview(**asked.price, rows=sizes, confidence=sure)
             answered = question.is_answered(**asked.price, tag=asked.tag)
             free = question.is_charged(**asked.price, tag=asked.tag)
             found.append(
@@ -62,6 +88,8 @@ def preview(
                     "threshold": expected.threshold,
                     "methods": expected.methods,
                     "refusals": {k: list(v) for k, v in expected.refusals.items()},
+                    "epsilon": None if show.target is None else str(asked.epsilon),
+                    "intervals": {k: list(v) for k, v in expected.intervals.items()},
                     "bounds": {k: [str(e) for e in v] for k, v in expected.bounds.items()},
                 }
             )
@@ -80,6 +108,8 @@ def preview(
             ]
             print_table(list(table), rows, right=range(2, len(table)))
             print("The error of a group depends on its size; nothing was spent.")
+            for label, told in expected.within().items():
+                print(f"{label}: {told}.")
             for label, told in expected.methods.items():
                 print(f"{label}: {told}.")
             for label, told in expected.clamped().items():
@@ -92,6 +122,13 @@ def preview(
                 print(f"{told}.")
             if expected.weak is not None:
                 print(f"{expected.weak}; tacit release asks for --yes.")
+            if show.target is not None:
+                print(
+                    f"This takes --epsilon {show_number(least)}, the least for {show.target} in a "
+                    f"group of {show.target_rows} rows."
+                )
+                if not (ledger or job.budget or job.table.declared):
+                    continue  # there is no budget to hold it against
             verdict = (
                 "was asked before, and is free"
                 if answered
@@ -105,3 +142,15 @@ def preview(
                 note("It would be refused: the budget does not cover it.")
     if show.json:
         print_json({"previews": found})
+
+
+def _any_price(ask: AskOptions) -> AskOptions:
+    """Return the flags of a question whose price is still to be found, with some price.
+
+    Raises:
+        UsageError: a price that is said already.
+    """
+    said = [name for name in ("epsilon", "rho", "total", "plan") if getattr(ask, name) is not None]
+    if said:
+        raise UsageError(f"--target finds the epsilon: leave --{said[0]} out")
+    return replace(ask, epsilon="1")

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
-from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.arithmetic.exact import as_fraction, show
 from tacit.core import Space, Step
 from tacit.core.chain.protocols import Built
 from tacit.errors import MismatchError, UsageError, did_you_mean
@@ -25,7 +25,7 @@ from tacit.report.text.vocabulary import say_answer
 from tacit.report.text.words import column_words
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.part import Noise, Part
-from tacit.tables.spec.method import METHODS, Method, Options, read_method
+from tacit.tables.spec.method import METHODS, Method
 
 __all__ = [
     "QUANTILE_BITS",
@@ -35,12 +35,10 @@ __all__ = [
     "Clamped",
     "Kind",
     "Setting",
-    "bounded",
     "kind_of",
     "kinds",
     "only_global",
     "register_kind",
-    "with_method",
 ]
 
 QUANTILE_BITS = 16
@@ -286,6 +284,12 @@ class Kind(ABC):
         """Return the answer out of what the parts that answer it have estimated."""
         return found[0][self.name]
 
+    def half_width(
+        self, parts: Sequence[Part], noises: Sequence[Noise], rows: float, level: float
+    ) -> float | None:
+        """Return how far an interval is expected to reach: see :meth:`Part.half_width`."""
+        return parts[0].half_width(self.name, noises[0], rows, level)
+
     # ---- what the other methods are told of it
 
     @property
@@ -342,11 +346,6 @@ def kind_of(name: str) -> Kind:
 # ---- what the functions that ask have in common
 
 
-def with_method(made: Aggregate, options: Options) -> Aggregate:
-    """Return an aggregate with the method that is asked for."""
-    return replace(made, method=read_method(made.kind, made.column, **options))
-
-
 def only_global(kind: str, method: str) -> None:
     """Refuse a method for a statistic that has but one.
 
@@ -362,36 +361,3 @@ def only_global(kind: str, method: str) -> None:
         f"{kind} has one method, the global one: leave method={method!r} out. Methods are for "
         f"{', '.join(others)} and {last}"
     )
-
-
-def bounded(
-    kind: str,
-    column: str | None,
-    lower: Number | None,
-    upper: Number | None,
-    q: Fraction | None = None,
-) -> Aggregate:
-    """Return an aggregate of a column clamped to public bounds, or of none.
-
-    Raises:
-        UsageError: one bound without the other, reversed ones, or a column that is no name.
-    """
-    if column is None:
-        if lower is not None or upper is not None:
-            raise UsageError(f'name the column: tc.{kind}("column", lower, upper)')
-        return Aggregate(kind, q=q)
-    if not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {column!r}")
-    if lower is None and upper is None:
-        return Aggregate(kind, column, q=q)  # a data set may declare them: see plan/declared.py
-    if lower is None or upper is None:
-        raise UsageError(
-            f"{kind} of {column!r} needs both bounds, such as tc.{kind}({column!r}, 0, 100), or "
-            "none where a data set declares them"
-        )
-    low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
-    if low >= high:
-        raise UsageError(
-            f"the bounds of {column!r} must rise: lower {show(low)}, upper {show(high)}"
-        )
-    return Aggregate(kind, column, low, high, q=q)

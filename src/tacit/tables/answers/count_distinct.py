@@ -82,6 +82,10 @@ class CountDistinctPart(Part):
         """Return the standard error, the same for any data."""
         return float(_law(noise).variance ** 0.5)
 
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
+        """Return the half-width of every interval: the exact quantile of the noise."""
+        return _law(noise).half_width((1.0,), level)
+
 
 def _law(noise: Noise) -> NoiseLaw:
     """Return the noise on one count."""

@@ -104,6 +104,10 @@ class HistogramPart(Part):
         """Return the standard error of one bin, the same for any data."""
         return float(law_of_rows(noise).variance ** 0.5)
 
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
+        """Return the half-width of every interval: the exact quantile of the noise."""
+        return law_of_rows(noise).half_width((1.0,), level)
+
 
 def histogram(
     column: Any = None, edges: Sequence[Number] | None = None, *, method: str = "global"

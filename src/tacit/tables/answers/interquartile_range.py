@@ -29,10 +29,10 @@ from tacit.tables.answers.aggregate import (
     Aggregate,
     Kind,
     Setting,
-    bounded,
     only_global,
     register_kind,
 )
+from tacit.tables.answers.bounded_column import bounded
 from tacit.tables.answers.quantile_choice import ChoicePart, ChooseQuantile, error_in_cost
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.part import LEVEL, Noise, Part
@@ -108,8 +108,12 @@ class InterquartileRangePart(ChoicePart):
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return how far off in rank each quartile is, both within that at the level, in *rows*."""
+        return self.half_width(kind, noise, rows, LEVEL)
+
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
+        """Return how far off in rank both quartiles are at most, at a level, in *rows*."""
         _, choice = self._choices(noise)[0]
-        slack = error_in_cost(self.grid.cells, Fraction(choice.scale), (1 - LEVEL) / 2)
+        slack = error_in_cost(self.grid.cells, Fraction(choice.scale), (1 - level) / 2)
         return slack / (4 * noise.one)
 
 

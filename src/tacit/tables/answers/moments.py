@@ -38,15 +38,14 @@ from tacit.tables.answers.aggregate import (
     Aggregate,
     Kind,
     Setting,
-    bounded,
     only_global,
     register_kind,
-    with_method,
 )
-from tacit.tables.answers.moment_estimates import Moments, bernstein
+from tacit.tables.answers.bounded_column import bounded, with_method
 from tacit.tables.answers.rows import CountingPart
 from tacit.tables.answers.total import SumPart
 from tacit.tables.chain.estimate import Array, Estimate
+from tacit.tables.chain.moment_estimates import Moments, bernstein
 from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import LEVEL, Columns, Noise, Part
 from tacit.tables.chain.row_steps import VectorStep
@@ -168,15 +167,17 @@ class MomentsPart(CountingPart):
             Fraction(noise.rows), Fraction(1, noise.one * self.grid.cells**self.degree)
         )
 
-    def _moments(self, noisy: NDArray[np.float64], noise: Noise) -> Moments:
+    def _moments(self, noisy: NDArray[np.float64], noise: Noise, level: float) -> Moments:
         low, high = self.bounds
         law = self.law(noise)
-        return Moments(noisy, law, float(low), float(high), self.degree, self.missing, LEVEL)
+        return Moments(noisy, law, float(low), float(high), self.degree, self.missing, level)
 
-    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
+    def estimates(
+        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
+    ) -> dict[str, Estimate]:
         """Return every kind that was asked."""
         noisy = np.asarray(released[0], dtype=np.float64).reshape(-1, self.width)
-        moments = self._moments(noisy, noise)
+        moments = self._moments(noisy, noise, level)
         answers = {
             "count": moments.count,
             "sum": moments.total,
@@ -188,19 +189,31 @@ class MomentsPart(CountingPart):
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the error for values spread evenly over the bounds."""
-        return self._error_of(kind, noise, [rows / (self.degree + 1)] * (self.degree + 1))
+        return float(self._expected(kind, noise, self._even(rows)).standard_error[0])
+
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
+        """Return the longer arm of the interval, for values spread evenly over the bounds."""
+        found = self._expected(kind, noise, self._even(rows), level)
+        return float(max(found.upper[0] - found.value[0], found.value[0] - found.lower[0]))
+
+    def _even(self, rows: float) -> list[float]:
+        return [rows / (self.degree + 1)] * (self.degree + 1)
 
     def error_on(self, kind: str, noise: Noise, made: NDArray[np.float64]) -> float:
         """Return the error for made-up values within the bounds."""
         low, high = map(float, self.bounds)
         x = (made - low) / (high - low)
         shares = [1 - x, x] if self.degree == 1 else [(1 - x) ** 2, 2 * x * (1 - x), x**2]
-        return self._error_of(kind, noise, [float(share.sum()) for share in shares])
+        sums = [float(share.sum()) for share in shares]
+        return float(self._expected(kind, noise, sums).standard_error[0])
 
-    def _error_of(self, kind: str, noise: Noise, sums: list[float]) -> float:
+    def _expected(
+        self, kind: str, noise: Noise, sums: list[float], level: float = LEVEL
+    ) -> Estimate:
+        """Return the answer out of sums on which no noise has fallen."""
         coordinates = np.array([sums + [0.0] * int(self.missing)])
         part = MomentsPart(self.column, self.grid, frozenset({kind}) | self.kinds, self.missing)
-        return float(part.estimates([coordinates], noise)[kind].standard_error[0])
+        return part.estimates([coordinates], noise, level)[kind]
 
 
 def sum(

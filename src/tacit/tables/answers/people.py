@@ -90,6 +90,10 @@ class PeoplePart(Part):
         """Return the standard error, the same for any data."""
         return float(noise.law(self._reach(noise), Fraction(1)).variance ** 0.5)
 
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
+        """Return the half-width of every interval: the exact quantile of the noise."""
+        return noise.law(self._reach(noise), Fraction(1)).half_width((1.0,), level)
+
 
 def count_people(*, method: str = "global") -> Aggregate:
     """Count the people (units of privacy) who have at least one row.

@@ -18,11 +18,10 @@ from tacit.tables.answers.aggregate import (
     Aggregate,
     Kind,
     Setting,
-    bounded,
     only_global,
     register_kind,
-    with_method,
 )
+from tacit.tables.answers.bounded_column import bounded, with_method
 from tacit.tables.answers.quantile_choice import (
     ChoicePart,
     ChooseQuantile,
@@ -102,8 +101,12 @@ class QuantilePart(ChoicePart):
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the error in *rows*: how far off in rank the answer is, at the level."""
+        return self.half_width(kind, noise, rows, LEVEL)
+
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
+        """Return how far off in rank the answer is at most, at a level, in *rows*."""
         choice = self._choices(noise)[0]
-        slack = error_in_cost(self.grid.cells, Fraction(choice.scale), 1 - LEVEL)
+        slack = error_in_cost(self.grid.cells, Fraction(choice.scale), 1 - level)
         return (slack + abs(choice.target)) / (self._q.denominator * noise.one)
 
 

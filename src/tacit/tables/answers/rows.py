@@ -109,6 +109,10 @@ class RowsPart(CountingPart):
         """Return the standard error, the same for any data."""
         return float(self.law(noise).variance ** 0.5)
 
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
+        """Return the half-width of every interval: the exact quantile of the noise."""
+        return self.law(noise).half_width((1.0,), level)
+
 
 def count(*, method: str = "global") -> Aggregate:
     """Count rows.
@@ -135,9 +139,7 @@ class _CountOfRows(Kind):
         """Return the mean of the counts of several parts, the more precise counting for more.
 
         Each counts the rows again, with independent noise, of one scale where no weights say
-        otherwise; then the mean over m of them has a m-th of the variance.  For the interval a
-        coordinate with the weight a and noise of the scale s is one with the weight ``a s / t`` and
-        noise of the least scale t of all: its grid is allowed for ``s / t`` times over.
+        otherwise; then the mean over m of them has a m-th of the variance.
         """
         counts = [each[self.name] for each in found]
         if len(counts) == 1:
@@ -146,14 +148,7 @@ class _CountOfRows(Kind):
         shares, whole = precisions(noises), sum(precisions(noises))
         value = np.average([count.value for count in counts], axis=0, weights=shares)
         laws = [part.law(noise) for part, noise in zip(counting, noises, strict=True)]
-        least = min(law.scale for law in laws)
-        weights = tuple(
-            share / whole * (law.scale / least)
-            for part, law, share in zip(counting, laws, shares, strict=True)
-            for _ in range(part.width)
-        )
-        widest = NoiseLaw(laws[0].kind, least, max(law.grid for law in laws))
-        half = widest.half_width(weights, LEVEL)
+        half = _half_width_of_mean(counting, laws, shares, LEVEL)
         each = [
             share**2 * part.width * law.variance
             for part, law, share in zip(counting, laws, shares, strict=True)
@@ -161,6 +156,34 @@ class _CountOfRows(Kind):
         error = math.sqrt(sum(each)) / whole
         low, high = np.maximum(value - half, 0), np.maximum(value + half, 0)
         return Estimate(value, np.full_like(value, error), low, high)
+
+    def half_width(
+        self, parts: Sequence[Part], noises: Sequence[Noise], rows: float, level: float
+    ) -> float | None:
+        """Return how far the interval of the mean of the counts is expected to reach."""
+        if len(parts) == 1:
+            return super().half_width(parts, noises, rows, level)
+        counting = [part for part in parts if isinstance(part, CountingPart)]
+        laws = [part.law(noise) for part, noise in zip(counting, noises, strict=True)]
+        return _half_width_of_mean(counting, laws, precisions(noises), level)
+
+
+def _half_width_of_mean(
+    parts: Sequence[CountingPart], laws: Sequence[NoiseLaw], shares: Sequence[float], level: float
+) -> float:
+    """Return the half-width of the mean of several counts, each counting by its share.
+
+    A coordinate with the weight a and noise of the scale s is one with the weight ``a s / t`` and
+    noise of the least scale t of all; its grid is allowed for ``s / t`` times over.
+    """
+    least, whole = min(law.scale for law in laws), sum(shares)
+    weights = tuple(
+        share / whole * (law.scale / least)
+        for part, law, share in zip(parts, laws, shares, strict=True)
+        for _ in range(part.width)
+    )
+    widest = NoiseLaw(laws[0].kind, least, max(law.grid for law in laws))
+    return widest.half_width(weights, level)
 
 
 register_kind(

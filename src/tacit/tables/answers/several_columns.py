@@ -15,7 +15,8 @@ from tacit.core import Step
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.grid import Grid
 from tacit.report.text.words import listed
-from tacit.tables.answers.aggregate import SQUARE_BITS, Aggregate, Clamped, Kind, Setting, bounded
+from tacit.tables.answers.aggregate import SQUARE_BITS, Aggregate, Clamped, Kind, Setting
+from tacit.tables.answers.bounded_column import bounded
 from tacit.tables.chain.estimate import Array
 from tacit.tables.chain.noise_forms import half_widths
 from tacit.tables.chain.noise_law import NoiseLaw

@@ -108,6 +108,10 @@ class SumPart(Part):
         """Return the standard error, the same for any data."""
         return float(self._law(noise).variance ** 0.5)
 
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
+        """Return the half-width of every interval: the exact quantile of the noise."""
+        return self._law(noise).half_width((1.0,), level)
+
     def _law(self, noise: Noise) -> NoiseLaw:
         return noise.law(self.reach * noise.rows, self.grid.step / noise.one)
 

@@ -145,6 +145,14 @@ class Part(ABC):
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the expected standard error in a group of ``rows`` rows, without any data."""
 
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
+        """Return how far an interval is expected to reach, in the unit of :attr:`error_unit`.
+
+        It is that of a group of ``rows`` rows, without any data, and never larger where the noise
+        has more to lose.  None where no interval is known beforehand.
+        """
+        return None
+
     def refusal(self, noise: Noise, rows: float) -> float | None:
         """Return the chance that a group of so many rows gets no answer; None where none can."""
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from fractions import Fraction
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.ledger import Ledger
@@ -18,7 +19,12 @@ __all__ = ["asked_loss", "noted", "warn_if_weak"]
 
 
 def noted(
-    plan: Plan, rows: tuple[int, ...], declared: Declared, ledger: Ledger, named: bool
+    plan: Plan,
+    rows: tuple[int, ...],
+    declared: Declared,
+    ledger: Ledger,
+    named: bool,
+    confidence: Fraction | None = None,
 ) -> Preview:
     """Return a preview with notes: of columns as declared, the ledger, a name that lacks, the odds.
 
@@ -28,6 +34,7 @@ def noted(
         declared: what the data set declares.
         ledger: what pays.
         named: whether the table has a public name.
+        confidence: the level of the intervals that are told, if any.
     """
     found = declared_words(declared.about(plan.query), plan.query.describe())
     if not named:
@@ -36,7 +43,7 @@ def noted(
             "its certificates tell it from others"
         )
     return replace(
-        Preview.of(plan, ledger.remaining, rows),
+        Preview.of(plan, ledger.remaining, rows, confidence),
         whereabouts=ledger.whereabouts,
         notes=tuple(found),
         weak=weak_guarantee(asked_loss(plan), declared.size),

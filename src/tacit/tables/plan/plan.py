@@ -20,13 +20,13 @@ from tacit.expressions.grid import Grid
 from tacit.mechanisms.selection.partition_selection import least_threshold
 from tacit.tables.answers.aggregate import Aggregate, Setting, kind_of
 from tacit.tables.answers.rows import CountingPart
-from tacit.tables.answers.unlisted_keys import KeysPart
 from tacit.tables.chain.part import Noise, Part
 from tacit.tables.chain.row_steps import BoundContributions
 from tacit.tables.plan.chains import Chains, chain_of_rows
 from tacit.tables.plan.choose_method import Choice, choose, local_part
 from tacit.tables.plan.noise_shares import by_weight, error_of_mean, even_share
 from tacit.tables.plan.query import Query
+from tacit.tables.plan.unlisted_keys import KeysPart
 from tacit.tables.spec.method import Method
 
 __all__ = ["Plan", "shares_of"]
@@ -239,6 +239,12 @@ class Plan:
             for place, noise in zip(places, noises, strict=True)
         ]
         return error_of_mean(errors, noises)
+
+    def half_width(self, aggregate: Aggregate, rows: float, level: float) -> float | None:
+        """Return how far the interval of an answer is expected to reach; None where unknown."""
+        places = self.parts_of(aggregate)
+        parts, noises = [self.parts[i] for i in places], [self.noises[i] for i in places]
+        return kind_of(aggregate.kind).half_width(parts, noises, rows, level)
 
     @cached_property
     def keys(self) -> KeysPart | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -38,6 +38,9 @@ class Preview:
         whereabouts: where the budget is kept, as the end of a sentence.
         notes: what else a reader should know: of the declared columns, and of a table without name.
         weak: why the loss protects hardly anybody; None where it does.
+        confidence: the level of the intervals, where they were asked for.
+        intervals: for each label how far its interval is expected to reach at each size, in the
+            unit of its error; none where that depends on the data.
     """
 
     cost: Budget
@@ -53,9 +56,17 @@ class Preview:
     whereabouts: str = ""
     notes: tuple[str, ...] = ()
     weak: str | None = None
+    confidence: Fraction | None = None
+    intervals: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan, remaining: Budget, rows: tuple[int, ...]) -> Preview:
+    def of(
+        cls,
+        plan: Plan,
+        remaining: Budget,
+        rows: tuple[int, ...],
+        confidence: Fraction | None = None,
+    ) -> Preview:
         """Return the preview of a plan.
 
         Raises:
@@ -93,7 +104,7 @@ class Preview:
             for one in a.clamped
             if one.column in computed and one.lower is not None and one.upper is not None
         }
-        return cls(
+        found = cls(
             cost,
             remaining,
             rows,
@@ -105,6 +116,14 @@ class Preview:
             bounds,
             protects_line(plan.query.unit.describe()),
         )
+        if confidence is None:
+            return found
+        intervals = {}
+        for label, aggregate in plan.query.aggregates:
+            halves = [plan.half_width(aggregate, size, float(confidence)) for size in rows]
+            intervals[label] = tuple(half for half in halves if half is not None)
+        intervals = {label: halves for label, halves in intervals.items() if halves}
+        return replace(found, confidence=confidence, intervals=intervals)
 
     @property
     def affordable(self) -> bool:
@@ -120,6 +139,18 @@ class Preview:
             if told:
                 found[label] = ", ".join(told)
         return found
+
+    def within(self) -> dict[str, str]:
+        """Say for each label how far its interval is expected to reach at each size."""
+        if self.confidence is None:
+            return {}
+        sure = f"in {show(100 * self.confidence)} of 100 releases"
+        return {
+            label: f"within {', '.join(f'{show(half)} at {size} rows' for half, size in each)} of "
+            f"the true value ({self.units[label]}) {sure}"
+            for label, halves in self.intervals.items()
+            if (each := list(zip(halves, self.rows, strict=True)))
+        }
 
     def clamped(self) -> dict[str, str]:
         """Say for each label whose column is computed what that column is clamped to."""
@@ -156,6 +187,7 @@ class Preview:
         ]
         lines += [f"{label}: {told}" for label, told in self.methods.items()]
         lines += [f"{label}: {told}" for label, told in self.clamped().items()]
+        lines += [f"{label}: {told}" for label, told in self.within().items()]
         refused = self.refused().items()
         lines += [f"{label}: refused with probability {told}" for label, told in refused]
         place = f", {self.whereabouts}" if self.whereabouts else ""

@@ -1,0 +1,121 @@
+"""The least epsilon with which answers are as exact as they must be; no data is touched.
+
+How far the interval of an answer is expected to reach follows from the noise and, for means and the
+like, from the public size of a group: it is the interval that comes of the expected sums, of values
+spread evenly over the bounds (:meth:`~tacit.tables.chain.part.Part.half_width`).
+
+*Search.*  With more to lose the scale of every noise is smaller, and every interval of the same
+sums lies within what it was: quantiles of one distribution times the scale, plus the step of the
+grid, which does not change.  So whether all targets are met changes once, from no to yes, as
+epsilon rises, and bisection finds where.  The candidates are the decimals of four significant
+digits, exact fractions: two of them are at most a thousandth apart, so less is given away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from tacit.accounting.budgets.budget import Budget, epsilon_delta
+from tacit.accounting.budgets.budget import epsilon as pure
+from tacit.arithmetic.bisection import least_integer_until
+from tacit.arithmetic.exact import Number, as_fraction, positive, show
+from tacit.errors import UsageError, did_you_mean
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.query import Query
+
+__all__ = ["least_epsilon", "read_confidence"]
+
+_DIGITS = 1000
+"""A candidate is a whole number from this to ten times it, times a power of ten."""
+_LOWEST, _DECADES = 6, 10
+"""The candidates reach from 10^-6 to 10^4."""
+
+
+def read_confidence(confidence: Number) -> Fraction:
+    """Return a level between 0 and 1.
+
+    >>> read_confidence("0.95")
+    Fraction(19, 20)
+    """
+    level = as_fraction(confidence, "the confidence")
+    if not 0 < level < 1:
+        raise UsageError(f"a confidence lies between 0 and 1, such as 0.95, not at {show(level)}")
+    return level
+
+
+def least_epsilon(
+    query: Query,
+    targets: Mapping[str, Number],
+    confidence: Fraction,
+    rows: int,
+    delta: Number | None,
+) -> Fraction:
+    """Return the least epsilon with which every interval is expected to reach so far at most.
+
+    Args:
+        query: what is asked, with its weights.
+        targets: for each label how far its interval may reach, in the unit of its error.
+        confidence: the level of the intervals.
+        rows: the size of a group.
+        delta: what else may be spent.
+
+    Raises:
+        UsageError: no target, one that is not above zero, a label that is not asked or whose
+            interval is not known beforehand, or a target that no epsilon reaches.
+    """
+    asked = dict(query.aggregates)
+    if not isinstance(targets, Mapping) or not targets:
+        raise UsageError('name a target for a label: epsilon_for({"cost": 2})')
+    for label in targets:
+        if label not in asked:
+            raise UsageError(f"there is no answer {label!r}; {did_you_mean(str(label), asked)}")
+        if asked[label].method is not None:
+            raise UsageError(
+                f"how far {label!r} is off depends on the data, for it names a method: leave "
+                "method= out, or look at preview(epsilon=...)"
+            )
+    exact = {label: positive(t, f"the target of {label!r}") for label, t in targets.items()}
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows <= 0:
+        raise UsageError("rows is the size of a group, a whole number above zero")
+    request: Callable[[Fraction], Budget] = (
+        pure if delta is None else lambda amount: epsilon_delta(amount, delta)
+    )
+
+    def reach(number: int) -> dict[str, float]:
+        plan = Plan(query, request(_candidate(number)))
+        found = {}
+        for label in exact:
+            half = plan.half_width(asked[label], rows, float(confidence))
+            if half is None:
+                raise UsageError(
+                    f"no interval of {label!r} is known beforehand: look at preview(epsilon=...)"
+                )
+            found[label] = half
+        return found
+
+    def holds(number: int) -> bool:
+        return all(half <= exact[label] for label, half in reach(number).items())
+
+    last = 9 * _DIGITS * _DECADES
+    number = least_integer_until(holds, last)
+    if number is None:
+        far = {label: half for label, half in reach(last).items() if half > exact[label]}
+        label, half = next(iter(far.items()))
+        raise UsageError(
+            f"no epsilon brings {label!r} within {show(exact[label])} in {show(100 * confidence)} "
+            f"of 100 releases in a group of {rows} rows: at {show(_candidate(last))}, which "
+            f"protects nobody, it is {show(half)}. Ask for a wider target, plan for larger groups "
+            "(rows=), or give closer bounds"
+        )
+    return _candidate(number)
+
+
+def _candidate(number: int) -> Fraction:
+    """Return one of the candidates, which rise with their numbers.
+
+    >>> [str(_candidate(number)) for number in (0, 1, 9000)]
+    ['1/1000000', '1001/1000000000', '1/100000']
+    """
+    decade, digits = divmod(number, 9 * _DIGITS)
+    return Fraction(_DIGITS + digits, _DIGITS) * Fraction(10) ** (decade - _LOWEST)

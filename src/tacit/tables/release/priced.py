@@ -1,0 +1,101 @@
+"""What a question may spend: looked up in the ledger, or found for a target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from tacit.accounting.ledger.ledger import Ledger
+from tacit.arithmetic.exact import Number
+from tacit.tables.plan.price import Amount, priced
+from tacit.tables.plan.query import Query
+from tacit.tables.plan.target import least_epsilon, read_confidence
+from tacit.tables.release.charge import Charge
+from tacit.tables.release.opened_table import OpenedTable
+
+__all__ = ["Priced"]
+
+
+class Priced:
+    """A question that a ledger pays for."""
+
+    _table: OpenedTable
+    _ledger: Ledger
+    _query: Query
+
+    def epsilon_for(
+        self,
+        targets: Mapping[str, Number],
+        confidence: Number = "0.95",
+        *,
+        rows: int = 1000,
+        delta: Number | None = None,
+        weights: Mapping[str, Number] | None = None,
+    ) -> Fraction:
+        """Return the least epsilon with which answers are expected to be within their targets.
+
+        Reads no row: the targets are for the noise alone, on values spread evenly over their
+        bounds in a group of a public size.
+
+        Args:
+            targets: for each label how far its interval may reach, in the unit of its preview: of
+                the answer, or rows in rank for quantiles.  The others take their share too.
+            confidence: the level of the interval: 0.95 for 95 of 100 releases.
+            rows: the size of a group, for means and the like.
+            delta: as in :meth:`release`.
+            weights: as ``epsilon`` in :meth:`release`; an even share for each part without them.
+
+        Returns:
+            An exact number of four digits: the ``epsilon`` of a release, or its ``total``.
+
+        Raises:
+            UsageError: a label that is not asked, or a target that no epsilon reaches.
+        """
+        price = 1 if weights is None else weights
+        charge = self._priced(price, delta, None, None if weights is None else 1)
+        return least_epsilon(charge.query, targets, read_confidence(confidence), rows, delta)
+
+    def is_answered(
+        self,
+        epsilon: Amount | None = None,
+        delta: Number | None = None,
+        rho: Amount | None = None,
+        *,
+        total: Number | None = None,
+        tag: str | None = None,
+    ) -> bool:
+        """Return whether :meth:`release` would replay a recorded answer, at no cost.
+
+        Raises:
+            UsageError: as :meth:`release`.
+        """
+        found = self._priced(epsilon, delta, rho, total, tag).standing
+        return found is not None and found.answer is not None
+
+    def is_charged(
+        self,
+        epsilon: Amount | None = None,
+        delta: Number | None = None,
+        rho: Amount | None = None,
+        *,
+        total: Number | None = None,
+        tag: str | None = None,
+    ) -> bool:
+        """Return whether :meth:`release` would cost nothing more: it is answered, or still open.
+
+        Raises:
+            UsageError: as :meth:`release`.
+        """
+        return self._priced(epsilon, delta, rho, total, tag).standing is not None
+
+    def _priced(
+        self,
+        epsilon: Amount | None = None,
+        delta: Number | None = None,
+        rho: Amount | None = None,
+        total: Number | None = None,
+        tag: str | None = None,
+    ) -> Charge:
+        paid = self._ledger.total.kind
+        query, request = priced(self._query, paid, epsilon, delta, rho, total)
+        return Charge(self._ledger, query, request, self._table.plans, tag)
