@@ -19,7 +19,7 @@ import pytest
 
 import tacit as tc
 from tacit import noise
-from tacit.errors import DataSourceError, TacitError, UsageError
+from tacit.errors import DataSourceError, TacitError, UsageError, WeakGuaranteeWarning
 from tacit.tables.plan.plan import Plan
 from tacit.tables.release.collector import Collector
 
@@ -82,6 +82,7 @@ def test_hostile_values_raise_nothing_and_warn_of_nothing(unit, hostile):
     calm = ask_all(frame(), unit).to_dict()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", WeakGuaranteeWarning)  # of the price, which is public
         answer = ask_all(data, unit)
     found = answer.to_dict()
     assert list(found) == list(calm)

@@ -107,3 +107,24 @@ def test_a_declaration_that_is_none(tacit, folder: Path) -> None:
         assert done.code == 2
         assert says in done.err
     assert tacit("release y.toml --count --epsilon 1").code == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("epsilon = 1", "epsilon = 2", "has the budget epsilon(1)"),
+        ("rows = 5", "rows = 6", "'rows': 6"),
+        ("[tables.clinic", "[tables.other", "belongs to the data set"),
+        ("budget = { epsilon = 1 }", "", None),
+        ("keys = [1, 2]", 'keys = ["a"]', "not of kind integer"),
+    ],
+)
+def test_a_check_holds_it_against_the_ledger(tacit, clinic: Path, old, new, says) -> None:
+    assert tacit("release clinic.toml --count --epsilon 0.5").code == 0
+    Path("clinic.toml").write_text(FINISHED.replace(old, new))
+    done = tacit("check clinic.toml")
+    assert done.code == (0 if says is None else 2)
+    assert (says or "whole") in done.err + done.out
+    Path("clinic.ledger").unlink()
+    assert tacit("check clinic.toml").code == (0 if new.startswith(("eps", "rows", "[")) else 2)
+    assert not Path("clinic.ledger").exists()

@@ -57,11 +57,19 @@ def check(source: TableOptions, show: ShowOptions) -> None:
 
 def _check_declaration(path: str, *, as_json: bool) -> None:
     """Check the declaration of a data set."""
-    from tacit.cli.shared.output import print_json
+    from tacit.accounting.open_ledger import has_ledger, in_memory
+    from tacit.cli.shared.output import note, print_json
+    from tacit.report.text.odds import weak_guarantee
     from tacit.tables.dataset.declaration import Dataset
+    from tacit.tables.dataset.opening import open_dataset
 
     dataset = Dataset.load(path)
     dataset.check()
+    exists = has_ledger(dataset.ledger_place)
+    with open_dataset(dataset, ledger=None if exists else in_memory) as session:
+        weak = weak_guarantee(session.budget)  # and the ledger that exists counts as is declared
+    if weak is not None:
+        note(f"The whole budget is large: {weak} from all releases together.")
     if as_json:
         print_json({"name": dataset.name, "tables": list(dataset.tables), "open": []})
     else:

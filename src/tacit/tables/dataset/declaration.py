@@ -104,7 +104,17 @@ class Dataset:
             )
         object.__setattr__(self, "tables", tables)
         object.__setattr__(self, "folder", Path(self.folder))
+        people = {(t.source, t.table): n for n, t in tables.items() if t.public is not True}
         for name, table in tables.items():
+            if not _PLAIN.fullmatch(name):
+                raise UsageError(
+                    f"the name of a table has letters, digits, spaces, dots, - and _, not {name!r}"
+                )
+            twin = people.get((table.source, table.table), name)
+            if table.public is True and twin != name:
+                raise UsageError(
+                    f"the tables {twin!r} and {name!r} are one: it is of people, and so not public"
+                )
             if table.person is not None and self.unit == "row":
                 raise UsageError(
                     f"the table {name!r} has a person, and the unit is a row: say whom an answer "

@@ -56,6 +56,8 @@ def text(said: Mapping[str, Any], name: str, where: str) -> str | Open | None:
         return OPEN
     if not value:
         raise UsageError(f"{name} of {where} is empty: leave it out, or say it")
+    if "\0" in value:
+        raise UsageError(f"{name} of {where} holds a character of no text (NUL): remove it")
     return value
 
 
