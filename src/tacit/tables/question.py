@@ -357,4 +357,5 @@ class Question(Priced):
     def __repr__(self) -> str:
         asked: Sequence[str] = [f"{label}={a}" for label, a in self._query.aggregates]
         by = f" by {', '.join(self._query.by)}" if self._query.by else ""
-        return f"<Question {', '.join(asked) or 'about nothing yet'}{by}>"
+        people = " of people" if self._query.inner else ""
+        return f"<Question {', '.join(asked) or 'about nothing yet'}{people}{by}>"

@@ -81,7 +81,9 @@ def test_the_certificate_holds_and_says_what_was_made() -> None:
         told = question_words(body["question"])
         assert "of people, one row each; only rows where day < 7; total is the person's" in told
         assert told.endswith("only people where n > 1")
-        assert "Make one row of all rows of each person" in answer.certificate.to_html()
+        page = answer.certificate.to_html()
+        assert "Make one row of all rows of each person" in page
+        assert "all rows of a person are made into one row" in page
         again = asked(one).release(epsilon=1)
         assert again.replayed
         assert again.to_dict() == answer.to_dict()
@@ -132,6 +134,9 @@ def test_full_strength_is_the_noise_of_one_row() -> None:
     with session() as one:
         rows = one.agg(n=tc.count()).preview(epsilon=1)
         people = one.per_person(k=tc.count()).agg(n=tc.count()).preview(epsilon=1)
+        total = one.per_person(t=tc.sum("cost", 0, 50)).agg(t=tc.mean("t"))
+        assert "t: clamped to [0, 50]" in str(total.preview(epsilon=1))
+        assert repr(total) == "<Question t=mean(t, 0, 50) of people>"
         assert people.errors["n"][0] == pytest.approx(rows.errors["n"][0] / 2)
 
 

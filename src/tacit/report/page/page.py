@@ -114,7 +114,14 @@ def _protected(body: Mapping[str, Any]) -> list[tuple[str, str]]:
         "nearly as likely from one as from the other, so they do not reveal which it was"
     )
     facts = [("Who is protected", unit_words(unit)), ("What is compared", compared)]
-    tables = body["question"]["query"].get("tables", ())
+    query = body["question"]["query"]
+    if "inner" in query:
+        row = (
+            "all rows of a person are made into one row of that person first, and that row counts "
+            "in full: none is down-weighted"
+        )
+        facts.append(("In this release", row))
+    tables = query.get("tables", ())
     if len(tables) < 2:
         return facts
     shared = f"{people_words(tables)}: a person is added to or removed from all of them at once"

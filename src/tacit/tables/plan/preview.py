@@ -33,7 +33,8 @@ class Preview:
         methods: for each label that names a method, the one that answers, and why.
         refusals: for each label by propose-test-release, the chance at each size that the test
             refuses an answer.
-        bounds: for each label whose column is computed by the question, what it is clamped to.
+        bounds: for each label whose column is computed by the question, of a row or of a person's
+            rows, what it is clamped to.
         protects: whom the answers protect, in one line.
         whereabouts: where the budget is kept, as the end of a sentence.
         notes: what else a reader should know: of the declared columns, and of a table without name.
@@ -97,7 +98,9 @@ class Preview:
                 refusals[label] = known
         threshold = None if plan.keys is None else plan.keys.threshold
         cost = plan.cost.cost_in(remaining.kind)
-        computed = dict(plan.query.derived)
+        computed = {name for name, _ in plan.query.derived}
+        if plan.query.inner is not None:
+            computed |= {label for label, _ in plan.query.inner.aggregates}
         bounds = {
             f"{label} ({one.column})" if a.others else label: (one.lower, one.upper)
             for label, a in plan.query.aggregates
