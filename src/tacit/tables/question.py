@@ -145,9 +145,8 @@ class Question(Priced):
         Example:
             >>> import tacit as tc
             >>> from tacit.data import health_insurance
-            >>> session = tc.Session(
-            ...     health_insurance(), unit=tc.unit("person", rows=5), budget=tc.epsilon(1)
-            ... )
+            >>> unit, whole = tc.unit("person", rows=5), tc.epsilon(1)
+            >>> session = tc.Session(health_insurance(), unit, whole, tc.in_memory)
             >>> people = session.per_person(years=tc.count(), visits=tc.sum("visits", 0, 100))
             >>> answer = people.agg(visits=tc.mean("visits")).release(epsilon="1/2")
             >>> 0 <= answer.value("visits") <= 100
