@@ -133,6 +133,7 @@ ASKED: dict[str, Any] = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("people", "how"),
     [("text", "left"), ("text", "inner"), ("integer", "inner"), ("float", "left")],

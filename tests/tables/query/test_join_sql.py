@@ -55,6 +55,7 @@ def by_definition(
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("how", "most"), [("inner", 2), ("left", 1)])
 def test_a_join_is_its_definition_and_a_person_is_its_own_rows(how: str, most: int) -> None:
     join = Join("patients", how, BY_PERSON, (("age", "age", "integer"),), most=most)
