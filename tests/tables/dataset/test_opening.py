@@ -202,3 +202,11 @@ def test_a_derived_column_without_bounds_names_the_remedies(clinic):
         with pytest.raises(UsageError, match=r"clamp\(0, 100\)\. They"):
             asked.agg(x=tc.mean("x"))
         assert session.history() == []
+
+
+def test_a_zone_belongs_to_the_question(clinic):
+    said = (clinic / "visits.toml").read_text()
+    zone = 'day = { kind = "timestamp", zone = "Europe/Berlin" }\n'
+    (clinic / "zones.toml").write_text(said.replace("cost = {", f"{zone}cost = {{"))
+    with pytest.raises(UsageError, match=r"'day'.*a zone: times are read in UTC.*in_zone"):
+        tc.open(clinic / "zones.toml")

@@ -53,6 +53,12 @@ class ColumnDeclaration:
         Raises:
             UsageError: a field that is unknown, or of another kind.
         """
+        if "zone" in said:
+            raise UsageError(
+                f"{where} has a zone: times are read in UTC, or as they are written where they "
+                "have none; a question asks for those of a zone, as in "
+                "tc.col('at').in_zone('Europe/Berlin')"
+            )
         known_fields(said, _FIELDS, where)
         kind = text(said, "kind", where)
         if isinstance(kind, str) and kind not in (*TYPES, "decimal"):
