@@ -99,6 +99,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tacit.tables.answers.count_distinct": ("count_distinct",),
     "tacit.tables.answers.covariance": ("correlation", "covariance"),
     "tacit.tables.answers.interquartile_range": ("interquartile_range",),
+    "tacit.tables.answers.top_k": ("top_k",),
     "tacit.tables.answers.linear_regression": ("linear_regression",),
     "tacit.tables.check_table": ("check",),
     "tacit.tables.dataset.declaration": ("Dataset",),

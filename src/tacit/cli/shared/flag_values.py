@@ -80,17 +80,20 @@ def aggregates(
 def _from_flag(kind: Kind, text: str, options: Options, declared: bool) -> Aggregate:
     if "bounds" in kind.fields:
         return _of_columns(kind, text, declared)
-    short = tuple(field for field in kind.fields if field not in BOUNDS)
+    short = tuple(field for field in kind.fields if field not in (*BOUNDS, "keys"))
     fields = short if declared and text.count(":") == len(short) - 1 else kind.fields
     parts = text.rsplit(":", len(fields) - 1) if len(fields) > 1 else [text]
     if len(parts) < len(fields) or not all(part.strip() for part in parts):
         raise _not_whole(kind, text)
-    given = [
-        numbers(part, "an edge") if field == "edges" else part
-        for field, part in zip(fields, parts, strict=True)
-    ]
+    read = {"edges": lambda part: numbers(part, "an edge"), "keys": _categories}
+    given = [read.get(field, str)(part) for field, part in zip(fields, parts, strict=True)]
     made: Aggregate = kind.make(*given, **(options if kind.methods else {}))
     return made
+
+
+def _categories(text: str) -> list[Any]:
+    parts = [part.strip() for part in next(csv.reader([text], skipinitialspace=True))]
+    return [_typed(part, _key_kind("undeclared", parts), "a category") for part in parts]
 
 
 def of_people(texts: Sequence[str]) -> dict[str, Aggregate]:
@@ -180,7 +183,7 @@ def statistic(described: object, label: str, declared: bool = False) -> Aggregat
                 f"the answer {label!r} has a field {field!r}; {did_you_mean(field, fields)}"
             )
     missing = [field for field in kind.fields if field not in described]
-    if declared and set(missing) in ({*BOUNDS}, {"bounds"}):
+    if declared and set(missing) in ({*BOUNDS}, {"bounds"}, {"keys"}):
         missing = []
     if missing:
         raise UsageError(f"the answer {label!r} ({name}) lacks {', '.join(missing)}")

@@ -27,6 +27,8 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "lower": ("lower", "LOW", "0"),
     "upper": ("upper", "HIGH", "100"),
     "edges": ("edge,edge,...", "E0,E1,...", "0,18,65,100"),
+    "k": ("k", "K", "3"),
+    "keys": ("key,key,...", "KEY,KEY,...", "18,40,65,99"),
     "x": ("x:lower:upper", "X:LOW:HIGH", "age:0:100"),
     "y": ("y:lower:upper", "Y:LOW:HIGH", "pay:0:1000"),
 }

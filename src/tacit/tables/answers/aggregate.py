@@ -69,6 +69,7 @@ class Aggregate(Step):
         edges: for histograms.
         ddof: for var and std as statistics: 0, or 1 to divide by ``n - 1``.
         method: the mechanism that answers, where it is not the global one.
+        k, keys: how many of which public categories.
         others: the further columns, of a statistic of several.
     """
 
@@ -80,6 +81,8 @@ class Aggregate(Step):
     edges: tuple[Fraction, ...] | None = None
     ddof: int = 0
     method: Method | None = None
+    k: int | None = None
+    keys: tuple[Any, ...] | None = None
     others: tuple[Clamped, ...] = ()
 
     name: ClassVar[str] = "aggregate"
@@ -138,6 +141,8 @@ class Aggregate(Step):
             parts += [name, *(show(end) for end in (low, high) if end is not None)]
         if self.edges is not None:
             parts.append(f"{len(self.edges) - 1} bins")
+        if self.k is not None:
+            parts += [str(self.k), *([f"{len(self.keys)} categories"] if self.keys else [])]
         if self.ddof:
             parts.append(f"ddof={self.ddof}")
         if self.method is not None:
@@ -155,6 +160,8 @@ class Aggregate(Step):
             found["edges"] = [str(edge) for edge in self.edges]
         if self.method is not None:
             found["method"] = self.method.to_json()
+        if self.k is not None:
+            found |= {"k": self.k, "keys": list(self.keys or ())}
         if self.others:
             found["others"] = [[one.column, str(one.lower), str(one.upper)] for one in self.others]
         return found

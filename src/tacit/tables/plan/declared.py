@@ -11,7 +11,7 @@ from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.value_range import public_values, range_of
-from tacit.tables.answers.aggregate import Aggregate, Clamped
+from tacit.tables.answers.aggregate import Aggregate, Clamped, kind_of
 from tacit.tables.plan.query import Query, plain_key
 
 __all__ = ["NOTHING_DECLARED", "Declared"]
@@ -57,6 +57,10 @@ class Declared:
         Raises:
             UsageError: there are none.
         """
+        if aggregate.k is not None and aggregate.keys is None and aggregate.column in self.keys:
+            column, make = aggregate.require_column(), kind_of(aggregate.kind).make
+            made: Aggregate = make(column, aggregate.k, self.keys[column])
+            return made
         if not aggregate.lacks_bounds:
             return aggregate
         known = self.ranges(derived)
