@@ -36,6 +36,7 @@ THROUGH: dict[str, tuple[str, ...]] = {
         "cli.release.preview",
     ),
     "cli/test_cli_documented.py": ("cli.shared.signature",),
+    "cli/release/test_cli_sql.py": ("cli.release.sql",),
     "cli/sensitivity/test_cli_sensitivity.py": (
         "accounting.epsilon_choice.plot",
         "cli.sensitivity.choose_epsilon",

@@ -96,6 +96,12 @@ SAME: dict[str, Any] = {
     "select count(*) as n from visits where at >= date '2000-01-01'": lambda s: s.filter(
         C("at") >= __import__("datetime").date(2000, 1, 1)
     ).agg(n=tc.count()),
+    "select count(distinct site) as s, corr(clamp(age, 0, 99), clamp(cost, 0, 9)) as r, "
+    "covar_samp(clamp(age, 0, 99), clamp(cost, 0, 9)) from visits": lambda s: s.agg(
+        s=tc.count_distinct("site"),
+        r=tc.correlation("age", "cost", {"age": (0, 99), "cost": (0, 9)}),
+        covariance_age_cost=tc.covariance("age", "cost", {"age": (0, 99), "cost": (0, 9)}),
+    ),
     "from visits select count(*) as n having n > 3 order by n limit 1": lambda s: s.agg(
         n=tc.count()
     ),
@@ -150,7 +156,7 @@ REFUSED = {
     "select site, count(*) from visits": "GROUP BY",
     "select sum(a) / count(*) from visits": "one aggregate",
     "select distinct site, count(*) from visits group by site": "DISTINCT",
-    "select count(distinct site) from visits": "count(distinct person)",
+    "select count(distinct site, sex) from visits": "one column",
     "select sum(distinct cost) from visits": "DISTINCT",
     "select count(*) over () from visits": "windows",
     "select count(*) from visits union select count(*) from visits": "UNION",

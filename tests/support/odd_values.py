@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import typer
@@ -86,6 +87,8 @@ COMMANDS = {
     "release": "people.csv --one-row-each --count --epsilon 0.01 --budget-epsilon 9 "
     "--ledger kept.ledger",
     "preview": "people.csv --one-row-each --count --epsilon 0.01",
+    "sql": "people.csv 'select count(*) from people' --one-row-each --epsilon 0.01 "
+    "--budget-epsilon 9 --ledger kept.ledger",
     "init": "people.csv --out drafted.toml",
     "check": "people.csv",
     "count-over-time": "people.csv --one-row-each --types day=date --time day --start "
@@ -189,7 +192,7 @@ def places(command: Any) -> list[str]:
 
 def line(words: str, place: str, odd: str) -> list[str]:
     """A line of a command with an odd value at one place."""
-    given = COMMANDS[words].split()
+    given = shlex.split(COMMANDS[words])
     if place.startswith("<"):
         return [*words.split(), *given[1:], "--", odd]
     return [*words.split(), *given, *([f"{place}={odd}"] if place[1] == "-" else [place, odd])]

@@ -17,7 +17,7 @@ from tacit.errors import RefusedError, TacitError, UsageError
 
 __all__ = ["main", "run"]
 
-_RELEASING = ("release", "count-over-time")
+_RELEASING = ("release", "sql", "count-over-time")
 REFUSED, WRONG, INTERNAL, INTERRUPTED = 1, 2, 70, 130
 
 

@@ -14,6 +14,7 @@ from tacit.cli.release.init import init
 from tacit.cli.release.ledger import ledger_app
 from tacit.cli.release.preview import preview
 from tacit.cli.release.release import release
+from tacit.cli.release.sql import sql
 from tacit.cli.release.verify import verify
 from tacit.cli.sensitivity.choose_epsilon import choose_epsilon
 from tacit.cli.sensitivity.sensitivity import sensitivity
@@ -62,6 +63,7 @@ def _root(
 app.command()(demo)
 app.command()(release)
 app.command()(preview)
+app.command()(sql)
 app.command()(init)
 app.command()(check)
 app.command(name="count-over-time")(count_over_time)

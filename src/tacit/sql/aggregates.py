@@ -16,6 +16,8 @@ from tacit.tables import count, count_people, mean, median, percentile, std, sum
 from tacit.tables import max as greatest
 from tacit.tables import min as least
 from tacit.tables.answers.aggregate import Aggregate, kind_of
+from tacit.tables.answers.count_distinct import count_distinct
+from tacit.tables.answers.covariance import correlation, covariance
 
 __all__ = ["AGGREGATES", "Asked", "asked_of", "has_aggregate", "own_name"]
 
@@ -33,6 +35,7 @@ class Asked:
         called: the name of the value, where the text gives it one.
         bounds: the bounds that the text gives, or None.
         q: of a percentile.
+        beside: the other column of a covariance, asked in the same way.
         label: what it is called where the text gives no name; empty for the kind's own name.
         note: what a reader should know of the answer.
     """
@@ -43,6 +46,7 @@ class Asked:
     called: str = ""
     bounds: Bounds | None = None
     q: Fraction | None = None
+    beside: Asked | None = None
     label: str = ""
     note: str = ""
 
@@ -50,7 +54,7 @@ class Asked:
     def key(self) -> tuple[Any, ...]:
         """What two aggregates have in common that ask the same."""
         said = None if self.value is None else repr(self.value.to_json())
-        return self.kind, said, self.bounds, self.q
+        return self.kind, said, self.bounds, self.q, self.beside and self.beside.key
 
     def aggregate(self, scope: Scope) -> Aggregate:
         """Return what the question is asked, its value a column of the question."""
@@ -58,15 +62,28 @@ class Asked:
         if self.value is None:
             made = _MAKE[self.kind]()
             return made
-        if scope.kind(self.value) not in _NUMERIC:
-            kind = scope.kind(self.value)
-            refuse(self.node, f"{self.kind} needs numbers, and this holds {kind}")
-        name = scope.name_of(self.value, self.called, self.node)
+        name = self._column(scope)
         bounds = self.bounds or (None, None)
         with placed(self.node):
-            given = (name, self.q, *bounds) if self.kind == "percentile" else (name, *bounds)
-            made = _MAKE[self.kind](*given)
+            if self.beside is not None:
+                other = self.beside._column(scope)
+                both = {name: self.bounds, other: self.beside.bounds}
+                known = {column: each for column, each in both.items() if each is not None}
+                made = _MAKE[self.kind](name, other, known or None)
+            elif self.kind == "count_distinct":
+                made = count_distinct(name)
+            else:
+                given = (name, self.q, *bounds) if self.kind == "percentile" else (name, *bounds)
+                made = _MAKE[self.kind](*given)
         return made
+
+    def _column(self, scope: Scope) -> str:
+        """Return the column of the question that holds the value."""
+        assert self.value is not None
+        kind = scope.kind(self.value)
+        if kind not in _NUMERIC and self.kind != "count_distinct":
+            refuse(self.node, f"{self.kind} needs numbers, and this holds {kind}")
+        return scope.name_of(self.value, self.called, self.node)
 
     def name(self, made: Aggregate) -> str:
         """Return what the answer is called where the text gives no name."""
@@ -82,6 +99,8 @@ _MAKE: dict[str, Callable[..., Any]] = {
     "std": std,
     "median": median,
     "percentile": percentile,
+    "covariance": covariance,
+    "correlation": correlation,
     "min": least,
     "max": greatest,
 }
@@ -159,6 +178,7 @@ def _bounded(inner: Any, scope: Names) -> tuple[Expression, str, Bounds | None]:
         "count(*)": "tc.count(), how many rows there are",
         "count(cost)": "tc.sum of 1 where there is a value and 0 where there is none",
         "count(distinct person)": "tc.count_people(), of the column that tells people apart",
+        "count(distinct site)": "tc.count_distinct, of any other column",
     },
 )
 def _count(node: Any, scope: Scope) -> Asked:
@@ -176,8 +196,9 @@ def _count(node: Any, scope: Scope) -> Asked:
             found = timed(listed[0], scope)
             if found.operation == "col" and found.parameters[0] == person:
                 return Asked(node, "count_people")
-        nearest = f"count(distinct {person})" if person else "count(*), each row is another person"
-        refuse(node, f"distinct values of other columns are not counted: {nearest}, or group by it")
+        if len(listed) != 1:
+            refuse(node, "distinct values are of one column: count(distinct site)")
+        return Asked(node, "count_distinct", value(listed[0], scope), own_name(listed[0]))
     found = timed(inner, scope)
     if constant(found) is not None:
         return Asked(node, "count")
@@ -312,3 +333,16 @@ def _filter(node: Any, scope: Scope) -> Asked:
         refuse(node, "people cannot be counted where a condition holds: put it into WHERE")
     kept = when(condition).then(inner.value).otherwise(literal(None))
     return replace(inner, node=node, value=kept, called="")
+
+
+@form(
+    "aggregates",
+    AGGREGATES,
+    *("Corr", "CovarSamp"),
+    examples={"corr(age, cost), covar_samp(age, cost)": "tc.correlation, tc.covariance"},
+)
+def _of_two(node: Any, scope: Scope) -> Asked:
+    only(node, "this", "expression")
+    kind = "correlation" if type(node).__name__ == "Corr" else "covariance"
+    first = _of(node, scope, kind, node.this)
+    return replace(first, beside=_of(node, scope, kind, node.expression))

@@ -113,8 +113,8 @@ _NEAREST: Mapping[str, str] = {
     "Tuple": "a list of values stands behind IN only",
     "Placeholder": "a query has no placeholders: write the value",
     "Parameter": "a query has no parameters: write the value",
-    "ApproxDistinct": "distinct values cannot be counted here: group by the column, "
-    "or count(distinct person)",
+    "ApproxDistinct": "write count(distinct x)",
+    "CovarPop": "write covar_samp(x, y)",
     "Anonymous": "there is no such function here",
 }
 """What a reader is told of a node that has no form, by its class."""

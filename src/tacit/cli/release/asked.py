@@ -23,7 +23,11 @@ __all__ = ["Asked", "keys_reader"]
 
 @dataclass(frozen=True)
 class Asked:
-    """One question of a job: what is asked, what it may lose, where the answer goes."""
+    """One question of a job: what is asked, what it may lose, where the answer goes.
+
+    Attributes:
+        sql: the question in SQL, instead of everything before ``epsilon``.
+    """
 
     aggregates: Mapping[str, Aggregate]
     joins: tuple[JoinText, ...] = ()
@@ -34,6 +38,7 @@ class Asked:
     cuts: Mapping[str, Expression] = field(default_factory=dict)
     by: tuple[str, ...] = ()
     keys: Any = None
+    sql: str | None = None
     epsilon: Amount | None = None
     delta: Number | None = None
     rho: Amount | None = None
@@ -49,6 +54,8 @@ class Asked:
         Raises:
             UsageError: a question that does not fit the table.
         """
+        if self.sql is not None:
+            return session.sql(self.sql)
         if not self.aggregates:
             raise UsageError(
                 "nothing is asked: say --count, --mean age:0:100 or another; see --help"

@@ -30,9 +30,15 @@ _FIELDS = {
     "[budget]": ("epsilon", "delta", "rho", "ledger"),
     "[[question]]": (
         "name", "join", "with", "where", "per_person", "where_person", "cut", "by", "keys",
-        "keys_file", "answers", "epsilon", "delta", "rho", "total", "tag", "plot", "certificate",
+        "keys_file", "answers", "sql", "epsilon", "delta", "rho", "total", "tag", "plot",
+        "certificate",
     ),
 }  # fmt: skip
+_ROWS = {
+    *("join", "with", "where", "per_person", "where_person", "cut", "by", "keys", "keys_file"),
+    "answers",
+}
+"""Fields of a question that SQL says itself."""
 
 
 def read_plan(path: str) -> Job:
@@ -88,6 +94,10 @@ def _unit(plan: Mapping[str, Any]) -> OneRowEach | PersonUnit | None:
 def _asked(question: Any, folder: Path, source: str) -> Asked:
     known_fields(mapping(question, "[[question]]"), _FIELDS["[[question]]"], "[[question]]")
     answers = mapping(question.get("answers", {}), "answers")
+    sql = _text(question, "sql", "[[question]]")
+    beside = sorted(_ROWS & set(question)) if sql is not None else []
+    if beside:
+        raise UsageError(f"sql says all that is asked: leave {beside[0]} out, or write it in sql")
     where = _conditions(question, "where")
     people = mapping(question.get("per_person", {}), "per_person")
     by = _listed(question, "by")
@@ -105,6 +115,7 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
         cuts=_cuts(question),
         by=by,
         keys=_keys(question, by, folder, source),
+        sql=sql,
         epsilon=question.get("epsilon"),
         delta=question.get("delta"),
         rho=question.get("rho"),

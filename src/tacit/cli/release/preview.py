@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +11,10 @@ from tacit.cli.shared.options import AskOptions, BudgetOptions, SourceOptions
 from tacit.cli.shared.signature import options
 from tacit.errors import UsageError
 
-__all__ = ["preview"]
+if TYPE_CHECKING:
+    from tacit.cli.release.job import Job
+
+__all__ = ["PreviewOptions", "preview", "show_previews"]
 
 
 @dataclass(frozen=True)
@@ -50,16 +53,22 @@ def preview(
     [bold]tacit preview adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     [bold]tacit preview adult.csv --mean age:0:100 --target mean_age=1 --confidence 0.95[/bold]
     """
+    from tacit.cli.release.release import job_of
+
+    asked_for = ask if show.target is None else _any_price(ask)
+    show_previews(job_of(source, asked_for, budget, None), show)
+
+
+def show_previews(job: Job, show: PreviewOptions) -> None:
+    """Show the errors to expect of the questions of a job."""
     from tacit.arithmetic.exact import show as show_number
     from tacit.cli.release.job import opened
-    from tacit.cli.release.release import job_of
     from tacit.cli.shared.flag_values import labelled, whole_range
     from tacit.cli.shared.output import note, print_json, print_table
     from tacit.report.text.words import budget_words, number
 
     sizes = whole_range(show.sizes, "--sizes")
     sure = None if show.target is None else show.confidence
-    job = job_of(source, ask if sure is None else _any_price(ask), budget, None)
     found: list[dict[str, Any]] = []
     with opened(job, spend=False) as (session, ledger, _):
         for asked in job.questions:
@@ -80,7 +89,7 @@ def preview(
                     "cost": expected.cost.to_json(),
                     "remaining": expected.remaining.to_json(),
                     "protects": session.unit.describe(),
-                    "notes": list(expected.notes),
+                    "notes": [*expected.notes, *question.notes],
                     "weak": expected.weak,
                     "affordable": free or expected.affordable,
                     "answered": answered,
@@ -114,6 +123,8 @@ def preview(
                 print(f"{label}: {told}.")
             for label, told in expected.clamped().items():
                 print(f"{label}: {told}.")
+            for told in question.notes:
+                print(f"Note: {told}.")
             for label, told in expected.refused().items():
                 print(f"{label}: refused with probability {told}.")
             if expected.threshold is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tacit.tables import Answer, Session
     from tacit.tables.spec.method import Options
 
-__all__ = ["job_of", "release"]
+__all__ = ["job_of", "publish", "release"]
 
 
 @options
@@ -26,12 +26,16 @@ def release(
 
     [bold]tacit release adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     """
+    publish(job_of(source, ask, budget, output), output)
+
+
+def publish(job: Job, output: OutputOptions) -> None:
+    """Release the questions of a job, and show the answers."""
     from tacit.cli.release.job import confirmed, opened
-    from tacit.cli.shared.output import check_files, print_json, working
+    from tacit.cli.shared.output import check_files, note, print_json, working
 
     if output.json and output.csv:
         raise UsageError("print --json or --csv, not both")
-    job = job_of(source, ask, budget, output)
     if output.csv and len(job.questions) > 1:
         raise UsageError("--csv prints one table, and the plan asks for several; use --json")
     for asked in job.questions:
@@ -39,13 +43,16 @@ def release(
     with opened(job, spend=True) as (session, ledger, _), confirmed():
         released = []
         for asked in job.questions:
+            question = asked.question(session)
             with working("asking the table"):
-                answer = asked.question(session).release(**asked.price, tag=asked.tag)
+                answer = question.release(**asked.price, tag=asked.tag)
             released.append(_described(answer, asked))
             if output.csv:
                 print(answer.to_csv(), end="")
             elif not output.json:
                 _show(answer, asked, session, str(ledger))
+            for told in question.notes:
+                note(f"note: {told}")
             _write(answer, asked)
         if output.json:
             print_json(

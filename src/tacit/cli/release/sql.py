@@ -1,0 +1,113 @@
+"""``tacit sql``: ask a table in SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from tacit.cli.shared.options import BudgetOptions, OutputOptions, SourceOptions
+from tacit.cli.shared.signature import flag, options
+from tacit.errors import UsageError
+
+__all__ = ["sql"]
+
+_ASKED, _PRICE = "What is asked", "What it may cost"
+
+
+@dataclass(frozen=True)
+class SqlOptions:
+    """The query, and what its answer may spend."""
+
+    query: Annotated[
+        str | None,
+        typer.Argument(
+            help="One query, such as 'select site, count(*) from visits group by site'."
+        ),
+    ] = None
+    preview: Annotated[
+        bool,
+        flag(
+            "--preview",
+            help="Show the expected errors, and spend nothing.",
+            panel=_ASKED,
+        ),
+    ] = False
+    sizes: Annotated[
+        str,
+        flag(
+            "--sizes",
+            help="With --preview: sizes of a group for which errors are shown.",
+            panel=_ASKED,
+        ),
+    ] = "100,1000,10000"
+    epsilon: Annotated[
+        str | None,
+        flag(
+            "--epsilon",
+            help="What this release spends; or weights, n=1,cost=3, with --total.",
+            panel=_PRICE,
+            metavar="EPSILON",
+        ),
+    ] = None
+    delta: Annotated[
+        str | None,
+        flag(
+            "--delta",
+            help="With --epsilon: for groups that are not public.",
+            panel=_PRICE,
+            metavar="DELTA",
+        ),
+    ] = None
+    rho: Annotated[
+        str | None,
+        flag("--rho", help="Instead: rho (zero-concentrated).", panel=_PRICE, metavar="RHO"),
+    ] = None
+    total: Annotated[
+        str | None,
+        flag(
+            "--total",
+            help="With weights: what the release spends in all.",
+            panel=_PRICE,
+            metavar="AMOUNT",
+        ),
+    ] = None
+
+
+@options
+def sql(
+    source: SourceOptions, ask: SqlOptions, budget: BudgetOptions, output: OutputOptions
+) -> None:
+    """Ask a table in SQL. The text is translated to a question, and never executed.
+
+    [bold]tacit sql adult.csv "select count(*) as n from adult where age >= 18" --epsilon 0.5[/bold]
+    """
+    from tacit.cli.release.asked import Asked, loss
+    from tacit.cli.release.job import Job, table_of, unit_of
+    from tacit.cli.release.preview import PreviewOptions, show_previews
+    from tacit.cli.release.release import publish
+    from tacit.cli.shared.flag_values import amount
+
+    table = table_of(source, "sql")
+    if ask.query is None:
+        raise UsageError("write the query: tacit sql visits.toml 'select count(*) from visits' ...")
+    asked = Asked(
+        aggregates={},
+        sql=ask.query,
+        epsilon=amount(ask.epsilon),
+        delta=ask.delta,
+        rho=amount(ask.rho),
+        total=ask.total,
+        tag=output.tag,
+        plot=output.plot,
+        certificates=tuple(output.certificate or ()),
+    )
+    whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
+    asked.loss("--")
+    protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
+    job = Job(table, protects, whole, budget.ledger, (asked,), output.yes)
+    if ask.preview:
+        show_previews(job, PreviewOptions(ask.sizes, output.json))
+    else:
+        publish(job, output)
