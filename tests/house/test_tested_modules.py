@@ -70,7 +70,6 @@ THROUGH: dict[str, tuple[str, ...]] = {
     "sql/test_conditions.py": ("sql.values",),
     "sql/test_tables.py": ("sql.joins",),
     "sql/test_select.py": (
-        "sql.aggregates",
         "sql.refusal",
         "sql.relation",
         "sql.select",

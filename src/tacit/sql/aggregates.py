@@ -80,6 +80,8 @@ class Asked:
     def _column(self, scope: Scope) -> str:
         """Return the column of the question that holds the value."""
         assert self.value is not None
+        if scope.has_times(self.value):
+            refuse(self.node, "days of a column with times are not aggregated: year(t), month(t)")
         kind = scope.kind(self.value)
         if kind not in _NUMERIC and self.kind != "count_distinct":
             refuse(self.node, f"{self.kind} needs numbers, and this holds {kind}")

@@ -75,7 +75,7 @@ def _compare(node: Any, names: Names) -> Truth:
     only(node, "this", "expression")
     name = type(node).__name__
     left, right = timed(node.this, names), timed(node.expression, names)
-    with_times = names.has_times(left), names.has_times(right)
+    with_times = _is_time(node.this, left, names), _is_time(node.expression, right, names)
     if with_times not in _SAME_OF_DAYS[name]:
         refuse(
             node,
@@ -86,6 +86,13 @@ def _compare(node: Any, names: Names) -> Truth:
     found = Truth(true(left, right), false(left, right))
     names.kind(found.true)
     return found
+
+
+def _is_time(node: Any, found: Expression, names: Names) -> bool:
+    """Tell whether a side is a column with times, and not cast to its days."""
+    while type(node).__name__ == "Paren":
+        node = node.this
+    return type(node).__name__ == "Column" and names.has_times(found)
 
 
 @form(

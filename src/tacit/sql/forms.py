@@ -23,6 +23,8 @@ __all__ = [
     "Truth",
     "class_of",
     "form",
+    "forms",
+    "refuse_unknown",
     "timed",
     "truth",
     "value",
@@ -114,6 +116,12 @@ _NEAREST: Mapping[str, str] = {
     "Placeholder": "a query has no placeholders: write the value",
     "Parameter": "a query has no parameters: write the value",
     "ApproxDistinct": "write count(distinct x)",
+    "Mode": "the most frequent value has no translation: group by the column, order by count(*)",
+    "GroupConcat": "values of rows are never shown: ask for aggregates of numbers",
+    "ArrayAgg": "values of rows are never shown: ask for aggregates of numbers",
+    "Rollup": "ROLLUP has no translation: ask one query for each grouping",
+    "Cube": "CUBE has no translation: ask one query for each grouping",
+    "GroupingSets": "GROUPING SETS have no translation: ask one query for each grouping",
     "CovarPop": "write covar_samp(x, y)",
     "Anonymous": "there is no such function here",
 }
@@ -140,10 +148,15 @@ def form(
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
             table[name] = function
-        FORMS.extend(Form(part, example, means) for example, means in examples.items())
+        forms(part, examples)
         return function
 
     return register
+
+
+def forms(part: str, examples: Mapping[str, str]) -> None:
+    """Register forms of a part of a query that no table looks up."""
+    FORMS.extend(Form(part, example, means) for example, means in examples.items())
 
 
 def class_of(node: Any) -> str:
@@ -199,6 +212,19 @@ def truth(node: Any, names: Names) -> Truth:
     if kind not in ("boolean", "undeclared", "missing"):
         refuse(node, "a condition is true or false on each row, and this is neither: compare it")
     return Truth(found, found == literal(False))
+
+
+def refuse_unknown(node: Any) -> None:
+    """Refuse a node that no table knows, and that is no name.
+
+    Raises:
+        UnsupportedQueryError: it is such a node.
+    """
+    if type(node).__name__ not in ("Column", "Star") and class_of(node) not in {
+        *VALUES,
+        *CONDITIONS,
+    }:
+        refuse(node, _unknown(node))
 
 
 def _unknown(node: Any) -> str:

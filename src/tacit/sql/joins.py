@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tacit.expressions.expression import Expression, col
+from tacit.sql.forms import forms
 from tacit.sql.refusal import only, placed, refuse
 from tacit.sql.scope import Scope, find
 
@@ -100,3 +101,15 @@ def _sides(node: Any, scope: Scope, called: str) -> tuple[str, str]:
     if value.operation != "col":
         refuse(here, "tables join by columns as they are, not by computed ones")
     return str(value.parameters[0]), str(there.this.this)
+
+
+forms(
+    "tables",
+    {
+        "from visits, from visits as v": "a table that is private",
+        "join patients on visits.person = patients.id": "session.join: another table of the same "
+        "people, by the person",
+        "join sites using (site), left join sites on visits.site = sites.site": "a public table, "
+        "by its key; LEFT keeps rows without a match",
+    },
+)

@@ -19,7 +19,7 @@ PEOPLE: dict[str, Any] = {}
 
 
 @form(
-    "subqueries",
+    "totals per person",
     PEOPLE,
     "people",
     examples={

@@ -72,6 +72,7 @@ _ARGUMENTS = {
     "materialized": "MATERIALIZED is for an engine, which never sees this text: leave it out",
     "hint": "hints are for an engine, which never sees this text: leave it out",
     "limit_options": "LIMIT takes a number of groups: limit 10",
+    "query": "a subquery stands in FROM only, row by row: IN takes a list of values",
     "db": "a table is named by its name alone: leave the schema out",
     "catalog": "a table is named by its name alone: leave the database out",
     "kind": "this kind of join or select has no translation: write JOIN or LEFT JOIN",

@@ -15,7 +15,7 @@ from typing import Any
 from tacit.expressions.expression import Expression
 from tacit.sql.aggregates import has_aggregate
 from tacit.sql.conditions import conjuncts
-from tacit.sql.forms import timed, truth
+from tacit.sql.forms import forms, timed, truth
 from tacit.sql.joins import joined
 from tacit.sql.people import people_of
 from tacit.sql.refusal import only, placed, refuse
@@ -192,3 +192,13 @@ def _item(node: Any, scope: Scope) -> list[tuple[str, Expression]]:
     if kind != "Column":
         refuse(node, "name this value: ... as cost2")
     return [(str(node.this.this), value)]
+
+
+forms(
+    "subqueries",
+    {
+        "from (select cost * 2 as twice, site from visits where cost > 0)": "row by row: names for "
+        "values, and filters",
+        "with dear as (select * from visits where cost > 9) select count(*) from dear": "the same",
+    },
+)

@@ -9,7 +9,7 @@ from typing import Any
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Column, Schema
 from tacit.sql.aggregates import AGGREGATES, Asked, asked_of, has_aggregate, own_name
-from tacit.sql.forms import class_of, truth, value
+from tacit.sql.forms import class_of, forms, refuse_unknown, truth, value
 from tacit.sql.possible_values import listed_keys, possible_values
 from tacit.sql.refusal import only, placed, refuse
 from tacit.sql.relation import Tables, rows_of
@@ -99,6 +99,8 @@ def _items(select: Any) -> list[_Item]:
         refuse(select, f"a select list has at most {_MOST_ITEMS} items")
     if not any(has_aggregate(item.node) for item in found):
         where = found[0].node if found else select
+        for item in found:
+            refuse_unknown(item.node)
         refuse(
             where,
             "rows of a private table are never shown: ask for aggregates, such as "
@@ -126,6 +128,8 @@ def _groups(select: Any, items: Sequence[_Item], scope: Scope) -> list[_Group]:
                 f"{kind} values are too many to be groups: cut them, width_bucket(x, 0, 100, 10), "
                 "or case when x < 18 then 'minor' else 'adult' end",
             )
+        if scope.has_times(grouped):
+            refuse(node, "days of a column with times are no groups yet: year(t), month(t), day(t)")
         if grouped.operation == "literal":
             refuse(node, "a constant is no grouping column: name a column")
         wanted = alias or next((i.alias for i in items if i.node == inner), "") or own_name(inner)
@@ -320,3 +324,17 @@ def _whole(said: Any, clause: str) -> int | None:
     if found is None or found.denominator != 1 or not 0 <= found < 1 << 53:
         refuse(said, f"{clause} takes a whole number, such as {clause} 10")
     return int(found)
+
+
+forms(
+    "clauses",
+    {
+        "select site, count(*) as n": "grouping columns, and one aggregate an item",
+        "where age >= 18": "session.filter",
+        "group by site, month(day) / group by 1 / group by name": "group_by: columns, expressions, "
+        "places in the select list and its names",
+        "having count(*) > 10": "groups of the noisy answer; the aggregate is in the select list",
+        "order by n desc nulls last, 2": "the order of the noisy answer",
+        "limit 10 offset 5": "so many of its groups",
+    },
+)

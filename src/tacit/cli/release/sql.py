@@ -83,7 +83,8 @@ def sql(
 
     [bold]tacit sql adult.csv "select count(*) as n from adult where age >= 18" --epsilon 0.5[/bold]
     """
-    from tacit.cli.release.asked import Asked, loss
+    from tacit.accounting.budgets.read_loss import read_loss
+    from tacit.cli.release.asked import Asked
     from tacit.cli.release.job import Job, table_of, unit_of
     from tacit.cli.release.preview import PreviewOptions, show_previews
     from tacit.cli.release.release import publish
@@ -103,11 +104,11 @@ def sql(
         plot=output.plot,
         certificates=tuple(output.certificate or ()),
     )
-    whole = loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
+    whole = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
     asked.loss("--")
     protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
     job = Job(table, protects, whole, budget.ledger, (asked,), output.yes)
     if ask.preview:
-        show_previews(job, PreviewOptions(ask.sizes, output.json))
+        show_previews(job, PreviewOptions(sizes=ask.sizes, json=output.json))
     else:
         publish(job, output)
