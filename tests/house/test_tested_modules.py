@@ -123,6 +123,28 @@ THROUGH: dict[str, tuple[str, ...]] = {
 """The modules that a test file runs without importing them: through the command line, a session, a
 chain, a certificate or the name of a statistic."""
 
+ELSEWHERE: dict[str, str] = {
+    "audit.claims.agreement": "audit/claims/test_verify.py",
+    "audit.comparison.table_methods": "audit/comparison/test_compare.py",
+    "core.measures.plot_outputs": "mechanisms/test_streams.py",
+    "expressions.functions.methods": "expressions/test_width_laws.py",
+    "mechanisms.sample_and_aggregate.executor": (
+        "mechanisms/sample_and_aggregate/test_bins_elsewhere.py"
+    ),
+    "mechanisms.smooth.release": "mechanisms/smooth/test_smooth_noise.py",
+    "report.page.page": "report/page/test_certificate_page.py",
+    "statistics.base.plot_pair": "statistics/ask/test_sensitivity_pictures.py",
+    "statistics.quantiles.quantile_at_distance": "statistics/base/test_at_distance.py",
+    "statistics.search.function_at_distance": "statistics/base/test_at_distance.py",
+    "statistics.variances.standard_deviation_at_distance": "statistics/base/test_at_distance.py",
+    "tables.engines.duckdb.frame": "tables/engines/duckdb/test_frame_columns.py",
+    "tables.live.counter": "tables/live/test_live_counter.py",
+    "tables.question": "tables/test_session.py",
+}
+"""The test files of the modules with much logic whose names no test of their room says."""
+MUCH = 40
+"""From more statements on than these, an example alone is no test."""
+
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
     """The functions and methods with a body beyond their docstring."""
@@ -165,6 +187,68 @@ def untested() -> set[str]:
         if path.name not in ("__init__.py", "__main__.py") and alone and has_logic(text):
             found.add(name.removeprefix("tacit."))
     return found
+
+
+def statements(tree: ast.Module) -> int:
+    r"""How many statements stand in the functions of a module, their docstrings apart.
+
+    >>> statements(ast.parse('X = 1\ndef f():\n    "Says."\n    if X:\n        return 1'))
+    2
+    """
+    found = set()
+    for function in functions(tree):
+        for node in (n for part in function.body for n in ast.walk(part)):
+            told = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if isinstance(node, ast.stmt) and not told and not isinstance(node, ast.FunctionDef):
+                found.add(node)
+    return len(found)
+
+
+def exported(tree: ast.Module) -> set[str]:
+    """The public names of a module."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            return {n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant)}
+    return set()
+
+
+def said_by(tree: ast.Module) -> set[str]:
+    """The names that a test file uses or imports."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, (ast.Name, ast.Attribute)):
+            found.add(node.id if isinstance(node, ast.Name) else node.attr)
+    return found
+
+
+def far_from_their_tests() -> set[str]:
+    """The modules with much logic that no test file of their room is named after, or names."""
+    rooms: dict[str, set[str]] = {}
+    for path in TESTS.rglob("test_*.py"):
+        room = path.relative_to(TESTS).parts[0]
+        rooms.setdefault(room, set()).update(said_by(ast.parse(path.read_text(encoding="utf-8"))))
+    through = {name for names in THROUGH.values() for name in names}
+    found = set()
+    for name, path in modules().items():
+        tree, place = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(PACKAGE)
+        beside = TESTS / place.parent / f"test_{place.name}"
+        said = rooms.get(place.parts[0], set()) | rooms["laws"]
+        plain = not beside.is_file() and not exported(tree) & said
+        if plain and statements(tree) > MUCH:
+            found.add(name.removeprefix("tacit."))
+    return found - through
+
+
+@pytest.mark.full
+def test_a_module_with_much_logic_has_a_test_file_in_its_room() -> None:
+    assert far_from_their_tests() == ELSEWHERE.keys()
+
+
+@pytest.mark.parametrize("place", sorted(set(ELSEWHERE.values())))
+def test_what_tests_a_module_elsewhere_is_a_test_file(place: str) -> None:
+    assert "\ndef test_" in (TESTS / place).read_text(encoding="utf-8")
 
 
 @pytest.mark.full
