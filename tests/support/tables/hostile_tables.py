@@ -19,6 +19,7 @@ from typing import Any
 from support.tables import tables_reference as reference
 from tacit.expressions.expression import col, when
 from tacit.expressions.grid import Grid
+from tacit.tables.answers.top_k import place_of_category
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import (
     Bins,
@@ -120,6 +121,11 @@ def requests() -> list[Any]:
         *[Distinct(col(name)) for name in ("group", "select", "huge", "cents", "flag", "day")],
         Distinct(col('na"me').lower()),
         Distinct(derived),
+        Bins(
+            place_of_category(col("group"), ["", "Ünï", None, "x'y"]),
+            Grid.for_bounds(0, 5, bits=20, whole=True),
+            tuple(range(6)),
+        ),
         Products(
             (
                 (col("select"), Grid.for_bounds(0, 100, bits=20)),

@@ -44,7 +44,7 @@ from tacit.tables.chain.part import LEVEL, Columns, Noise, Part, law_of_rows
 from tacit.tables.chain.row_steps import VectorStep, weight_of
 from tacit.tables.query.requests import Bins, Request
 
-__all__ = ["CategoriesByGroup", "TopKPart", "top_k"]
+__all__ = ["CategoriesByGroup", "TopKPart", "place_of_category", "top_k"]
 
 _MOST = 400
 """So many categories fit into one expression."""
@@ -101,7 +101,7 @@ class TopKPart(Part):
         """Ask for the weight of each category, and of all other rows."""
         most = len(self.categories) + 1
         grid = Grid.for_bounds(0, most, bits=20, whole=True)
-        place = _place(columns.value(self.column), self.categories)
+        place = place_of_category(columns.value(self.column), self.categories)
         return Bins(place, grid, tuple(range(most + 1)))
 
     def vector(self, step: Step, found: Any) -> Any:
@@ -133,8 +133,14 @@ class TopKPart(Part):
         return self._half(noise, level)
 
 
-def _place(value: Expression, categories: Sequence[Any]) -> Expression:
-    """Return the number of a row's category, counted from 1, and 0 for any other value."""
+def place_of_category(value: Expression, categories: Sequence[Any]) -> Expression:
+    """Return the number of a row's category, counted from 1, and 0 for any other value.
+
+    >>> from tacit.expressions.expression import col
+    >>> place = place_of_category(col("x"), ["a", "b", None])
+    >>> [place.evaluate({"x": x}) for x in ("b", None, "z")]
+    [2, 3, 0]
+    """
 
     def chosen(found: Expression, numbered: tuple[int, Any]) -> Expression:
         number, category = numbered

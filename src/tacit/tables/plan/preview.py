@@ -14,6 +14,8 @@ from tacit.tables.plan.plan import Plan
 
 __all__ = ["Preview"]
 
+_PLAIN = "standard error"
+"""The unit of an error that is in the unit of the answer."""
 _NEVER = 1e-6
 """The chance of a refusal that is not worth a word."""
 
@@ -148,12 +150,13 @@ class Preview:
         if self.confidence is None:
             return {}
         sure = f"in {show(100 * self.confidence)} of 100 releases"
-        return {
-            label: f"within {', '.join(f'{show(half)} at {size} rows' for half, size in each)} of "
-            f"the true value ({self.units[label]}) {sure}"
-            for label, halves in self.intervals.items()
-            if (each := list(zip(halves, self.rows, strict=True)))
-        }
+        found = {}
+        for label, halves in self.intervals.items():
+            at = zip(halves, self.rows, strict=True)
+            told = ", ".join(f"{show(half)} at {size} rows" for half, size in at)
+            unit = "" if self.units[label] == _PLAIN else f" ({self.units[label]})"
+            found[label] = f"within {told} of the true value{unit} {sure}"
+        return found
 
     def clamped(self) -> dict[str, str]:
         """Say for each label whose column is computed what that column is clamped to."""
