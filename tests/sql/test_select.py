@@ -148,6 +148,7 @@ def test_having_order_and_limit_are_post_processing(session: tc.Session) -> None
 def test_notes_tell_what_an_answer_is(session: tc.Session) -> None:
     asked = session.sql("select max(clamp(cost, 0, 9)) as m, stddev(clamp(cost, 0, 9)) from visits")
     assert [note.split(" is ")[0] for note in asked.notes] == ["m", "std_cost"]
+    assert set(asked.notes) <= set(asked.preview(epsilon=1).notes)
 
 
 REFUSED = {

@@ -237,7 +237,8 @@ class Question(Priced):
         level = None if confidence is None else read_confidence(confidence)
         charge = self._priced(epsilon, delta, rho, total)
         plan = Plan(charge.query, charge.request)
-        return noted(plan, tuple(rows), self._declared, self._ledger, self._table.named, level)
+        found = noted(plan, tuple(rows), self._declared, self._ledger, self._table.named, level)
+        return replace(found, notes=(*found.notes, *self.notes))
 
     def release(
         self,

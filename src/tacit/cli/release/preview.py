@@ -89,7 +89,7 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
                     "cost": expected.cost.to_json(),
                     "remaining": expected.remaining.to_json(),
                     "protects": session.unit.describe(),
-                    "notes": [*expected.notes, *question.notes],
+                    "notes": list(expected.notes),
                     "weak": expected.weak,
                     "affordable": free or expected.affordable,
                     "answered": answered,
@@ -123,8 +123,6 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
                 print(f"{label}: {told}.")
             for label, told in expected.clamped().items():
                 print(f"{label}: {told}.")
-            for told in question.notes:
-                print(f"Note: {told}.")
             for label, told in expected.refused().items():
                 print(f"{label}: refused with probability {told}.")
             if expected.threshold is not None:
