@@ -84,8 +84,6 @@ def fate(source: Source, unit: Any, rows: list[list[Pair]], seed: int) -> Any:
         counted = periods(source, unit, draw)
         for request in requests:
             query.check(request)
-            if not isinstance(request, (Rows, People)):
-                query._place(request)
     except UsageError as refused:
         return str(refused)
     found = query.run(requests)  # from here on nothing may fail
