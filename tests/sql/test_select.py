@@ -221,6 +221,9 @@ REFUSED = {
     "select count(*) from visits where " + "not " * 60 + "age = 1": "nested",
     "select count(*) from visits where age = " + "9" * 400: "digits",
     "select " + "+" * 70_000: "characters",
+    "select count(*) from visits group by " + ", ".join(f"age > {i}" for i in range(18)): "groups",
+    "select count(*) from visits group by " + ", ".join(f"age > {i}" for i in range(21)): "columns",
+    "select " + ", ".join(["count(*)"] * 101) + " from visits": "at most 100 items",
     "select count(*) from visits, visits": "declare them in a data set",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from tacit.tables.release.arrangement import Arrangement, Order
 
 __all__ = ["question_of_select"]
 
-_MOST_ITEMS = 1000
+_MOST_ITEMS, _MOST_BY, _MOST_GROUPS = 100, 20, 100_000
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,8 @@ def _groups(select: Any, items: Sequence[_Item], scope: Scope) -> list[_Group]:
     if said is None:
         return []
     only(said, "expressions")
+    if len(said.expressions) > _MOST_BY:
+        refuse(said, f"a query has at most {_MOST_BY} grouping columns")
     found: list[_Group] = []
     for node in said.expressions:
         inner, alias = _group_of(node, items, scope)
@@ -212,6 +215,8 @@ def _keys(groups: Sequence[_Group], scope: Scope) -> tuple[Any, list[str]]:
             found[group.name] = list(declared[group.name])
         else:
             return None, []
+    if math.prod(map(len, found.values())) > _MOST_GROUPS:
+        refuse(groups[0].node, f"these are more than {_MOST_GROUPS} groups: group by fewer columns")
     if all(group.name in declared and group.name not in listed for group in groups):
         return None, []
     return found, listed
