@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tacit.errors import UsageError
 from tacit.expressions.dialect import is_unicode
 from tacit.tables.engines.duckdb.dialect import DUCKDB
+from tacit.tables.engines.postgres.dialect import POSTGRES
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
 
@@ -18,6 +19,15 @@ def test_a_text_is_itself_as_a_literal_and_as_a_name(text):
         written = f"select {DUCKDB.literal(text)} as {DUCKDB.identifier(text)}"
         found = connection.execute(written)
         assert found.fetchall() == [(text,)]
+
+
+def test_a_name_that_an_engine_cuts_off_is_refused():
+    for name in ("é" * 31, "x" * 63):
+        assert POSTGRES.identifier(name) == f'"{name}"'
+    for name in ("é" * 32, "x" * 64):
+        assert DUCKDB.identifier(name) == f'"{name}"'
+        with pytest.raises(UsageError, match="63 bytes of a name in PostgreSQL"):
+            POSTGRES.identifier(name)
 
 
 @pytest.mark.parametrize("value", [True, False, None, 0, -(2**63), 2**63 - 1, 0.1, -1e300, 5e-324])

@@ -86,6 +86,8 @@ class Dialect:
         keeps: whether the engine keeps rows for the next query, rather than a query for them.
         one_scan: whether rows stand once in a statement, for an engine that cannot promise to keep
             a named subquery.
+        longest: the most bytes of the name of a column, where longer ones are cut off, so that two
+            could become one; None where there is no end.
 
     >>> print(Dialect("duckdb").identifier('a "b" c'))
     "a ""b"" c"
@@ -137,6 +139,7 @@ class Dialect:
     hexadecimal: str | None = None
     keeps: bool = False
     one_scan: bool = False
+    longest: int | None = None
 
     def column(self, name: str) -> str:
         """Return a column of the table, as ``tacit_rows`` has it and nothing else in a query."""
@@ -146,6 +149,11 @@ class Dialect:
         """Return a quoted name, whatever characters it has."""
         if "\0" in name or not is_unicode(name):
             raise UsageError("a column or table's name cannot hold NUL or half of a character")
+        if self.longest is not None and len(name.encode()) > self.longest:
+            raise UsageError(
+                f"{name!r} has more than the {self.longest} bytes of a name in {self.name}: choose "
+                "a shorter one; a column of a joined table is called anew by a view"
+            )
         return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
 
     def literal(self, value: object) -> str:

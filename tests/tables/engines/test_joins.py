@@ -200,3 +200,23 @@ def test_tables_of_two_engines_are_not_joined(tmp_path: Path) -> None:
             with pytest.raises(UsageError, match="protected tables are joined within one engine"):
                 session.join("patients")
             assert "region" in session.join("sites")._query.columns
+
+
+@pytest.mark.parametrize("engine", ["postgresql"])
+def test_a_name_that_the_engine_would_cut_off_is_refused_before_the_charge(
+    request: pytest.FixtureRequest, tmp_path: Path, engine: str
+) -> None:
+    """Two columns whose names are equal up to there would be one."""
+    given = dict(PEOPLE["integer"])
+    long = ["x" * 60 + end for end in ("1", "2")]
+    for name, person in (("visits", "person"), ("patients", "id")):
+        columns = {person: "bigint", **dict.fromkeys(long, "bigint")}
+        given[name] = (columns, [(1, 2, 3)])
+    (tmp_path / "visits.toml").write_text(ENGINES[engine](request, given, tmp_path))
+    with tc.open(tmp_path / "visits.toml", ledger=tc.in_memory) as session:
+        with pytest.raises(UsageError, match="more than the 63 bytes of a name in PostgreSQL"):
+            session.join("patients")
+        people = session.per_person(**{f"{long[0]}___{end}": tc.count() for end in ("a", "b")})
+        with pytest.raises(UsageError, match="choose a shorter one"):
+            people.agg(n=tc.mean(f"{long[0]}___a", 0, 9)).release(epsilon=1)
+        assert session.remaining == tc.epsilon(1000)

@@ -44,4 +44,5 @@ POSTGRES = Dialect(
     whole="^(?:{p})$",
     part=None,
     byte=None,
+    longest=63,
 )
