@@ -13,6 +13,9 @@ from house.import_graph import modules
 KEPT = {
     "tacit.mechanisms.sample_and_aggregate.worker_process.serve": "the worker's process runs it",
     "tacit.sql.translate.question_of": "a session, on the floor below, loads it by its name",
+    "tacit.statistics.quantiles.interquartile_range.InterquartileRange": (
+        "the list of statistics by name loads it"
+    ),
     "tacit.tables.engines.csv.lines.parse": "the definition that the reading of files is held to",
 }
 """What only another process or a test uses, each with the reason."""
