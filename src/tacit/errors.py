@@ -104,13 +104,15 @@ class UnsupportedQueryError(UsageError):
         position: line and column of the place in the text, both from 1.
     """
 
-    def __init__(self, reason: str, position: tuple[int, int] = (1, 1)) -> None:
-        super().__init__(f"line {position[0]}, column {position[1]}: {reason}")
+    def __init__(self, reason: str, position: tuple[int, int] | None = None) -> None:
+        where = "" if position is None else f"line {position[0]}, column {position[1]}: "
+        super().__init__(where + reason)
         self.reason = reason
-        self.position = position
+        self.position = position or (1, 1)
+        self._given = reason, position
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.reason, self.position)
+        return type(self), self._given
 
 
 class RefusedError(TacitError):

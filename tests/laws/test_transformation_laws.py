@@ -156,6 +156,10 @@ HELD_ELSEWHERE = {
     "counts_over_time",
     "records",
     "people_in_bins",
+    "products",
+    "categories",
+    "distinct_values",
+    "per_person",
 }
 
 
