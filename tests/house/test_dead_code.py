@@ -12,6 +12,9 @@ from house.import_graph import modules
 
 KEPT = {
     "tacit.mechanisms.sample_and_aggregate.worker_process.serve": "the worker's process runs it",
+    "tacit.statistics.quantiles.interquartile_range.InterquartileRange": (
+        "the registry of statistics loads it by its name"
+    ),
     "tacit.sql.translate.question_of": "a session, on the floor below, loads it by its name",
     "tacit.statistics.quantiles.interquartile_range.InterquartileRange": (
         "the list of statistics by name loads it"
