@@ -154,6 +154,12 @@ def test_notes_tell_what_an_answer_is(session: tc.Session) -> None:
 REFUSED = {
     "select * from visits": "never shown",
     "select cost from visits": "never shown",
+    "select count(*) from visits where date_part() = 1": "date_part",
+    "select count(*) from visits where substring(sex) = 'f'": "substring",
+    "select count(*) from visits where width_bucket(cost) = 1": "width_bucket",
+    "select count(*) from visits where width_bucket(cost, 0, 1e999, 3) = 1": "width_bucket",
+    "select count(*) from visits where [1, 2][1] = site": "BRACKET",
+    "select count(*) from visits where " + " and ".join(["age = 1"] * 51): "50 filters",
     "select site, count(*) from visits": "GROUP BY",
     "select sum(a) / count(*) from visits": "one aggregate",
     "select distinct site, count(*) from visits group by site": "DISTINCT",
@@ -238,6 +244,17 @@ def test_what_is_refused_says_where_and_why(session: tc.Session, text: str) -> N
     assert line >= 1
     assert column >= 1
     assert session.spent == spent
+
+
+def test_an_answer_and_a_total_may_have_any_name(session: tc.Session) -> None:
+    assert session.sql("select count(*) as self from visits").preview(epsilon=1)
+    totals = "select person, clamp(sum(cost), 0, 5) as self from visits group by person"
+    assert session.sql(f"select avg(self) as self from ({totals})").preview(epsilon=1)
+
+
+def test_many_conditions_are_released_and_too_many_refused_before(session: tc.Session) -> None:
+    said = " and ".join(["age = 1"] * 50)
+    session.sql(f"select count(*) from visits where {said}").release(epsilon=1)
 
 
 def test_an_error_says_line_and_column(session: tc.Session) -> None:

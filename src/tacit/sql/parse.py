@@ -114,9 +114,14 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
                 "comments are not read, so that nothing is hidden in a question: take it out",
                 _start(token),
             )
-        if name in ("L_PAREN", "L_BRACKET", "L_BRACE", "CASE"):
+        if name in ("L_BRACKET", "L_BRACE"):  # the parser logs what it changes of these
+            raise UnsupportedQueryError(
+                f"{name[2:]} has no translation: values are no lists and no structs",
+                _start(token),
+            )
+        if name in ("L_PAREN", "CASE"):
             depth += 1
-        elif name in ("R_PAREN", "R_BRACKET", "R_BRACE", "END"):
+        elif name in ("R_PAREN", "END"):
             depth -= 1
         chain = chain + 1 if name in _CHAINED else 0
         if max(depth, chain) > _DEEPEST:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from tacit.expressions.expression import Expression, when
@@ -46,11 +47,11 @@ def _part(node: Any, names: Names) -> Expression:
     inner = node.this
     if name == "Anonymous":
         wanted = str(node.this).upper()
-        inner = node.expressions[-1] if node.expressions else node
-        if wanted in ("DATE_PART", "DATEPART"):
-            wanted = str(node.expressions[0].this).upper()
         if len(node.expressions) != 1 + (wanted != "WEEKDAY"):
             refuse(node, "a part of a date is date_part('month', day)")
+        inner = node.expressions[-1]
+        if wanted != "WEEKDAY":
+            wanted = str(node.expressions[0].this).upper()
     elif name == "Extract":
         only(node, "this", "expression")
         wanted, inner = str(node.this.this).upper(), node.expression
@@ -86,7 +87,7 @@ def _days_between(node: Any, names: Names) -> Expression:
     *("Lower", "Upper", "Trim", "Length"),
     examples={
         "lower(name), upper(name)": "text with A to Z made small, or a to z made capital",
-        "trim(name)": "text without the spaces before and behind",
+        "trim(name)": "text without the spaces (U+0020 alone) before and behind",
         "length(name)": "how many characters a text has",
     },
 )
@@ -113,8 +114,8 @@ def _text(node: Any, names: Names) -> Expression:
 def _substring(node: Any, names: Names) -> Expression:
     left = type(node).__name__ == "Left"
     only(node, *(("this", "expression") if left else ("this", "start", "length")))
-    start = 1 if left else number(node.args["start"])
-    length = node.expression if left else node.args.get("length")
+    first, length = (node.args.get(name) for name in ("start", "expression" if left else "length"))
+    start = Fraction(1) if left else None if first is None else number(first)
     count = None if length is None else number(length)
     if start is None or count is None or start < 1 or count < 1:
         refuse(node, "a place and a length are whole numbers from 1: substring(name, 2, 3)")

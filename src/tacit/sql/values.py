@@ -255,10 +255,11 @@ def _if(node: Any, names: Names) -> Expression:
 )
 def _width_bucket(node: Any, names: Names) -> Expression:
     only(node, "this", "min_value", "max_value", "num_buckets")
-    low, high, bins = (number(node.args[n]) for n in ("min_value", "max_value", "num_buckets"))
+    given = (node.args.get(name) for name in ("min_value", "max_value", "num_buckets"))
+    low, high, bins = (None if each is None else number(each) for each in given)
     if low is None or high is None or bins is None or bins.denominator != 1:
         refuse(node, "width_bucket takes a value and three numbers: width_bucket(age, 0, 100, 10)")
-    if low >= high or not 1 <= bins <= _MOST_BUCKETS:
+    if not -FAR <= low < high <= FAR or not 1 <= bins <= _MOST_BUCKETS:
         refuse(node, f"width_bucket needs bounds that rise and 1 to {_MOST_BUCKETS} bins")
     found = value(node.this, names)
     edges = [literal(low + (high - low) * place / bins) for place in range(int(bins) + 1)]

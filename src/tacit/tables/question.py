@@ -36,6 +36,8 @@ from tacit.tables.spec.public_keys import public_keys
 
 __all__ = ["Question"]
 
+_MOST_FILTERS = 50  # joined with &, no deeper than an expression may be
+
 
 class Question(Priced):
     """A question to the table of a session; it spends nothing until it is released."""
@@ -102,13 +104,18 @@ class Question(Priced):
         value, and a comparison with a missing value is false.
 
         Raises:
-            UsageError: an unknown column, or kinds that cannot be compared.
+            UsageError: an unknown column, kinds that cannot be compared, or more than 50 filters.
         """
         for condition in conditions:
             if not isinstance(condition, Expression):
                 raise UsageError('a filter is an expression such as tc.col("age") >= 18')
             if condition.kind(self._query.columns) not in ("boolean", "undeclared", "missing"):
                 raise UsageError(f"a filter is true or false on each row; {condition} is neither")
+        if len(self._query.where) + len(conditions) > _MOST_FILTERS:
+            raise UsageError(
+                f"a question has at most {_MOST_FILTERS} filters: join some with &, or put "
+                "several values into one is_in"
+            )
         return self._with(where=(*self._query.where, *conditions))
 
     def with_column(self, name: str, expression: Expression) -> Question:
@@ -125,7 +132,7 @@ class Question(Priced):
         question._query.columns  # noqa: B018  (checks the expression now)
         return question
 
-    def per_person(self, **aggregates: Aggregate) -> Question:
+    def per_person(self, /, **aggregates: Aggregate) -> Question:
         """Ask about people: make one row of all rows of each person first.
 
         What comes after is about that table: its columns are the person and these, its filters
@@ -182,7 +189,7 @@ class Question(Priced):
             keys = self._declared.keys_of(by, self._query.derived)
         return self._with(by=tuple(by), keys=None if keys is None else public_keys(by, keys))
 
-    def agg(self, **aggregates: Aggregate) -> Question:
+    def agg(self, /, **aggregates: Aggregate) -> Question:
         """Say what is asked, by label: ``agg(n=tc.count(), age=tc.mean("age", 0, 99))``.
 
         Raises:

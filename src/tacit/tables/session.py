@@ -252,11 +252,11 @@ class Session:
         """Ask about each group; see :meth:`Question.group_by`."""
         return self._question().group_by(*by, keys=keys)
 
-    def per_person(self, **aggregates: Aggregate) -> Question:
+    def per_person(self, /, **aggregates: Aggregate) -> Question:
         """Ask about people, one row each; see :meth:`Question.per_person`."""
         return self._question().per_person(**aggregates)
 
-    def agg(self, **aggregates: Aggregate) -> Question:
+    def agg(self, /, **aggregates: Aggregate) -> Question:
         """Say what is asked; see :meth:`Question.agg`."""
         return self._question().agg(**aggregates)
 
