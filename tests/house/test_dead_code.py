@@ -16,9 +16,6 @@ KEPT = {
         "the registry of statistics loads it by its name"
     ),
     "tacit.sql.translate.question_of": "a session, on the floor below, loads it by its name",
-    "tacit.statistics.quantiles.interquartile_range.InterquartileRange": (
-        "the list of statistics by name loads it"
-    ),
     "tacit.tables.engines.csv.lines.parse": "the definition that the reading of files is held to",
 }
 """What only another process or a test uses, each with the reason."""
