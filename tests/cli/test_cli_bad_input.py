@@ -262,3 +262,23 @@ def test_an_interrupt_is_told(tacit, monkeypatch: pytest.MonkeyPatch) -> None:
     done = tacit("release people.csv --one-row-each --count --epsilon 1")
     assert done.code not in (0, 1, 2)
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("--top-k age:1:old,young", "'age' holds integer, which the category 'old' is not"),
+        ("--covariance age:0:9,pay:0:9,person:0:9", "covariance is of two columns, not of 3"),
+        ("--correlation age:0:9,pay:0:9,person:0:9", "correlation is of two columns, not of 3"),
+        ("--mean age:0:9 --types agee=integer", "did you mean 'age'?"),
+    ],
+)
+@pytest.mark.parametrize("command", ["preview", "release"])
+def test_what_does_not_fit_the_table_begins_no_ledger(tacit, folder, command, asked, message):
+    (folder / "few.csv").write_text("person,age,pay\n1,2,3\n")
+    types = "" if "--types" in asked else "--types age=integer"
+    done = tacit(f"{command} few.csv {types} --one-row-each {asked} --epsilon 1")
+    assert done.code == 2
+    assert message in done.err
+    assert "types=" not in done.err
+    assert not list(folder.glob("*.ledger"))

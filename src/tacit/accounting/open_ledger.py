@@ -221,7 +221,8 @@ def _check(
     if terms is not None and canonical(terms, "terms") != canonical(ledger.terms):
         names = sorted(set(terms) | set(ledger.terms))
         changed = [name for name in names if terms.get(name) != ledger.terms.get(name)]
-        told = ", ".join(f"{n} is {ledger.terms.get(n)!r}, not {terms.get(n)!r}" for n in changed)
+        old, new = ledger.terms, terms
+        told = ", ".join(f"{n} is {_told(old.get(n))}, not {_told(new.get(n))}" for n in changed)
         raise LedgerError(f"{store.name} has other terms: {told}. Ask under its terms")
     if budget is not None and not nearly_equal(budget, ledger.total):
         raise LedgerError(
@@ -235,3 +236,12 @@ def _check(
             f"{store.name} was copied or moved: it was made at {place}. "
             "Use the original; if this is now the only one, adopt it: adopt_ledger(path)"
         )
+
+
+def _told(term: Any) -> str:
+    """Return a term in words: ``(column person, rows 5, groups 1)``."""
+    if isinstance(term, Mapping):
+        return f"({', '.join(f'{name} {_told(value)}' for name, value in term.items())})"
+    if isinstance(term, (list, tuple)):
+        return f"({', '.join(map(_told, term))})"
+    return "none" if term is None else str(term)

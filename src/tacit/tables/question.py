@@ -13,7 +13,7 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Schema
 from tacit.expressions.timeline import Moment, Span, Timeline, span
-from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.live.period_plan import refuse_groups
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
@@ -196,15 +196,17 @@ class Question(Priced):
             UsageError: something that is no aggregate, an unknown column, text where numbers must
                 be, or a label that is a grouping column.
         """
-        derived = self._query.derived
-        fresh = [(label, self._declared.bounded(a, derived)) for label, a in labels_of(aggregates)]
+        derived, columns = self._query.derived, self._query.columns
+        named = labels_of(aggregates)
+        for _, aggregate in named:
+            for one in aggregate.clamped:
+                columns.column(one.column)
+        fresh = [(label, self._declared.bounded(a, derived)) for label, a in named]
+        for _, aggregate in fresh:
+            kind_of(aggregate.kind).check(aggregate, columns)
         asked = (*self._query.aggregates, *fresh)
         check_labels([label for label, _ in asked], self._query.by)
-        question = self._with(aggregates=asked)
-        for _, aggregate in question._query.aggregates:
-            for one in aggregate.clamped:
-                question._query.columns.column(one.column)
-        return question
+        return self._with(aggregates=asked)
 
     def arranged(self, arrangement: Arrangement) -> Question:
         """Say how the answer is shown: which groups, in which order, called what.

@@ -219,6 +219,7 @@ def test_a_ledger_knows_its_unit(tacit) -> None:
     other = tacit("release people.csv --one-row-each --mean age:0:100 --epsilon 0.5")
     assert other.code == 2
     assert "has other terms" in other.err
+    assert "not (column none, rows 1, groups 1)" in other.err
 
 
 def test_the_unit_must_be_said(tacit, folder: Path) -> None:

@@ -151,3 +151,13 @@ def test_without_categories_both_remedies_are_told():
         question = session.agg(top=tc.top_k("x", 1))
         with pytest.raises(UsageError, match="declare keys for the column in a data set"):
             question.preview(epsilon=1)
+
+
+@pytest.mark.parametrize("keys", [["a", "b"], [1, "a"], [1, True], ["2024-01-31", "2024-02-01"]])
+def test_categories_of_another_kind_are_refused_as_soon_as_they_are_asked(keys):
+    frame = pd.DataFrame({"x": [1, 2]})
+    options = {"unit": tc.one_row_each, "budget": tc.epsilon(1), "name": "t"}
+    with tc.Session(frame, **options) as session:
+        with pytest.raises(UsageError, match=r"'x' holds integer, which the category .* is not"):
+            session.agg(top=tc.top_k("x", 1, keys))
+        assert session.agg(top=tc.top_k("x", 1, [1, None])).preview(epsilon=1)

@@ -144,11 +144,12 @@ def _of_columns(kind: Kind, text: str, declared: bool) -> Aggregate:
         names.append(name)
         if ends:
             bounds[name] = ends[0], ends[1]
-    first, *rest = names
-    if not rest or len(set(names)) < len(names):
+    if len(names) < 2 or len(set(names)) < len(names):
         raise _not_whole(kind, text)
-    made: Aggregate = kind.make(first, rest[0] if len(rest) == 1 else rest, bounds)
-    return made
+    from tacit.tables.answers.several_columns import SeveralColumns
+
+    assert isinstance(kind, SeveralColumns)
+    return kind.ask(names, bounds)
 
 
 def statistic(described: object, label: str, declared: bool = False) -> Aggregate:

@@ -21,6 +21,7 @@ from tacit.core.chain.protocols import Built
 from tacit.errors import MismatchError, UsageError, did_you_mean
 from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.grid import Grid
+from tacit.expressions.schema import Schema
 from tacit.report.text.vocabulary import say_answer
 from tacit.report.text.words import column_words
 from tacit.tables.chain.estimate import Array, Estimate
@@ -227,6 +228,13 @@ class Kind(ABC):
     def names(self, asked: Aggregate) -> list[str] | None:
         """Return what its numbers are called, where it is several; None where it is one."""
         return None if asked.edges is None else bin_names(asked.edges)
+
+    def check(self, asked: Aggregate, columns: Schema) -> None:  # noqa: B027
+        """Refuse what does not fit the columns of a table, beside their names and bounds.
+
+        Raises:
+            UsageError: something that no row can be asked.
+        """
 
     def read(self, described: Mapping[str, Any]) -> Aggregate:
         """Return what :meth:`Aggregate.to_json` described.

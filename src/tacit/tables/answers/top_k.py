@@ -35,8 +35,9 @@ import numpy as np
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.core import Space, Step, SymmetricDistance, Transformation, register
 from tacit.errors import UsageError
-from tacit.expressions.expression import Expression, literal, when
+from tacit.expressions.expression import Expression, col, literal, when
 from tacit.expressions.grid import Grid
+from tacit.expressions.schema import Schema
 from tacit.report.text.vocabulary import for_each_group, say_step
 from tacit.tables.answers.aggregate import Aggregate, Kind, Setting, only_global, register_kind
 from tacit.tables.chain.estimate import Estimate
@@ -214,6 +215,18 @@ def _category(key: Any) -> Any:
 class _TopK(Kind):
     def names(self, asked: Aggregate) -> list[str] | None:
         return ["missing" if key is None else str(key) for key in asked.keys or ()]
+
+    def check(self, asked: Aggregate, columns: Schema) -> None:
+        column = asked.require_column()
+        kind = col(column).kind(columns)
+        for key in asked.keys or ():
+            try:
+                place_of_category(col(column), (key,)).kind(columns)
+            except UsageError as unlike:
+                raise UsageError(
+                    f"{column!r} holds {kind}, which the category {key!r} is not: give categories "
+                    "of that kind, or cut numbers into bins and ask for these"
+                ) from unlike
 
     def shared(self, asked: Aggregate) -> Any:
         return (*super().shared(asked), asked.k, asked.keys)

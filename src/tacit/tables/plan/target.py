@@ -105,8 +105,8 @@ def least_epsilon(
         raise UsageError(
             f"no epsilon brings {label!r} within {show(exact[label])} in {show(100 * confidence)} "
             f"of 100 releases in a group of {rows} rows: at {show(_candidate(last))}, which "
-            f"protects nobody, it is {show(half)}. Ask for a wider target, plan for larger groups "
-            "(rows=), or give closer bounds"
+            f"protects nobody, it is {show(half)}. Ask for a wider target, plan for larger groups, "
+            "or give closer bounds"
         )
     return _candidate(number)
 

@@ -66,7 +66,10 @@ def open_csv(
     refuse_like_names(names)
     for column in form.types:
         if column not in names:
-            raise UsageError(f"types= names {column!r}; {did_you_mean(column, names)}")
+            raise UsageError(
+                f"a kind is declared of {column!r}, and there is no such column; "
+                f"{did_you_mean(column, names)}"
+            )
     types = form.types if notice is None else {}
     columns = []
     for name in names:
