@@ -44,6 +44,12 @@ NEVER = {
     r"\bweighted down\b": "down-weighted",
     r"\breckon\w*": "compute",
     r"\bthe likelier\b": "more likely",
+    r"\bTell whether\b": "Return whether",
+    r"\bthe chance (of|that)\b": "the probability",
+    r"\bwith a chance of\b": "with probability",
+    r"\b(normal|Laplace|Gaussian|Cauchy|geometric|symmetric|exponential) laws?\b": "distribution",
+    r"\blaw of (the|a|an|one|noise)\b": "distribution of",
+    r"\btold apart\b": "distinguished",
 }
 """What no docstring or comment says either."""
 

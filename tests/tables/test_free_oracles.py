@@ -194,7 +194,7 @@ def test_more_places_than_numbers_are_refused_when_the_question_is_made(load):
         grid, unit = Grid.for_bounds(0, 1), PersonUnit("p", rows=1)
         for keys, bins in (([1, 2], 1 << 31), (None, 1 << 13), (range(300), 1 << 24)):
             query = Query(source, unit, by={"p": col("p")}, keys=keys)
-            with pytest.raises(UsageError, match="more than can be told apart"):
+            with pytest.raises(UsageError, match="more than can be distinguished"):
                 query.check(WholeCells(col("x"), grid, parts=bins, groups=1))
             query.check(WholeCells(col("x"), grid, parts=1 << 11, groups=1))
 

@@ -1,4 +1,4 @@
-"""Columns of a table in SQL: as values that nothing fails on, and as what tells values apart."""
+"""Columns of a table in SQL: as values that nothing fails on, and as what distinguishes values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def has_time(node: Node, side: Node, schema: Schema) -> None:
     """Refuse an operand of ``hour`` and its like that has no time of day.
 
     A column of times is one, or text that is read as such; a date that was computed has lost it.
-    Where the engine's own type is not known (a certificate tells kinds alone) any date is one.
+    Where the engine's own type is not known (a certificate states kinds alone) any date is one.
 
     Raises:
         UsageError: it has none.

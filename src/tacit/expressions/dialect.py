@@ -25,7 +25,7 @@ _EXACT, _DIGITS, _TENS = 1 << 53, 15, 22
 _SHORT = 1500
 """Characters of SQL that are rather repeated than named."""
 LONGEST_NAME = 1 << 16
-"""The most bytes of a text that tells people or groups apart: a longer one is missing."""
+"""The most bytes of a text that names people or groups: a longer one is missing."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class Dialect:
         return self.let.format(x=sql, body=body("tacit_v"))
 
     def name_of(self, text: str) -> str:
-        """Return a text that tells people or groups apart: missing beyond :data:`LONGEST_NAME`.
+        """Return a text that names people or groups: missing beyond :data:`LONGEST_NAME`.
 
         So what is put together for a digest, kept in a row or sent to the client is far below what
         an engine holds (1 GB in PostgreSQL, 2 GB in Spark), in as many columns as a table can have.

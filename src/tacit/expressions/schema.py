@@ -58,7 +58,7 @@ class Column:
         declared: the engine's own type.
         problem: why it cannot be used, where that is not its type.
         reads: SQL of its value, as the plan computes with it, of the column ``{x}`` itself.
-        identity: SQL of what tells its values apart, two of which are equal if and only if they
+        identity: SQL of what distinguishes its values, two of which are equal if and only if they
             are one value; empty where that is what the plan reads.
         written: SQL of the text of such a value, the same for equal ones; empty for a plain cast.
     """
@@ -76,7 +76,7 @@ class Column:
         return self.reads.format(x=quoted)
 
     def itself(self, quoted: str) -> str:
-        """Return the SQL of what tells its values apart."""
+        """Return the SQL of what distinguishes its values."""
         return (self.identity or self.reads).format(x=quoted)
 
 

@@ -114,7 +114,7 @@ _EXTREME = "is a value that a handful of rows may be beyond: the true one would 
 
 
 def has_aggregate(node: Any) -> bool:
-    """Tell whether an aggregate stands anywhere in a part of a query."""
+    """Return whether an aggregate stands anywhere in a part of a query."""
     return any(class_of(each) in AGGREGATES for each in node.walk())
 
 

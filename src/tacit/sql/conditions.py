@@ -89,7 +89,7 @@ def _compare(node: Any, names: Names) -> Truth:
 
 
 def _is_time(node: Any, found: Expression, names: Names) -> bool:
-    """Tell whether a side is a column with times, and not cast to its days."""
+    """Return whether a side is a column with times, and not cast to its days."""
     while type(node).__name__ == "Paren":
         node = node.this
     return type(node).__name__ == "Column" and names.has_times(found)

@@ -47,7 +47,7 @@ class Names(Protocol):
         ...
 
     def has_times(self, value: Expression) -> bool:
-        """Tell whether a value is a column of dates with times of day."""
+        """Return whether a value is a column of dates with times of day."""
         ...
 
 
@@ -125,7 +125,7 @@ _NEAREST: Mapping[str, str] = {
     "CovarPop": "write covar_samp(x, y)",
     "Anonymous": "there is no such function here",
 }
-"""What a reader is told of a node that has no form, by its class."""
+"""What a reader is shown of a node that has no form, by its class."""
 _AGGREGATES = {
     *("Count", "CountIf", "Sum", "Avg", "Min", "Max", "Median", "Variance", "VariancePop"),
     *("Stddev", "StddevSamp", "StddevPop", "PercentileCont", "Quantile", "WithinGroup", "Filter"),

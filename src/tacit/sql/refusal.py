@@ -86,4 +86,4 @@ _ARGUMENTS = {
     "replace": "* REPLACE has no translation: name the columns",
     "rename": "* RENAME has no translation: name the columns",
 }
-"""What a reader is told of an argument that is not understood, and the nearest thing that is."""
+"""What a reader is shown of an argument that is not understood, and the nearest thing that is."""

@@ -118,7 +118,7 @@ class Scope:
         return value.kind(self.question.schema)
 
     def has_times(self, value: Expression) -> bool:
-        """Tell whether a value is a column of dates with times of day."""
+        """Return whether a value is a column of dates with times of day."""
         if value.operation != "col":
             return False
         column = self.question.schema.get(value.parameters[0])

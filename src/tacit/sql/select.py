@@ -272,7 +272,7 @@ class _Shown:
         return "text" if found in ("undeclared", "missing") else found
 
     def has_times(self, value: Expression) -> bool:
-        """Tell that no answer has times of day."""
+        """Refuse times of day as an answer."""
         return False
 
 

@@ -1,6 +1,6 @@
 """Values on one row: constants, columns, arithmetic, choices and functions.
 
-Each is the value that DuckDB gives, but for what the page of the grammar tells: arithmetic is done
+Each is the value that DuckDB gives, but for what the page of the grammar states: arithmetic is done
 in doubles and a quotient by zero is missing, since in Tacit nothing may fail on a value.
 """
 
@@ -326,7 +326,7 @@ def _cast(node: Any, names: Names) -> Expression:
 
 
 def _is_rounded(node: Any) -> bool:
-    """Tell whether a number is rounded to a whole one where it stands."""
+    """Return whether a number is rounded to a whole one where it stands."""
     while type(node).__name__ == "Paren":
         node = node.this
     return type(node).__name__ in ("Floor", "Ceil", "Round")

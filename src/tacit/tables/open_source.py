@@ -48,9 +48,9 @@ class Source:
     def identity(self) -> str:
         """A digest of the public name and the names of the columns.
 
-        It tells a ledger of another data set from this one's.  It says nothing about the rows,
-        which may grow while the ledger stays, nor about the folder, so a data set may move.  Kinds
-        are not in it, so columns may be declared later.
+        It distinguishes a ledger of another data set from this one's.  It says nothing about the
+        rows, which may grow while the ledger stays, nor about the folder, so a data set may move.
+        Kinds are not in it, so columns may be declared later.
         """
         return identity_of(self.name, list(self.schema))
 

@@ -237,7 +237,7 @@ class Question(Priced):
             rho: as in :meth:`release`.
             total: as in :meth:`release`.
             rows: sizes of a group.
-            confidence: where given, how far intervals at this level are expected to reach is told
+            confidence: where given, how far intervals at this level are expected to reach is shown
                 too, as ``intervals``.
 
         Raises:

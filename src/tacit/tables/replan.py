@@ -67,7 +67,7 @@ class Replanned(ABC):
     @property
     @abstractmethod
     def cost(self) -> Budget:
-        """What the release loses."""
+        """The privacy loss of the release."""
 
     @property
     @abstractmethod
@@ -322,7 +322,7 @@ def _check_number(value: Any) -> None:
 
 
 def of_certificate(body: Mapping[str, Any]) -> Replanned:
-    """Plan again the release that the body of a certificate tells of."""
+    """Plan again the release that the body of a certificate describes."""
     question, spent = body["question"], body["spent"]
     left, cost, budget = (Budget.from_json(spent[n]) for n in ("remaining", "cost", "budget"))
     schemas = (

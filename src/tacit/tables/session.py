@@ -43,7 +43,7 @@ class Session:
             or a SparkSession with ``table``.
         unit: whom an answer protects: :func:`tacit.unit`, or :data:`tacit.one_row_each` where
             each row is another person.  It must be said.
-        budget: all that may ever be lost: ``tc.epsilon(1)``, ``tc.epsilon_delta(1, "1e-6")`` or
+        budget: all that may ever be spent: ``tc.epsilon(1)``, ``tc.epsilon_delta(1, "1e-6")`` or
             ``tc.rho(0.1)``.
         ledger: the file that keeps the budget, or ``postgresql://user@host/db?ledger=name`` for
             one that hosts share; begun where there is none.  By default it is ``visits.ledger``
@@ -53,11 +53,11 @@ class Session:
             pattern of files, and of the table that comes with Tacit.
         table: the table of a database.
         name: the public name of the data set; a file's own name by default.  A data frame has none
-            of its own: give it one, by which its ledger and certificates tell it from others.
+            of its own: give it one, which its ledger and certificates carry.
         memory_limit, threads: bounds on the engine, such as ``"4GB"`` and 2.
         timeout: the most seconds that one query may take, in PostgreSQL and Spark.
         **csv: how a CSV file is written, such as ``types={"age": "integer"}`` or ``delimiter=";"``;
-            nothing of it is guessed (:func:`tacit.tables.open_source.open_source` tells every
+            nothing of it is guessed (:func:`tacit.tables.open_source.open_source` lists every
             option).
 
     Raises:
@@ -340,7 +340,7 @@ class Session:
         self._table.reopen()
 
     def close(self) -> None:
-        """Let go of the table and of the ledger's file."""
+        """Close the table and the ledger's file."""
         self.source.close()
         self.ledger.close()
 

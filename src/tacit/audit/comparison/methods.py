@@ -147,7 +147,7 @@ def _propose_test_release(asked: Asked) -> Iterator[Candidate]:
     if asked.delta is None:
         raise UsageError("it needs a delta; give one")
     if asked.delta >= Fraction(1, 2):
-        raise UsageError("it needs a delta below 1/2, the chance that its test is wrong")
+        raise UsageError("it needs a delta below 1/2, the probability that its test is wrong")
     for bound in _proposed(asked):
         try:
             m = propose_test_release(

@@ -310,7 +310,7 @@ def estimate(given: _Estimating) -> None:
 
 
 def _record(given: _Estimating, collector: Collector, results: list[Result]) -> dict[str, Any]:
-    """Return all that is told, as plain JSON values."""
+    """Return all that is reported, as plain JSON values."""
     from tacit.local import amplified
 
     oracle = collector.oracle

@@ -1,4 +1,4 @@
-"""What ``tacit local estimate`` tells of every kind of local question."""
+"""What ``tacit local estimate`` reports of every kind of local question."""
 
 from __future__ import annotations
 

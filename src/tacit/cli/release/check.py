@@ -15,7 +15,7 @@ __all__ = ["check"]
 
 @dataclass(frozen=True)
 class ShowOptions:
-    """How what was found is told."""
+    """How what was found is reported."""
 
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 

@@ -176,7 +176,7 @@ def opened(job: Job, *, spend: bool) -> Iterator[Opened]:
 
     Args:
         job: the table and the questions.
-        spend: whether a ledger may be begun; a preview begins none.
+        spend: whether a ledger may be created; a preview creates none.
 
     Yields:
         The session, the place of its ledger as it may be shown (None where there is none yet), and
@@ -211,7 +211,7 @@ def opened(job: Job, *, spend: bool) -> Iterator[Opened]:
 
 
 def is_declared(path: str) -> bool:
-    """Tell whether a source is the declaration of a data set."""
+    """Return whether a source is the declaration of a data set."""
     return "://" not in path and path.endswith(".toml")
 
 

@@ -147,7 +147,7 @@ def _write(answer: Answer, asked: Asked) -> None:
     try:
         with working("drawing"):
             save_plot(answer.plot(), asked.plot)
-    except UsageError as error:  # too many groups, or none, which only the answer tells
+    except UsageError as error:  # too many groups, or none, which only the answer shows
         note(f"No plot was drawn: {error}")
         return
     note(f"wrote {asked.plot}")

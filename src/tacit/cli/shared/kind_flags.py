@@ -32,7 +32,7 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "x": ("x:lower:upper", "X:LOW:HIGH", "age:0:100"),
     "y": ("y:lower:upper", "Y:LOW:HIGH", "pay:0:1000"),
 }
-"""How a field is written behind a flag: told in an error, told in the help, and an example."""
+"""How a field is written behind a flag: in an error, in the help, and as an example."""
 
 
 def _joined(fields: tuple[str, ...], way: int) -> str:

@@ -30,7 +30,7 @@ _CERTIFICATES = (".json", ".html")
 
 
 def note(text: str) -> None:
-    """Tell something beside the answer: on stderr, so that a pipe stays clean."""
+    """Print something beside the answer: on stderr, so that a pipe stays clean."""
     print(text, file=sys.stderr)
 
 

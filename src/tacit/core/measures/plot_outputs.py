@@ -230,5 +230,5 @@ def trade_off(m: DrawnMeasurement, u: Any, v: Any) -> Any:
     one.set_xlabel("false alarm: takes u for v")
     one.set_ylabel("miss: takes v for u")
     one.legend(frameon=False, fontsize=9)
-    plotting.title(one, "how well the two inputs can be told apart")
+    plotting.title(one, "how well the two inputs can be distinguished")
     return figure

@@ -42,7 +42,7 @@ class RowFunction:
         sql: the dialect, the SQL of each operand in that form, and the parameters, to SQL.
         value: the same in Python, of operands that are there and the parameters.
         operands: how many it has.
-        checks: tell of each parameter whether it is one.
+        checks: whether each parameter is one.
         range: the least and the greatest value, or what gives them from the operands' ranges (None
             for an operand that nothing bounds) and the parameters; None where nothing bounds it.
     """

@@ -1,4 +1,4 @@
-"""What can be asked of a column, and what a kind of answer is: everything that tells kinds apart.
+"""What can be asked of a column, and what a kind of answer is: everything that distinguishes kinds.
 
 ``tc.sum()`` alone is a step of a chain and the name of a statistic; ``tc.sum("pay", 0, 1000)`` is a
 question to a table.  Both are an :class:`Aggregate`, of the :class:`Kind` ``sum``.
@@ -287,7 +287,7 @@ class Kind(ABC):
         """
 
     def answered_by(self, part: Part) -> bool:
-        """Tell whether a part that was made for other kinds answers this one too."""
+        """Return whether a part that was made for other kinds answers this one too."""
         return self.joins is not None and isinstance(part, self.joins)
 
     def estimate(
@@ -305,7 +305,7 @@ class Kind(ABC):
         """Return how far an interval is expected to reach: see :meth:`Part.half_width`."""
         return parts[0].half_width(self.name, noises[0], rows, level)
 
-    # ---- what the other methods are told of it
+    # ---- what the other methods need to know of it
 
     @property
     def local_bits(self) -> int:

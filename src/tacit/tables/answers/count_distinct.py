@@ -102,7 +102,7 @@ def count_distinct(column: str | None = None, *, method: str = "global") -> Aggr
     :class:`tacit.transformations.CountDistinct`.
 
     Args:
-        column: what is asked of: of any kind; texts are told apart by their characters.
+        column: what is asked of: of any kind; texts are distinguished by their characters.
         method: ``"global"``, the only one.
 
     Returns:

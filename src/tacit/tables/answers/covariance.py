@@ -19,7 +19,7 @@ e``).  So
 
 Bands of all sums hold but for a chance of 0.005, which bounds ``d``, ``e`` and the weights of N;
 and given weights, N is within its quantile but for a chance of 0.045, which is taken at the largest
-weights in their bands.  Both hold with a chance of 0.95, and then so does the interval.  Where the
+weights in their bands.  Both hold with probability 0.95, and then so does the interval.  Where the
 band of n reaches below two rows, the interval is the whole range of what can be; the covariance of
 fewer rows is taken as 0.  Rows that are down-weighted count with their weights, in n too.
 

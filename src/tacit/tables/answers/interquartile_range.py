@@ -6,8 +6,8 @@ the two quartiles take half of the loss and the four ends the other half.  Their
 sequential composition, in pure DP and in zCDP.  All else is post-processing: the answer is the
 third quartile less the first, held at zero where the choices have crossed.
 
-**Interval.**  Each end is on the wrong side of its quartile with a chance of at most a quarter of
-``1 - level``.  So with a chance of ``level`` or more all four are right (the union bound), and then
+**Interval.**  Each end is on the wrong side of its quartile with probability at most a quarter of
+``1 - level``.  So with probability ``level`` or more all four are right (the union bound), and then
 ``low_1 <= Q_1 <= high_1`` and ``low_3 <= Q_3 <= high_3``, whatever quartiles are taken where the
 rows leave a choice, interpolated ones too; hence ``low_3 - high_1 <= Q_3 - Q_1 <= high_3 - low_1``.
 The range is never below zero, so an end of the interval below zero is moved to zero.

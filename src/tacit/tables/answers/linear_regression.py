@@ -24,12 +24,12 @@ But also
 where each entry of the first term is a weighted sum of independent noises with weights that do not
 depend on them: it is within its quantile but for a chance of 0.045, which is taken at the largest
 weights that the bands of ``A^-1`` and b leave.  The second term is at most ``|A^-1| H D``, which is
-of second order.  The sum of the two is the interval, with a chance of 0.95 for each coefficient.
+of second order.  The sum of the two is the interval, with probability 0.95 for each coefficient.
 
 Coefficients in the units of the columns are linear in b.  Where the spectral radius is one or more,
-the noise cannot be told from a design in which the predictors lie on a plane: any coefficient is
-possible, and the answer has no error and no interval.  Its value is then that of the equations with
-eigenvalues of A^ raised to the size of the noise (a ridge).
+the noise cannot be distinguished from a design in which the predictors lie on a plane: any
+coefficient is possible, and the answer has no error and no interval.  Its value is then that of the
+equations with eigenvalues of A^ raised to the size of the noise (a ridge).
 """
 
 from __future__ import annotations

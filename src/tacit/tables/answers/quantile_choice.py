@@ -1,6 +1,6 @@
 """Private quantiles of a column in each group, by the exponential mechanism on the grid.
 
-The cost, its sensitivity and the error are told and proven in
+The cost, its sensitivity and the error are stated and proven in
 :mod:`tacit.mechanisms.selection.private_quantile`.  A row is in one group, so d rows move the sum
 over groups of the largest change of a cost by at most ``d max(a, b - a)`` for the quantile
 ``a / b``.
@@ -218,18 +218,18 @@ class ChoicePart(Part):
         """Return the choice of a quantile, or of an end that is on one side of it.
 
         **Ends.**  An end at ``side = -1`` aims at ``x + b`` below the quantile ``a / b``, in units
-        of the cost, where a choice is off by x or more with a chance of at most beta
-        (:func:`error_in_cost`), and b is a whole row.  So but for that chance it is a point c with
-        ``low(c) < -b``, or the lowest point of all.  No point v below c is an ``a / b``-quantile:
-        ``high(v) <= low(c) < 0``; and c is a row or more under it, so below what interpolates
-        between neighbouring rows too.  At ``side = 1`` it is the same, mirrored.
+        of the cost, where a choice is off by x or more with probability at most beta
+        (:func:`error_in_cost`), and b is a whole row.  So but for that probability it is a point c
+        with ``low(c) < -b``, or the lowest point of all.  No point v below c is an ``a /
+        b``-quantile: ``high(v) <= low(c) < 0``; and c is a row or more under it, so below what
+        interpolates between neighbouring rows too.  At ``side = 1`` it is the same, mirrored.
 
         Args:
             q: the quantile.
-            noise: what the whole part may lose.
+            noise: what the whole part may spend.
             share: the part of it that is for this choice.
             side: -1 for an end below, 1 for one above, 0 for the quantile itself.
-            beta: the chance that an end is on the wrong side, at most.
+            beta: the probability that an end is on the wrong side, at most.
         """
         scale = noise.split(share).choice_scale(self.costs(q, 1, (), noise.one).stretch)
         target = 0

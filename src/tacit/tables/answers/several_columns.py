@@ -30,7 +30,7 @@ Bounds: TypeAlias = Mapping[str, tuple[Number, Number]]
 """The public bounds of columns, by name."""
 
 APART = 0.005
-"""The chance that the sums are farther off than the bands that an interval rests on: part of the
+"""The probability that the sums are outside the bands that an interval rests on: part of the
 five in 100 that an interval may miss."""
 
 _PRODUCT_BITS = 66

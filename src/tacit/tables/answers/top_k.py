@@ -8,12 +8,12 @@ one shot.  All that follows the noise is post-processing.
 most d in L1 for d rows: noise of the scale ``rows / epsilon`` on all of them is epsilon-DP, for
 every k at once.  To choose k times (permute-and-flip, or the exponential mechanism) each choice
 has ``epsilon / k``, and so the scale ``k rows / epsilon``.  With n categories a choice at the scale
-s is worse than the best by x with a chance of at most ``n exp(-x / s)``, and so is, up to the
+s is worse than the best by x with probability at most ``n exp(-x / s)``, and so is, up to the
 factor ``(2 + x / s) / 4``, the difference of two Laplace variables of the scale s.  So from two
 categories on one shot is nearer by about the factor k; for one it is as near but for that factor;
 and the counts, with intervals, come at no further cost.
 
-**Interval.**  The noise on the n counts is independent, so with a chance of ``level`` or more all
+**Interval.**  The noise on the n counts is independent, so with probability ``level`` or more all
 of it is within the half-width t at the level ``level^(1/n)``.  Then the interval of every category
 that is shown holds, whichever these are: they were chosen by the same noise, so intervals at the
 level of one count would hold too rarely.

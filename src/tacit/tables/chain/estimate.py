@@ -1,4 +1,4 @@
-"""What is told of one answer in each group: a value with its error and its interval."""
+"""One answer in each group: a value with its error and its interval."""
 
 from __future__ import annotations
 

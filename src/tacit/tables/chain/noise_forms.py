@@ -37,7 +37,7 @@ def half_widths(law: NoiseLaw, weights: Array, level: float) -> Array:
     Args:
         law: the noise on each coordinate.
         weights: shape (rows, coordinates), or (..., coordinates).
-        level: the chance that an interval holds.
+        level: the probability that an interval holds.
 
     >>> law = NoiseLaw("laplace", 1.0, 2.0**-40)
     >>> wide = half_widths(law, np.array([[1.0, 1.0], [1.0, 0.0]]), 0.95)

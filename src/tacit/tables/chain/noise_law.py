@@ -1,7 +1,7 @@
 """The noise on one coordinate, and what it does to weighted sums of coordinates.
 
 Everything here is known before any data is seen: variances and half-widths of intervals depend on
-the law of the noise alone.
+the distribution of the noise alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PERTURB = 1e-3
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """Independent noise of one law on each coordinate of a vector.
+    """Independent noise of one distribution on each coordinate of a vector.
 
     Args:
         kind: ``"laplace"`` (scale b) or ``"gaussian"`` (scale sigma), discrete on a grid.
@@ -53,10 +53,10 @@ class NoiseLaw:
         """Return t with ``P(|sum of weights * noise| <= t) >= level``.
 
         One Laplace coordinate: the exact discrete quantile.  Otherwise the quantile of the
-        continuous law plus ``grid * sum |weights|``: a discrete Laplace variable is the difference
-        of two exponentials rounded down, hence less than one grid step from a continuous one; and a
-        discrete Gaussian is stochastically below a continuous one plus a step, on each side
-        (Canonne, Kamath, Steinke 2020, proposition 25).
+        continuous distribution plus ``grid * sum |weights|``: a discrete Laplace variable is the
+        difference of two exponentials rounded down, hence less than one grid step from a continuous
+        one; and a discrete Gaussian is stochastically below a continuous one plus a step, on each
+        side (Canonne, Kamath, Steinke 2020, proposition 25).
         """
         return float(self.half_widths((weights,), level)[0])
 
@@ -117,7 +117,7 @@ def _partial_fractions(weights: tuple[float, ...]) -> Callable[[float], float]:
     """Return the tail ``t -> P(|sum| > t)`` in closed form, for a few weights.
 
     The characteristic function ``prod 1 / (1 + w_i^2 u^2)`` splits into partial fractions, each a
-    Laplace law: ``P(|S| > t) = sum_i c_i exp(-t / w_i)`` with
+    Laplace distribution: ``P(|S| > t) = sum_i c_i exp(-t / w_i)`` with
     ``c_i = prod_{j != i} w_i^2 / (w_i^2 - w_j^2)``.
     Nearly equal weights are spread upwards by a thousandth, which only widens the tail: the sum
     of symmetric unimodal variables grows with every weight.

@@ -1,4 +1,4 @@
-"""How far the sum of several independent noises of one law is off: the exact discrete quantile."""
+"""How far the sum of several independent, equal noises is off: the exact discrete quantile."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _SLACK = 1e-9
 def sum_half_width(law: NoiseLaw, terms: int, level: float = 0.95) -> float:
     """Return t with ``P(|sum of terms noises| <= t) >= level``.
 
-    The law of one noise is written on a window of whole units that wraps around, and the law of the
-    sum is the inverse transform of the power of its transform.  The window is 64 sqrt(terms) scales
-    wide, beyond which less than 1e-13 lies.  For noise too wide for a window the bound
-    of :meth:`NoiseLaw.half_width` is taken, whose rounding is small then.
+    The distribution of one noise is written on a window of whole units that wraps around, and the
+    distribution of the sum is the inverse transform of the power of its transform.  The window is
+    64 sqrt(terms) scales wide, beyond which less than 1e-13 lies.  For noise too wide for a window
+    the bound of :meth:`NoiseLaw.half_width` is taken, whose rounding is small then.
 
     Args:
         law: the noise on each term, on a grid of whole units.
         terms: how many are added; none are exact.
-        level: the chance that the interval holds.
+        level: the probability that the interval holds.
 
     >>> law = NoiseLaw("laplace", 3.0, 1.0)
     >>> sum_half_width(law, 1), law.half_width((1.0,))
@@ -50,7 +50,7 @@ def sum_half_width(law: NoiseLaw, terms: int, level: float = 0.95) -> float:
 
 @lru_cache(maxsize=8)
 def _transform(law: NoiseLaw, size: int) -> NDArray[np.complex128]:
-    """Return the transform of the law of one noise on a window that wraps around."""
+    """Return the transform of the distribution of one noise on a window that wraps around."""
     place = np.minimum(np.arange(size), size - np.arange(size)).astype(np.float64)
     exponent = place / law.scale if law.kind == "laplace" else (place / law.scale) ** 2 / 2
     weight = np.exp(-exponent)

@@ -32,14 +32,14 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Noise:
-    """What one part may lose: epsilon of pure DP, or rho of zCDP, for one person.
+    """What one part may spend: epsilon of pure DP, or rho of zCDP, for one person.
 
     Args:
         kind: which of the two.
         loss: the epsilon or rho.
         rows: how many rows' weight a person has at most.
         one: weights are multiples of ``1 / one``.
-        delta: what a part that needs one may lose beside epsilon.
+        delta: what a part that needs one may spend beside epsilon.
     """
 
     kind: Literal["laplace", "gaussian"]
@@ -68,7 +68,7 @@ class Noise:
         return Laplace(scale) if self.kind == "laplace" else Gaussian(scale)
 
     def law(self, sensitivity: Fraction, grid: Fraction) -> NoiseLaw:
-        """Return the law of one coordinate, for errors and intervals."""
+        """Return the distribution of one coordinate, for errors and intervals."""
         return NoiseLaw(self.kind, float(self.scale(sensitivity)), float(grid))
 
     def split(self, share: Fraction) -> Noise:
@@ -154,7 +154,7 @@ class Part(ABC):
         return None
 
     def refusal(self, noise: Noise, rows: float) -> float | None:
-        """Return the chance that a group of so many rows gets no answer; None where none can."""
+        """Return how likely a group of so many rows gets no answer; None where none can."""
         return None
 
     def record(self, noise: Noise) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def law_of_rows(noise: Noise) -> NoiseLaw:
 
 
 def plain_estimate(released: Any, law: NoiseLaw, floor: float = 0.0) -> Estimate:
-    """Return noisy counts with their error and interval; weights are undone by the law's grid."""
+    """Return noisy counts with their error and interval; weights are undone by its grid."""
     value = np.asarray(released, dtype=np.float64)
     half = law.half_width((1.0,), LEVEL)
     error = np.full_like(value, law.variance**0.5)

@@ -44,7 +44,7 @@ class PerPerson(TableStep):
         """Return the table of people.
 
         Raises:
-            MismatchError: nothing tells people apart, or the person is not among the columns.
+            MismatchError: no column names the person, or the person is not among the columns.
         """
         self._require(space, UnitDistance)
         person = space.metric.column  # type: ignore[attr-defined]

@@ -56,7 +56,7 @@ class CountedGroups(Domain):
     cells: int
 
     def contains(self, value: Any) -> bool:
-        """Tell whether there is one histogram a group."""
+        """Return whether there is one histogram a group."""
         return isinstance(value, Sequence) and len(value) == self.groups
 
     def read(self, value: Any) -> Any:

@@ -31,7 +31,7 @@ _MOST_LOSS = 1 << 10
 _NEARLY = 1 - Fraction(1, 1 << 30)
 """Room for the map of a person, which rounds up."""
 _LEAST_DELTA = Fraction(1, 10**100)
-"""No chance is below it, and floats carry its square."""
+"""No probability is below it, and floats carry its square."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ _UNITS = 1024
 class ProposalPart(LocalPart):
     """Noise for a bound on the local sensitivity, which a private test finds safe or refuses.
 
-    A group whose test refuses has no answer, and nothing tells why; it costs the same.  With
+    A group whose test refuses has no answer, and nothing says why; it costs the same.  With
     ``bound="search"`` there is always an answer, and the bound that was found is published with it.
     The bound is public either way, and so are the standard error and the interval.
     """
@@ -42,7 +42,7 @@ class ProposalPart(LocalPart):
         """Return the test and the noise."""
         if noise.kind != "laplace" or not noise.delta:
             raise UsageError(
-                "propose-test-release needs a delta, the chance that the test is wrong: use a "
+                "propose-test-release needs a delta, the probability that the test is wrong: use a "
                 "budget such as tc.epsilon_delta(1, '1e-6') and release(epsilon=..., delta=...); "
                 "or another method, such as 'smooth'"
             )
@@ -59,7 +59,7 @@ class ProposalPart(LocalPart):
             bound = float(Fraction(self.method.bound or 0))
             pairs = [(math.nan if answer is None else answer, bound) for answer in released]
         value, bounds = np.array(pairs, dtype=np.float64).reshape(-1, 2).T  # perhaps of no group
-        # Half of epsilon is for the noise: in units of the bound, one law serves all.
+        # Half of epsilon is for the noise: in units of the bound, one scale serves all.
         law = NoiseLaw("laplace", float(2 / epsilon_of_one(noise, noise.rows)), 1 / _UNITS)
         error = np.where(np.isnan(value), np.nan, bounds * math.sqrt(law.variance))
         half = bounds * law.half_width((1.0,), LEVEL)
@@ -74,11 +74,11 @@ class ProposalPart(LocalPart):
         return float(self.on_column(noise).expected_error(made, ends=self.range))
 
     def refusal(self, noise: Noise, rows: float) -> float:
-        """Return the chance that the test refuses on evenly spread rows."""
+        """Return the probability that the test refuses on evenly spread rows."""
         return self.refusal_on(made_rows(self.grid, max(1, round(rows))), noise)
 
     def refusal_on(self, made: Array, noise: Noise) -> float:
-        """Return the chance that the test refuses on made-up rows."""
+        """Return the probability that the test refuses on made-up rows."""
         if self.method.searches:
             return 0.0
         return 1 - float(self.on_column(noise).answer_probability(made))

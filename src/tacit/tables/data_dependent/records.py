@@ -110,8 +110,8 @@ class RecordsByGroup(TableStep):
     drawn at random from that person's own rows under a salt that is fresh for the release
     (:mod:`tacit.tables.query.sampled_rows`).  Whatever the salt, and so on average over it, a
     person who comes or goes adds or removes at most ``rows`` records; divergences are jointly
-    convex, or quasi-convex, in the two laws (in Renyi divergences too: van Erven and Harremoes
-    2014, theorem 13), so the losses that hold for each salt hold for the mixture.
+    convex, or quasi-convex, in the two distributions (in Renyi divergences too: van Erven and
+    Harremoes 2014, theorem 13), so the losses that hold for each salt hold for the mixture.
 
     Args:
         column, lower, upper, cells: the column and its grid of ``cells`` equal steps.

@@ -55,7 +55,7 @@ class SampleMean(Step):
 
     **Map.**  ``d -> d epsilon``: see :mod:`tacit.mechanisms.sample_and_aggregate.mechanism`, which
     this is, for a statistic with a name and public bounds.  That it is at most ``bins epsilon`` is
-    not told: each of many groups has its own bins
+    not stated: each of many groups has its own bins
     (:class:`~tacit.tables.data_dependent.records.EachGroup`).
 
     Args:
@@ -109,7 +109,7 @@ class BinnedRecords(Domain):
     bins: int
 
     def contains(self, value: Any) -> bool:
-        """Tell whether there is one histogram for each bin of each group."""
+        """Return whether there is one histogram for each bin of each group."""
         return isinstance(value, Sequence) and len(value) == self.column.groups * self.bins
 
     def read(self, value: Any) -> Any:

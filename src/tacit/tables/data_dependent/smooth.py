@@ -32,7 +32,7 @@ __all__ = ["SmoothPart"]
 class SmoothPart(LocalPart):
     """Noise that follows the data; how much of it was added is as private as the data.
 
-    So an answer has no standard error and no interval: either would tell the smooth sensitivity.
+    So an answer has no standard error and no interval: either would reveal the smooth sensitivity.
     """
 
     needs_delta = True

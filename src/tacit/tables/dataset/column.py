@@ -36,7 +36,7 @@ class ColumnDeclaration:
         unit: the physical unit of its numbers, such as ``"euro"``.
         bounds: the least and the greatest number; questions without bounds of their own use them.
         keys: the categories; questions grouped by the column without keys use them.
-        public: whether its values are known to everyone; told to readers, it changes no guarantee.
+        public: whether its values are known to everyone; shown to readers, it changes no guarantee.
     """
 
     kind: str | Open | None = None
@@ -109,7 +109,7 @@ class ColumnDeclaration:
 
     @property
     def told(self) -> dict[str, str]:
-        """What readers are told: the meaning and the unit, where they are said."""
+        """What readers are shown: the meaning and the unit, where they are said."""
         said = {"meaning": self.meaning, "unit": self.unit}
         return {name: text for name, text in said.items() if isinstance(text, str)}
 

@@ -123,7 +123,7 @@ class TableDeclaration:
         return {"name": name, "table": self.table, **self.limits, **csv}
 
     def _is_text(self, folder: Path) -> bool:
-        """Tell whether the place holds CSV files, which declare no types of their own."""
+        """Return whether the place holds CSV files, which declare no types of their own."""
         from tacit.tables.engines.duckdb.source import holds_csv
 
         return self.place == "path" and self.table is None and holds_csv(self.within(folder))

@@ -81,7 +81,7 @@ class Engine(Protocol):
         """Return a block of queries that ask for no row, before which nothing is brought in."""
 
     def close(self) -> None:
-        """Let go of everything, on disk too."""
+        """Close everything, on disk too."""
 
 
 class InPlaceEngine:

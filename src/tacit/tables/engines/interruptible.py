@@ -46,7 +46,7 @@ def interruptible(connection: Any, ask: Callable[[], _T]) -> _T:
             pauses += thread.ident is None  # it may be about to begin, or never have been made
         raise
     finally:
-        # What the thread lets go of last belongs to DuckDB, which aborts the process if Python
+        # What the thread releases last belongs to DuckDB, which aborts the process if Python
         # ends meanwhile.
         if thread.ident is not None:
             thread.join()

@@ -92,7 +92,7 @@ def published(
     Args:
         question: the question of the charge.
         parts: what was recorded under it, in order.
-        most: how many periods to tell; default: all that were published.
+        most: how many periods to state; default: all that were published.
     """
     _, tree = periods_of(question)
     blocks: list[list[int]] = [[] for _ in tree.widths]

@@ -58,7 +58,7 @@ class TimeCounter:
 
     **Limits.**  The table may only be added to (rows that are deleted or changed break the bound
     for the people in them), and a read must show what earlier reads showed (no replica that lags,
-    no transaction that was begun earlier).  A row that comes after its period was published is
+    no transaction that was started earlier).  A row that comes after its period was published is
     missing from that period; ``grace`` waits for it.
     """
 

@@ -92,13 +92,13 @@ class Chains:
 
     @cached_property
     def _composed(self) -> tuple[Measurement, Any]:
-        """All chains as one, and what it loses."""
+        """All chains as one, and its privacy loss."""
         whole = compose(list(self._all))
         return whole, whole.map(1)
 
     @property
     def cost(self) -> Budget:
-        """What the release loses, by composing the maps of all chains at one person."""
+        """The privacy loss of the release, by composing the maps of all chains at one person."""
         whole, loss = self._composed
         if isinstance(loss, tuple):
             return Budget("approximate", *loss)

@@ -1,7 +1,7 @@
 """Which method answers an aggregate: the one asked for, or the one with the least expected error.
 
 The choice reads public facts alone (the bounds, the kind of the column, the unit, the budget, the
-rows to plan for), so it tells nothing of the data and anyone can make it again.  Which method is
+rows to plan for), so it reveals nothing of the data and anyone can make it again.  Which method is
 best depends on how the rows are spread: the noise of some follows the data.  So errors are worked
 out on made-up rows of several shapes (:mod:`tacit.tables.data_dependent.synthetic_rows`), and each
 method stands by its mean over them.
@@ -32,7 +32,7 @@ from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 __all__ = ["Choice", "choose", "local_part"]
 
 _SURE = 0.01
-"""The chance of a refusal on the made-up rows up to which a test is a candidate."""
+"""The probability of a refusal on the made-up rows up to which a test is a candidate."""
 
 
 @dataclass(frozen=True)

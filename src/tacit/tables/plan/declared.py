@@ -138,7 +138,7 @@ class Declared:
         )
 
     def about(self, query: Query) -> dict[str, dict[str, Any]]:
-        """Return what a reader of an answer is told of its columns, as plain JSON values.
+        """Return what a reader of an answer learns of its columns, as plain JSON values.
 
         That is the meaning and the unit of each column that the question names, and where its
         bounds or keys go beyond the declared ones, the declared bounds and the keys beyond.  A

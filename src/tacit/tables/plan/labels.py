@@ -34,7 +34,7 @@ def labels_of(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate
 
 
 def check_labels(labels: Sequence[str], by: Sequence[str]) -> None:
-    """Refuse labels that the columns of an answer could not be told apart by.
+    """Refuse labels that the columns of an answer could not be distinguished by.
 
     Raises:
         UsageError: a label given twice, that of a grouping column, or one that ends as the columns

@@ -34,7 +34,7 @@ def noted(
         declared: what the data set declares.
         ledger: what pays.
         named: whether the table has a public name.
-        confidence: the level of the intervals that are told, if any.
+        confidence: the level of the intervals that are stated, if any.
     """
     found = declared_words(declared.about(plan.query), plan.query.describe())
     if not named:

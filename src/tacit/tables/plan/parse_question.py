@@ -195,7 +195,7 @@ def first_schemas(
     """Return the columns that a certificate of the first format is about, which names no kinds.
 
     Nothing is worked out from a kind but whether a column holds whole numbers (its grid is one of
-    ones then), and its chains tell that.  Of a derived column they state the kind.
+    ones then), and its chains state that.  Of a derived column they state the kind.
 
     Returns:
         The columns of the table, and the same with the derived ones.
@@ -210,7 +210,7 @@ def first_schemas(
 
 
 def _whole(name: str, steps: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether every grid of a column is one of whole numbers."""
+    """Return whether every grid of a column is one of whole numbers."""
     grids = [step for step in steps if step["column"] == name]
     return bool(grids) and all(map(_is_whole, grids))
 

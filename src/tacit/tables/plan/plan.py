@@ -202,7 +202,7 @@ class Plan:
                 f"{aggregate.kind} needs numbers, and {column.name!r} holds {column.kind}; name "
                 f"another column ({did_you_mean(column.name, self._numeric_columns())})"
             )
-        # Whole numbers lie on a grid of ones, unless an edge between them must be told apart.
+        # Whole numbers lie on a grid of ones, unless an edge between them must be distinguished.
         whole = column.kind in ("integer", "boolean")
         whole = whole and all(edge.denominator == 1 for edge in aggregate.edges or ())
         lower, upper = as_fraction(aggregate.lower or 0), as_fraction(aggregate.upper or 0)
@@ -312,7 +312,7 @@ class Plan:
 
     @cached_property
     def cost(self) -> Budget:
-        """What the release loses."""
+        """The privacy loss of the release."""
         # A loss is of the kind that the chains have, which need not be the kind that is asked for.
         return self._built(self.size).all.cost.cost_in(self.request.kind)
 

@@ -17,7 +17,7 @@ __all__ = ["Preview"]
 _PLAIN = "standard error"
 """The unit of an error that is in the unit of the answer."""
 _NEVER = 1e-6
-"""The chance of a refusal that is not worth a word."""
+"""The probability of a refusal that is not worth a word."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Preview:
             sensitivity, the mean absolute error on rows that are spread evenly over the bounds.
         threshold: how many people a key must have, about, to be released; None for public keys.
         methods: for each label that names a method, the one that answers, and why.
-        refusals: for each label by propose-test-release, the chance at each size that the test
+        refusals: for each label by propose-test-release, the probability at each size that the test
             refuses an answer.
         bounds: for each label whose column is computed by the question, of a row or of a person's
             rows, what it is clamped to.
@@ -136,7 +136,7 @@ class Preview:
         return self.remaining.covers(self.cost)
 
     def refused(self) -> dict[str, str]:
-        """Say for each label at which sizes its test may refuse, and with which chance."""
+        """Say for each label at which sizes its test may refuse, and with which probability."""
         found = {}
         for label, chances in self.refusals.items():
             at = zip(self.rows, chances, strict=True)

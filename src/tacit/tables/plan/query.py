@@ -1,4 +1,4 @@
-"""A question to a table, from public facts alone: what tells it from every other.
+"""A question to a table, from public facts alone: its identity.
 
 The key of a ledger, a certificate and its check rest on :meth:`Query.describe`.
 """

@@ -24,7 +24,7 @@ _CHOSEN = {"smooth": "distribution", "sample_and_aggregate": "bins"}
 
 
 def has_choice(asked: Aggregate) -> bool:
-    """Tell whether something of the method was left to be chosen."""
+    """Return whether something of the method was left to be chosen."""
     method = asked.method
     if method is None or method.name == "auto":
         return method is not None

@@ -50,15 +50,15 @@ def cells(
 
 
 def check_places(lists: int, cells: int) -> None:
-    """Refuse more places than numbers of 64 bits tell apart.
+    """Refuse more places than numbers of 64 bits distinguish.
 
     Raises:
         UsageError: there are ``lists`` times ``cells`` of them, or more.
     """
     if lists * cells > 1 << 63:
         raise UsageError(
-            f"{lists} groups or bins of {cells} cells each are more than can be told apart: list "
-            "fewer keys, or ask for fewer bins"
+            f"{lists} groups or bins of {cells} cells each are more than can be distinguished: "
+            "list fewer keys, or ask for fewer bins"
         )
 
 

@@ -33,10 +33,10 @@ _BY_THEMSELVES = ("text", "integer", "boolean", "date", "missing")
 
 
 def identity_sql(value: Expression, schema: Schema, dialect: Dialect) -> tuple[str, str]:
-    """Return the SQL of what tells a row's value from others, and of it, ``z0``, in a digest.
+    """Return the SQL of what distinguishes a row's value, and of it, ``z0``, in a digest.
 
     Raises:
-        UsageError: a column whose values cannot be told apart on every engine alike.
+        UsageError: a column whose values cannot be distinguished on every engine alike.
 
     >>> from tacit.expressions.expression import col
     >>> from tacit.expressions.schema import Column
@@ -52,7 +52,7 @@ def identity_sql(value: Expression, schema: Schema, dialect: Dialect) -> tuple[s
         sql = key_part_sql(value, kind, schema, dialect)
         return dialect.cast(sql, "text") if kind == "missing" else sql, "z0"
     if kind not in ("float", "decimal"):
-        raise UsageError(f"{value} is of kind {kind}, whose values cannot be told apart")
+        raise UsageError(f"{value} is of kind {kind}, whose values cannot be distinguished")
     number = dialect.cast(value.sql(schema, dialect), "double")  # of which none is NaN
     return f"({number} + {dialect.literal(0.0)})", spelled("z0", dialect)
 

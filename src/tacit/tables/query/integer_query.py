@@ -246,7 +246,7 @@ class Query:
 
     @property
     def _numbers(self) -> bool:
-        """Whether people are told apart by numbers."""
+        """Whether people are distinguished by numbers."""
         kind = self.source.schema.column(str(self.unit.column)).kind
         return kind not in ("text", "undeclared")
 

@@ -119,7 +119,7 @@ class PartedQuery:
             except EngineMemoryError:
                 if not self._divisible or parts >= _MOST:
                     raise
-            # asked again outside the handler: what failed is let go of first
+            # asked again outside the handler: what failed is released first
             self._whole.forget()
             self._least = parts = parts * _MORE
 

@@ -10,7 +10,7 @@ sum_(i of p in P) x_i``.  *Proof.*  The weight is the same in all rows of a pers
 whole numbers, so it is an equality of bits.
 
 *A person with very many rows.*  Sums by person and place are made in part where the rows are, so a
-task hands on a line for each place that a person has rows in, however many those are; and what
+task emits a line for each place that a person has rows in, however many those are; and what
 meets in one task of the window is a line a place, of which there are as many as numbers in the
 answer.  So no task ever holds, sorts or receives more of one person than the answer is long, beside
 the rows that it reads itself.

@@ -107,12 +107,12 @@ def units_of(lower: Fraction, upper: Fraction, *, whole: bool) -> tuple[Grid, in
         raise UsageError(f"{told} are too far from zero, or too near to it: rescale the column")
     grid = Grid(lower * 10**places, upper * 10**places, 0)
     if not grid.cells:
-        raise UsageError(f"{told} are closer than can be told apart: rescale the column")
+        raise UsageError(f"{told} are closer than can be distinguished: rescale the column")
     return grid, places
 
 
 def person_column(column: Column) -> Column:
-    """Return the person column of the table, which holds what told people apart in the rows."""
+    """Return the person column of the table, which holds what distinguished people in the rows."""
     declared = column.declared
     if column.kind in ("text", "undeclared") and declared.upper() != "UUID":
         declared = "VARCHAR"

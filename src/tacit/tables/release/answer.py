@@ -118,7 +118,7 @@ class Answer:
         return column["low"][place], column["high"][place]
 
     def refused(self, label: str, *key: Any) -> bool:
-        """Return whether the test of propose-test-release refused an answer; nothing tells why.
+        """Return whether the test of propose-test-release refused an answer; nothing says why.
 
         Raises:
             UsageError: no such label or group.

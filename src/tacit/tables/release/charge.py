@@ -27,7 +27,7 @@ class KeptPlans:
         self._kept: deque[tuple[str, Budget, Plan]] = deque(maxlen=_KEPT)
 
     def of(self, key: str, query: Query, request: Budget) -> Plan:
-        """Return the plan of a question, whose key tells it from all others."""
+        """Return the plan of a question, whose key is its identity."""
         for known, spent, plan in list(self._kept):
             if known == key and spent == request:
                 return plan
@@ -58,7 +58,7 @@ class Charge:
         query: what is asked.
         request: what it may spend.
         plans: those that were made of late for the same table.
-        tag: text that tells it from the same question with another tag.
+        tag: text that makes it another release of the same question.
     """
 
     ledger: Ledger
@@ -69,7 +69,7 @@ class Charge:
 
     @cached_property
     def public(self) -> dict[str, Any]:
-        """What tells this release from every other."""
+        """The identity of this release."""
         return {
             "query": self.query.describe(),
             "request": self.request.to_json(),

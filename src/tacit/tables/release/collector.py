@@ -57,7 +57,7 @@ class Collector:
             return self._queries[name]
 
     def forget(self) -> None:
-        """Let go of what is kept, so that the next question reads the table anew."""
+        """Drop what is cached, so that the next question reads the table anew."""
         with self._lock:
             self._queries.clear()
             self._drop_unused()

@@ -76,7 +76,7 @@ class JoinedTable(OpenedTable):
         if self._rows is not None:
             names = [here for here, _ in join.on]
             return joined(base, join, self._rows.beside(names, base.schema, base.engine))
-        # what is opened for it is let go of with it
+        # what is opened for it is closed with it
         self._opened = other = self._other.opened(base)
         if [[t, other.schema[t].kind] for _, t, _ in join.columns] != [
             [t, kind] for _, t, kind in join.columns

@@ -62,7 +62,7 @@ class OpenedTable:
             )
         self._collector.forget()
         self.joined = {}
-        # An engine that another thread still reads is closed when that thread lets go of it.
+        # An engine that another thread still reads is closed when that thread releases it.
         if fresh is not self._source:
             self._source, self._collector = fresh, Collector(fresh)
         return fresh

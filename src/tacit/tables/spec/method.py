@@ -1,4 +1,4 @@
-"""Which mechanism answers a statistic of a column, and what that mechanism needs to be told."""
+"""Which mechanism answers a statistic of a column, and what that mechanism needs."""
 
 from __future__ import annotations
 

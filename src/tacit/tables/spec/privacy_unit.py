@@ -165,7 +165,7 @@ one_row_each = OneRowEach()
 
 
 def unit(column: str, rows: int = 1, groups: int | None = None) -> PersonUnit:
-    """Name the column that tells people apart, and how much of each person is used.
+    """Name the column that names the person, and how much of each person is used.
 
     Args:
         column: the person's identifier; rows where it is missing are left out.

@@ -30,7 +30,7 @@ from tacit.tables.engines.csv.lines import Cells, cells_of, records, split
 __all__ = ["Notice", "cleaned", "written"]
 
 Notice = Callable[[int, str], None]
-"""Told the number of a line, the first being 0, and what is wrong with it."""
+"""Called with the number of a line, the first being 0, and what is wrong with it."""
 _LF, _HIGH = 10, 128
 
 
@@ -43,7 +43,7 @@ def cleaned(
         blocks: whole lines, each ending with LF.
         form: how they are written.
         width: how many names there are.
-        notice: told of every line with which something is wrong.
+        notice: called for every line with which something is wrong.
     """
     number = 0
     if form.multiline > 1:

@@ -33,7 +33,7 @@ _TIME_PARTS = _DATE_PARTS | set("HMSfIp")
 
 
 class CsvOptions(TypedDict, total=False):
-    """What can be said of a CSV file; :class:`CsvFormat` tells what each means."""
+    """What can be said of a CSV file; :class:`CsvFormat` says what each means."""
 
     types: Mapping[str, str] | None
     header: bool | Sequence[str]

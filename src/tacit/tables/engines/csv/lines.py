@@ -13,7 +13,7 @@ end a line; what stands behind the last of them is a line too, unless it is empt
 - a field that begins with a quote ends at the next quote that is not doubled; any other field ends
   at the next delimiter, and a quote within it is a character like others;
 - where a line has *too few* fields the rest are missing; where it has *too many*, all are missing,
-  since nobody can tell which of them is too many;
+  since nobody can know which of them is too many;
 - a cell is missing where it is empty, quoted or not, or one of the texts of ``null=``;
 - nothing else has a meaning: no comments, no escapes, and spaces belong to the cell.
 

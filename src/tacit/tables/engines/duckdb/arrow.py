@@ -71,7 +71,7 @@ def carried(types: Mapping[str, str]) -> dict[str, str]:
 
 
 def streamed(rows: Callable[[], Any], types: Mapping[str, str], engine: DuckEngine) -> str:
-    """Return a table that the first query fills with ``rows()``, which hands on a stream."""
+    """Return a table that the first query fills with ``rows()``, which emits a stream."""
     relation = engine.empty_table(types)
     begun: list[Any] = []
 

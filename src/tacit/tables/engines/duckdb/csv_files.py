@@ -55,7 +55,7 @@ def open_csv(
 ) -> tuple[str, Schema]:
     """Return the relation that the files will be, and its columns; no row is read.
 
-    With a ``notice``, which is told what is wrong with the lines, all columns stay text.
+    With a ``notice``, which learns what is wrong with the lines, all columns stay text.
 
     Raises:
         DataSourceError: a first line that holds no names.
@@ -259,7 +259,7 @@ def _piped(blocks: Iterable[bytes], folder: Path) -> Iterator[str]:
     os.mkfifo(path, 0o600)
 
     def write() -> None:
-        # a reader that has gone has its own error to tell
+        # a reader that has gone has its own error to report
         with contextlib.suppress(BrokenPipeError), open(path, "wb", buffering=1 << 20) as pipe:
             for block in blocks:
                 pipe.write(block)

@@ -1,4 +1,4 @@
-"""How DuckDB spells the integer plan: what :class:`Dialect` says unless told otherwise."""
+"""How DuckDB writes the integer plan: the defaults of :class:`Dialect`."""
 
 from tacit.expressions.dialect import Dialect
 

@@ -54,7 +54,7 @@ class DuckEngine:
 
     Raises:
         DataSourceError: anything that the engine raises.  Its own message may quote rows of the
-            data, so the message and the exception are dropped; only their class is told.
+            data, so the message and the exception are dropped; only their class is shown.
     """
 
     dialect = DUCKDB
@@ -67,7 +67,7 @@ class DuckEngine:
         *,
         alone: bool = True,
     ) -> None:
-        # DuckDB would start as many as it is told, and bring the machine down with a million
+        # DuckDB would start as many as are asked for, and bring the machine down with a million
         if threads is not None and as_integer(threads, "threads", minimum=1) > _MOST_THREADS:
             raise UsageError(f"threads is at most {_MOST_THREADS}, not {threads}")
         # and would take a size below zero for no limit at all
@@ -226,7 +226,7 @@ class DuckEngine:
     def count(self, relation: str, rows: int | None = None) -> None:
         """Say which relation has all rows: their number bounds what is grouped by array.
 
-        Where it is told already, the engine need not count.
+        Where it is known already, the engine need not count.
         """
         self._counted = relation if rows is None else rows
         self._ends_soon = rows is not None and rows <= _SMALL
@@ -238,8 +238,8 @@ class DuckEngine:
     def reading(self) -> contextlib.AbstractContextManager[object]:
         """Return an empty block: each query of the plan bounds people by itself.
 
-        Before the first one DuckDB is told how far it may group whole numbers by their place in an
-        array, rather than by hash, which is twice as fast for people.  It does so where the
+        Before the first one a setting says how far DuckDB may group whole numbers by their place in
+        an array, rather than by hash, which is twice as fast for people.  It does so where the
         statistics of a column say that all its values are so near to one another, and raises where
         those are found to be wrong.  The array is as long as the range of the values, so it may be
         no longer than the table, nor beyond an eighth of the memory.

@@ -170,7 +170,7 @@ def _cells(column: Any, how: str) -> Any:
 def _later(
     made: Callable[[], Any], columns: list[Column], engine: DuckEngine, declared: dict[str, str]
 ) -> str:
-    """Return a table that the first query fills; ``declared`` are types that the engine told."""
+    """Return a table that the first query fills; ``declared`` are types that the engine stated."""
     table = engine.empty_table({c.name: declared.get(c.name, c.declared) for c in columns})
     engine.before_reading(partial(_fill, made, columns, table, engine))
     return table

@@ -38,7 +38,7 @@ def text_view(scan: Callable[[str], str], engine: DuckEngine) -> str:
 def _mend(view: str, scan: Callable[[str], str], engine: DuckEngine) -> None:
     """Make the view one whose cells of text are missing where they are no text.
 
-    The reader can be told to put a mark for bytes that are no text, or to leave them out.  The two
+    The reader can be asked to put a mark for bytes that are no text, or to leave them out.  The two
     differ in length for such a cell, and for no other.
     """
     types = types_of(view, engine)

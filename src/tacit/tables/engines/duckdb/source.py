@@ -159,7 +159,7 @@ def _length(table: Any) -> int | None:
 
 
 def _from_memory(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
-    """Open whatever hands on an Arrow stream: its schema now, its rows at the first query."""
+    """Open whatever yields an Arrow stream: its schema now, its rows at the first query."""
     if hasattr(table, "__arrow_c_stream__"):
         arrow = need("pyarrow", "arrow")
         return open_arrow(arrow.RecordBatchReader.from_stream(table), engine)

@@ -33,13 +33,13 @@ POSTGRES = Dialect(
     let="(select {body} from (select {x} as tacit_v offset 0) as tacit_l)",
     ordered="(select u from {rows} order by u) as base",
     # the planner takes what it knows nothing of for 200 values, and hashes all rows if people are
-    # as many: so they are told to be fewer, and the rows that meet them to be many
+    # as many: so they are declared to be fewer, and the rows that meet them to be many
     few="select v, cast(min(lost) as integer) as lost from ({sql}) as h group by v"
     " having min(lost) > 0",
     meets="least({x}) = {y}",
     seconds="(case when isfinite({x}) then floor(extract(epoch from {x})) end)",
     days="(case when isfinite({x}) then {x} - date '1970-01-01' end)",
-    # a text of 270 MB is no place to look for a pattern in: its first characters tell enough
+    # a text of 270 MB is no place to look for a pattern in: its first characters suffice
     matches="textregexeq(left({x}, 101), {p})",
     whole="^(?:{p})$",
     part=None,

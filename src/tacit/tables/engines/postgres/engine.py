@@ -67,7 +67,7 @@ class PostgresEngine(InPlaceEngine):
     Raises:
         UsageError: a time, size or number that is none.
         DataSourceError: anything that the server raises.  Its own message may quote rows of the
-            data, so the message and the exception are dropped; only what it means is told.
+            data, so the message and the exception are dropped; only what it means is shown.
     """
 
     dialect: Dialect = POSTGRES
@@ -106,7 +106,7 @@ class PostgresEngine(InPlaceEngine):
         """Do nothing: nothing was kept."""
 
     def close(self) -> None:
-        """Cancel the query that runs, if any, and let go of the connection."""
+        """Cancel the query that runs, if any, and close the connection."""
         self._closed = True
         self._link.cancel()
         with self._lock:

@@ -40,7 +40,7 @@ class Link(Protocol):
         """Have the server end the query that runs over this link, from another thread."""
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
 
 
 class OwnLink:
@@ -134,7 +134,7 @@ class GivenLink:
         return self._connection
 
     def end(self, connection: Connection[Any]) -> None:
-        """Roll back what was begun here."""
+        """Roll back what was started here."""
         _rolled_back(connection)
         self._busy = False
 

@@ -161,7 +161,7 @@ class _Found(NamedTuple):
         return ((self.modifier - 4) >> 16 & 0xFFFF) - self.scale
 
     def public(self, table: str) -> Column:
-        """Return what is told of it."""
+        """Return what is public of it."""
         if not self.readable:
             problem = (
                 f"may not be read by this user; ask the owner of {table} for GRANT SELECT on it"

@@ -1,7 +1,7 @@
 """Spark, in the user's own session: classic or Connect, by its public interface alone.
 
 *A person with very many rows.*  People are added up by ``group by``, by person and place, which
-Spark does in part where the rows are: a task hands on a line for each person and place, whatever
+Spark does in part where the rows are: a task emits a line for each person and place, whatever
 that person's rows are, and what meets in a window by person are these lines
 (:mod:`tacit.tables.query.people_first`).  Spark cannot promise to keep what it has read, so nothing
 else would count a person in the very rows that are added up.  Of groups and of whole rows that are

@@ -61,7 +61,7 @@ def is_sparks(error: Exception) -> bool:
 
 
 def has_ended(session: Any) -> bool:
-    """Whether a session was stopped; of one over Connect only its errors tell."""
+    """Whether a session was stopped; of one over Connect only its errors show it."""
     return getattr(getattr(session, "_sc", session), "_jsc", session) is None
 
 

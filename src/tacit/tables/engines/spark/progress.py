@@ -15,7 +15,7 @@ __all__ = ["is_connect", "shown"]
 _PATIENCE = 1.0
 """Seconds before a query is worth a line, and between two looks at it."""
 _STANDSTILL = 30.0
-"""Seconds without any task that runs, while some are to, until that is told."""
+"""Seconds without any task that runs, while some are to, until that is reported."""
 _NOBODY = (
     "Spark has tasks to do and has run none for %d seconds: no executor takes the work. Spark "
     "waits for one without end; add workers, end the question with Ctrl-C, or give each query "
@@ -38,7 +38,7 @@ def shown(session: Any) -> Iterator[None]:
     may see the data, and nowhere else.
 
     Where no task runs for long, a warning with no number of the data goes to Python's log, terminal
-    or not.  Connect does not tell of tasks unless the server answers, so nothing is told there.
+    or not.  Connect does not report tasks unless the server answers, so nothing is shown there.
     """
     connect = is_connect(session)
     with contextlib.ExitStack() as block:
@@ -120,7 +120,7 @@ class _Standstill:
 
 @contextlib.contextmanager
 def _follow_connect(session: Any, show: Callable[[int, int], None]) -> Iterator[None]:
-    """Let the server tell, as it does."""
+    """Let the server report, as it does."""
 
     def handler(*, stages: Any, **more: Any) -> None:
         listed = list(stages or ())
