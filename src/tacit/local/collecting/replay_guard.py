@@ -245,7 +245,7 @@ class Bitmap(Seen):
             MismatchError: always; :meth:`joined` is for memories of different shards.
         """
         raise MismatchError(
-            "a bitmap cannot tell whether both collectors counted a report: give each ids of its "
+            "a bitmap cannot know whether both collectors counted a report: give each ids of its "
             "own, shard=(0, 2) and shard=(1, 2), or take replay='exact'"
         )
 
