@@ -15,9 +15,11 @@ PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encodi
 
 
 def commands(group: Any, before: str) -> dict[str, Any]:
-    """Every command by its full name."""
+    """Every command by its full name, but the earlier names of some, which are not shown."""
     found: dict[str, Any] = {}
     for name, command in group.commands.items():
+        if command.hidden:
+            continue
         full = f"{before} {name}"
         if name in getattr(group, "asking", ()):
             command = group.whole(name)  # with the flags of the kinds of answers

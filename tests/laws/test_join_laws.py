@@ -81,7 +81,7 @@ def drawn(source: random.Random) -> tuple[list[Row], list[Row]]:
     return visits, patients
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("budget", [tc.epsilon(1), tc.rho(1)], ids=str)
 @pytest.mark.parametrize(("how", "most"), [("inner", 1000), ("left", 1)])

@@ -101,7 +101,7 @@ COMMANDS = {
     "ledger show": "kept.ledger",
     "ledger verify": "kept.ledger",
     "ledger extend": "kept.ledger --budget-epsilon 20 --reason more",
-    "ledger adopt": "kept.ledger",
+    "ledger restore": "kept.ledger",
     "local ask": "how --items a,b --epsilon 1",
     "local perturb": "people.csv --column site --items a,b,c --epsilon 1 --out made.reports",
     "local collect": "kept.reports --out made.tally",
@@ -168,13 +168,13 @@ def plans() -> dict[str, str]:
 
 
 def commands() -> dict[str, Any]:
-    """Every command by its words."""
+    """Every command by its words, but for names of earlier versions."""
     found: dict[str, Any] = {}
 
     def walk(command: Any, words: tuple[str, ...]) -> None:
         for name, inner in getattr(command, "commands", {}).items():
             walk(inner, (*words, name))
-        if not hasattr(command, "commands"):
+        if not hasattr(command, "commands") and not command.hidden:
             found[" ".join(words)] = command
 
     walk(typer.main.get_command(app), ())

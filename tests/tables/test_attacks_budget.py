@@ -133,9 +133,9 @@ def test_a_ledger_put_back_is_refused_and_the_certificate_tells(files, tmp_path)
     files[1].write_bytes(old)
     with pytest.raises(LedgerError, match=r"gone back|older|copied"):
         reopened(files).agg(n=tc.count()).release(epsilon="1/4")
-    from tacit.accounting import adopt_ledger
+    from tacit.accounting import restore_ledger
 
-    with adopt_ledger(files[1]) as ledger:
+    with restore_ledger(files[1]) as ledger:
         assert "not in this ledger" in str(certificate.verify(ledger))
 
 

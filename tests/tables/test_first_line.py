@@ -38,6 +38,7 @@ def test_a_frame_without_a_name_is_told():
             assert ("a table without a name" in repr(session)) is (name is None)
 
 
+@pytest.mark.full
 def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "people.csv").write_text("who,age\n1,31\n2,45\n")

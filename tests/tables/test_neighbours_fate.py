@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from support.tables.neighbour_fuzz import try_questions
 
-SEEDS = (2, 4, 5, 6)
-"""Of the first ones those of which most questions can be asked, rather than be refused."""
 
-
-def test_neighbours_meet_the_same_fate(request):
-    assert sum(try_questions("duckdb", request, seed, questions=2) for seed in SEEDS) > 8
+@pytest.mark.few(3)
+@pytest.mark.parametrize("seed", [11, 12, 5])  # most of their questions can be asked
+def test_neighbours_meet_the_same_fate(request, seed):
+    assert try_questions("duckdb", request, seed, questions=2) > 2

@@ -4,7 +4,12 @@ from tacit.accounting.budgets.budget import Budget, Kind, epsilon, epsilon_delta
 from tacit.accounting.budgets.odometer import Odometer
 from tacit.accounting.ledger.hash_chain import key_of
 from tacit.accounting.ledger.ledger import Entry, Ledger
-from tacit.accounting.open_ledger import adopt_ledger, create_ledger, open_ledger
+from tacit.accounting.open_ledger import (
+    adopt_ledger,
+    create_ledger,
+    open_ledger,
+    restore_ledger,
+)
 
 __all__ = [
     "Budget",
@@ -19,5 +24,6 @@ __all__ = [
     "fit",
     "key_of",
     "open_ledger",
+    "restore_ledger",
     "rho",
 ]

@@ -23,6 +23,7 @@ __all__ = [
     "has_ledger",
     "in_memory",
     "open_ledger",
+    "restore_ledger",
 ]
 
 
@@ -113,7 +114,7 @@ def create_ledger(
         raise
 
 
-def adopt_ledger(path: str | os.PathLike[str]) -> Ledger:
+def restore_ledger(path: str | os.PathLike[str]) -> Ledger:
     """Accept a ledger at the place where it is now, and note that in its chain.
 
     Do this only when the file was moved for good.  If another copy of it goes on being used, each
@@ -127,11 +128,15 @@ def adopt_ledger(path: str | os.PathLike[str]) -> Ledger:
     store = _store(path, create=False)
     try:
         ledger = Ledger(store)
-        ledger.adopt()
+        ledger.restore()
     except BaseException:
         store.close()
         raise
     return ledger
+
+
+adopt_ledger = restore_ledger
+"""The name of :func:`restore_ledger` in earlier versions."""
 
 
 def has_ledger(path: str | os.PathLike[str] | InMemory) -> bool:
@@ -234,7 +239,7 @@ def _check(
         place = ", ".join(f"{name} {value!r}" for name, value in (recorded or {}).items())
         raise LedgerError(
             f"{store.name} was copied or moved: it was made at {place}. "
-            "Use the original; if this is now the only one, adopt it: adopt_ledger(path)"
+            "Use the original; if this is now the only one, restore it: restore_ledger(path)"
         )
 
 

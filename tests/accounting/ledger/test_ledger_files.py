@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from tacit.accounting import adopt_ledger, create_ledger, epsilon, open_ledger
+from tacit.accounting import adopt_ledger, create_ledger, epsilon, open_ledger, restore_ledger
 from tacit.errors import LedgerError
 
 TERMS = {"unit": "one row each", "relation": "add or remove one unit"}
@@ -221,12 +221,12 @@ def test_opening_waits_for_a_reader_that_is_in_the_way_of_the_journal(path):
     reader.close()
 
 
-def test_a_copy_is_refused_until_it_is_adopted(path):
+def test_a_copy_is_refused_until_it_is_restored(path):
     copy = path.with_name("copy.ledger")
     shutil.copy(path, copy)
     with pytest.raises(LedgerError, match=r"copied or moved: it was made at.*clinic\.ledger"):
         open_ledger(copy, dataset="clinic")
-    with adopt_ledger(copy) as ledger:
+    with restore_ledger(copy) as ledger:
         assert ledger.spent == COST
         assert ledger.events()[-1].event == "adopt"
         assert ledger.events()[-1].body["before"]["path"] == str(path.resolve())
@@ -235,12 +235,12 @@ def test_a_copy_is_refused_until_it_is_adopted(path):
         assert ledger.verify_chain() == 4
 
 
-def test_a_moved_ledger_is_refused_until_it_is_adopted(path):
+def test_a_moved_ledger_is_refused_until_it_is_restored(path):
     moved = path.rename(path.with_name("moved.ledger"))
     with pytest.raises(LedgerError, match="copied or moved"):
         open_ledger(moved)
-    adopt_ledger(moved).close()
-    adopt_ledger(moved).close()  # at home: nothing more to note
+    adopt_ledger(moved).close()  # the name of earlier versions
+    restore_ledger(moved).close()  # at home: nothing more to note
     with open_ledger(moved) as ledger:
         assert len(ledger.events()) == 3
 

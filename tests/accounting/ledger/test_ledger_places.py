@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from accounting.ledger.ledger_edit import edit
-from tacit.accounting import adopt_ledger, create_ledger, epsilon, open_ledger, rho
+from tacit.accounting import create_ledger, epsilon, open_ledger, restore_ledger, rho
 from tacit.accounting.ledger.checked_chain import appended
 from tacit.accounting.open_ledger import has_ledger
 from tacit.errors import LedgerError, UsageError
@@ -37,8 +37,8 @@ def test_it_is_there_again_after_closing(ledger_place):
         ({"budget": epsilon(2)}, r"has the budget epsilon\(1\), not epsilon\(2\)"),
         ({"budget": epsilon("1/2")}, r"extend\(\.\.\.\)"),
         ({"budget": rho(1)}, r"not rho\(1\)"),
-        ({"terms": {}}, "other terms: relation is 'add or remove one unit', not None"),
-        ({"terms": TERMS | {"unit": "person_id"}}, "unit is 'one row each', not 'person_id'"),
+        ({"terms": {}}, "other terms: relation is add or remove one unit, not none"),
+        ({"terms": TERMS | {"unit": "person_id"}}, "unit is one row each, not person_id"),
     ],
 )
 def test_a_ledger_of_something_else_is_refused(ledger_place, asked, reason):
@@ -81,7 +81,7 @@ def test_nothing_is_made_where_that_was_not_asked(place):
     with pytest.raises(LedgerError, match="does not exist"):
         open_ledger(place, dataset="d", budget=epsilon(1), create=False)
     with pytest.raises(LedgerError, match="does not exist"):
-        adopt_ledger(place)
+        restore_ledger(place)
     assert not has_ledger(place)
 
 

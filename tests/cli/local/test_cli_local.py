@@ -26,7 +26,7 @@ def test_from_a_column_to_a_table_and_a_picture(tacit, folder: Path) -> None:
         assert row["low"] < row["count"] < row["high"]
         assert abs(row["count"] - 200) < 6 * (row["high"] - row["low"]) / 4
     assert told["shuffled_epsilon"] < told["epsilon"]
-    assert "3 poisoned" in told["crafted"]
+    assert "3 poisoned" in told["poisoned"]
     shown = tacit("local estimate day.state --together --plot day.png")
     assert "600 reports" in shown.out
     assert "refused: 600 (replay)" in shown.err

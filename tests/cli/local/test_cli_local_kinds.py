@@ -42,7 +42,7 @@ def test_means_of_numbers(mechanism: str, tacit, folder: Path) -> None:
     told = tacit("local estimate s --level 0.999999 --crafted 5 --json").json
     assert told["n"] == 600
     assert told["low"] < 47.5 < told["high"]
-    assert "move the mean" in told["crafted"]
+    assert "move the mean" in told["poisoned"]
     shown = tacit("local estimate s")
     assert "mean" in shown.out
     assert tacit("local estimate s --plot m.png").code == 2
@@ -84,7 +84,7 @@ def test_ranges(tacit, folder: Path) -> None:
     assert len(tacit("local estimate r --json").json["items"]) == 8
     assert tacit("local estimate r --ranges 5..3").code == 2
     assert tacit("local estimate r --ranges some").code == 2
-    assert len(tacit("local estimate r --json --crafted 3").json["crafted"]) > 1
+    assert len(tacit("local estimate r --json --crafted 3").json["poisoned"]) > 1
 
 
 @pytest.mark.few(3)
@@ -139,7 +139,7 @@ def test_several_attributes_in_columns_of_their_names(kind: type, tacit, folder:
     assert set(told["attributes"]) == set(parts)
     assert abs(told["attributes"]["age"]["mean"] - 47.5) < 30
     assert len(told["attributes"]["pay"]["items"]) == 1000
-    assert len(told["crafted"]) == 3
+    assert len(told["poisoned"]) == 3
     shown = tacit("local estimate r")
     assert "sex: " in shown.out
     assert tacit("local estimate r --plot a.png").code == 2

@@ -113,7 +113,7 @@ def test_a_declaration_that_is_none(tacit, folder: Path) -> None:
     ("old", "new", "says"),
     [
         ("epsilon = 1", "epsilon = 2", "has the budget epsilon(1)"),
-        ("rows = 5", "rows = 6", "'rows': 6"),
+        ("rows = 5", "rows = 6", "rows 6"),
         ("[tables.clinic", "[tables.other", "belongs to the data set"),
         ("budget = { epsilon = 1 }", "", None),
         ("keys = [1, 2]", 'keys = ["a"]', "not of kind integer"),

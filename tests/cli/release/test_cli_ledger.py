@@ -76,7 +76,7 @@ def test_extend_raises_in_the_open(tacit) -> None:
 
 
 @pytest.mark.full
-def test_adopt_after_a_move(tacit, folder: Path) -> None:
+def test_restore_after_a_move(tacit, folder: Path) -> None:
     tacit(f"{RELEASE} --budget-epsilon 1")
     (folder / "new").mkdir()
     shutil.move("people.ledger", "new/people.ledger")
@@ -87,7 +87,7 @@ def test_adopt_after_a_move(tacit, folder: Path) -> None:
     refused = tacit(ask)
     assert refused.code == 2
     assert "moved" in refused.err
-    assert tacit("ledger adopt new/people.ledger").code == 0
+    assert tacit("ledger restore new/people.ledger").code == 0
     assert tacit(ask).code == 0
     assert tacit("ledger adopt nowhere.ledger").code == 2
 

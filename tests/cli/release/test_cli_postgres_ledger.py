@@ -76,9 +76,9 @@ def test_the_terminal_takes_an_address_for_a_ledger(tacit, address, place, postg
     assert refused.code == 1
     extended = tacit("ledger", "extend", address, "--budget-epsilon", "2", "--reason", "more")
     assert "The budget is epsilon 2" in extended.out
-    adopted = tacit(f"ledger adopt {address}")
-    assert f"{place} stays here" in adopted.out
-    for done in (created, first, again, released, shown, refused, extended, adopted):
+    restored = tacit(f"ledger restore {address}")
+    assert f"{place} stays here" in restored.out
+    for done in (created, first, again, released, shown, refused, extended, restored):
         assert postgres.server.password not in done.out + done.err
 
 
@@ -113,7 +113,7 @@ def test_a_plan_may_name_an_address(tacit, folder, address, postgres):
     [
         ("ledger show {}", "does not exist"),
         ("ledger verify {}", "does not exist"),
-        ("ledger adopt {}", "does not exist"),
+        ("ledger restore {}", "does not exist"),
         ("ledger show postgresql://ann:hidd/en@h/d", "the address of the ledger cannot be read"),
         ("release people.csv --one-row-each --count --epsilon 1 --ledger "
         "postgresql://a:hidd/en@h/d", "cannot be"),

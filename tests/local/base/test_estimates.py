@@ -329,9 +329,9 @@ def test_choosing_ranks_by_exact_variance():
     assert len(choice.options) == 9
     assert isinstance(choice.best, OptimizedLocalHashing)
     by_name = {o.name: o for o in choice.options}
-    crafted = {"direct encoding (GRR)": 596, "optimised local hashing": 3.3,
+    poisoned = {"direct encoding (GRR)": 596, "optimised local hashing": 3.3,
                "unary encoding, optimised": 3.2, "Hadamard response": 2.2}  # fmt: skip
-    for name, people in crafted.items():
+    for name, people in poisoned.items():
         assert float(by_name[name].influence) == pytest.approx(people, abs=0.5)
     assert "error of a count" in str(choice)
     with pytest.raises(UsageError):

@@ -271,7 +271,7 @@ def test_influence_of_crafted_reports(oracle: FrequencyOracle, people: float) ->
     told = influence(oracle, 10, n=10_000)
     assert float(told.per_report) == pytest.approx(people, rel=0.003)
     assert "10 poisoned reports" in str(told)
-    # attained: the crafted report that supports item 5 in place of nothing
+    # attained: the poisoned report that supports item 5 in place of nothing
     supporting = max(
         oracle.perturb_many([5] * 3000), key=lambda r: oracle.estimate(np.array([r]))[5]
     )
@@ -282,9 +282,9 @@ def test_influence_of_crafted_reports(oracle: FrequencyOracle, people: float) ->
 def test_outliers_are_bounded() -> None:
     oracle = UnaryEncoding(1024, epsilon=1)
     honest = oracle.perturb_many(np.arange(3000) % 1024)
-    crafted = np.full((7, 128), 255, np.uint8)
+    poisoned = np.full((7, 128), 255, np.uint8)
     collector = Collector(oracle, outliers="1e-9")
-    assert collector.add(np.concatenate([honest, crafted, 0 * crafted])) == 3000
+    assert collector.add(np.concatenate([honest, poisoned, 0 * poisoned])) == 3000
     assert collector.refused == {"outlier": 14}
     with pytest.raises(UsageError, match="unary"):
         Collector(DirectEncoding(5, epsilon=1), outliers="1e-9")

@@ -1,4 +1,4 @@
-"""What crafted reports can do at worst: every possible report is tried, and none does more."""
+"""What poisoned reports can do at worst: every possible report is tried, and none does more."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_every_mechanism_tells_its_influence_or_says_where_it_is_told(name):
     for one in told.values() if isinstance(told, dict) else [told]:
         assert one.per_report > 0
         assert one.noise > 0
-        assert str(one.crafted) in str(one)
+        assert str(one.poisoned) in str(one)
 
 
 @pytest.mark.few(2)
@@ -229,9 +229,9 @@ def test_every_mechanism_tells_its_influence_or_says_where_it_is_told(name):
 def test_outliers_of_added_noise_are_bounded(oracle, answer):
     honest = oracle.perturb_many([answer] * 3000)
     top = oracle.layout.limit - 1
-    crafted = np.full((5, *honest.shape[1:]), top, oracle.layout.dtype)
+    poisoned = np.full((5, *honest.shape[1:]), top, oracle.layout.dtype)
     collector = Collector(oracle, outliers="1e-9")
-    assert collector.add(np.concatenate([honest, crafted, 0 * crafted])) == 3000
+    assert collector.add(np.concatenate([honest, poisoned, 0 * poisoned])) == 3000
     assert collector.refused == {"outlier": 10}
     bounds = honest_bounds(oracle, "1e-9")
     assert 0 < bounds.least < bounds.most < top

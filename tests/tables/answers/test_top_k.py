@@ -41,6 +41,7 @@ def test_the_whole_answer_spends_what_was_granted_for_every_k(kind, k):
     assert Fraction(333_333, 10**6) < chain.map(1) <= Fraction(1, 3)
 
 
+@pytest.mark.full
 def test_a_row_moves_the_counts_by_one_in_all_and_other_values_by_none():
     keys = ["a", "b", None]
     for values in itertools.product(["a", "b", "z", None], repeat=2):

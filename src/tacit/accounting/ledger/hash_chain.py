@@ -8,7 +8,7 @@ A ledger is a list of events that only grows.  Six kinds make it up:
 ``answer``  the released answer of an earlier charge
 ``part``    a piece that was released later, under the same charge (``installments.py``)
 ``extend``  the budget raised, openly and with a reason
-``adopt``   the file accepted at a new place
+``adopt``   the file restored at a new place
 ==========  ==================================================================================
 
 Every event carries the SHA-256 of the one before it, so that no event can be changed, dropped or

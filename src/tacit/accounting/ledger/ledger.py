@@ -37,7 +37,7 @@ chosen after seeing earlier answers (:mod:`tacit.accounting.budgets.odometer`).
 
 **Copies.**  A local file cannot stop its owner from copying it, or from putting back an old copy,
 and a copy would spend the same budget twice.  What is detected: a ledger file that was copied or
-moved (its path or inode is not the one it was made or adopted at), one that is replaced or
+moved (its path or inode is not the one it was made or restored at), one that is replaced or
 removed while open, and one that in the life of a process goes back behind what this process saw.
 What is *not* detected: an old content written back into the same file between two runs, the
 ``-wal`` file of a crash thrown away, the ledger deleted and created anew, or the same data under
@@ -107,7 +107,7 @@ class Ledger:
 
     @property
     def home(self) -> dict[str, str] | None:
-        """Where it was made or last adopted: path and inode, or numbers of the database server.
+        """Where it was made or last restored: path and inode, or numbers of the database server.
 
         None in memory.
         """
@@ -162,7 +162,7 @@ class Ledger:
         return list(entries.values())
 
     def events(self) -> list[Event]:
-        """Return the whole chain, for audits: also its creation, extensions and adoptions."""
+        """Return the whole chain, for audits: also its creation, extensions and restorations."""
         with self.chain.read() as (transaction, _):
             return list(transaction.events())
 
@@ -304,8 +304,8 @@ class Ledger:
             body = {"budget": total.to_json(), "reason": reason}
             appended(transaction, head, "extend", None, body)
 
-    def adopt(self) -> None:
-        """Note in the chain that the ledger stays where it is now; see ``adopt_ledger``.
+    def restore(self) -> None:
+        """Note in the chain that the ledger stays where it is now; see ``restore_ledger``.
 
         This process forgets how far it saw the ledger before.
         """

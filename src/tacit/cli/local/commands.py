@@ -231,7 +231,7 @@ class _Estimating:
     together: Annotated[
         bool, typer.Option("--together", help="Intervals that hold for all answers at once.")
     ] = False
-    crafted: Annotated[
+    poisoned: Annotated[
         int | None,
         typer.Option(
             "--poisoned",
@@ -300,8 +300,8 @@ def estimate(given: _Estimating) -> None:
                 note(more)
         if given.shuffled_delta is not None:
             note(f"shuffled: epsilon {record['shuffled_epsilon']:.4g} at {given.shuffled_delta}")
-        crafted = record.get("crafted", [])
-        for line in [crafted] if isinstance(crafted, str) else crafted:
+        poisoned = record.get("poisoned", [])
+        for line in [poisoned] if isinstance(poisoned, str) else poisoned:
             note(line)
         _say_refused(collector)
     if given.plot is not None and figure is not None:
@@ -327,10 +327,10 @@ def _record(given: _Estimating, collector: Collector, results: list[Result]) -> 
     if given.shuffled_delta is not None:
         people = max(1, collector.n)
         record["shuffled_epsilon"] = float(amplified(oracle, people, given.shuffled_delta))
-    if given.crafted is not None:
-        told = collector.influence(given.crafted)
+    if given.poisoned is not None:
+        told = collector.influence(given.poisoned)
         listed = isinstance(told, dict)
-        record["crafted"] = [f"{k}: {v}" for k, v in told.items()] if listed else str(told)
+        record["poisoned"] = [f"{k}: {v}" for k, v in told.items()] if listed else str(told)
     return record
 
 

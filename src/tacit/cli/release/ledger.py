@@ -1,4 +1,4 @@
-"""``tacit ledger``: create, show, verify, extend and adopt what keeps a budget."""
+"""``tacit ledger``: create, show, verify, extend and restore what keeps a budget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ledger_app"]
 
 ledger_app = typer.Typer(
     help="The file, or the tables in PostgreSQL, that keep a budget: create, show, verify, extend, "
-    "adopt.",
+    "restore.",
     no_args_is_help=True,
 )
 
@@ -133,17 +133,18 @@ def extend(
         print(f"The budget is {budget_words(found.total)}; left: {budget_words(found.remaining)}")
 
 
-@ledger_app.command("adopt")
-def adopt(ledger: _File) -> None:
+@ledger_app.command("adopt", hidden=True)  # its name in earlier versions
+@ledger_app.command("restore")
+def restore(ledger: _File) -> None:
     """Accept a ledger at its new place, after it was moved for good (never a copy).
 
-    [bold]tacit ledger adopt adult.ledger[/bold]
+    [bold]tacit ledger restore adult.ledger[/bold]
     """
-    from tacit.accounting import adopt_ledger
+    from tacit.accounting import restore_ledger
     from tacit.accounting.ledger.postgres.address import shown
 
     _require(ledger)
-    with adopt_ledger(ledger) as found:
+    with restore_ledger(ledger) as found:
         print(f"{shown(ledger)} stays here from now on; it keeps the budget of {found.dataset}")
 
 

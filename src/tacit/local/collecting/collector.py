@@ -114,12 +114,12 @@ class Collector:
             raise UsageError(f"{type(self.oracle).__name__} has no estimate of its own")
         return self.oracle.estimate(self.state)
 
-    def influence(self, crafted: int) -> Any:
-        """Return how far ``crafted`` poisoned reports among those added up can move the estimate.
+    def influence(self, poisoned: int) -> Any:
+        """Return how far so many poisoned reports among those added up can move the estimate.
 
         See :func:`tacit.local.influence`.
         """
-        return influence(self.oracle, crafted, n=max(1, self._n))
+        return influence(self.oracle, poisoned, n=max(1, self._n))
 
     def add(self, reports: Any, ids: NDArray[np.uint8] | None = None) -> int:
         """Add a batch as ``oracle.layout`` states; returns how many were accepted.

@@ -34,11 +34,11 @@ __all__ = ["Bounds", "Influence", "honest_bounds", "influence"]
 
 @dataclass(frozen=True)
 class Influence:
-    """What ``crafted`` poisoned reports among ``n`` can do to an estimate: at worst, exactly.
+    """What so many poisoned reports among ``n`` can do to an estimate: at worst, exactly.
 
     Attributes:
         mechanism: its name.
-        crafted: how many reports are poisoned.
+        poisoned: how many reports are poisoned.
         n: how many reports there are in all.
         per_report: the most that one report moves an item's count, in people; of a mechanism for
             a mean, the most that it moves the sum of all answers, in their unit.
@@ -49,7 +49,7 @@ class Influence:
     """
 
     mechanism: str
-    crafted: int
+    poisoned: int
     n: int
     per_report: Fraction
     at_once: int | None
@@ -59,7 +59,7 @@ class Influence:
     @property
     def people(self) -> Fraction:
         """The most that all poisoned reports together move an item's count, or the sum."""
-        return self.crafted * self.per_report
+        return self.poisoned * self.per_report
 
     @property
     def moved(self) -> Fraction:
@@ -80,14 +80,14 @@ class Influence:
             items = "an item" if self.at_once in (None, 1) else f"{self.at_once:,} items at once"
             what, unit, shown = f"the count of {items}", " people", ",.0f"
         return (
-            f"{self.crafted:,} poisoned reports move {what} by up to {all_of_them:{shown}}{unit} "
+            f"{self.poisoned:,} poisoned reports move {what} by up to {all_of_them:{shown}}{unit} "
             f"({one:.3g} each); the noise of {self.n:,} reports is {noise:{shown}}, so "
             f"{self.unseen:,} of them stay unseen"
         )
 
 
-def influence(oracle: Oracle, crafted: int, n: int) -> Any:
-    """Return how far ``crafted`` poisoned reports among ``n`` can move the estimate, at worst.
+def influence(oracle: Oracle, poisoned: int, n: int) -> Any:
+    """Return how far so many poisoned reports among ``n`` can move the estimate, at worst.
 
     A report adds 1 or 0 to the supporters S of an item, and the count is estimated as
     ``(S - n q) / (p - q)``: a poisoned report that supports it adds ``(1 - q) / (p - q)``, where an
@@ -106,13 +106,13 @@ def influence(oracle: Oracle, crafted: int, n: int) -> Any:
 
     Example:
         >>> from tacit.local import DirectEncoding, Duchi
-        >>> told = influence(DirectEncoding(1024, epsilon=1), crafted=10, n=100_000)
+        >>> told = influence(DirectEncoding(1024, epsilon=1), poisoned=10, n=100_000)
         >>> round(told.per_report), round(told.people)
         (596, 5964)
-        >>> round(float(influence(Duchi(0, 100, epsilon=1), crafted=10, n=1000).moved), 2)
+        >>> round(float(influence(Duchi(0, 100, epsilon=1), poisoned=10, n=1000).moved), 2)
         1.58
     """
-    m, size = as_integer(crafted, "crafted", minimum=0), as_integer(n, "n", minimum=1)
+    m, size = as_integer(poisoned, "poisoned", minimum=0), as_integer(n, "n", minimum=1)
     if isinstance(oracle, Attributes):
         return {name: _of_part(oracle, name, part, m, size) for name, part in oracle.parts}
     per_report = getattr(oracle, "influence", None)

@@ -63,7 +63,7 @@ def test_a_ledger_goes_on_where_the_standby_takes_over(postgres, standby):
         assert ledger._store._connection.info.port == port
         assert ledger.spent == COST + COST
         assert ledger.verify_chain() == 4
-    open_ledger(second, dataset="d").close()  # the same home: no copy, and nothing to adopt
+    open_ledger(second, dataset="d").close()  # the same home: no copy, and nothing to restore
 
 
 def followed(address, entry):

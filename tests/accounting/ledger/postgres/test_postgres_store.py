@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from accounting.ledger.ledger_edit import edit
-from tacit.accounting import adopt_ledger, create_ledger, epsilon, open_ledger
+from tacit.accounting import create_ledger, epsilon, open_ledger, restore_ledger
 from tacit.accounting.ledger.postgres.address import Address, is_address, shown
 from tacit.accounting.ledger.postgres.store import PostgresStore
 from tacit.accounting.ledger.postgres.tables import Tables
@@ -84,7 +84,7 @@ def test_who_may_only_read_can_look_and_verify_but_not_spend(postgres, clinic):
     with pytest.raises(LedgerError, match=r"lacks a right"):
         open_ledger(reviewer, dataset="clinic")
     with pytest.raises(LedgerError, match=r"lacks a right"):
-        adopt_ledger(reviewer)
+        restore_ledger(reviewer)
 
 
 def test_a_right_that_is_taken_away_is_told(postgres, clinic):
@@ -122,7 +122,7 @@ def test_a_host_that_hides_its_number_from_some_roles_keeps_one_home(postgres, c
 # --- copies --------------------------------------------------------------------------------------
 
 
-def test_a_copy_of_the_database_is_refused_until_it_is_adopted(postgres, clinic):
+def test_a_copy_of_the_database_is_refused_until_it_is_restored(postgres, clinic):
     copy = f"{postgres.name}_copy"
     postgres.server.restart()  # which cuts every connection, and leaves the ledger where it is
     open_ledger(clinic, dataset="clinic").close()
@@ -132,9 +132,9 @@ def test_a_copy_of_the_database_is_refused_until_it_is_adopted(postgres, clinic)
         copied = f"{postgres.server.dsn(dbname=copy)}?ledger=clinic"
         with pytest.raises(LedgerError, match=r"copied or moved: it was made at .*database '\d+'"):
             open_ledger(copied, dataset="clinic")
-        with adopt_ledger(copied) as ledger:
+        with restore_ledger(copied) as ledger:
             assert ledger.spent == COST
-        adopt_ledger(copied).close()  # at home: nothing more to note
+        restore_ledger(copied).close()  # at home: nothing more to note
         with open_ledger(copied, dataset="clinic") as ledger:
             assert [event.event for event in ledger.events()] == ["create", "charge", "adopt"]
             assert ledger.verify_chain() == 3
@@ -159,7 +159,7 @@ def test_a_dump_restored_in_its_own_place_is_refused(postgres, clinic, new_proce
     new_process()
     with pytest.raises(LedgerError, match="copied or moved"):
         open_ledger(clinic, dataset="clinic")
-    with adopt_ledger(clinic) as ledger:
+    with restore_ledger(clinic) as ledger:
         assert ledger.spent == COST  # what an old copy has forgotten is gone: the warning says so
 
 
@@ -211,7 +211,7 @@ def test_ledgers_of_one_database_are_apart(postgres):
 
 def test_another_table_is_no_ledger_and_is_left_alone(postgres):
     postgres.run("CREATE SCHEMA tacit", "CREATE TABLE tacit.main_event (x int)")
-    for use in (open_ledger, adopt_ledger):
+    for use in (open_ledger, restore_ledger):
         with pytest.raises(LedgerError, match="no ledger of Tacit"):
             use(postgres.dsn())
     with pytest.raises(LedgerError, match="no ledger of Tacit"):
@@ -352,7 +352,7 @@ def test_an_address_is_shown_without_its_secrets(address, told):
     ],
 )
 def test_an_address_that_cannot_be_read_is_not_repeated(address):
-    for use in (shown, open_ledger, has_ledger, adopt_ledger):
+    for use in (shown, open_ledger, has_ledger, restore_ledger):
         with pytest.raises(LedgerError, match="address of the ledger") as caught:
             use(address)
         assert "cr3t" not in "".join(traceback.format_exception(caught.value))
@@ -381,7 +381,7 @@ WRONG = {
 def test_no_password_is_told_when_the_server_cannot_be_reached(postgres, wrong, caplog):
     caplog.set_level(logging.DEBUG)
     address = WRONG[wrong](postgres)
-    for use in (open_ledger, has_ledger, adopt_ledger):
+    for use in (open_ledger, has_ledger, restore_ledger):
         with pytest.raises(LedgerError, match="cannot be reached") as caught:
             use(address)
         told = "".join(traceback.format_exception(caught.value)) + str(caught.value) + caplog.text
