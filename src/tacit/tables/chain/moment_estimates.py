@@ -159,7 +159,11 @@ class Moments:
 
         # Where the count is no clearer than the noise, the accepted set may have holes: take all.
         open_ended = (raw <= steepest) | outside(share)
-        low, high = _edges(outside, share)
+        if len(share) > _FEW:
+            low, high = _edges(outside, share)
+        else:
+            found = [_edges_of_one(*given, band) for given in zip(above, raw, share, strict=True)]
+            low, high = np.array(found, dtype=np.float64).reshape(-1, 2).T
         return share, np.where(open_ended, 0.0, low), np.where(open_ended, 1.0, high)
 
     def _scaled(self, share: Array, error: Array, low: Array, high: Array) -> Estimate:
@@ -208,6 +212,10 @@ def _variance_of(sums: Array) -> Array:
     return variance
 
 
+_FEW = 8
+"""So many groups are worked out one by one."""
+
+
 def _edges(outside: Callable[[Array], NDArray[np.bool_]], start: Array) -> Array:
     """Bisect from the estimate towards 0 and 1 for where the noise begins to contradict m.
 
@@ -222,6 +230,41 @@ def _edges(outside: Callable[[Array], NDArray[np.bool_]], start: Array) -> Array
         np.copyto(outer, middle, where=beyond)
         np.copyto(inner, middle, where=~beyond)
     return np.where(outside(far), outer, far)
+
+
+def _edges_of_one(above: float, raw: float, start: float, band: Array) -> tuple[float, float]:
+    """Return what :func:`_edges` returns for one group, by the same operations on plain floats.
+
+    Sixty calls of numpy on two numbers each take longer than all else that a mean needs.
+
+    >>> band = np.linspace(3.0, 5.0, 257)
+    >>> _edges_of_one(50.0, 100.0, 0.5, band)[0] < 0.5 < _edges_of_one(50.0, 100.0, 0.5, band)[1]
+    True
+    """
+    above, raw, start = float(above), float(raw), float(start)
+    table: list[float] = band.tolist()
+    cells = len(table) - 1
+
+    def outside(m: float) -> bool:
+        place = int(m * cells)
+        width = table[place]
+        if m * cells > place:
+            left = place / cells
+            slope = (table[place + 1] - width) / ((place + 1) / cells - left)
+            width += slope * (m - left)
+        return abs(above - m * raw) > width
+
+    def edge(far: float) -> float:
+        inner, outer = start, far
+        for _ in range(60):
+            middle = (inner + outer) / 2
+            if outside(middle):
+                outer = middle
+            else:
+                inner = middle
+        return outer if outside(far) else far
+
+    return edge(0.0), edge(1.0)
 
 
 @lru_cache(maxsize=128)
