@@ -85,6 +85,7 @@ def people(tmp_path, monkeypatch):
         ("--count --epsilon 11", "99.99% sure"),
         ("--count --rho 3", "rho 3, an epsilon of"),
         ("--count --by site --epsilon 1 --delta 1e-4", "delta 0.0001 is above 1/100000"),
+        ("--count --epsilon 1 --delta 0.5", "delta 0.5 is above"),  # which no count needs
     ],
 )
 def test_the_command_asks_for_a_yes(people, capsys, flags, says):

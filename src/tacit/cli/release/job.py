@@ -293,7 +293,8 @@ def _try_on_paper(session: Session, job: Job, spend: bool) -> None:
             requested.cost_in(kind)  # a delta that the budget has not, even where none is needed
         cost = asked.question(session).cost(**asked.price, tag=asked.tag)
         total += cost
-        lost = requested if requested is not None and cost.delta else cost
+        # a delta that no answer needs is asked about too: it may become that of the whole budget
+        lost = cost if requested is None or cost.is_nothing else requested
         weak.append(weak_guarantee(lost, session.declared.size))
     if spend and not remaining.covers(fit(total, remaining)):
         told = f"this release costs {total!r}"
