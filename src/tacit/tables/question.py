@@ -20,7 +20,6 @@ from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
 from tacit.tables.plan.labels import check_labels, labels_of
 from tacit.tables.plan.notes import asked_loss, noted, warn_if_weak
 from tacit.tables.plan.per_person import asked_per_person
-from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Amount, Price, request_of
 from tacit.tables.plan.query import Query, Unit
@@ -245,8 +244,8 @@ class Question(Priced):
         """
         level = None if confidence is None else read_confidence(confidence)
         charge = self._priced(epsilon, delta, rho, total)
-        plan = Plan(charge.query, charge.request)
-        found = noted(plan, tuple(rows), self._declared, self._ledger, self._table.named, level)
+        plan, named = charge.on_paper(), self._table.named
+        found = noted(plan, tuple(rows), self._declared, self._ledger, named, level)
         return replace(found, notes=(*found.notes, *self.notes))
 
     def release(

@@ -401,3 +401,5 @@ def test_a_release_is_planned_once(tacit, monkeypatch) -> None:
     monkeypatch.setattr(Plan, "__post_init__", counted)
     assert tacit(f"{RELEASE} --budget-epsilon 1").code == 0  # tried on paper, then released
     assert len(made) == 1
+    assert tacit(f"{RELEASE} --budget-epsilon 1".replace("release", "preview", 1)).code == 0
+    assert len(made) == 2

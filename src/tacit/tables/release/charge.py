@@ -86,6 +86,10 @@ class Charge:
         """What the ledger holds of it now: a charge that is open, or an answer."""
         return self.ledger.find(self.key)
 
+    def on_paper(self) -> Plan:
+        """Return the plan for the whole request, whatever remains of the budget."""
+        return self.plans.of(self.key, self.query, self.request)
+
     def plan(self, standing: Entry | None) -> Plan:
         """Return the plan, its request lowered by rounding at most, or refuse it before any work.
 
