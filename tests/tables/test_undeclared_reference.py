@@ -23,6 +23,7 @@ from tacit.expressions.cell_grammar import read_cell
 from tacit.expressions.undeclared_columns import as_asked
 from tacit.tables.open_source import open_source
 from tacit.tables.query.integer_query import Query
+from tacit.tables.query.requests import Distinct
 
 TYPES = {
     "person id": "integer",
@@ -70,6 +71,13 @@ def fate(source, unit, request, **asked):
         return str(refused)
 
 
+def counts_texts(request):
+    """Whether an undeclared column has other values here than a declared one: texts, not numbers."""
+    if not isinstance(request, Distinct) or request.value.operation != "col":
+        return False
+    return TYPES[request.value.parameters[0]] != "text"
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("unit", UNITS[1:], ids=str)
 def test_undeclared_columns_answer_as_declared_ones_do(both, unit):
@@ -77,6 +85,8 @@ def test_undeclared_columns_answer_as_declared_ones_do(both, unit):
     answered = 0
     for asked in ({"where": WHERE}, {"by": BY, "keys": KEYS}):
         for request in requests():
+            if counts_texts(request):
+                continue
             expected = fate(typed, unit, request, **asked)
             assert fate(plain, unit, request, **asked) == expected, (request, asked)
             answered += not isinstance(expected, str)
