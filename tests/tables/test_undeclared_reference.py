@@ -72,7 +72,7 @@ def fate(source, unit, request, **asked):
 
 
 def counts_texts(request):
-    """Whether an undeclared column has other values here than a declared one: texts, not numbers."""
+    """Whether a column that nobody declared has other values here: texts, and not numbers."""
     if not isinstance(request, Distinct) or request.value.operation != "col":
         return False
     return TYPES[request.value.parameters[0]] != "text"
