@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.shared.options import BudgetOptions, OutputOptions, SourceOptions
+from tacit.cli.shared.options import ASKED, BudgetOptions, OutputOptions, SourceOptions
+from tacit.cli.shared.price_flags import Delta, Epsilon, Rho, Total
 from tacit.cli.shared.signature import flag, options
 from tacit.errors import UsageError
 
 __all__ = ["sql"]
-
-_ASKED, _PRICE = "What is asked", "What it may cost"
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class SqlOptions:
         flag(
             "--preview",
             help="Show the expected errors, and spend nothing.",
-            panel=_ASKED,
+            panel=ASKED,
         ),
     ] = False
     sizes: Annotated[
@@ -39,40 +38,13 @@ class SqlOptions:
         flag(
             "--sizes",
             help="With --preview: sizes of a group for which errors are shown.",
-            panel=_ASKED,
+            panel=ASKED,
         ),
     ] = "100,1000,10000"
-    epsilon: Annotated[
-        str | None,
-        flag(
-            "--epsilon",
-            help="What this release spends; or weights, n=1,cost=3, with --total.",
-            panel=_PRICE,
-            metavar="EPSILON",
-        ),
-    ] = None
-    delta: Annotated[
-        str | None,
-        flag(
-            "--delta",
-            help="With --epsilon: for groups that are not public.",
-            panel=_PRICE,
-            metavar="DELTA",
-        ),
-    ] = None
-    rho: Annotated[
-        str | None,
-        flag("--rho", help="Instead: rho (zero-concentrated).", panel=_PRICE, metavar="RHO"),
-    ] = None
-    total: Annotated[
-        str | None,
-        flag(
-            "--total",
-            help="With weights: what the release spends in all.",
-            panel=_PRICE,
-            metavar="AMOUNT",
-        ),
-    ] = None
+    epsilon: Epsilon = None
+    delta: Delta = None
+    rho: Rho = None
+    total: Total = None
 
 
 @options

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.shared.price_flags import PRICE, Delta, Epsilon, Rho, Total
 from tacit.cli.shared.signature import flag
 
 __all__ = [
@@ -23,7 +24,7 @@ __all__ = [
 ASKED = "What is asked"
 """The panel of the help with the flags of the kinds of answers."""
 _TABLE, _GROUPS = "The table", "Groups and rows"
-_UNIT, _PRICE, _OUT = "Who is protected", "What it may cost", "What comes out"
+_UNIT, _OUT = "Who is protected", "What comes out"
 
 
 Texts = list[str] | None
@@ -301,37 +302,10 @@ class AskOptions:
             metavar="FILE",
         ),
     ] = None
-    epsilon: Annotated[
-        str | None,
-        flag(
-            "--epsilon",
-            help="What this release spends; or a weight for each answer, with --total.",
-            panel=_PRICE,
-            metavar="EPSILON",
-        ),
-    ] = None
-    delta: Annotated[
-        str | None,
-        flag(
-            "--delta",
-            help="With --epsilon: for keys that are not public, and for some methods.",
-            panel=_PRICE,
-            metavar="DELTA",
-        ),
-    ] = None
-    rho: Annotated[
-        str | None,
-        flag("--rho", help="Instead: rho (zero-concentrated).", panel=_PRICE, metavar="RHO"),
-    ] = None
-    total: Annotated[
-        str | None,
-        flag(
-            "--total",
-            help="With weights, as in --epsilon count=1,mean_age=3: what they split.",
-            panel=_PRICE,
-            metavar="AMOUNT",
-        ),
-    ] = None
+    epsilon: Epsilon = None
+    delta: Delta = None
+    rho: Rho = None
+    total: Total = None
 
 
 @dataclass(frozen=True)
@@ -343,7 +317,7 @@ class BudgetOptions:
         flag(
             "--ledger",
             help="The ledger: a file, by default beside the table, or an address in PostgreSQL.",
-            panel=_PRICE,
+            panel=PRICE,
             metavar="LEDGER",
         ),
     ] = None
@@ -352,17 +326,17 @@ class BudgetOptions:
         flag(
             "--budget-epsilon",
             help="The privacy budget: epsilon of all releases together.",
-            panel=_PRICE,
+            panel=PRICE,
             metavar="EPSILON",
         ),
     ] = None
     budget_delta: Annotated[
         str | None,
-        flag("--budget-delta", help="With --budget-epsilon.", panel=_PRICE, metavar="DELTA"),
+        flag("--budget-delta", help="With --budget-epsilon.", panel=PRICE, metavar="DELTA"),
     ] = None
     budget_rho: Annotated[
         str | None,
-        flag("--budget-rho", help="Instead: a budget in rho.", panel=_PRICE, metavar="RHO"),
+        flag("--budget-rho", help="Instead: a budget in rho.", panel=PRICE, metavar="RHO"),
     ] = None
 
 
@@ -394,4 +368,4 @@ class OutputOptions:
             metavar="TEXT",
         ),
     ] = None
-    yes: Annotated[bool, flag("--yes", help="Accept a weak guarantee.", panel=_PRICE)] = False
+    yes: Annotated[bool, flag("--yes", help="Accept a weak guarantee.", panel=PRICE)] = False

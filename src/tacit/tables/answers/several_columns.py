@@ -77,6 +77,12 @@ def _clamped(kind: str, name: str, ends: Any) -> Clamped:
     return Clamped(name, made.lower, made.upper)
 
 
+def _described(asked: Mapping[str, Any]) -> list[tuple[str, Fraction, Fraction]]:
+    """Return each column with its bounds, as :meth:`Aggregate.to_json` described them."""
+    columns = [(asked["column"], asked["lower"], asked["upper"]), *asked["others"]]
+    return [(str(name), as_fraction(low), as_fraction(high)) for name, low, high in columns]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SeveralColumns(Kind):
     """A kind of answer that is of several columns."""
@@ -87,11 +93,8 @@ class SeveralColumns(Kind):
 
     def read(self, described: Mapping[str, Any]) -> Aggregate:
         """Return what :meth:`Aggregate.to_json` described."""
-        first = described["column"], described["lower"], described["upper"]
-        clamped = [first, *described["others"]]
-        bounds = {str(name): (as_fraction(low), as_fraction(up)) for name, low, up in clamped}
-        columns = [str(name) for name, _, _ in clamped]
-        made: Aggregate = self.ask(columns, bounds)
+        bounds = {name: (low, high) for name, low, high in _described(described)}
+        made: Aggregate = self.ask([name for name, _, _ in _described(described)], bounds)
         return made
 
     @abstractmethod
@@ -100,14 +103,10 @@ class SeveralColumns(Kind):
 
     def words(self, described: Mapping[str, Any]) -> str:
         """Say in a certificate what one answer is."""
-        columns = [(described["column"], described["lower"], described["upper"])]
-        columns += [tuple(other) for other in described["others"]]
-        names = [str(name) for name, _, _ in columns]
-        told = self.noun.format(column=names[0], others=listed(names[1:]))
-        ends = ", ".join(
-            f"{name} to [{show(as_fraction(low))}, {show(as_fraction(high))}]"
-            for name, low, high in columns
-        )
+        columns = _described(described)
+        first, *others = [name for name, _, _ in columns]
+        told = self.noun.format(column=first, others=listed(others))
+        ends = ", ".join(f"{name} to [{show(low)}, {show(high)}]" for name, low, high in columns)
         return f"{told} (values clamped: {ends})"
 
     def statistic(self, asked: Aggregate) -> Any:

@@ -1,0 +1,44 @@
+"""The flags that say what one release spends, for every command that has a price."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from tacit.cli.shared.signature import flag
+
+__all__ = ["PRICE", "Delta", "Epsilon", "Rho", "Total"]
+
+PRICE = "What it may cost"
+"""The panel of the help with these flags."""
+
+Epsilon = Annotated[
+    str | None,
+    flag(
+        "--epsilon",
+        help="What this release spends; or a weight for each answer, with --total.",
+        panel=PRICE,
+        metavar="EPSILON",
+    ),
+]
+Delta = Annotated[
+    str | None,
+    flag(
+        "--delta",
+        help="With --epsilon: for keys that are not public, and for some methods.",
+        panel=PRICE,
+        metavar="DELTA",
+    ),
+]
+Rho = Annotated[
+    str | None,
+    flag("--rho", help="Instead: rho (zero-concentrated).", panel=PRICE, metavar="RHO"),
+]
+Total = Annotated[
+    str | None,
+    flag(
+        "--total",
+        help="With weights, as in --epsilon count=1,mean_age=3: what they split.",
+        panel=PRICE,
+        metavar="AMOUNT",
+    ),
+]
