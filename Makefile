@@ -20,6 +20,7 @@ DEMO_READY := $(VENV)/.ready-demo
 TEST_READY := $(VENV)/.ready-test
 CHECK_READY := $(VENV)/.ready-check
 ENGINES_READY := $(VENV)/.ready-engines
+DOCS_READY := $(VENV)/.ready-docs
 BENCH_READY := $(VENV)/.ready-bench
 
 export MPLBACKEND := Agg
@@ -27,7 +28,7 @@ export MPLBACKEND := Agg
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup setup-engines demo test test-all test-slow bench docs check clean
+.PHONY: help setup setup-engines demo test test-all test-slow bench docs docs-serve check clean
 
 help:
 	@echo "make demo       publish statistics of the bundled table; installs only what that needs"
@@ -35,7 +36,8 @@ help:
 	@echo "make test-all   the rest: the longer ones, PostgreSQL, Spark, the browser; more examples"
 	@echo "make test-slow  the statistical tests, and every property on random examples: an hour"
 	@echo "make check      lint, format, types, rules of the house"
-	@echo "make docs       run every example of the README and the docs"
+	@echo "make docs       build the site: the pages and the reference; in build/docs/html"
+	@echo "make docs-serve build it and show it at http://127.0.0.1:8123/"
 	@echo "make bench      the benchmarks, each against a peer in the same run"
 	@echo "make setup      create $(VENV) with Tacit and what its fast tests need"
 	@echo "make setup-engines  the clients of PostgreSQL and Spark too (PySpark is 400 MB)"
@@ -63,6 +65,10 @@ $(CHECK_READY): $(TEST_READY)
 
 $(ENGINES_READY): $(TEST_READY)
 	$(INSTALL) ".[engines]"
+	@touch $@
+
+$(DOCS_READY): $(DEMO_READY)
+	$(INSTALL) ".[docs]"
 	@touch $@
 
 $(BENCH_READY): $(TEST_READY)
@@ -93,8 +99,11 @@ bench: $(BENCH_READY)
 	$(BIN)/python -m benchmarks.peers speed
 	$(BIN)/python -m benchmarks.peers error
 
-docs: $(TEST_READY)
-	$(PYTEST) tests/docs
+docs: $(DOCS_READY)
+	$(BIN)/python tools/make_docs.py
+
+docs-serve: $(DOCS_READY)
+	$(BIN)/python tools/make_docs.py --serve
 
 check: $(CHECK_READY)
 	$(BIN)/ruff check .

@@ -29,6 +29,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "tacit.accounting.open_ledger": ("in_memory",),
     "tacit.accounting.epsilon_choice.choose_epsilon": ("choose_epsilon",),
+    "tacit.client.connection": ("connect",),
     "tacit.core": (
         "AbsoluteDistance",
         "ApproximateDP",
@@ -171,7 +172,7 @@ _RENAMED: dict[str, tuple[str, str]] = {
 }
 """Steps of a chain are classes; in a chain they read as verbs."""
 
-_ROOMS = ("data", "errors", "local", "noise", "sklearn")
+_ROOMS = ("data", "errors", "learn", "local", "noise", "sklearn", "workload")
 
 _FOUND: dict[str, tuple[str, str]] = {
     **{name: (home, name) for home, names in _HOMES.items() for name in names},
@@ -185,7 +186,9 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f"tacit.{name}")
     if name not in _FOUND:
-        raise AttributeError(f"tacit has no name {name!r}")
+        from tacit.errors import did_you_mean
+
+        raise AttributeError(f"tacit has no name {name!r}; {did_you_mean(name, __all__)}")
     home, inner = _FOUND[name]
     value = getattr(importlib.import_module(home), inner)
     globals()[name] = value

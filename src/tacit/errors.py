@@ -4,6 +4,7 @@ The tree::
 
     TacitError
     +-- UsageError (also ValueError)      the question itself is wrong; nothing was spent
+    |   +-- CallError (also TypeError)    a call whose arguments do not fit
     |   +-- MismatchError                 two parts of a chain do not fit together
     |   +-- InfeasibleError               a distance, size or search that cannot be made
     |   +-- DataSourceError               a file or table that cannot be read as asked
@@ -12,6 +13,8 @@ The tree::
     +-- RefusedError                      understood, and refused
     |   +-- BudgetError                   the budget does not cover the release
     |   +-- VerificationError             a claim that was checked and does not hold
+    |   +-- AccessError                   a service does not grant it to this caller
+    +-- ServiceError                      a service that does not answer, or not now
     +-- MissingExtraError (also ImportError)   an optional dependency is not installed
     UserWarning
     +-- DataSourceWarning                 read as asked, and the columns' names look wrong
@@ -21,7 +24,7 @@ A message says what was wrong, where, and what to do.  No message carries a valu
 private data: only names, bounds and numbers that the caller gave or that are public.
 
 The command line exits with 2 for a :class:`UsageError` or :class:`MissingExtraError` and with 1
-for a :class:`RefusedError`.
+for a :class:`RefusedError` or :class:`ServiceError`.
 """
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ from types import ModuleType
 from typing import Any
 
 __all__ = [
+    "AccessError",
     "BudgetError",
+    "CallError",
     "DataSourceError",
     "DataSourceWarning",
     "InfeasibleError",
@@ -41,6 +46,7 @@ __all__ = [
     "MismatchError",
     "MissingExtraError",
     "RefusedError",
+    "ServiceError",
     "TacitError",
     "UnsupportedQueryError",
     "UsageError",
@@ -55,6 +61,10 @@ class TacitError(Exception):
 
 class UsageError(TacitError, ValueError):
     """The question itself is wrong; nothing was spent."""
+
+
+class CallError(UsageError, TypeError):
+    """A call whose arguments do not fit; the message names the nearest one and the form."""
 
 
 class MismatchError(UsageError):
@@ -125,6 +135,22 @@ class BudgetError(RefusedError):
 
 class VerificationError(RefusedError):
     """A claim that was checked and does not hold."""
+
+
+class AccessError(RefusedError):
+    """A service does not grant it to this caller; the message says who can."""
+
+
+class ServiceError(TacitError):
+    """A service that does not answer, or not now; nothing was charged twice.
+
+    Attributes:
+        retry_after: in how many seconds to ask again, where the service says it.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class MissingExtraError(TacitError, ImportError):

@@ -8,8 +8,10 @@ those of Okabe and Ito (2008), which the colour-blind can distinguish.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 from tacit.errors import need
@@ -51,6 +53,8 @@ _COLOURS = (
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h")
 
+_NOTEBOOK_DPI = 84
+"""The pixels of an inch on the screen; a notebook gets twice as many, for fine screens."""
 _FONTS = {
     "font.size": 10,
     "font.family": "DejaVu Sans",
@@ -105,7 +109,19 @@ def figure(width: float, height: float) -> Any:
     figures = need("matplotlib.figure", "plot")
     made = figures.Figure(figsize=(width, height), dpi=150, layout="constrained")
     made.patch.set_facecolor("white")
+    vars(made).update(_repr_png_=partial(_png, made))
     return made
+
+
+def _png(made: Any) -> tuple[bytes, dict[str, int]]:
+    """Return a figure as a notebook shows it: once, where the last line of a cell is it.
+
+    A figure of pyplot would be shown when it is made and once more as the value of the line.
+    """
+    out = io.BytesIO()
+    made.savefig(out, format="png", dpi=2 * _NOTEBOOK_DPI)
+    width, height = (round(inches * _NOTEBOOK_DPI) for inches in made.get_size_inches())
+    return out.getvalue(), {"width": width, "height": height}
 
 
 def axes(

@@ -211,35 +211,6 @@ def test_a_ledger_that_cannot_be_made(tacit, folder: Path) -> None:
     assert done.out == ""
 
 
-def test_an_error_nobody_foresaw_tells_no_data(
-    tacit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    import tacit.tables.question as question
-
-    def fails(*_: object) -> None:
-        raise KeyError("the salary of p17 is 900")
-
-    monkeypatch.setattr(question, "release_answer", fails)
-    done = tacit("release people.csv --one-row-each --count --epsilon 1")
-    assert done.code == 70
-    assert "p17" not in done.err
-    assert "KeyError" in done.err
-    monkeypatch.setenv("TACIT_DEBUG", "1")
-    with pytest.raises(KeyError):
-        run(
-            [
-                "release",
-                "people.csv",
-                "--one-row-each",
-                "--count",
-                "--epsilon",
-                "1",
-                "--ledger",
-                "b.ledger",
-            ]
-        )
-
-
 def test_a_missing_extra_is_told_before_anything_is_spent(
     tacit, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,18 +221,6 @@ def test_a_missing_extra_is_told_before_anything_is_spent(
     assert done.code == 2
     assert "pip install 'tacit[plot]'" in done.err
     assert not (folder / "people.ledger").exists()
-
-
-def test_an_interrupt_is_told(tacit, monkeypatch: pytest.MonkeyPatch) -> None:
-    import tacit.tables.question as question
-
-    def stopped(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(question, "release_answer", stopped)
-    done = tacit("release people.csv --one-row-each --count --epsilon 1")
-    assert done.code not in (0, 1, 2)
-    assert "Traceback" not in done.err
 
 
 @pytest.mark.parametrize(
@@ -282,3 +241,21 @@ def test_what_does_not_fit_the_table_begins_no_ledger(tacit, folder, command, as
     assert message in done.err
     assert "types=" not in done.err
     assert not list(folder.glob("*.ledger"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["preview", "--size", "x"], "No such option: --size (Possible options: --sizes)"),
+        (["local", "choose", "--epsilon"], "--epsilon"),
+        (["--nothing"], "No such option: --nothing"),
+        (["ledger", "shw"], "shw"),
+    ],
+)
+def test_a_wrong_flag_is_one_plain_line(typed, told, capsys) -> None:
+    assert run(typed) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("Error: ")
+    assert told in said
+    assert said.endswith("--help\n")
+    assert said.count("\n") == 1

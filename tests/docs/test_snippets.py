@@ -37,9 +37,12 @@ from tacit.data import health_insurance
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# Pages of many seconds run in the full run, and as a user would run them in the slow one.
-LONG = {"command-line.md", "local-sensitivity.md", "local.md", "sensitivity.md"}
-QUICK = [page for page in PAGES if page.name not in LONG]
+# Pages of many seconds, and those in folders, run in the full run, and as a user would run them in
+# the slow one.
+LONG = [page for page in PAGES if page.parent.parent == ROOT / "docs"] + [
+    ROOT / "docs" / "command-line.md"
+]
+QUICK = [page for page in PAGES if page not in LONG]
 FENCE = re.compile(r"^([ ]*)```(\w+)[ ]*([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 Run = Callable[[list[str]], tuple[int, str]]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -162,7 +165,7 @@ def named(page: Path) -> str:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("page", [p for p in PAGES if p.name in LONG], ids=named)
+@pytest.mark.parametrize("page", [p for p in PAGES if p in LONG], ids=named)
 @pytest.mark.usefixtures("folder")
 def test_long_page(page: Path) -> None:
     run_page(page.read_text(encoding="utf-8"), named(page))
@@ -171,11 +174,7 @@ def test_long_page(page: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(p, marks=[pytest.mark.slow] * (p.name in LONG))
-        for p in PAGES
-        if p not in QUICK[1:]
-    ],
+    [pytest.param(p, marks=[pytest.mark.slow] * (p in LONG)) for p in PAGES if p not in QUICK[1:]],
     ids=named,
 )
 @pytest.mark.usefixtures("folder")

@@ -47,6 +47,7 @@ def lacking(name: str) -> bool:
     return not path.exists() or bool(inner and inner not in defined(path))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", NAMED)
 def test_what_is_named_exists(name: str) -> None:
     assert not lacking(name)

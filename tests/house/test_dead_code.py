@@ -16,11 +16,12 @@ KEPT = {
         "the registry of statistics loads it by its name"
     ),
     "tacit.sql.translate.question_of": "a session, on the floor below, loads it by its name",
+    "tacit.service.web.server.application": "each process of several loads it by its name",
     "tacit.tables.engines.csv.lines.parse": "the definition that the reading of files is held to",
 }
 """What only another process or a test uses, each with the reason."""
 
-ADORNED = ("dataclass", "cache", "lru_cache", "contextmanager")
+ADORNED = ("dataclass", "cache", "lru_cache", "contextmanager", "public")
 """Decorators that do not make what they stand on known to anyone."""
 
 

@@ -67,8 +67,3 @@ def test_every_module_says_what_it_is_for() -> None:
         if not path.read_text(encoding="utf-8").lstrip().startswith(('"""', 'r"""'))
     ]
     assert silent == []
-
-
-def test_names_of_test_files_are_unique() -> None:
-    names = [path.name for path in tracked() if path.name.startswith("test_")]
-    assert len(names) == len(set(names)), sorted(n for n in set(names) if names.count(n) > 1)

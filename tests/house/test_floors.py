@@ -15,7 +15,7 @@ from house.project import PACKAGE, ROOT
 
 ROOMS = (
     ("errors",),
-    ("plotting", "outside", "postgres", "data"),
+    ("calls", "plotting", "outside", "postgres", "data", "display"),
     ("arithmetic",),
     ("noise",),
     ("expressions",),
@@ -24,10 +24,11 @@ ROOMS = (
     ("local",),
     ("transformations",),
     ("accounting",),
-    ("mechanisms",),
+    ("mechanisms", "workload"),
     ("report",),
     ("tables",),
-    ("audit", "sql", "sklearn"),
+    ("audit", "sql", "sklearn", "learn"),
+    ("client", "service"),
     ("cli",),
 )
 """The rooms, from the ground up; those of one floor do not import each other."""
@@ -35,11 +36,15 @@ ROOMS = (
 FOLDERS = {
     "accounting": ("budgets", "ledger", "open_ledger", "epsilon_choice"),
     "accounting.ledger": (
-        *("hash_chain", "store", "sqlite_store", "open_release", "keyed_lock", "entry"),
-        *("checked_chain", "ledger", "installments", "postgres"),
+        *("accounts", "hash_chain", "store", "sqlite_store", "open_release", "keyed_lock"),
+        *("entry", "checked_chain", "ledger", "installments", "shared_budget", "postgres"),
     ),
     "audit": ("comparison", "claims"),
-    "cli": ("shared", "sensitivity", "local", "release", "app"),
+    "cli": ("shared", "sensitivity", "local", "release", "service", "app"),
+    "client": (
+        *("address", "refusal", "transport", "job", "remote_dataset", "remote_question"),
+        *("remote_table", "connection"),
+    ),
     "core": ("spaces", "divergences", "losses", "measures", "chain"),
     "data": (),
     "expressions": (
@@ -55,15 +60,28 @@ FOLDERS = {
         *("shared", "additive", "selection", "smooth", "propose_test_release"),
         *("sample_and_aggregate", "combine"),
     ),
-    "report": ("text", "check", "page", "certificate"),
+    "report": ("text", "check", "page", "registry", "certificate"),
+    "service": (
+        *("problem", "store", "access", "settings", "folder", "login", "seeing", "hosting", "jobs"),
+        *("growing", "pages", "web", "checkup", "demo"),
+    ),
+    "service.pages": (
+        *("templating", "frame", "dataset_view", "ask_view", "release_view", "admin_view"),
+        *("explorer_view", "declare_view", "budget_view", "live_view"),
+    ),
+    "service.web": (
+        *("schemas", "ask_body", "problems", "guard", "forms", "failures", "readiness"),
+        *("state", "routing"),
+        *("routes", "page_routes", "openapi", "app", "server"),
+    ),
     "statistics": (
         *("samples", "base", "sums", "quantiles", "means", "variances", "search"),
         "ask",
     ),
     "tables": (
         *("ledger_place", "engines", "open_source", "spec", "query", "chain", "answers"),
-        *("data_dependent", "plan", "release", "live", "question", "session", "replan"),
-        *("check_table", "dataset"),
+        *("data_dependent", "plan", "export", "release", "live", "asking", "question"),
+        *("described", "session", "paid_session", "replan", "check_table", "dataset", "written"),
     ),
     "tables.engines": ("base", "interruptible", "spill", "csv", "duckdb", "postgres", "spark"),
     "transformations": ("rows", "aggregates", "top_code", "metric_conversions", "from_function"),

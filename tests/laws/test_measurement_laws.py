@@ -169,7 +169,7 @@ HELD_BESIDE = {
     "mean_of_people",
 }
 """Held by the same verification in
-tests/mechanisms/propose_test_release/test_propose_test_release.py and test_smooth_noise.py, where
+tests/mechanisms/propose_test_release/test_mechanism.py and test_smooth_noise.py, where
 data sets are chosen by their local sensitivity; on the records of groups in
 tests/tables/data_dependent/test_method_laws.py."""
 

@@ -179,7 +179,7 @@ def test_distances_grow_no_more_than_the_map_says(domain, metric, step, seed):
     assert holds_stability(t, u, v)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("domain", "metric", "step"), CASES, ids=name_of)
 def test_maps_are_monotone_from_zero(domain, metric, step):
     t = Space(domain, metric) >> step
@@ -238,6 +238,7 @@ TIGHT = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("domain", "metric", "step"), [(d, m, s) for d, ms, s in TIGHT for m in ms], ids=name_of
 )

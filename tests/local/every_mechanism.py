@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
 
 from tacit.local import (
     AttributeSampling,
@@ -101,3 +104,12 @@ CASES = {
 """Every mechanism, by a name of its own; RAPPOR alone has no epsilon to be made from."""
 
 ORACLES = {name: case.make(1) for name, case in CASES.items()}
+
+every_mechanism = pytest.mark.parametrize("name", CASES)
+N = 40
+"""As many reports are sent of each mechanism."""
+
+
+def reports_of(name: str, n: int = N) -> np.ndarray[Any, Any]:
+    answers = CASES[name].answers
+    return ORACLES[name].perturb_many([answers[i % len(answers)] for i in range(n)])

@@ -45,6 +45,7 @@ def _is_mechanism(kind: object) -> bool:
     )
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("epsilon", BAD_EPSILONS, ids=lambda e: str(e)[:12])
 @pytest.mark.parametrize("name", FROM_EPSILON)
 def test_every_bad_epsilon_is_refused_by_every_mechanism(name, epsilon):
@@ -83,6 +84,7 @@ def test_an_odd_answer_makes_a_report_or_is_refused_and_is_never_repeated(name):
             assert oracle.valid(np.asarray(report)[None]).all()
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("odd", [5, None, "ab", b"ab", object()], ids=lambda v: type(v).__name__)
 def test_many_answers_are_a_list(name, odd):

@@ -1,6 +1,5 @@
 """Discrete Gaussian: thresholds, fit on every path, ties and tails, and the law as numbers."""
 
-import time
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -11,19 +10,11 @@ import pytest
 from scipy.stats import norm
 
 import tacit.noise as tn
-from tacit.errors import InfeasibleError, UsageError
-from tacit.noise import bits, gaussian, theta
+from support.by_hand.gaussian_sums import brute_force
+from support.by_hand.high_precision import exactly, real
+from tacit.errors import UsageError
+from tacit.noise import bits, gaussian
 from tacit.noise.block_sampler import BlockTable, gaussian_exponent
-
-
-def real(x):
-    return mpmath.mpf(Fraction(x).numerator) / Fraction(x).denominator
-
-
-def exactly(value):
-    sign, mantissa, exponent, _ = value._mpf_
-    return (-1) ** sign * int(mantissa) * Fraction(2) ** exponent
-
 
 SQUARES = [Fraction(1, 50), Fraction(1), Fraction(2, 3), 25, 25**2, 60**2, 100**2, 10**6, 10**12]
 
@@ -163,14 +154,6 @@ def test_sigma_is_given_once():
         tn.discrete_gaussian(1, size=-1)
 
 
-def brute_force(square, bits=300):
-    """The sums of p and x**2 p, term by term."""
-    terms = int((bits * 2 * square) ** 0.5) + 5
-    p = [mpmath.exp(-mpmath.mpf(x * x) / (2 * real(square))) for x in range(terms)]
-    second = 2 * mpmath.fsum(x * x * w for x, w in enumerate(p))
-    return p, p[0] + 2 * mpmath.fsum(p[1:]), second
-
-
 @pytest.mark.parametrize("square", [Fraction(1, 50), Fraction(99, 100), 1, Fraction(7, 3), 900])
 def test_law_against_high_precision(square):
     subject = tn.DiscreteGaussian(sigma_squared=square)
@@ -203,41 +186,3 @@ def test_law_is_consistent(square):
         low, high = subject.support(mass)
         covered = subject.cdf(high, 200) - subject.cdf(low - 1, 200)
         assert covered.lower >= Fraction(mass)
-
-
-@pytest.mark.few(4)
-@pytest.mark.parametrize("square", [400, Fraction(10001, 7), 300**2])
-@pytest.mark.parametrize("precision", [30, 64, 150])
-def test_smooth_sums_against_term_by_term(square, precision):
-    """Euler and Maclaurin's formula agrees with the sum of all terms, to its last bits."""
-    subject = tn.DiscreteGaussian(sigma_squared=square)
-    with mpmath.workprec(600):
-        p, total, _ = brute_force(Fraction(square))
-        for k in (-700, -41, -1, 0, 1, 2, 20, 100, 901):
-            at_most = [p[abs(x)] for x in range(1 - len(p), min(k + 1, len(p)))]
-            exact, slack = exactly(mpmath.fsum(at_most) / total), Fraction(1, 2**280)
-            found = subject.cdf(k, precision)
-            assert found.lower - slack <= exact <= found.upper + slack
-            assert found.width <= Fraction(1, 2 ** (precision - 2))
-
-
-def test_cumulative_of_huge_sigma_is_normal_to_its_correction():
-    subject = tn.DiscreteGaussian(10**12)
-    for k in (-3 * 10**12, 10**11, 4 * 10**12):
-        with mpmath.workprec(300):
-            middle = exactly(mpmath.ncdf((mpmath.mpf(k) + 0.5) / 10**12))
-        assert abs(subject.cdf(k).middle - middle) < Fraction(1, 10**19)
-    step = subject.cdf(10**12, 160) - subject.cdf(10**12 - 1, 160)
-    assert step.lower <= subject.probability(10**12).upper
-    assert step.upper >= subject.probability(10**12).lower
-
-
-def test_many_bits_take_no_long_time_and_too_many_are_refused():
-    start = time.process_time()
-    fine = theta.cumulative(Fraction(400), 60, 1024)
-    assert time.process_time() - start < 5  # exponential, were Bernoulli numbers forgotten
-    assert fine.width < Fraction(1, 1 << 1000)
-    coarse = theta.cumulative(Fraction(400), 60, 64)
-    assert coarse.lower <= fine.lower <= fine.upper <= coarse.upper
-    with pytest.raises(InfeasibleError, match="bits"):
-        theta.cumulative(Fraction(400), 60, theta.MOST_BITS + 1)

@@ -1,6 +1,5 @@
 """Discrete Laplace and geometric: thresholds, fit, ties, carries, tails, and the law as numbers."""
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -9,81 +8,23 @@ import numpy as np
 import pytest
 
 import tacit.noise as tn
+from support.by_hand.high_precision import exactly, real
 from tacit.errors import UsageError
 from tacit.noise import discrete_law as law
-from tacit.noise import laplace
-from tacit.noise.block_sampler import BlockTable, laplace_exponent
-from tacit.noise.digit_sampler import GeometricDigits, geometric_digits, wrapped
-
-SCALES = [Fraction(1, 40), Fraction(1), Fraction(10, 7), Fraction(25), Fraction(96), 10**6, 2**50]
+from tacit.noise.digit_sampler import geometric_digits
+from tacit.noise.exact_comparison import certified_floor
 
 
-def real(x):
-    return mpmath.mpf(Fraction(x).numerator) / Fraction(x).denominator
-
-
-def exactly(value):
-    """Turn a high-precision number into a fraction."""
-    sign, mantissa, exponent, _ = value._mpf_
-    return (-1) ** sign * int(mantissa) * Fraction(2) ** exponent
-
-
-@pytest.mark.parametrize("scale", [*SCALES, Fraction(25 * 2**20, 3), 2**200])
-def test_digit_thresholds(scale):
-    digits = geometric_digits(Fraction(scale))
-    with mpmath.workprec(600):
-        odds = [mpmath.exp(-mpmath.mpf(2**j) / real(scale)) for j in range(digits.count + 1)]
-        truth = [int(mpmath.floor(q / (1 + q) * 2**64)) for q in odds[:-1]]
-        truth.append(int(mpmath.floor(odds[-1] * 2**64)))
-    assert digits.thresholds.tolist() == truth
-    assert truth[-1] == 0  # the carry is rarer than 2**-64
-
-
-@pytest.mark.few(9)
-@pytest.mark.parametrize("scale", [*SCALES, 1000])
-def test_table_thresholds(scale):
-    """Every cumulative weight against 400 bits: zero mismatches."""
-    table = BlockTable(laplace_exponent(Fraction(scale)))
-    length, blocks, kinds = table.length, table.blocks, 2 if table.shift == 0 else 4
-    with mpmath.workprec(400):
-        p = lambda m: mpmath.exp(-m / real(scale))  # noqa: E731
-        weights = []
-        for h in range(blocks):
-            start, end = p(h * length), p(h * length + length - 1)
-            second, following = p(h * length + 1), p((h + 1) * length)
-            weights += [end, following, start - end, second - following][:kinds]
-        last = blocks * length
-        weights.append(2 * p(last) / (1 - p(1)) / length)
-        total, so_far, wrong = mpmath.fsum(weights), mpmath.mpf(0), 0
-        for weight, threshold in zip(weights, table.table.thresholds.tolist(), strict=False):
-            so_far += weight
-            wrong += int(mpmath.floor(so_far / total * 2**64)) != threshold
-    assert len(table.table.thresholds) == len(weights) - 1
-    assert wrong == 0
-
-
-def test_certification_near_one_stays_cheap():
-    """The last cumulative probabilities are within 2**-40 of 1; 128 more bits are enough."""
-    table = BlockTable(laplace_exponent(Fraction(25)))
-    asked = []
-    weights = table.weights
-    table.weights = lambda bits: (asked.append(bits), weights(bits))[1]
-    assert table._floors(64) == table.table.thresholds.tolist()
-    assert max(asked) <= 64 + 128
-
-
-def test_table_values_agree_with_states():
-    table = BlockTable(laplace_exponent(Fraction(1000)))
-    certain = table.table.certain
-    for cell in range(0, 1 << 16, 7):
-        state = certain[cell]
-        if state < 0 or table.residual[state] or state == table.tail:
-            assert table.values[cell] == table.open
-        else:
-            first = int(table.block[state]) * table.length
-            assert table.values[cell] == (-1 - first if table.sign[state] else first)
-    assert table.share == pytest.approx((table.values == table.open).mean())
-    assert table.share < 0.05
+def test_thresholds_from_one_exponential_are_those_of_each():
+    """Squares give the floor of every digit's odds, or none where they are in doubt."""
+    rng = np.random.default_rng(3)
+    small = [Fraction(n, d) for n, d in rng.integers(1, 2000, (60, 2)).tolist()]
+    large = [Fraction(3 * n + 1, 7) ** 9 for n in range(12)]
+    for scale in [*small, *large, Fraction(1, 10**9)]:
+        for width, reach in ((64, 45), (5, 2)):
+            digits = geometric_digits(scale, width, reach)
+            alone = [certified_floor(odds, width) for odds in digits.odds]
+            assert digits.thresholds.tolist() == alone
 
 
 @pytest.mark.few(4)
@@ -111,36 +52,6 @@ def test_large_scale_fits_in_quantiles_and_low_bits(stream, fits):
         mass = lambda c: subject.cdf((c + 1) * scale // 4 - 1) - subject.cdf(c * scale // 4 - 1)  # noqa: E731
         assert fits(cells, lambda c, m=mass: m(c).middle, -30, 30) > 1e-3
         assert fits(found & 1023, lambda _: Fraction(1, 1024), 0, 1023) > 1e-3
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("sign", [False, True])
-def test_ties_and_carries_of_digits(stream, fits, sign):
-    """Thresholds of 4 bits and only the digits up to the scale: both odd paths are common."""
-    digits = geometric_digits(Fraction(5), width=4, reach=1)
-    assert digits.count == 3
-    with stream(13):
-        found, large = digits.propose(60_000, sign)
-        integers = digits.draw_integers(30_000, sign)
-    assert len(large) > 1000
-    assert all(found[row] == value for row, value in large.items())
-    subject = tn.DiscreteLaplace(5) if sign else tn.Geometric(5)
-    for drawn in (found, integers):
-        assert fits(drawn, subject.probability, -40 if sign else 0, 40) > 1e-3
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize("scale", [5, 100])
-def test_ties_and_tails_of_tables(stream, fits, scale):
-    """Words of 12 bits, blocks that stop at the scale, every acceptance decided exactly."""
-    usual = laplace_exponent(Fraction(scale))
-    short = replace(usual, reach=scale, per_scale=4)
-    table = BlockTable(short, first=8, width=12, margin=1.0)
-    with stream(14):
-        found = table.draw(8_000)
-    subject = tn.DiscreteLaplace(scale)
-    assert (np.abs(found) > scale).mean() > 0.3
-    assert fits(found, subject.probability, -6 * scale, 6 * scale) > 1e-3
 
 
 def test_draws_of_astronomic_scale(stream):
@@ -181,12 +92,6 @@ def test_bad_size(size):
         tn.discrete_laplace(1, size=size)
 
 
-def test_wrapping_is_arithmetic_modulo_two_to_the_64():
-    for value in (0, -1, 2**63 - 1, -(2**63), 2**63, 2**64 + 5, -(2**70) - 3):
-        assert (wrapped(value) - value) % 2**64 == 0
-        assert -(2**63) <= wrapped(value) < 2**63
-
-
 def test_a_scalar_costs_the_same_whatever_its_value(stream):
     """The same requests of bits, and a full comparison, for every outcome."""
     asked, values = set(), []
@@ -208,22 +113,6 @@ def test_bulk_asks_for_the_same_bits_whatever_the_values(stream):
         spread.add(int(np.abs(found).sum()))
     assert len(asked) == 1
     assert len(spread) == 8
-
-
-def test_first_second_looks_are_padded(stream, monkeypatch):
-    """With residual draws too, the first trial looks again at a fixed number of draws."""
-    table = BlockTable(laplace_exponent(Fraction(1000)))
-    sizes = []
-    complete = table.table.complete
-    monkeypatch.setattr(
-        table.table,
-        "complete",
-        lambda prefixes, have: (sizes.append((len(prefixes), have)), complete(prefixes, have))[1],
-    )
-    for seed in range(5):
-        with stream(seed):
-            table.draw(40_000)
-    assert len({n for n, have in sizes if have}) == 1
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 40), Fraction(10, 7), 25, 10**6])
@@ -267,14 +156,6 @@ def test_law_is_consistent(subject):
 def test_bad_mass(mass):
     with pytest.raises(UsageError, match="mass"):
         tn.DiscreteLaplace(1).support(mass)
-
-
-def test_public_caches_hold_thresholds_alone():
-    digits = geometric_digits(Fraction(7))
-    assert isinstance(digits, GeometricDigits)
-    assert geometric_digits(Fraction(7)) is digits
-    assert geometric_digits.cache_parameters()["maxsize"] == 256
-    assert laplace.block_table.cache_parameters()["maxsize"] == 32
 
 
 @pytest.mark.parametrize("size", [None, 100, 70_000])

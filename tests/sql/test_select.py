@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
-import pyarrow
 import pytest
 
 import tacit as tc
+from support.tables.visits import ROWS
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.errors import UnsupportedQueryError
-from tacit.tables import Question
 
 C = tc.col
-ROWS = pyarrow.table(
-    {
-        "person": [1, 1, 2, 3, 4, 5] * 4,
-        "site": [1, 2, 3, 1, 2, 3] * 4,
-        "cost": [1.0, 20.0, None, 4.5, 90.0, 3.0] * 4,
-        "age": [4, 18, 33, 61, None, 80] * 4,
-        "sex": ["f", "m", None, "f", "m", "x"] * 4,
-        "Big": [1, 2, 3, 4, 5, 6] * 4,
-        "day": pyarrow.array([0, 400, 800, 1200, None, 19000] * 4, pyarrow.date32()),
-        "at": pyarrow.array([0, 10**15, None, 3, 4, 5] * 4, pyarrow.timestamp("us")),
-    }
-)
 
 
 @pytest.fixture(scope="module")
@@ -234,6 +220,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:60])
 def test_what_is_refused_says_where_and_why(session: tc.Session, text: str) -> None:
     spent = session.spent
@@ -255,31 +242,3 @@ def test_an_answer_and_a_total_may_have_any_name(session: tc.Session) -> None:
 def test_many_conditions_are_released_and_too_many_refused_before(session: tc.Session) -> None:
     said = " and ".join(["age = 1"] * 50)
     session.sql(f"select count(*) from visits where {said}").release(epsilon=1)
-
-
-def test_an_error_says_line_and_column(session: tc.Session) -> None:
-    with pytest.raises(UnsupportedQueryError) as caught:
-        session.sql("select count(*)\nfrom visits\nwhere cost < 3 and\n  agee > 1")
-    assert caught.value.position == (4, 3)
-    assert str(caught.value).startswith("line 4, column 3: there is no column 'agee'; did you mean")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "select count(*) from visits where " + " and ".join(["age > 1"] * 3000),
-        "select count(*) from visits where " + " or ".join(["age > 1"] * 3000),
-        "select count(*) from visits where age = " + " + ".join(["1"] * 3000),
-        "select " + ", ".join(f"c{i}" for i in range(1000)) + " from visits",
-        "select " + "case when age = 1 then " * 39 + "1" + " end" * 39 + " from visits",
-        "select count(*) from " + "(select * from " * 39 + "visits" + ")" * 39,
-        "with " + ", ".join(f"a{i} as (select 1)" for i in range(900)) + " select 1",
-        "select count(*) from visits where age in (" + ", ".join(map(str, range(9000))) + ") or 1",
-    ],
-    ids=["and", "or", "plus", "columns", "case", "subqueries", "with", "in"],
-)
-def test_long_queries_end_soon_and_without_a_recursion_error(
-    session: tc.Session, text: str
-) -> None:
-    with suppress(UnsupportedQueryError):
-        assert isinstance(session.sql(text), Question)

@@ -183,7 +183,7 @@ def test_an_interval_is_its_two_ends(
 def test_square_roots(
     case: tuple[list[Fraction], int | None, frozenset[int] | None, int], name: str, relation: Any
 ) -> None:
-    """To 40 digits here; exactly in ``variances/test_variance_oracle.py``."""
+    """To 40 digits here; exactly in ``variances/test_dispersion.py``."""
     population, size, at, k = case
     release = None if at is None else [population[i] for i in at]
     try:

@@ -68,6 +68,7 @@ def test_a_killed_release_is_spent_and_never_told(files, way):
         assert s.agg(n=tc.count()).release(epsilon="1/10", tag="a").replayed
 
 
+@pytest.mark.full
 def test_processes_at_once_never_overdraw_nor_tell_two_answers(files):
     processes = [run(files, tag=tag) for tag in ("a", "a", "b", "c")]
     told = [said(p) for p in processes]

@@ -20,6 +20,8 @@ import pytest
 import tacit as tc
 from tacit import noise
 from tacit.errors import DataSourceError, TacitError, UsageError, WeakGuaranteeWarning
+from tacit.mechanisms.selection import private_quantile
+from tacit.noise.exponential import choices_within
 from tacit.tables.plan.plan import Plan
 from tacit.tables.release.collector import Collector
 
@@ -181,8 +183,13 @@ def test_noise_is_asked_for_the_same_whatever_the_data(monkeypatch):
 
         return call
 
+    def choices(groups, costs, factor, weights):
+        calls.append(("choices", len(groups), factor))
+        return choices_within(groups, costs, factor, weights)
+
     for name in ("discrete_laplace", "discrete_gaussian", "exponential_choice"):
         monkeypatch.setattr(noise, name, recorded(name))
+    monkeypatch.setattr(private_quantile, "choices_within", choices)
     seen = []
     for data in (frame(), frame(1), frame(40, x=math.nan), frame(500, person=1)):
         for unit in UNITS.values():

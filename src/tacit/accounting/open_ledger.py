@@ -13,6 +13,7 @@ from tacit.accounting.ledger.hash_chain import Event, Head, canonical
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.accounting.ledger.postgres.address import is_address
 from tacit.accounting.ledger.store import MemoryStore, Store, same_home
+from tacit.calls import public
 from tacit.errors import LedgerError, UsageError
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 
+@public
 class InMemory:
     """A ledger that ends with the session; :data:`tacit.in_memory` is the one there is.
 
@@ -50,12 +52,13 @@ in_memory = InMemory()
 """No ledger file: the budget ends with the session, and nothing stops the next one."""
 
 
+@public
 def open_ledger(
     path: str | os.PathLike[str] | InMemory | None,
     *,
     dataset: str | None = None,
     budget: Budget | None = None,
-    terms: Mapping[str, Any] | None = None,
+    terms: Mapping[str, object] | None = None,
     create: bool = True,
 ) -> Ledger:
     """Open the ledger at ``path``, or begin one there.
@@ -186,6 +189,7 @@ def _begin(store: Store, dataset: str, budget: Budget, terms: Mapping[str, Any] 
         "terms": dict(terms or {}),
         "budget": budget.to_json(),
         "home": store.home(),
+        **({"filter": True} if budget.kind == "approximate" else {}),
     }
     event = Event.after(None, "create", None, body)
     with store.write() as transaction:

@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from tacit.arithmetic.exact import float_up
 from tacit.arithmetic.fixed_point import exp_scaled, log_two, log_unit, pi_fixed
+from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError
 
 __all__ = [
@@ -32,6 +33,7 @@ LARGEST_EXPONENT = 1 << 16
 """Beyond this an exponential has more digits than anyone can use."""
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Enclosure:
     """A closed interval of rationals that contains the number meant.

@@ -17,7 +17,16 @@ from typing import TypeAlias
 
 from tacit.errors import UsageError
 
-__all__ = ["Number", "as_fraction", "as_integer", "float_down", "float_up", "positive", "show"]
+__all__ = [
+    "Number",
+    "as_fraction",
+    "as_integer",
+    "decimal",
+    "float_down",
+    "float_up",
+    "positive",
+    "show",
+]
 
 Number: TypeAlias = int | float | str | Fraction | Decimal
 """What a caller may pass wherever Tacit takes a number."""
@@ -31,7 +40,7 @@ _SIX_DIGITS = Context(prec=6, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _EXPONENT = re.compile(r"[eE]\s*[+-]?([0-9_]+)")
 
 
-def as_fraction(value: Number, name: str = "value") -> Fraction:
+def as_fraction(value: object, name: str = "value") -> Fraction:
     """Read a number exactly.
 
     Text is at most 1000 characters and its power of ten within -1000..1000, so that a line of text
@@ -84,14 +93,14 @@ def _refuse_giants(text: str, name: str) -> None:
             )
 
 
-def positive(value: Number, name: str = "value") -> Fraction:
+def positive(value: object, name: str = "value") -> Fraction:
     """Read a number exactly and refuse it unless it is above zero.
 
     >>> positive("0.25", "epsilon")
     Fraction(1, 4)
     """
     number = as_fraction(value, name)
-    if number <= 0:
+    if number.numerator <= 0:
         raise UsageError(f"{name} must be above zero, not {show(number)}")
     return number
 
@@ -102,9 +111,11 @@ def as_integer(value: object, name: str = "value", minimum: int | None = None) -
     >>> as_integer(3.0, "size")
     3
     """
+    if type(value) is int and (minimum is None or value >= minimum):
+        return value
     if isinstance(value, bool) or not isinstance(value, (Real, Fraction)):
         raise UsageError(f"{name} must be a whole number, not {value!r}")
-    number = as_fraction(value, name)  # type: ignore[arg-type]
+    number = as_fraction(value, name)
     if number.denominator != 1:
         raise UsageError(f"{name} must be a whole number, not {show(number)}")
     whole = int(number)
@@ -131,6 +142,24 @@ def float_up(value: Fraction | int) -> float:
 def float_down(value: Fraction | int) -> float:
     """Return the greatest float that is not above ``value``."""
     return -float_up(-value)
+
+
+def decimal(amount: Fraction, *, up: bool = True) -> float:
+    """Return the decimal that a number is written as in a file: the amount, or next to it.
+
+    The shortest text that makes the float again is what a reader reads; that text, and not the
+    float's binary value, is on the safe side.
+
+    >>> decimal(Fraction(1, 10)), decimal(Fraction(1, 3), up=False)
+    (0.1, 0.3333333333333333)
+    """
+    near = float(amount)
+    written = Fraction(repr(near))  # what a reader of the decimals reads, and not the double
+    if written < amount and up:
+        return math.nextafter(near, math.inf)
+    if written > amount and not up:
+        return math.nextafter(near, 0)
+    return near
 
 
 def show(value: Fraction | int | float) -> str:

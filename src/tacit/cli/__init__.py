@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from tacit.cli.shared.ends import Ends
+from tacit.cli.shared.in_flags import in_flags
 from tacit.errors import RefusedError, TacitError, UsageError
 
 __all__ = ["main", "run"]
@@ -49,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
             sys.stdout.flush()
         return code
     except TacitError as error:
-        _say(f"Error: {error}")
+        _say(f"Error: {in_flags(str(error))}")
         return REFUSED if isinstance(error, RefusedError) else WRONG
     except KeyboardInterrupt as error:
         _say(f"Interrupted. {_charged(error)}")

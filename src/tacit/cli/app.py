@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed_version
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -13,20 +18,66 @@ from tacit.cli.release.demo import demo
 from tacit.cli.release.init import init
 from tacit.cli.release.ledger import ledger_app
 from tacit.cli.release.preview import preview
+from tacit.cli.release.registry import registry, with_questions
 from tacit.cli.release.release import release
 from tacit.cli.release.sql import sql
 from tacit.cli.release.verify import verify
 from tacit.cli.sensitivity.choose_epsilon import choose_epsilon
 from tacit.cli.sensitivity.sensitivity import sensitivity
-from tacit.cli.shared.kind_flags import AskingGroup
+from tacit.cli.service.serve import serve
+from tacit.cli.service.token import token_app
+from tacit.cli.shared.kind_flags import AskingGroup, with_kinds
+from tacit.cli.shared.plain_help import plain
+from tacit.errors import UsageError
 
 __all__ = ["app"]
 
 
-class _Commands(AskingGroup):
-    """All commands; a release and its preview ask kinds of answers."""
+_Mistyped: type[Any] = typer.BadParameter.__mro__[1]
+"""What typer raises where a command or a flag is wrong; it has no public name there."""
 
-    asking: ClassVar = {"release": release, "preview": preview}
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Raise what typer refuses as an error of Tacit, which is printed as every other one is."""
+    try:
+        yield
+    except _Mistyped as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # it prints the help
+            raise
+        command = error.ctx.command_path if error.ctx is not None else "tacit"
+        told = error.format_message().rstrip(".")
+        raise UsageError(f"{told}. See {command} --help") from None
+
+
+class _Commands(AskingGroup):
+    """All commands; some get flags from the kinds of answers, or from a list of questions."""
+
+    asking: ClassVar = {
+        "release": partial(with_kinds, release),
+        "preview": partial(with_kinds, preview),
+        "registry": with_questions,
+    }
+
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        """Read the flags before the command; what is wrong with them is a plain error."""
+        with _plainly():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was typed; a wrong flag is a plain error."""
+        with _plainly():
+            return super().invoke(ctx)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is run, whose help has no type of Python."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, plain(command, ctx), rest
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of all commands."""
+        plain(self, ctx)
+        super().format_help(ctx, formatter)
 
 
 app = typer.Typer(
@@ -35,7 +86,7 @@ app = typer.Typer(
     help="Statistics that speak for everyone and give nobody away.",
     epilog="Each command explains itself: tacit release --help",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -45,16 +96,34 @@ app = typer.Typer(
 def _version(asked: bool) -> None:
     if asked:
         import tacit
+        from tacit.report import versions
 
         print(f"tacit {tacit.__version__}")
+        rest = {**versions(), **_engines()}
+        del rest["tacit"]
+        print(", ".join(f"{n} {told.removeprefix('OpenSSL ')}" for n, told in rest.items()))
         raise typer.Exit
+
+
+def _engines() -> dict[str, str]:
+    """Return the versions of the drivers and readers that are installed, for a bug report."""
+    found = {}
+    for package in ("pyarrow", "pandas", "polars", "psycopg", "pyspark", "sqlglot"):
+        with suppress(PackageNotFoundError):
+            found[package] = installed_version(package)
+    return found
 
 
 @app.callback()
 def _root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Show the versions.",
+        ),
     ] = False,
 ) -> None:
     """Statistics that speak for everyone and give nobody away."""
@@ -69,6 +138,9 @@ app.command()(check)
 app.command(name="count-over-time")(count_over_time)
 app.add_typer(ledger_app, name="ledger")
 app.command()(verify)
+app.command(name="registry")(registry)
 app.command()(sensitivity)
 app.command(name="choose-epsilon")(choose_epsilon)
 app.add_typer(local_app, name="local")
+app.command()(serve)
+app.add_typer(token_app, name="token")

@@ -39,6 +39,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.expressions import operations
 from tacit.expressions.bin_labels import bin_names
@@ -51,6 +52,7 @@ from tacit.expressions.undeclared_columns import as_asked
 __all__ = ["Expression", "col", "from_json", "literal", "when"]
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Expression(RowMethods):
     """A node, as it is written in Python.
@@ -99,6 +101,8 @@ class Expression(RowMethods):
 
     def is_in(self, values: Iterable[object]) -> Expression:
         """True where the value is one of the given; none of them may be None."""
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise UsageError(f"is_in takes a list of values: is_in([{values!r}])")
         return Expression("is_in", (self, *(literal(v) for v in values)))
 
     def between(self, lower: object, upper: object) -> Expression:
@@ -193,7 +197,7 @@ class Expression(RowMethods):
         operations.kind(asked, schema)
         return operations.render(asked, schema, dialect)
 
-    def evaluate(self, row: Mapping[str, Any]) -> Any:
+    def evaluate(self, row: Mapping[str, object]) -> object:
         """Return the value on one row, in Python: the reference for every engine.
 
         A column that is undeclared has its readings written down first (see ``read_number``).
@@ -201,6 +205,7 @@ class Expression(RowMethods):
         return operations.evaluate(self, row)
 
 
+@public
 def col(name: str) -> Expression:
     """Return the column of this name.
 
@@ -232,6 +237,7 @@ def literal(value: object) -> Expression:
     return Expression("literal", (), (value,))
 
 
+@public
 @dataclass(frozen=True)
 class When:
     """A condition and its value; finish it with :meth:`otherwise`."""
@@ -250,6 +256,7 @@ class When:
         return Expression("when", (self.condition, self.value, literal(value)))
 
 
+@public
 def when(condition: Expression) -> When:
     """Begin a choice between two values.
 

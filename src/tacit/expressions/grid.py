@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.errors import UsageError
@@ -81,7 +81,12 @@ class Grid:
         Raises:
             UsageError: bounds reversed or equal, too close, or so far that sums cannot be held.
         """
-        low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
+        ends = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
+        return cls._finest(*ends, bits, whole)
+
+    @classmethod
+    @lru_cache(maxsize=256)
+    def _finest(cls, low: Fraction, high: Fraction, bits: int, whole: bool) -> Grid:
         if low >= high:
             raise UsageError(
                 f"the lower bound must be below the upper bound, not {show(low)} and {show(high)}"

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from tacit.calls import public
 from tacit.errors import UsageError
 
 __all__ = ["FAR", "LONGEST", "LOWER", "NUMBERS", "UPPER", "Node", "from_plain", "to_plain"]
@@ -26,6 +27,7 @@ _DEEPEST, _MOST = 50, 1000
 _N = TypeVar("_N", bound="Node")
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Node:
     """An operation, its operands and its public parameters."""
@@ -55,7 +57,7 @@ class Node:
         """Return the expression with columns of these names replaced by what they stand for."""
         if self.operation == "col":
             return derived.get(self.parameters[0], self)
-        operands = tuple(o.substitute(dict[str, Node](derived)) for o in self.operands)
+        operands = tuple(o.substitute(derived) for o in self.operands)
         return type(self)(self.operation, operands, self.parameters)
 
     def to_json(self) -> list[Any]:

@@ -8,7 +8,7 @@ so are the columns of Python objects of a data frame.  No value decides the kind
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.errors import UsageError, did_you_mean
@@ -105,6 +105,22 @@ class Schema(Mapping[str, Column]):
         if name not in self._columns:
             raise UsageError(f"there is no column {name!r}; {did_you_mean(name, self._columns)}")
         return self._columns[name]
+
+    def with_derived(self, derived: Iterable[tuple[str, Callable[[Schema], str]]]) -> Schema:
+        """Return these columns and others that are computed from them, in a time that is linear.
+
+        Args:
+            derived: of each its name and what returns its kind from the columns before it.
+
+        >>> ages = Schema([Column("age", "integer", "BIGINT")])
+        >>> list(ages.with_derived([("old", lambda columns: columns["age"].kind)]).values())[1]
+        Column(name='old', kind='integer', declared='integer', problem='', reads='{x}', ...)
+        """
+        grown = Schema(list(self.values()))
+        for name, kind_in in derived:
+            kind = kind_in(grown)
+            grown._columns[name] = Column(name, kind, kind)
+        return grown
 
     def kinds(self) -> list[list[str]]:
         """Return names and kinds as plain JSON: all that a plan reads of a table."""

@@ -8,12 +8,13 @@ be, so that the time says nothing about the outcomes.
 from __future__ import annotations
 
 from math import isqrt
-from typing import Any
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_fraction
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.noise.bits import words8, words64
 from tacit.noise.exact_comparison import EncloseAt, below, certified_floor, exponential, rational
@@ -25,7 +26,12 @@ BLOCK = 1 << 16
 FEW = 1 << 10
 
 
-def bernoulli(p: Number, size: Size | None = None) -> Any:
+@overload
+def bernoulli(p: Number, size: None = None) -> bool: ...
+@overload
+def bernoulli(p: Number, size: Size) -> NDArray[np.bool_]: ...
+@public
+def bernoulli(p: Number, size: Size | None = None) -> bool | NDArray[np.bool_]:
     """Draw True with probability exactly ``p``.
 
     Args:
@@ -44,7 +50,12 @@ def bernoulli(p: Number, size: Size | None = None) -> Any:
     return _draw(rational(share), size)
 
 
-def bernoulli_exp(x: Number, size: Size | None = None) -> Any:
+@overload
+def bernoulli_exp(x: Number, size: None = None) -> bool: ...
+@overload
+def bernoulli_exp(x: Number, size: Size) -> NDArray[np.bool_]: ...
+@public
+def bernoulli_exp(x: Number, size: Size | None = None) -> bool | NDArray[np.bool_]:
     """Draw True with probability exactly ``exp(-x)``.
 
     Args:
@@ -63,7 +74,7 @@ def bernoulli_exp(x: Number, size: Size | None = None) -> Any:
     return _draw(exponential(exponent), size)
 
 
-def _draw(p: EncloseAt, size: Size | None) -> Any:
+def _draw(p: EncloseAt, size: Size | None) -> bool | NDArray[np.bool_]:
     if size is None:
         return bool(biased_bits(p, 1)[0])
     shape, n = shape_of(size)

@@ -23,9 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_integer
+from tacit.calls import public
 
 __all__ = [
     "injected",
+    "one_word64",
     "random_bytes",
     "word",
     "words8",
@@ -69,6 +71,7 @@ def injected(generator: Generator) -> Iterator[None]:
         _generator.reset(token)
 
 
+@public
 def random_bytes(n: int) -> bytes:
     """Return ``n`` secure random bytes.
 
@@ -107,6 +110,11 @@ def words32(n: int) -> NDArray[np.uint32]:
 def words64(n: int) -> NDArray[np.uint64]:
     """Return ``n`` uniform words of 64 bits."""
     return np.frombuffer(_read(8 * n), np.uint64)
+
+
+def one_word64() -> int:
+    """Return the number that ``words64(1)`` would hold, of the same bits."""
+    return int.from_bytes(_read(8), "little")
 
 
 def word(bits: int) -> int:

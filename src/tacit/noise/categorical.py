@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 from math import lcm
-from typing import Any
+from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_fraction
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.noise.inversion_sampler import InversionTable
 from tacit.noise.shape import Size, shape_of
@@ -18,7 +20,12 @@ from tacit.noise.uniform import uniform
 __all__ = ["categorical"]
 
 
-def categorical(weights: Sequence[Number], size: Size | None = None) -> Any:
+@overload
+def categorical(weights: Sequence[Number], size: None = None) -> int: ...
+@overload
+def categorical(weights: Sequence[Number], size: Size) -> NDArray[np.int64]: ...
+@public
+def categorical(weights: Sequence[Number], size: Size | None = None) -> int | NDArray[np.int64]:
     """Draw index i with probability exactly ``weights[i] / sum(weights)``.
 
     Args:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.fixed_point import exp_minus
 from tacit.noise.bits import words64
-from tacit.noise.exact_comparison import EncloseAt, below, certified_floor, exponential
+from tacit.noise.exact_comparison import STEP, EncloseAt, below, certified_floor, exponential
 
 __all__ = ["LARGEST_INT64_SCALE", "GeometricDigits", "geometric_digits", "wrapped"]
 
@@ -43,11 +43,11 @@ def wrapped(value: int) -> int:
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-def _odds(x: Fraction) -> EncloseAt:
-    """Enclose q / (1 + q) for q = exp(-x): increasing in q."""
+def _odds(scale: Fraction, digit: int) -> EncloseAt:
+    """Enclose q / (1 + q) for q = exp(-2**digit / scale): increasing in q."""
 
     def enclose(bits: int) -> tuple[int, int]:
-        low, high = exp_minus(x, bits)
+        low, high = exp_minus((1 << digit) / scale, bits)
         one = 1 << bits
         return (low << bits) // (one + low), (high << bits) // (one + high) + 1
 
@@ -151,6 +151,24 @@ class GeometricDigits:
         return values
 
 
+def _by_squaring(scale: Fraction, count: int, width: int) -> list[tuple[int, int]]:
+    """Enclose the floors of all odds at ``width`` bits, from one exponential.
+
+    Digit j + 1 has the square of the q of digit j: both ends are squared, the upper one rounded up.
+    Ends that are e units apart have squares at most 2 e + 2 units apart, so after ``count`` of them
+    they are still some ``2**-(width + STEP)`` apart, and nearly always have one floor.
+    """
+    places = width + STEP + count + 8
+    one = 1 << places
+    low, high = exp_minus(1 / scale, places)
+    floors = []
+    for _ in range(count):
+        floors.append(((low << width) // (one + low), (high << width) // (one + high)))
+        low, high = low * low >> places, min((high * high >> places) + 1, one)
+    floors.append((low >> places - width, high >> places - width))
+    return floors
+
+
 @lru_cache(maxsize=256)
 def geometric_digits(scale: Fraction, width: int = WIDTH, reach: int = 45) -> GeometricDigits:
     """Prepare the digits of the geometric distribution with ratio exp(-1/scale).
@@ -162,8 +180,8 @@ def geometric_digits(scale: Fraction, width: int = WIDTH, reach: int = 45) -> Ge
     11
     """
     count = max(1, (reach * scale.numerator // scale.denominator).bit_length())
-    odds = [_odds(Fraction(1 << j) / scale) for j in range(count)]
-    carry = Fraction(1 << count) / scale
-    odds.append(exponential(carry))
-    floors = [certified_floor(p, width) for p in odds]
+    odds = [_odds(scale, j) for j in range(count)]
+    odds.append(exponential((1 << count) / scale))
+    found = zip(_by_squaring(scale, count, width), odds, strict=True)
+    floors = [certified_floor(p, width) if low != high else low for (low, high), p in found]
     return GeometricDigits(scale, odds, np.array(floors, np.uint64), width)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.noise.shape import Size, shape_of
 
@@ -20,6 +20,7 @@ BULK = 1 << 15
 """From this many draws on, a lookup table is worth its building."""
 
 
+@public
 class Law(ABC):
     """A probability distribution on the integers that is drawn from exactly.
 
@@ -82,7 +83,7 @@ class Law(ABC):
         """Draw one Python integer; the work does not depend on its value."""
         return self._integers(1)[0]
 
-    def draw_many(self, size: Size) -> NDArray[Any]:
+    def draw_many(self, size: Size) -> NDArray[np.int64]:
         """Draw an array of the given length or shape.
 
         Raises:

@@ -15,10 +15,12 @@ exponential mechanism with base-2 differential privacy* (2020), on why doubles a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
+from itertools import pairwise
 from math import frexp
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +28,14 @@ from numpy.typing import NDArray
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction, float_down
 from tacit.arithmetic.fixed_point import exp_minus
+from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.noise.bits import words64
+from tacit.noise.bits import one_word64, words64
 from tacit.noise.exact_comparison import EncloseAt, below
 from tacit.noise.shape import Size, shape_of
-from tacit.noise.uniform import uniform_words
+from tacit.noise.uniform import uniform_word, uniform_words
 
-__all__ = ["ExponentialChoice", "exponential_choice"]
+__all__ = ["ExponentialChoice", "choices_within", "exponential_choice"]
 
 Integers: TypeAlias = NDArray[np.integer[Any]] | Sequence[int]
 
@@ -50,6 +53,7 @@ def _int64(values: Integers, name: str) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
+@public
 class ExponentialChoice:
     """An index i, drawn with probability proportional to weights[i] exp(-costs[i] factor).
 
@@ -83,23 +87,20 @@ class ExponentialChoice:
             raise UsageError("weights must be from 0 to 2**62, and there must be a candidate")
         if not self.weights.any():
             raise UsageError("at least one weight must be above zero")
-        self._propose()
-
-    def _propose(self) -> None:
         weighty = self.weights > 0
         highest = np.iinfo(np.int64).max
-        self._least = int(np.min(self.costs, where=weighty, initial=highest))
+        least = np.min(self.costs, where=weighty, initial=highest)
         # the difference of two int64 fits uint64, and wraps to the truth
-        above = self.costs.view(np.uint64) - np.array(self._least, np.int64).view(np.uint64)
-        with np.errstate(over="ignore"):
-            exponents = np.minimum(above * float_down(self.factor), LARGEST_EXPONENT)
-        estimate = self.weights * np.exp(-exponents)
-        estimate *= weighty
+        above = self.costs.view(np.uint64) - np.array(least, np.int64).view(np.uint64)
+        estimate = _estimate(above, self.factor, self.weights) * weighty
+        self._propose(int(least), estimate, weighty)
+
+    def _propose(self, least: int, estimate: NDArray[np.float64], weighty: Any) -> None:
+        self._least = least
         self._shift = PROPOSAL_BITS - frexp(float(estimate.sum()))[1]
-        estimate = np.ldexp(estimate, self._shift)
+        self._estimate = estimate = np.ldexp(estimate, self._shift)
         self._proposals = np.floor(estimate * (1 + SAFETY)).astype(np.int64) + weighty
-        self._edges = np.cumsum(self._proposals).astype(np.uint64)
-        self._estimate = estimate
+        self._edges = self._proposals.cumsum().astype(np.uint64)
 
     def _surely(self, found: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return what each acceptance probability is certainly above.
@@ -114,21 +115,8 @@ class ExponentialChoice:
         return (int(self.costs[i]) - self._least) * self.factor
 
     def _acceptance(self, i: int) -> EncloseAt:
-        """Enclose S w exp(-g) / v."""
-        exponent, weight, proposal = (
-            self._exponent(i),
-            int(self.weights[i]),
-            int(self._proposals[i]),
-        )
-        shift = self._shift
-        extra = 64 + max(0, weight.bit_length() + shift)
-
-        def enclose(bits: int) -> tuple[int, int]:
-            low, high = exp_minus(exponent, bits + extra)
-            over = proposal << (extra - shift)
-            return low * weight // over, min(high * weight // over + 1, 1 << bits)
-
-        return enclose
+        weight, proposal = int(self.weights[i]), int(self._proposals[i])
+        return _accepted(self._exponent(i), weight, proposal, self._shift)
 
     def probability(self, i: int, bits: int = 64) -> Enclosure:
         """Enclose the probability of index ``i``; adds up all candidates exactly."""
@@ -146,7 +134,12 @@ class ExponentialChoice:
 
     def draw(self) -> int:
         """Draw one index."""
-        return int(self._draw(1)[0])
+        while True:
+            drawn = np.uint64(uniform_word(int(self._edges[-1])))
+            found = int(self._edges.searchsorted(drawn, "right"))
+            estimate, proposal = float(self._estimate[found]), int(self._proposals[found])
+            if _accepts(estimate, proposal, partial(self._acceptance, found)):
+                return found
 
     def draw_many(self, size: Size) -> NDArray[np.int64]:
         """Draw an int64 array of indices of the given length or shape."""
@@ -168,9 +161,95 @@ class ExponentialChoice:
         return result
 
 
+def _accepts(estimate: float, proposal: int, acceptance: Callable[[], EncloseAt]) -> bool:
+    """Draw whether a proposal is accepted, which one comparison shows as a rule."""
+    word = one_word64()
+    low = estimate * (1 - 4 * SAFETY) / proposal
+    return (estimate >= 1 and word * 2.0**-64 < low) or below(acceptance(), word, 64)
+
+
+def _accepted(exponent: Fraction, weight: int, proposal: int, shift: int) -> EncloseAt:
+    """Enclose S w exp(-g) / v, with S two to the ``shift``."""
+    extra = 64 + max(0, weight.bit_length() + shift)
+
+    def enclose(bits: int) -> tuple[int, int]:
+        low, high = exp_minus(exponent, bits + extra)
+        over = proposal << (extra - shift)
+        return low * weight // over, min(high * weight // over + 1, 1 << bits)
+
+    return enclose
+
+
+def choices_within(
+    groups: NDArray[np.intp],
+    costs: NDArray[np.int64],
+    factor: Fraction,
+    weights: NDArray[np.int64],
+) -> Iterator[int]:
+    """Draw a candidate within each of several groups, all of which are prepared at once.
+
+    Args:
+        groups: the place of each group's first candidate, rising from 0.
+        costs: of all candidates, from 0 to 2**62.
+        factor: at least 0.
+        weights: of all candidates, from 1 to 2**62.
+
+    Yields:
+        The place of the one that is drawn, group by group, as :class:`ExponentialChoice` draws it.
+
+    >>> costs, ones = np.array([0, 90, 90, 0]), np.ones(4, np.int64)
+    >>> list(choices_within(np.array([0, 2]), costs, Fraction(1), ones))
+    [0, 3]
+    """
+    ends = [*groups.tolist(), len(costs)]
+    lengths = np.diff(ends)
+    least = np.minimum.reduceat(costs, groups)
+    estimates = _estimate(costs - least.repeat(lengths), factor, weights)
+    shifts = PROPOSAL_BITS - np.frexp(np.add.reduceat(estimates, groups))[1]
+    estimates = np.ldexp(estimates, shifts.repeat(lengths))
+    proposals = np.floor(estimates * (1 + SAFETY)).astype(np.int64) + 1
+    edges = proposals.cumsum().view(np.uint64)  # of all groups, modulo 2**64
+    within = edges - np.append(np.uint64(0), edges[groups[1:] - 1]).repeat(lengths)
+    group = zip(pairwise(ends), least.tolist(), shifts.tolist(), strict=True)
+    for (first, end), lowest, shift in group:
+        while True:
+            drawn = np.uint64(uniform_word(int(within[end - 1])))
+            found = first + int(within[first:end].searchsorted(drawn, "right"))
+            estimate, proposal = float(estimates[found]), int(proposals[found])
+            above, weight = int(costs[found]) - lowest, int(weights[found])
+            if _accepts(
+                estimate, proposal, partial(_accepted, above * factor, weight, proposal, shift)
+            ):
+                break
+        yield found
+
+
+def _estimate(
+    above: NDArray[np.integer[Any]], factor: Fraction, weights: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the weights ``w exp(-g)`` of costs above the least, in doubles."""
+    with np.errstate(over="ignore"):
+        exponents = np.minimum(above * float_down(factor), LARGEST_EXPONENT)
+    shares: NDArray[np.float64] = np.exp(-exponents)
+    return weights * shares
+
+
+@overload
+def exponential_choice(
+    costs: Integers, factor: Number, weights: Integers | None = None, size: None = None
+) -> int: ...
+@overload
+def exponential_choice(
+    costs: Integers, factor: Number, weights: Integers | None = None, *, size: Size
+) -> NDArray[np.int64]: ...
+@overload
+def exponential_choice(
+    costs: Integers, factor: Number, weights: Integers | None, size: Size
+) -> NDArray[np.int64]: ...
+@public
 def exponential_choice(
     costs: Integers, factor: Number, weights: Integers | None = None, size: Size | None = None
-) -> Any:
+) -> int | NDArray[np.int64]:
     """Draw index i with probability exactly proportional to weights[i] exp(-costs[i] factor).
 
     Arguments and errors as for :class:`ExponentialChoice`; for a private choice, the costs are

@@ -16,13 +16,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import Enclosure, log, sqrt
 from tacit.arithmetic.exact import Number, positive
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.noise import theta
 from tacit.noise.bits import words64
@@ -39,6 +40,7 @@ MARGIN = 2.0**-30
 """Far above any rounding error of the acceptance probability in doubles, about 2**-45."""
 
 
+@public
 @dataclass(frozen=True, init=False)
 class DiscreteGaussian(Law):
     """The distribution P(X = x) proportional to exp(-x**2 / (2 sigma_squared)).
@@ -145,12 +147,25 @@ class DiscreteGaussian(Law):
         return block_table("gaussian", self.sigma_squared).draw(n)
 
 
+@overload
+def discrete_gaussian(
+    sigma: Number | None = None, size: None = None, *, sigma_squared: Number | None = None
+) -> int: ...
+@overload
+def discrete_gaussian(
+    sigma: Number | None = None, *, size: Size, sigma_squared: Number | None = None
+) -> NDArray[np.int64]: ...
+@overload
+def discrete_gaussian(
+    sigma: Number | None, size: Size, *, sigma_squared: Number | None = None
+) -> NDArray[np.int64]: ...
+@public
 def discrete_gaussian(
     sigma: Number | None = None,
     size: Size | None = None,
     *,
     sigma_squared: Number | None = None,
-) -> Any:
+) -> int | NDArray[np.int64]:
     """Draw from P(x) proportional to exp(-x**2 / (2 sigma**2)), exactly.
 
     Args:

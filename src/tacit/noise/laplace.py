@@ -17,13 +17,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, positive
+from tacit.calls import public
 from tacit.noise.block_sampler import block_table
 from tacit.noise.digit_sampler import LARGEST_INT64_SCALE, geometric_digits
 from tacit.noise.discrete_law import Law
@@ -38,6 +39,7 @@ def _ratio_of(scale: Fraction, bits: int) -> Enclosure:
     return exp(-1 / scale, bits + 4)
 
 
+@public
 @dataclass(frozen=True, init=False)
 class _Exponential(Law):
     """What the two distributions share: the scale, and q = exp(-1/scale)."""
@@ -66,8 +68,9 @@ class _Exponential(Law):
         return max(0, int(self.scale * -log(outside, 32).lower))
 
 
+@public
 class DiscreteLaplace(_Exponential):
-    """The distribution P(X = x) proportional to exp(-|x| / scale) on all integers.
+    """The distribution ``P(X = x)`` proportional to ``exp(-|x| / scale)`` on all integers.
 
     Raises:
         UsageError: ``scale`` is not a finite number above zero.
@@ -107,6 +110,7 @@ class DiscreteLaplace(_Exponential):
         return block_table("laplace", self.scale).draw(n)
 
 
+@public
 class Geometric(_Exponential):
     """The distribution P(X = k) proportional to exp(-k / scale) on k >= 0.
 
@@ -144,8 +148,13 @@ class Geometric(_Exponential):
         return values
 
 
-def discrete_laplace(scale: Number, size: Size | None = None) -> Any:
-    """Draw from P(x) proportional to exp(-|x| / scale), exactly.
+@overload
+def discrete_laplace(scale: Number, size: None = None) -> int: ...
+@overload
+def discrete_laplace(scale: Number, size: Size) -> NDArray[np.int64]: ...
+@public
+def discrete_laplace(scale: Number, size: Size | None = None) -> int | NDArray[np.int64]:
+    """Draw from ``P(x)`` proportional to ``exp(-|x| / scale)``, exactly.
 
     Args:
         scale: above zero; taken exactly.
@@ -162,7 +171,12 @@ def discrete_laplace(scale: Number, size: Size | None = None) -> Any:
     return law.draw() if size is None else law.draw_many(size)
 
 
-def geometric(scale: Number, size: Size | None = None) -> Any:
+@overload
+def geometric(scale: Number, size: None = None) -> int: ...
+@overload
+def geometric(scale: Number, size: Size) -> NDArray[np.int64]: ...
+@public
+def geometric(scale: Number, size: Size | None = None) -> int | NDArray[np.int64]:
     """Draw from P(k) proportional to exp(-k / scale) over k >= 0, exactly.
 
     Arguments, result and errors as for :func:`discrete_laplace`.

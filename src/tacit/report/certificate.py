@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from tacit.accounting import Entry, Ledger
-from tacit.errors import MissingExtraError, UsageError
+from tacit.calls import public
+from tacit.display.card import Card, Shown
+from tacit.errors import UsageError, VerificationError
 from tacit.outside import read_json_file
 from tacit.report.check.format import FIRST_FORMAT, FORMAT
 from tacit.report.check.issued import issued_body
 from tacit.report.check.verify import Verification, verify_body
-from tacit.report.page.page import BROKEN, certificate_page, summary
+from tacit.report.page.page import BROKEN, certificate_card, certificate_page
+from tacit.report.registry.entry import RegistryEntry, registry_entry
 
 __all__ = ["Certificate", "issue"]
 
 
-class Certificate:
+@public
+class Certificate(Shown):
     """A release on paper: plain JSON that anyone can check without the data.
 
     Attributes:
@@ -31,7 +34,7 @@ class Certificate:
         False
     """
 
-    def __init__(self, body: Mapping[str, Any]) -> None:
+    def __init__(self, body: Mapping[str, object]) -> None:
         self.body = dict(body)
 
     def save(self, path: str | os.PathLike[str], verification: Verification | None = None) -> None:
@@ -90,11 +93,43 @@ class Certificate:
             self.body, lambda: self.verify() if verification is None else verification
         )
 
-    def _repr_html_(self) -> str | None:
+    def registry_entry(
+        self, answers: Mapping[str, str | Sequence[str] | None] | None = None
+    ) -> RegistryEntry:
+        """Draft an entry of the public registry of deployments, at registry.opendp.org.
+
+        All that the certificate knows is filled in: the variant and its exact parameters, the unit,
+        the domain, the mechanisms, how the losses compose. What only people know is asked.
+
+        Args:
+            answers: text by name, or a list of texts for ``curator``, ``author`` and ``source``.
+                The names are ``name, curator, intended_use, region, sector, author`` (tier 1 of the
+                registry), ``releases`` (one, many), ``data_source`` (static, dynamic), ``access``
+                (interactive, non-interactive) (tier 2), ``actors, unprotected, tuning, security,
+                justification`` (tier 3); and ``description, published, source, notes, slug``, which
+                may be left out.
+
+        Returns:
+            The entry, with ``.missing`` (the names that are not answered yet), ``.to_yaml()`` and
+            ``.save(path)``.
+
+        Raises:
+            VerificationError: the certificate does not hold.
+            UsageError: an answer to what is not asked, or a choice that there is not.
+        """
+        found = self.verify()
+        if not found:
+            raise VerificationError(
+                "this certificate does not hold, so no entry is made of it; verify() says why"
+            )
+        return registry_entry(self.body, answers or {})
+
+    def card(self) -> Card:
+        """Return what a notebook shows of it: a summary; :meth:`to_html` is the whole page."""
         try:
-            return self.to_html()
-        except MissingExtraError:  # a notebook shows the text then
-            return None
+            return certificate_card(self.body)
+        except BROKEN:  # by whoever made it: verify() says how
+            return Card("Certificate that is not whole: .verify() says more", repr(self))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and self.body == other.body
@@ -103,10 +138,7 @@ class Certificate:
         return hash(self.body.get("digest"))
 
     def __str__(self) -> str:
-        try:
-            return "\n".join(summary(self.body))
-        except BROKEN:  # by whoever made it: verify() says how
-            return repr(self)
+        return self.card().text()
 
     def __repr__(self) -> str:
         return f"<Certificate of a release of {self.body.get('dataset', 'nothing')!r}>"

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from tacit.calls import public
+from tacit.display.card import Shown
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine
 from tacit.tables.engines.csv.format import CsvOptions, csv_format
@@ -50,7 +52,7 @@ class ColumnCheck:
 
 
 @dataclass(frozen=True)
-class TableCheck:
+class TableCheck(Shown):
     """What :func:`check` found.  Exact counts: not private.
 
     Attributes:
@@ -72,7 +74,7 @@ class TableCheck:
         """What to declare: ``types=`` for a session."""
         return {n: c.suggestion for n, c in self.columns.items() if c.suggestion is not None}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return it as plain JSON values: **exact, and not private**."""
         return {"private": False, **asdict(self), "types": self.types}
 
@@ -98,8 +100,9 @@ class TableCheck:
     __repr__ = __str__
 
 
+@public
 def check(
-    source: Any,
+    source: object,
     table: str | None = None,
     *,
     memory_limit: str | None = None,
@@ -138,7 +141,7 @@ def check(
     where: dict[str, list[tuple[str, int]]] = {name: [] for name in WRONG}
     if _is_csv(source, table):
         engine = DuckEngine(memory_limit, threads)
-        opened = _open_csv(os.fspath(source), csv, wrong, where, engine)
+        opened = _open_csv(str(source), csv, wrong, where, engine)
     else:
         opened = open_source(source, table, memory_limit=memory_limit, threads=threads, **csv)
     with opened:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine
@@ -19,6 +20,7 @@ from tacit.tables.engines.csv.format import CsvOptions, refuse_csv
 __all__ = ["Source", "identity_of", "open_beside", "open_source"]
 
 
+@public
 class Source:
     """A table in an engine.
 

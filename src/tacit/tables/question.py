@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.ledger.entry import Entry
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.arithmetic.exact import Number
-from tacit.errors import UsageError
-from tacit.expressions.expression import Expression
-from tacit.expressions.schema import Schema
+from tacit.calls import public
+from tacit.display.progress import working
 from tacit.expressions.timeline import Moment, Span, Timeline, span
-from tacit.tables.answers.aggregate import Aggregate, kind_of
+from tacit.tables.asking import Asking
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.live.period_plan import refuse_groups
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
-from tacit.tables.plan.labels import check_labels, labels_of
 from tacit.tables.plan.notes import asked_loss, noted, warn_if_weak
-from tacit.tables.plan.per_person import asked_per_person
+from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Amount, Price, request_of
-from tacit.tables.plan.query import Query, Unit
+from tacit.tables.plan.query import Query
 from tacit.tables.plan.target import read_confidence
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
+from tacit.tables.release.asked_join import On
+from tacit.tables.release.charge import Charge
 from tacit.tables.release.draw_noise import release_answer
-from tacit.tables.release.joined_table import On, join_table
+from tacit.tables.release.joined_table import join_table
 from tacit.tables.release.opened_table import OpenedTable, settled
 from tacit.tables.release.priced import Priced
-from tacit.tables.release.rehearsal import rehearse
-from tacit.tables.spec.public_keys import public_keys
 
 __all__ = ["Question"]
 
-_MOST_FILTERS = 50  # joined with &, no deeper than an expression may be
 
-
-class Question(Priced):
+@public
+class Question(Asking, Priced):
     """A question to the table of a session; it spends nothing until it is released."""
 
     def __init__(
@@ -52,27 +50,7 @@ class Question(Priced):
         self._table, self._ledger, self._query = table, ledger, query
         self._declared, self._arrangement = declared, arrangement
 
-    @property
-    def schema(self) -> Schema:
-        """The columns that the question can name, with the derived ones."""
-        return self._query.columns
-
-    @property
-    def unit(self) -> Unit:
-        """Whom an answer protects."""
-        return self._query.unit
-
-    @property
-    def declared(self) -> Declared:
-        """The bounds and keys that a declared data set has for the columns."""
-        return self._declared
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know of the answers."""
-        return self._arrangement.notes
-
-    def join(self, table: str, *, on: On = None, how: str | None = None) -> Question:
+    def join(self, table: str, *, on: On = None, how: str | None = None) -> Self:
         """Put the columns of another table of the declared data set beside the rows.
 
         A public table is joined by its key, of which each value stands once.  A protected one is
@@ -94,126 +72,7 @@ class Question(Priced):
         """
         query, said = self._query, self._declared
         opened, query, said = join_table(self._table, query, said, table, on, how)
-        return Question(opened, self._ledger, query, said)
-
-    def filter(self, *conditions: Expression) -> Question:
-        """Keep the rows for which every condition holds.
-
-        Conditions are total expressions such as ``tc.col("age") >= 18``: they cannot raise on a
-        value, and a comparison with a missing value is false.
-
-        Raises:
-            UsageError: an unknown column, kinds that cannot be compared, or more than 50 filters.
-        """
-        for condition in conditions:
-            if not isinstance(condition, Expression):
-                raise UsageError('a filter is an expression such as tc.col("age") >= 18')
-            if condition.kind(self._query.columns) not in ("boolean", "undeclared", "missing"):
-                raise UsageError(f"a filter is true or false on each row; {condition} is neither")
-        if len(self._query.where) + len(conditions) > _MOST_FILTERS:
-            raise UsageError(
-                f"a question has at most {_MOST_FILTERS} filters: join some with &, or put "
-                "several values into one is_in"
-            )
-        return self._with(where=(*self._query.where, *conditions))
-
-    def with_column(self, name: str, expression: Expression) -> Question:
-        """Add a column computed from each row alone.
-
-        Raises:
-            UsageError: the name exists already, or the expression does not fit the table.
-        """
-        if not isinstance(expression, Expression):
-            raise UsageError('a column is an expression such as tc.col("age").cut([0, 18, 100])')
-        if name in self._query.columns:
-            raise UsageError(f"there is a column {name!r} already; choose another name")
-        question = self._with(derived=(*self._query.derived, (name, expression)))
-        question._query.columns  # noqa: B018  (checks the expression now)
-        return question
-
-    def per_person(self, /, **aggregates: Aggregate) -> Question:
-        """Ask about people: make one row of all rows of each person first.
-
-        What comes after is about that table: its columns are the person and these, its filters
-        keep people, and each person has one row, so that nothing is down-weighted.
-
-        Args:
-            aggregates: the columns, by name.  ``tc.count()`` is how many rows a person has,
-                ``tc.sum("cost", 0, 5000)`` their exact total, held within [0, 5000];
-                ``tc.mean``, ``tc.min`` and ``tc.max`` are of values that are held within their
-                bounds, and the last two also of text and dates, without bounds.  Missing values
-                are left out; who has none but those has a missing one.
-
-        Raises:
-            UsageError: another statistic, groups or answers before it, or a session without a
-                person column.
-
-        Example:
-            >>> import tacit as tc
-            >>> from tacit.data import health_insurance
-            >>> unit, whole = tc.unit("person", rows=5), tc.epsilon(1)
-            >>> session = tc.Session(health_insurance(), unit, whole, tc.in_memory)
-            >>> people = session.per_person(years=tc.count(), visits=tc.sum("visits", 0, 100))
-            >>> answer = people.agg(visits=tc.mean("visits")).release(epsilon="1/2")
-            >>> 0 <= answer.value("visits") <= 100
-            True
-        """
-        query, said = asked_per_person(self._query, self._declared, labels_of(aggregates))
-        return Question(self._table, self._ledger, query, said)
-
-    def group_by(self, *by: str, keys: Any = None) -> Question:
-        """Answer for each group.
-
-        Args:
-            by: the grouping columns.
-            keys: the public keys: a list of values (of tuples, for several columns), a mapping of
-                column to values (all combinations), or a public table with those columns.  Every
-                key given is answered, also when nobody has it; others are left out.  None takes
-                those that the data set declares, or that follow for a derived column (the bins of a
-                cut, the days of a week); without any it releases the keys themselves, those above
-                a threshold, which takes a delta.
-
-        Raises:
-            UsageError: an unknown column, a column given twice, or keys that do not fit.
-        """
-        if not by:
-            raise UsageError('name at least one column: group_by("site")')
-        if self._query.by:
-            raise UsageError("the question is grouped already; name all columns in one group_by")
-        for name in by:
-            self._query.columns.column(name)
-        if len(set(by)) < len(by):
-            raise UsageError("a grouping column is given twice")
-        if keys is None and self._declared.dataset is not None:
-            keys = self._declared.keys_of(by, self._query.derived)
-        return self._with(by=tuple(by), keys=None if keys is None else public_keys(by, keys))
-
-    def agg(self, /, **aggregates: Aggregate) -> Question:
-        """Say what is asked, by label: ``agg(n=tc.count(), age=tc.mean("age", 0, 99))``.
-
-        Raises:
-            UsageError: something that is no aggregate, an unknown column, text where numbers must
-                be, or a label that is a grouping column.
-        """
-        derived, columns = self._query.derived, self._query.columns
-        named = labels_of(aggregates)
-        for _, aggregate in named:
-            for one in aggregate.clamped:
-                columns.column(one.column)
-        fresh = [(label, self._declared.bounded(a, derived)) for label, a in named]
-        for _, aggregate in fresh:
-            kind_of(aggregate.kind).check(aggregate, columns)
-        asked = (*self._query.aggregates, *fresh)
-        check_labels([label for label, _ in asked], self._query.by)
-        return self._with(aggregates=asked)
-
-    def arranged(self, arrangement: Arrangement) -> Question:
-        """Say how the answer is shown: which groups, in which order, called what.
-
-        It is post-processing: the ledger and the certificate hold the whole answer, and the same
-        question shown in another way is answered from the ledger.
-        """
-        return Question(self._table, self._ledger, self._query, self._declared, arrangement)
+        return type(self)(opened, self._ledger, query, said)
 
     def preview(
         self,
@@ -285,17 +144,54 @@ class Question(Priced):
         standing = charge.standing
         if standing is not None and standing.answer is not None:
             return Answer.of(standing, ledger, self._arrangement, replayed=True)
-        plan = charge.plan(standing)
-        settled(lambda: rehearse(self._table.source, plan), "nothing was spent")
-        warn_if_weak(None if standing else asked_loss(plan), self._declared.size, 2)
+        # What is charged already was tried before; what fails now leaves it open all the same.
+        plan = charge.plan(standing) if standing else self._tried(charge, None)
+        warn_if_weak(None if standing else asked_loss(plan), self._declared.size)
 
         def answer() -> dict[str, Any]:
             # Only here, after the charge, is the first private byte read.
-            released = release_answer(plan, self._table.collector.collect(plan))
-            return {**released, "declared": self._declared.about(self._query), **ledger.balance()}
+            with working("reading the table and drawing noise"):
+                released = release_answer(plan, self._table.collector.collect(plan))
+            declared = self._declared.about(self._query)
+            return {**released, "declared": declared, **ledger.balance(charge.key)}
 
         entry = ledger.release(charge.key, plan.cost, charge.public, answer)
         return Answer.of(entry, ledger, self._arrangement)
+
+    def rehearse(self, *, tag: str | None = None, **price: Unpack[Price]) -> None:
+        """Try what :meth:`release` would do, on no rows: refuses what public facts decide.
+
+        Args:
+            tag: as in :meth:`release`.
+            **price: ``epsilon``, ``delta``, ``rho`` and ``total`` as in :meth:`release`.
+
+        Raises:
+            BudgetError, UsageError, DataSourceError: as :meth:`release`; nothing was spent.
+        """
+        charge = self._priced(**price, tag=tag)
+        self._tried(charge, charge.standing)
+
+    def _tried(self, charge: Charge, standing: Entry | None) -> Plan:
+        """Return the plan of a charge, once it was carried out on no rows."""
+        plan = charge.plan(standing)
+        rehearsed, source = self._table.rehearsed, self._table.source
+        settled(lambda: rehearsed.rehearse(source, plan), "nothing was spent")
+        return plan
+
+    def recorded(self, *, tag: str | None = None, **price: Unpack[Price]) -> Answer | None:
+        """Return the answer that the ledger holds, or None; never spends, and reads no row.
+
+        Args:
+            tag: as in :meth:`release`.
+            **price: ``epsilon``, ``delta``, ``rho`` and ``total`` as in :meth:`release`.
+
+        Raises:
+            UsageError: as :meth:`release`.
+        """
+        standing = self._priced(**price, tag=tag).standing
+        if standing is None or standing.answer is None:
+            return None
+        return Answer.of(standing, self._ledger, self._arrangement, replayed=True)
 
     def count_over_time(
         self,
@@ -336,7 +232,7 @@ class Question(Priced):
         refuse_groups(self._query)
         line = Timeline.of(self._table.source.schema, column, start, every, periods)
         wait = 0 if grace is None else span(grace, line.reads, "grace")
-        paid = request_of(self._ledger.total.kind, epsilon, None, rho)
+        paid = request_of(self._ledger.kind, epsilon, None, rho)
         asked = (self._table, self._ledger, self._query, line, paid)
         return TimeCounter(*asked, grace=wait, branching=branching, tag=tag)
 
@@ -358,12 +254,5 @@ class Question(Priced):
         """
         return self._priced(**price, tag=tag).cost()
 
-    def _with(self, **changes: Any) -> Question:
-        query = replace(self._query, **changes)
-        return Question(self._table, self._ledger, query, self._declared, self._arrangement)
-
-    def __repr__(self) -> str:
-        asked: Sequence[str] = [f"{label}={a}" for label, a in self._query.aggregates]
-        by = f" by {', '.join(self._query.by)}" if self._query.by else ""
-        people = " of people" if self._query.inner else ""
-        return f"<Question {', '.join(asked) or 'about nothing yet'}{people}{by}>"
+    def _of(self, query: Query, declared: Declared, arrangement: Arrangement) -> Self:
+        return type(self)(self._table, self._ledger, query, declared, arrangement)

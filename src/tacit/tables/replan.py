@@ -11,7 +11,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from tacit.accounting.budgets.budget import Budget, fit
@@ -22,13 +21,8 @@ from tacit.report.check.format import FIRST_FORMAT
 from tacit.report.check.planner import Planner, register_planner
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.live.answer import answer_of_blocks, periods_of, published
-from tacit.tables.live.period_plan import (
-    counts_asked,
-    counts_chain,
-    noise_of_counts,
-)
+from tacit.tables.live.period_plan import PeriodPlan
 from tacit.tables.open_source import identity_of
-from tacit.tables.plan.chains import Chains
 from tacit.tables.plan.parse_question import first_schemas, query_from, schema_from
 from tacit.tables.plan.plan import Plan, shares_of
 from tacit.tables.plan.query import Query
@@ -192,29 +186,26 @@ class _Counts(Replanned):
         kind = query.columns.column(line.column).kind
         if kind not in ("missing", "undeclared", *_READ_FROM[line.reads]):
             raise UsageError(f"its periods are {line.reads}, and the column holds {kind} values")
-        again = counts_asked(line, tree.branching)
-        noise = noise_of_counts(query, line, tree.branching, request)
-        asked = [question["query"]["aggregates"], question["noise"]]
-        if canonical({"asked": asked}) != canonical({"asked": [again, noise]}):
+        again = PeriodPlan.calibrated(query, line, tree.branching, request, {}).question
+        noise, parts = again["noise"], [question["query"]["aggregates"], question["noise"]]
+        if canonical({"asked": parts}) != canonical(
+            {"asked": [again["query"]["aggregates"], noise]}
+        ):
             raise UsageError(
                 f"its periods or its noise are not those of the request, which takes {noise}"
             )
-        self.line = line
+        self.line, self._plan = line, PeriodPlan(query, question)
 
     @property
     def cost(self) -> Budget:
-        return self._chains.cost
-
-    @cached_property
-    def _chains(self) -> Chains:
-        return counts_chain(self.query, self.question)
+        return self._plan.cost
 
     @property
     def steps(self) -> int:
         return self.query.row_steps + 2
 
     def describe(self) -> dict[str, Any]:
-        return self._chains.describe()
+        return self._plan.chains.describe()
 
     def answer(self, keys: Any, released: Any) -> dict[str, Any]:
         _, tree = periods_of(self.question)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, Unpack
+from typing import NoReturn, Unpack
 
-from tacit.accounting import Entry, Ledger, open_ledger
+from tacit.accounting import Ledger, open_ledger
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.open_ledger import InMemory, check_ledger, has_ledger
+from tacit.arithmetic.exact import Number
+from tacit.calls import public
+from tacit.display.card import Card, Shown
 from tacit.errors import LedgerError, UsageError, did_you_mean
-from tacit.expressions.expression import Expression
-from tacit.tables.answers.aggregate import Aggregate
+from tacit.expressions.timeline import Moment, Span
+from tacit.tables.asking import AskedTable
+from tacit.tables.described import described_question
 from tacit.tables.engines.csv.format import CsvOptions
 from tacit.tables.ledger_place import ledger_beside
 from tacit.tables.live.counter import TimeCounter
@@ -20,7 +24,7 @@ from tacit.tables.open_source import Source
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
 from tacit.tables.plan.query import Query, Unit
 from tacit.tables.question import Question
-from tacit.tables.release.joined_table import On
+from tacit.tables.release.history import History, session_card
 from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
@@ -33,7 +37,8 @@ NEIGHBOURS = "unbounded"
 """One unit of privacy, with all its rows, added or removed."""
 
 
-class Session:
+@public
+class Session(AskedTable[Question], Shown):
     """Ask a table for statistics, under one budget.
 
     Args:
@@ -78,7 +83,7 @@ class Session:
 
     def __init__(
         self,
-        source: Any,
+        source: object,
         unit: Unit | None = None,
         budget: Budget | None = None,
         ledger: str | os.PathLike[str] | Ledger | InMemory | None = None,
@@ -168,6 +173,8 @@ class Session:
     ) -> Ledger:
         terms = {"unit": self._declared.unit or self.unit.describe(), "neighbours": NEIGHBOURS}
         if isinstance(ledger, Ledger):
+            # What a ledger assumes of those who are answered changes nothing for a charge.
+            terms |= {name: ledger.terms[name] for name in ("assumes",) if name in ledger.terms}
             return check_ledger(ledger, dataset=self.dataset, budget=budget, terms=terms)
         if budget is None and (ledger is None or not has_ledger(ledger)):
             raise UsageError(
@@ -214,9 +221,9 @@ class Session:
         """The bounds and keys that a declared data set has for the table (:func:`tacit.open`)."""
         return self._declared
 
-    def history(self) -> list[Entry]:
-        """Return every charge so far: when, for which question, how much, answered or not."""
-        return self.ledger.history()
+    def history(self) -> History:
+        """Return every charge so far, as a list of entries that shows itself as a small table."""
+        return History(self.ledger.history())
 
     def _question(self) -> Question:
         said = self._declared
@@ -235,30 +242,6 @@ class Session:
                 f"there is no other table {name!r}; {did_you_mean(name, self._others)}"
             )
         return self._others[name](self.ledger)
-
-    def join(self, table: str, *, on: On = None, how: str | None = None) -> Question:
-        """Ask about rows beside those of another declared table; see :meth:`Question.join`."""
-        return self._question().join(table, on=on, how=how)
-
-    def filter(self, *conditions: Expression) -> Question:
-        """Ask about the rows that all conditions hold for; see :meth:`Question.filter`."""
-        return self._question().filter(*conditions)
-
-    def with_column(self, name: str, expression: Expression) -> Question:
-        """Add a column computed from each row; see :meth:`Question.with_column`."""
-        return self._question().with_column(name, expression)
-
-    def group_by(self, *by: str, keys: Any = None) -> Question:
-        """Ask about each group; see :meth:`Question.group_by`."""
-        return self._question().group_by(*by, keys=keys)
-
-    def per_person(self, /, **aggregates: Aggregate) -> Question:
-        """Ask about people, one row each; see :meth:`Question.per_person`."""
-        return self._question().per_person(**aggregates)
-
-    def agg(self, /, **aggregates: Aggregate) -> Question:
-        """Say what is asked; see :meth:`Question.agg`."""
-        return self._question().agg(**aggregates)
 
     def sql(self, text: str) -> Question:
         """Ask a question that is written in SQL, in the dialect of DuckDB.
@@ -292,6 +275,36 @@ class Session:
         )
         return question
 
+    def described(self, said: Mapping[str, object]) -> Question:
+        """Ask a question as a program describes it, which is how one reaches a service.
+
+        Args:
+            said: what the identity of a release says of its question, as plain JSON values
+                (:meth:`tacit.tables.plan.query.Query.describe`); of a join its ``table``, ``how``
+                and ``on`` are enough.
+
+        Raises:
+            UsageError: it is no question to this data set, or of other people.
+
+        Example:
+            >>> import tacit as tc
+            >>> from tacit.data import health_insurance
+            >>> session = tc.Session(
+            ...     health_insurance(), unit=tc.unit("person", rows=5), budget=tc.epsilon(1)
+            ... )
+            >>> said = {
+            ...     "unit": session.unit.describe(),
+            ...     "where": [],
+            ...     "derived": [],
+            ...     "by": [],
+            ...     "keys": None,
+            ...     "aggregates": [["n", {"kind": "count"}]],
+            ... }
+            >>> session.described(said)
+            <Question n=count()>
+        """
+        return described_question(said, self._question_to)
+
     def _names(self) -> list[str]:
         """Return what a query may call the tables."""
         if self._declared.table is not None:
@@ -309,7 +322,19 @@ class Session:
         """Return a question about all rows of a table, by what a query calls it."""
         return self.table(name)._question() if name in self._others else self._question()
 
-    def count_over_time(self, column: str, **asked: Any) -> TimeCounter:
+    def count_over_time(
+        self,
+        column: str,
+        *,
+        start: Moment,
+        every: Span,
+        periods: int,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        grace: Span | None = None,
+        branching: int | None = None,
+        tag: str | None = None,
+    ) -> TimeCounter:
         """Count the rows of each period as the table grows; see :meth:`Question.count_over_time`.
 
         Example:
@@ -323,7 +348,17 @@ class Session:
             >>> answer.keys, counter.update(now=2).replayed, session.remaining
             ([(0,), (1,), (2,)], True, epsilon(0))
         """
-        return self._question().count_over_time(column, **asked)
+        return self._question().count_over_time(
+            column,
+            start=start,
+            every=every,
+            periods=periods,
+            epsilon=epsilon,
+            rho=rho,
+            grace=grace,
+            branching=branching,
+            tag=tag,
+        )
 
     def refresh(self) -> None:
         """Look at the table anew: at rows and files that were added since it was opened.
@@ -353,7 +388,13 @@ class Session:
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         self._table.__reduce_ex__(protocol)
 
+    def card(self) -> Card:
+        """Return what a notebook shows of it: whom it protects, the budget, the columns."""
+        return session_card(self._called(), self.unit, self.columns, self.ledger)
+
+    def _called(self) -> str:
+        return repr(self.source.name) if self._table.named else "a table without a name (name=)"
+
     def __repr__(self) -> str:
         told = f"{self.remaining!r} left, {self.ledger.whereabouts}"
-        name = repr(self.source.name) if self._table.named else "a table without a name (name=)"
-        return f"<Session on {name}, {self.unit}: {told}>"
+        return f"<Session on {self._called()}, {self.unit}: {told}>"

@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, positive, show
+from tacit.calls import public
 from tacit.core import (
     AbsoluteDistance,
     ChangeOneDistance,
@@ -30,7 +31,11 @@ from tacit.errors import UsageError
 if TYPE_CHECKING:
     import random
 
+    from tacit.statistics import Sensitivity
+    from tacit.statistics.ask.sensitivity import Asked
     from tacit.statistics.ask.stability_map import StabilityMap
+    from tacit.statistics.base.domain import Domain as Public
+    from tacit.statistics.base.question import Relation
     from tacit.statistics.base.statistic import Statistic
 
 __all__ = ["ReleaseDistance", "Releases", "transformation"]
@@ -190,11 +195,12 @@ class ReleaseDistance(Metric):
         return f"distance in records ({self.relation}{sized})"
 
 
+@public
 def transformation(
-    function: Any,
-    over: Any = None,
+    function: Asked | Sensitivity,
+    over: Public | None = None,
     *,
-    relation: Any = "unbounded",
+    relation: Relation = "unbounded",
     grid: NumberLike | None = None,
 ) -> Transformation:
     """Make a transformation of any statistic or Python function, with its computed sensitivity.

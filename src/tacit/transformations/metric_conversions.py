@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from tacit.arithmetic.square_root import sqrt_up
+from tacit.calls import public
 from tacit.core import (
     AbsoluteDistance,
     ChangeOneDistance,
@@ -93,6 +94,7 @@ def _grid(domain: Domain) -> Fraction | None:
     return element.grid or (Fraction(1) if element.kind == "int" else None)
 
 
+@public
 class _Conversion(Step):
     """The identity, from any metric that has a rule to the metric of the class."""
 

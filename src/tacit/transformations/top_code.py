@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arithmetic.exact import Number, as_fraction, float_down, float_up, show
+from tacit.calls import public
 from tacit.errors import UsageError
 
 __all__ = ["TopCoded", "top_code"]
@@ -45,7 +46,7 @@ class TopCoded:
             infinite value was clamped).
     """
 
-    values: npt.NDArray[Any] = field(repr=False)
+    values: npt.NDArray[np.float64 | np.int64] = field(repr=False)
     lower: Fraction
     upper: Fraction
     below: int
@@ -68,8 +69,9 @@ class TopCoded:
         )
 
 
+@public
 def top_code(
-    values: Iterable[Any], lower: Number, upper: Number, *, data_are_public: bool = False
+    values: Iterable[object], lower: Number, upper: Number, *, data_are_public: bool = False
 ) -> TopCoded:
     """Clamp a public or synthetic column, and count what the policy changes.
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.accounting import Budget, Odometer, epsilon, epsilon_delta, rho
-from tacit.accounting.budgets.odometer import require
+from tacit.accounting.budgets.spending import Spending
 from tacit.errors import BudgetError, UsageError
 
 costs = st.lists(
@@ -36,8 +36,32 @@ def test_both_numbers_of_an_approximate_budget_are_held():
     odometer.spend(epsilon("1/2"))
     with pytest.raises(BudgetError, match="delta 1e-05"):
         odometer.spend(epsilon_delta("1/4", "1e-5"))
-    odometer.spend(epsilon_delta("1/2", "1e-6"))
+    with pytest.raises(BudgetError, match="delta 1e-06"):
+        odometer.spend(epsilon_delta("1/2", "1e-6"))  # half of delta pays for the filter
+    odometer.spend(epsilon_delta("1/2", "5e-7"))
     assert odometer.remaining == Budget.nothing("approximate")
+
+
+def test_a_first_charge_that_takes_much_of_delta_has_all_of_it():
+    odometer = Odometer(epsilon_delta(1, "1e-6"))
+    odometer.spend(epsilon_delta("1/2", "5e-7"))
+    odometer.spend(epsilon_delta("1/2", "5e-7"))
+    assert odometer.remaining == Budget.nothing("approximate")
+    assert odometer.spent == epsilon_delta(1, "1e-6")
+
+
+@pytest.mark.full
+def test_small_charges_cost_what_they_cost_together():
+    odometer = Odometer(epsilon_delta(1, "1e-6"))
+    for _ in range(100):
+        odometer.spend(epsilon("1/50"))
+    assert Fraction(86, 100) < odometer.spent.amount < Fraction(88, 100)
+    assert odometer.spent.delta == Fraction(1, 2 * 10**6)
+    assert odometer.remaining.amount > Fraction(1, 50)
+    for _ in range(29):
+        odometer.spend(epsilon("1/50"))
+    with pytest.raises(BudgetError, match="nothing was spent"):
+        odometer.spend(epsilon("1/50"))  # no accounting grants more than 131 at half of delta
 
 
 def test_without_a_total_it_only_counts():
@@ -60,11 +84,13 @@ def test_what_a_pure_release_takes_of_a_concentrated_total():
 
 
 def test_threads_together_never_pass_the_total(monkeypatch):
-    def slowly(*amounts):
-        require(*amounts)
+    require = Spending.require
+
+    def slowly(spending, cost):
+        require(spending, cost)
         time.sleep(0.0005)  # time for the others to see the same remainder
 
-    monkeypatch.setattr("tacit.accounting.budgets.odometer.require", slowly)
+    monkeypatch.setattr(Spending, "require", slowly)
     odometer, granted, start = Odometer(epsilon(1)), [], threading.Barrier(8)
 
     def work() -> None:

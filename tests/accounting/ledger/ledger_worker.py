@@ -13,6 +13,7 @@ import time
 from tacit.accounting import create_ledger, epsilon, open_ledger
 from tacit.accounting.ledger.checked_chain import appended
 from tacit.accounting.ledger.ledger import Ledger
+from tacit.accounting.ledger.shared_budget import on_account_of
 from tacit.accounting.ledger.sqlite_store import SqliteStore, _Transaction
 from tacit.errors import BudgetError, LedgerError
 
@@ -35,6 +36,20 @@ def race(path, times):
         for k in range(int(times)):
             try:
                 ledger.charge(f"{os.getpid()}/{k}", COST, {"k": k})
+                granted += 1
+            except BudgetError:
+                refused += 1
+    tell([granted, refused])
+
+
+def capped(path, team, analyst, times):
+    """Charge on account of a team and an analyst until the budget or a cap is gone."""
+    granted = refused = 0
+    with open_ledger(path) as ledger:
+        view = on_account_of(ledger, f"team:{team}", f"analyst:{analyst}")
+        for k in range(int(times)):
+            try:
+                view.charge(f"{os.getpid()}/{k}", COST, {"k": k})
                 granted += 1
             except BudgetError:
                 refused += 1

@@ -7,6 +7,7 @@ import pytest
 
 from accounting.ledger.ledger_edit import edit
 from tacit.accounting import create_ledger, epsilon, key_of, open_ledger
+from tacit.accounting.budgets.spending import Spending
 from tacit.accounting.ledger import hash_chain as chain
 from tacit.accounting.ledger.hash_chain import Event, Head, canonical, verify
 from tacit.errors import LedgerError, UsageError, VerificationError
@@ -119,7 +120,7 @@ def forged(*steps):
         event = Event.after(head, name, key, described)
         events.append(event)
         total = head.total if head else epsilon(1)
-        head = Head(event.sequence, event.hash, total, epsilon(1) - epsilon(1))
+        head = Head(event.sequence, event.hash, Spending.begun(total))
     return events, head
 
 

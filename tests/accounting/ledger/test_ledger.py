@@ -6,6 +6,7 @@ import pickle
 import threading
 import time
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from hypothesis import strategies as st
@@ -31,6 +32,9 @@ from tacit.accounting import (
 )
 from tacit.accounting.ledger.checked_chain import appended
 from tacit.accounting.ledger.entry import entry_from
+from tacit.accounting.ledger.hash_chain import Event, Head
+from tacit.accounting.ledger.ledger import Ledger
+from tacit.accounting.ledger.store import MemoryStore
 from tacit.errors import BudgetError, LedgerError, UsageError
 
 QUARTER = epsilon("1/4")
@@ -415,3 +419,39 @@ class Rules(RuleBasedStateMachine):
 
 Rules.TestCase.settings = examples(0.6, stateful_step_count=30)
 TestRules = Rules.TestCase
+
+
+def test_a_budget_with_a_delta_pays_for_many_small_charges(tmp_path):
+    place = tmp_path / "filtered.ledger"
+    total = epsilon_delta(1, "1e-6")
+    with open_ledger(place, dataset="d", budget=total) as ledger:
+        for number in range(44):
+            entry = ledger.charge(f"k{number}", epsilon("1/32"), {"count": number})
+        ledger.record(entry, {"n": 1})
+    with open_ledger(place, dataset="d", budget=total) as again:
+        assert again.added_up == epsilon_delta("11/8", 0)
+        assert again.spent.amount < Fraction(95, 100)
+        assert again.remaining.amount > Fraction(1, 32)
+        assert again.verify_chain() == 46
+        with pytest.raises(BudgetError, match="nothing was spent"):
+            again.charge("big", epsilon("1/2"), {"count": "big"})
+        again.extend(epsilon_delta(2, "1e-6"), "more questions")
+        again.charge("big", epsilon("1/8"), {"count": "big"})
+        assert again.verify_chain() == 48
+
+
+def test_a_ledger_that_began_without_a_filter_adds_up(tmp_path):
+    store = MemoryStore()
+    body = {"ledger": "0" * 32, "dataset": "d", "terms": {}, "home": None}
+    body["budget"] = epsilon_delta(1, "1e-6").to_json()
+    event = Event.after(None, "create", None, body)
+    with store.write() as transaction:
+        transaction.append(event, Head.following(None, event))
+    ledger = Ledger(store)
+    for number in range(10):
+        ledger.charge(f"k{number}", epsilon("1/10"), {"count": number})
+    assert ledger.spent == epsilon_delta(1, 0)
+    assert ledger.remaining == Budget("approximate", Fraction(0), Fraction(1, 10**6))
+    with pytest.raises(BudgetError, match="nothing was spent"):
+        ledger.charge("more", epsilon("1/100"), {"count": "more"})
+    assert ledger.verify_chain() == 11

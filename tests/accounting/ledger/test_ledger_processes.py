@@ -75,6 +75,7 @@ def file(tmp_path):
     return path
 
 
+@pytest.mark.full
 def test_eight_racing_processes_are_granted_exactly_the_budget(path):
     with workers(8, "race", path, 20) as crew:
         told = [worker.told() for worker in crew]

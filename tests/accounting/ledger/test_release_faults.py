@@ -12,6 +12,7 @@ from tacit.errors import BudgetError, DataSourceError, LedgerError
 from tacit.tables import question
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.release.collector import Collector
+from tacit.tables.release.rehearsal import Rehearsed
 from tacit.tables.session import Session
 
 TABLE = pa.table({"x": [1.0, 2.0, 3.0] * 10, "site": ["a", "b", "c"] * 10})
@@ -38,7 +39,7 @@ def release(session):
 # Where a fault can be put: the object, its method, whether the fault comes before or after the
 # work of the method, and whether the charge stands by then.
 STEPS = {
-    "rehearsal": (question, "rehearse", "before", False),
+    "rehearsal": (Rehearsed, "rehearse", "before", False),
     "charge": (Ledger, "charge", "before", False),
     "charged": (Ledger, "charge", "after", True),
     "read": (Collector, "collect", "before", True),
@@ -166,9 +167,9 @@ def test_no_statement_reads_a_row_before_the_charge(monkeypatch):
         before, after = [], []
         real = DuckEngine._run
 
-        def spy(engine, sql, fetch):
+        def spy(engine, sql, fetch, **how):
             (after if session.history() else before).append(sql)
-            return real(engine, sql, fetch)
+            return real(engine, sql, fetch, **how)
 
         monkeypatch.setattr(DuckEngine, "_run", spy)
         release(session)

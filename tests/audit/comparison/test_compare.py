@@ -6,11 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import tacit as tc
 from support.tables.shared_data import shared_file
 from tacit.audit.comparison.compare import compare
-from tacit.audit.comparison.methods import _clipped_error, _largest_rho, _noisy_counts
-from tacit.core.measures.conversion import concentrated_epsilon
 from tacit.errors import UsageError
 
 AGES = np.random.default_rng(7).gamma(8, 5, 600).clip(0, 100).round()
@@ -101,6 +98,7 @@ def test_records_are_resampled_to_the_size_asked():
     assert "400 public records" in str(found)
 
 
+@pytest.mark.full
 def test_table_and_words(means):
     table = means.to_pandas()
     assert list(table.columns[:4]) == ["method", "setting", "predicted_error", "measured_error"]
@@ -124,39 +122,6 @@ def test_kinds_are_named_apart(means):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("statistic", ["mean", "var", "std", "median", "percentile(90)", "max"])
-def test_the_best_global_way_is_what_a_session_does(statistic):
-    """Predicted errors beside those of a Session's own releases, drawn on the same rows."""
-    ages = AGES.astype(int)
-    found = compare(statistic, (0, 100), 1, like=ages, bins=[], runs=300)
-    wanted = [row for row in found.rows if row.method in ("noisy moments", "exponential mechanism")]
-    assert wanted
-    assert found.best("global") in wanted
-    assert found.best("global").predicted < found.best(VALUE).predicted / 2
-    like_session = wanted[-1]
-    answers = session_answers(statistic, ages, 20)
-    errors = np.abs(np.array(answers) - found.truth)
-    # 20 releases know their mean size to 16 percent (of a choice that is often right, less well)
-    spread = 5 * max(errors.std(), like_session.errors.std()) / math.sqrt(20)
-    assert errors.mean() == pytest.approx(like_session.predicted, abs=spread)
-    within = 5 * like_session.standard_error + 0.03 * like_session.predicted
-    assert like_session.measured == pytest.approx(like_session.predicted, abs=within)
-
-
-def session_answers(statistic, ages, times):
-    """So many releases of one question to a table, each from a budget of its own."""
-    pandas = pytest.importorskip("pandas")
-    table = pandas.DataFrame({"age": ages})
-    named = statistic.startswith("percentile")
-    aggregate = tc.percentile("age", 90, 0, 100) if named else getattr(tc, statistic)("age", 0, 100)
-    session = tc.Session(table, unit=tc.one_row_each, budget=tc.epsilon(times))
-    return [
-        float(session.agg(x=aggregate).release(epsilon=1, tag=str(i)).value("x"))
-        for i in range(times)
-    ]
-
-
-@pytest.mark.full
 def test_picture_has_overlaid_histograms_and_the_sweeps(means):
     fig = means.plot()
     panels = [axes for sub in fig.subfigs for axes in sub.axes]
@@ -177,35 +142,6 @@ def test_a_truth_of_zero_is_shown_in_percent_of_the_range():
     found = compare("mean", (-1, 1), 1, like=[0.0] * 50, bins=[5], runs=5)
     assert found.size == 2
     found.plot()
-
-
-def test_errors_of_clipped_laplace_noise():
-    """Against sums over draws: 4 million know the mean to 0.1 percent, five deviations."""
-    draws = np.random.default_rng(3).laplace(size=4_000_000)
-    for centre, scale, truth, low, high in [
-        (3.0, 2.0, 3.0, 0.0, 10.0),
-        (3.0, 50.0, 4.0, 0.0, 10.0),
-        (-5.0, 3.0, 1.0, 0.0, 2.0),
-        (12.0, 3.0, 1.0, 0.0, 2.0),
-        (1.0, 3.0, 0.0, -math.inf, math.inf),
-    ]:
-        found = _clipped_error(np.array([centre]), scale, truth, low, high)
-        errors = np.abs((centre + scale * draws).clip(low, high) - truth)
-        assert float(found[0]) == pytest.approx(errors.mean(), rel=0.005)
-
-
-def test_noisy_counts_that_are_too_many_to_list():
-    counts, chances = _noisy_counts(10**9, Fraction(10**7))
-    assert len(counts) < 10**5
-    assert float(np.abs(counts - 10**9) @ chances) == pytest.approx(10**7, rel=1e-3)
-
-
-@pytest.mark.parametrize("epsilon", ["1/100", 1, 40])
-def test_the_rho_of_an_epsilon_at_delta_is_the_largest(epsilon):
-    delta = Fraction(1, 10**9)
-    rho = _largest_rho(Fraction(epsilon), delta)
-    assert concentrated_epsilon(rho, delta) <= Fraction(epsilon)
-    assert concentrated_epsilon(rho * Fraction(1001, 1000), delta) > Fraction(epsilon)
 
 
 @pytest.mark.full

@@ -6,22 +6,8 @@ import shlex
 
 import pytest
 
-PLAN = """
-unit = "row"
-[source]
-path = "odd.csv"
-delimiter = ";"
-header = ["age", "day"]
-null = ["-"]
-types = { day = "date" }
-date_format = "%d.%m.%Y"
-encoding = "latin-1"
+from support.odd_file import PLAN
 
-[[question]]
-answers = { n = { statistic = "count" } }
-where = "day >= '2024-01-01'"
-epsilon = 100000
-"""
 FLAGS = shlex.split(
     "release odd.csv --delimiter ';' --header age,day --null - --types day=date --date-format "
     "%d.%m.%Y --encoding latin-1 --one-row-each --count --epsilon 100000 --yes --json --where"
@@ -45,25 +31,6 @@ def test_flags_and_a_plan_say_the_same(tacit, odd, words):
     assert done.code == 0, done.err
     (answer,) = done.json["releases"][0]["answers"]
     assert round(answer["n" if "--plan" in words else "count"]["value"]) == 3
-
-
-def test_check_says_that_it_is_not_private(tacit, odd):
-    done = tacit("check people.csv")
-    assert done.code == 0
-    assert "NOT PRIVATE" in done.out
-    assert "age=integer" in done.out
-    assert "pay=integer" in done.out
-
-
-def test_check_prints_json_that_says_that_it_is_not_private(tacit, odd):
-    done = tacit("check odd.csv --delimiter ; --header age,day --encoding latin-1 --json")
-    assert done.code == 0, done.err
-    assert "NOT PRIVATE" in done.err
-    found = done.json
-    assert (found["private"], found["rows"], found["types"]["day"]) == (False, 5, "text")
-    assert found["columns"]["age"]["missing_as"]["integer"] == 3
-    done = tacit("check people.csv --memory-limit much --json")
-    assert (done.code, done.out) == (2, "")
 
 
 def test_a_record_in_the_place_of_the_names_is_said(tacit, odd):

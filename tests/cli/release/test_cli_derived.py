@@ -116,6 +116,7 @@ def test_keys_of_one_column_go_with_those_that_follow(tacit, folder: Path) -> No
     ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("words", "says"),
     [

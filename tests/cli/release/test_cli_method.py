@@ -53,7 +53,7 @@ def test_what_the_test_refuses_is_told_and_paid_for(tacit) -> None:
     assert cell == {
         "value": None, "standard_error": None, "low": None, "high": None, "refused": True
     }  # fmt: skip
-    assert told["remaining"]["epsilon"] == "0"
+    assert told["remaining"]["exact"]["epsilon"] == "0"
 
 
 @pytest.mark.full

@@ -65,7 +65,7 @@ def test_the_terminal_takes_an_address_for_a_ledger(tacit, address, place, postg
     assert released.json["ledger"] == place
     shown = tacit(f"ledger show {address}")
     assert "epsilon 0.5" in shown.out
-    assert tacit(f"ledger show {address} --json").json["remaining"]["epsilon"] == "1/2"
+    assert tacit(f"ledger show {address} --json").json["remaining"]["exact"]["epsilon"] == "1/2"
     assert "ok: 3 events" in tacit(f"ledger verify {address}").out
     assert tacit(f"verify n.json --ledger {address}").code == 0
     assert (

@@ -87,6 +87,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("make", REFUSED)
 def test_it_is_refused_with_an_error_of_ours(make):
     with pytest.raises(UsageError):

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import tacit as tc
-from tacit.core.chain.explain import Link, chain_html, chain_text, distances, show_distance
+from tacit.core.chain.explain import Link, chain_card, chain_text, distances, show_distance
 
 LINKS = [
     Link("double <b>", None, "numbers & more", lambda d: 2 * d),
@@ -31,7 +31,7 @@ def test_the_text_is_aligned():
 
 
 def test_the_html_is_escaped():
-    page = chain_html("<start>", LINKS, Fraction(1))
+    page = chain_card("<Chain>", "<start>", LINKS, Fraction(1)).html()
     assert "<b>" not in page
     assert "double &lt;b&gt;" in page
     assert "numbers &amp; more" in page

@@ -5,7 +5,12 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.core.measures.epsilon_bound import composed_losses, epsilon_bound, implied_loss
+from tacit.core.measures.epsilon_bound import (
+    composed_losses,
+    delta_bound,
+    epsilon_bound,
+    implied_loss,
+)
 from tacit.core.measures.measure import ApproximateDP, PureDP, RenyiDP, ZeroConcentratedDP
 from tacit.errors import UsageError
 
@@ -46,3 +51,28 @@ def test_equal_parts_compose_and_an_unknown_one_makes_all_unknown():
     assert losses.delta(Fraction(0)).upper > single.delta(Fraction(0)).upper
     assert losses.delta(Fraction(1)).upper < Fraction(1, 10**9)
     assert composed_losses([pure, (None, RenyiDP(2), lambda d: d)])(Fraction(1)) is None
+
+
+@pytest.mark.parametrize(
+    ("measure", "loss"),
+    [
+        (PureDP(), HALF),
+        (ApproximateDP(), (HALF, SMALL)),
+        (ZeroConcentratedDP(), HALF),
+        (RenyiDP(6), Fraction(3)),
+    ],
+)
+def test_delta_at_epsilon_is_the_other_side_of_epsilon_at_delta(measure, loss):
+    for level in (Fraction(0), Fraction(1, 4), Fraction(2), Fraction(6)):
+        delta = delta_bound(measure, loss, level)
+        assert delta.lower == 0
+        if not 0 < delta.upper < 1:
+            continue
+        assert epsilon_bound(measure, loss, delta.upper).upper <= level + Fraction(1, 10**9)
+        if not isinstance(measure, ApproximateDP):
+            assert epsilon_bound(measure, loss, delta.upper * Fraction(9, 10)).upper > level
+
+
+def test_no_loss_has_no_delta():
+    assert delta_bound(RenyiDP(2), Fraction(0), Fraction(0)).upper == 0
+    assert delta_bound(ZeroConcentratedDP(), HALF, Fraction(0)).upper <= 1

@@ -9,10 +9,10 @@ import pytest
 
 import tacit as tc
 from support.tables.engine_tables import ENGINES
-from tacit.cli.shared.condition import condition
 from tacit.errors import UsageError
 from tacit.expressions.expression import col, from_json
 from tacit.expressions.functions.zones import offsets_of
+from tacit.tables.written.condition import condition
 
 NAMES = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "UTC"]
 FIRST = offsets_of("UTC")[0][0]

@@ -314,3 +314,26 @@ def test_honest_bounds_keep_what_they_promise() -> None:
         assert sum(law[found.least : found.most + 1]) >= 1 - Fraction(miss)
         assert sum(law[: found.least]) <= Fraction(miss) / 2 < sum(law[: found.least + 1])
         assert sum(law[found.most + 1 :]) <= Fraction(miss) / 2 < sum(law[found.most :])
+
+
+def test_ids_are_read_strictly() -> None:
+    for replay in (None, "exact"):
+        collector = Collector(UNARY, replay=replay)  # type: ignore[arg-type]
+        batch = UNARY.perturb_many([1, 2, 3])
+        for ids in (np.zeros((1, 16), np.uint8), np.zeros((3, 8), np.uint8), np.zeros((3, 16)),
+                    np.zeros(3, np.uint8), [[300] * 16] * 3):  # fmt: skip
+            with pytest.raises(UsageError, match="ids are"):
+                collector.add(batch, ids)  # type: ignore[arg-type]
+        assert collector.n == 0
+
+
+def test_what_is_no_batch_or_report_is_counted_and_never_raises() -> None:
+    collector = Collector(DirectEncoding(5, epsilon=1))
+    for batch in ([[1, 2], [3]], None, "abc", [object()], 5, [1j], [2**70], [True], [1.0], [[]]):
+        assert collector.add(batch) == 0
+    for data in (None, "text", 5, [1], bytearray(b"TLR"), memoryview(b"TLRx")):
+        assert not collector.add_report(data)  # type: ignore[arg-type]
+        assert not collector.add_json(data)  # type: ignore[arg-type]
+    assert collector.n == 0
+    assert sum(collector.refused.values()) > 20
+    assert collector.add([1, 2]) == 2

@@ -69,6 +69,7 @@ COUNTS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("oracle", COUNTS.values(), ids=COUNTS)
 def test_no_report_moves_a_count_further_and_one_does(oracle):
     moves = [

@@ -1,7 +1,6 @@
 """Mechanisms made of others: attributes, keys and values, sets, ranges, heavy hitters."""
 
 import json
-import math
 from collections import Counter
 
 import numpy as np
@@ -88,72 +87,3 @@ def test_impossible_composite_reports_are_refused():
         AttributeSampling({"one": PARTS["home"]})
     with pytest.raises(UsageError):
         sampling.perturb((True,))
-
-
-def test_attributes_are_estimated():
-    n = 20_000
-    people = [(i % 4 == 0, i % 3 if i % 2 else 0) for i in range(n)]
-    for kind in (AttributeSplitting, AttributeSampling):
-        oracle = kind(PARTS)
-        with reproducible(22):
-            found = oracle.estimate(oracle.perturb_many(people))
-        for j, (name, e) in enumerate(found.items()):
-            true = Counter(person[j] for person in people)
-            for item, share in zip(e.items, e.frequencies, strict=True):
-                spread = math.sqrt(e.base + e.slope * e.counts.max() + e.n / 4) / e.n
-                assert abs(share - true[item] / n) < 5 * spread, (name, item)
-
-
-@pytest.mark.full
-def test_keys_and_values_are_estimated():
-    oracle = KeyValue(["film", "book"], 1, 5, epsilon=2)
-    people = [{"film": 5}, {"film": 2, "book": 4}, {}, {"film": 2, "book": 99}] * 10_000
-    with reproducible(23):
-        found = oracle.estimate(oracle.perturb_many(people))
-    assert found["film"].frequency == pytest.approx(0.75, abs=0.03)
-    assert found["book"].frequency == pytest.approx(0.5, abs=0.03)
-    assert found["film"].mean == pytest.approx(3, abs=0.15)
-    assert found["book"].mean == pytest.approx(4.5, abs=0.2)
-
-
-@pytest.mark.full
-def test_sets_are_estimated_within_their_errors():
-    oracle = PaddedSets(UnaryEncoding(GOODS, epsilon=2), 2)
-    people = [{"milk", "tea"}, {"milk"}, set(), {"bread", "milk"}] * 1000
-    true = np.array([3000, 1000, 1000])
-    with reproducible(24):
-        runs = [oracle.estimate(oracle.perturb_many(people)) for _ in range(40)]
-    z = np.array([(e.counts[:3] - true) / e.standard_error[:3] for e in runs])
-    assert np.abs(z.mean(axis=0)).max() < 5 / math.sqrt(40)
-    assert 0.8 < z.std() < 1.2
-
-
-def test_ranges_are_sums_of_few_intervals():
-    oracle = HierarchicalRanges(100, epsilon=2, branching=3)
-    for low in range(0, 100, 7):
-        for high in range(low + 1, 101, 3):
-            leaves = []
-            for level, place in oracle._cover(low, high):
-                step = 3 ** int(level)
-                leaves += range(place * step, min((place + 1) * step, 100))
-            assert sorted(leaves) == list(range(low, high))
-    values = [i % 50 for i in range(40_000)]
-    with reproducible(25):
-        state = oracle.aggregate(oracle.perturb_many(values))
-    assert oracle.share(state, 0, 24) == pytest.approx(0.5, abs=0.08)
-    assert oracle.share(state, 50, 99) == pytest.approx(0, abs=0.08)
-    with pytest.raises(UsageError):
-        oracle.share(state, 3, 2)
-
-
-@pytest.mark.full
-def test_heavy_hitters_of_a_large_domain_are_found():
-    oracle = PrefixExtending(32, epsilon=4, step=8)
-    heavy = [0xCAFEBABE, 0xDEADBEEF, 7]
-    people = [h for i, h in enumerate(heavy) for _ in range(6000 - 1000 * i)]
-    people += [(i * 2654435761) % 2**32 for i in range(5000)]
-    with reproducible(26):
-        state = oracle.aggregate(oracle.perturb_many([*people, None, "x", 2**40]))
-    assert set(oracle.heaviest(state, 3).items) == set(heavy)
-    with pytest.raises(UsageError):
-        oracle.estimate(state)

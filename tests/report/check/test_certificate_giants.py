@@ -91,6 +91,7 @@ def test_what_is_no_certificate_gets_a_clear_no(name: str, tmp_path: Path) -> No
     answered(tmp_path / "a.json")
 
 
+@pytest.mark.full
 def test_random_bytes_and_broken_certificates_get_a_clear_no(tmp_path: Path) -> None:
     draw = random.Random(13)
     whole = (FIXTURES / "derived.json").read_bytes()

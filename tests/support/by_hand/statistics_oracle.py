@@ -69,8 +69,8 @@ ROOTS: dict[str, Value] = {"std": variance}
 """Every statistic that is a square root, with what it is the root of."""
 
 HELD_BESIDE = {
-    "Histogram": "tests/statistics/sums/test_histogram_sensitivity.py",
-    "Function": "tests/statistics/search/test_exhaustive_search.py",
+    "Histogram": "tests/statistics/sums/test_histogram.py",
+    "Function": "tests/statistics/search/test_exhaustive.py",
 }
 """The statistics that are no number or have no formula, and the file that enumerates them."""
 

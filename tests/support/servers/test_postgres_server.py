@@ -91,7 +91,7 @@ def test_what_was_left_out_is_counted_by_what_was_missing():
     assert told(reports) == ["2 tests left out for want of Java: apt-get install x"]
 
 
-@pytest.mark.few(2)
+@pytest.mark.full
 @pytest.mark.parametrize("workers", [[], ["-n", "1"]])
 def test_the_run_says_at_its_end_what_was_left_out(tmp_path, workers):
     (tmp_path / "test_it.py").write_text(RUN)

@@ -119,9 +119,6 @@ def test_unknown_keys_share_the_delta(tmp_path):
     assert saved(answer, tmp_path).verify()
 
 
-# ---- what is not known, and what is refused
-
-
 def test_a_refusal_is_missing_everywhere_and_costs_the_same():
     few = pd.DataFrame({"x": [1.0, 50.0, 99.0]})
     s = session(few)
@@ -256,55 +253,6 @@ def test_no_data_can_make_it_fail(values, how):
         assert value is None or 0 <= value <= 10
 
 
-# ---- auto, and the record
-
-
-@pytest.mark.full
-def test_auto_takes_the_least_expected_error_and_records_them_all():
-    price = {"epsilon": 9, "delta": "1e-6"}
-    question = session().agg(
-        v=tc.median("x", 0, 100, method="auto", rows=10_000),
-        m=tc.mean("x", 0, 100, method="auto", rows=500),
-        p=tc.median("x", 0, 100, method="auto", bound="1/2", rows=500),
-    )
-    preview = question.preview(**price)
-    answer = question.release(**price)
-    for column in answer.certificate.body["answer"]["columns"]:
-        told = column["method"]
-        assert told["asked"] == "auto"
-        assert told["errors"][told["used"]] == min(told["errors"].values())
-        assert set(told["errors"]) | set(told["left_out"]) == {
-            "global", "smooth", "ptr", "sample_and_aggregate"
-        }  # fmt: skip
-        assert preview.methods[column["label"]].startswith(told["used"])
-    methods = {c["label"]: c["method"] for c in answer.certificate.body["answer"]["columns"]}
-    assert methods["v"]["used"] == "smooth"
-    assert methods["v"]["shapes"] == ["even", "bell", "low", "high"]
-    assert methods["m"]["rows"] == 500
-    assert answer.certificate.verify()
-
-
-@pytest.mark.full
-def test_auto_reads_public_facts_alone():
-    tables = [EVEN, EVEN.assign(x=3.0), EVEN.iloc[:2]]
-    told = [
-        session(t)
-        .agg(x=tc.std("x", 0, 100, method="auto", rows=500))
-        .release(epsilon=1)
-        .certificate.body["answer"]["columns"][0]["method"]
-        for t in tables
-    ]
-    assert told[0] == told[1] == told[2]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("rows", [20_190, 32_561])
-def test_auto_does_not_take_evenly_spread_rows_for_the_only_ones(rows):
-    question = session().agg(x=tc.std("x", 0, 100, method="auto", rows=rows))
-    answer = question.release(epsilon=1, delta="1e-6")
-    assert answer.certificate.body["answer"]["columns"][0]["method"]["used"] == "global"
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [100, 1000, 160_000])
 def test_much_epsilon_for_people_with_many_rows_is_paid_or_refused(epsilon):
@@ -324,20 +272,6 @@ def test_much_epsilon_for_people_with_many_rows_is_paid_or_refused(epsilon):
             continue
         with pytest.raises(UsageError, match="give less epsilon or fewer rows"):
             asked(**how).release(**price)
-
-
-@pytest.mark.full
-def test_auto_without_a_delta_says_why_a_test_is_left_out():
-    preview = session(budget=tc.epsilon(1)).agg(x=tc.median("x", 0, 100, method="auto"))
-    answer = preview.release(epsilon="1/2")
-    told = answer.certificate.body["answer"]["columns"][0]["method"]
-    assert "delta" in told["left_out"]["ptr"]
-
-
-def test_a_count_comes_with_the_moments_that_auto_leaves_global():
-    answer = session().agg(m=tc.mean("x", 0, 100, method="auto"), n=tc.count()).release(epsilon=9)
-    assert len(answer.certificate.body["chains"]) == 1
-    assert abs(answer.value("n") - 4000) < 30
 
 
 def test_the_global_method_is_what_it_was():

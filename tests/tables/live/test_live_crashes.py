@@ -53,7 +53,7 @@ def recorded(files):
         return parts_of(ledger, charges[0])
 
 
-@pytest.mark.few(9)
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 @pytest.mark.parametrize(
     ("way", "parts"),

@@ -206,10 +206,10 @@ def test_on_the_command_line_and_in_a_plan(table, tmp_path, capsys):
     flags += ["--budget-epsilon", "2", "--ledger", ledger]
     price = ["--epsilon", "people=1,sum_age=3", "--total", "0.5"]
     assert run(["preview", *flags, *price, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["previews"][0]["cost"]["epsilon"] == "1/2"
+    assert json.loads(capsys.readouterr().out)["previews"][0]["cost"]["exact"]["epsilon"] == "1/2"
     assert run(["release", *flags, *price, "--json"]) == 0
     first = json.loads(capsys.readouterr().out)
-    assert first["remaining"]["epsilon"] == "3/2"
+    assert first["remaining"]["exact"]["epsilon"] == "3/2"
     plan = tmp_path / "plan.toml"
     plan.write_text(
         f"""

@@ -94,3 +94,27 @@ def test_too_many_groups_are_refused(session: Any) -> None:
     answer = session.group_by("plan", keys=list(range(200))).agg(n=tc.count()).release(epsilon=1)
     with pytest.raises(UsageError, match="200"):
         answer.plot()
+
+
+def test_a_panel_names_its_column_and_the_released_size_of_each_group(session: Any) -> None:
+    question = session.group_by("health", keys=["poor", "good", "excellent"])
+    answer = question.agg(n=tc.count(), visits=tc.mean("visits", 0, 20)).release(epsilon="1/2")
+    counts, means = drawn(answer.plot())
+    assert means.get_xlabel() == "visits"
+    assert [t.get_text() for t in means.texts if t.get_text().startswith("n ")] == [
+        f"n {n:,}" for n in answer.column("n")["value"]
+    ]
+    assert not [t for t in counts.texts if t.get_text().startswith("n ")]
+    assert "mean of visits by health" in [t.get_text().partition(",")[0] for t in means.texts]
+    assert [t.get_text() for t in means.get_yticklabels()] == ["poor", "good", "excellent"]
+    alone = question.agg(visits=tc.mean("visits", 0, 20)).release(epsilon="1/4").plot()
+    assert not [t for t in drawn(alone)[0].texts if t.get_text().startswith("n ")]
+
+
+def test_a_notebook_is_given_the_picture_once_and_at_its_size(session: Any) -> None:
+    figure = session.agg(n=tc.count()).release(epsilon="1/8").plot()
+    image, size = figure._repr_png_()
+    assert image.startswith(b"\x89PNG")
+    assert size["width"] / size["height"] == pytest.approx(
+        figure.get_size_inches()[0] / figure.get_size_inches()[1], rel=0.02
+    )

@@ -15,6 +15,9 @@ let the filter refuse what would take the sum beyond the total.
   e^((a-1) a rho_i), so the product of e^((a-1)(Z_i - a rho_i)) is a supermartingale, and the sum of
   the rho_i is at most the total on every path (Feldman, Zrnic, "Individual privacy accounting
   via a Renyi filter", 2021).
+
+A budget of epsilon at delta pays for more small releases than add up to it:
+:mod:`tacit.accounting.budgets.spending` says how, with the proof.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from __future__ import annotations
 import threading
 
 from tacit.accounting.budgets.budget import Budget, Kind
-from tacit.errors import BudgetError
+from tacit.accounting.budgets.spending import Spending
 
 __all__ = ["Odometer"]
 
@@ -50,7 +53,9 @@ class Odometer:
 
     def __init__(self, total: Budget | Kind) -> None:
         self._total = total if isinstance(total, Budget) else None
-        self._spent = Budget.nothing(total.kind if isinstance(total, Budget) else total)
+        self._kind: Kind = total.kind if isinstance(total, Budget) else total
+        self._counted = Budget.nothing(self._kind)
+        self._spending = None if self._total is None else Spending.begun(self._total)
         self._lock = threading.Lock()
 
     @property
@@ -61,12 +66,12 @@ class Odometer:
     @property
     def spent(self) -> Budget:
         """What all charges so far come to."""
-        return self._spent
+        return self._counted if self._spending is None else self._spending.spent
 
     @property
     def remaining(self) -> Budget | None:
         """What is left, or None for an odometer that only counts."""
-        return None if self._total is None else self._total - self._spent
+        return None if self._spending is None else self._spending.remaining
 
     def spend(self, cost: Budget) -> Budget:
         """Charge ``cost``, before the noise is drawn, and return what is paid in this kind.
@@ -76,23 +81,10 @@ class Odometer:
             UsageError: a cost of another kind without a proven conversion.
         """
         with self._lock:
-            paid = cost.cost_in(self._spent.kind)
-            if self._total is not None:
-                require(self._total, self._spent, paid)
-            self._spent = self._spent + paid
+            paid = cost.cost_in(self._kind)
+            if self._spending is None:
+                self._counted = self._counted + paid
+            else:
+                self._spending.require(paid)
+                self._spending = self._spending.charged(paid)
         return paid
-
-
-def require(total: Budget, spent: Budget, cost: Budget) -> None:
-    """Raise the error of an overdrawn budget unless ``total`` covers ``cost`` too.
-
-    Raises:
-        BudgetError: it does not.
-    """
-    remaining = total - spent
-    # Both: the sum is only made where it is known to be one, and it may have been rounded up.
-    if not (remaining.covers(cost) and total.covers(spent + cost)):
-        raise BudgetError(
-            f"the release costs {cost} and {remaining} of {total} remains: "
-            "nothing was spent. Ask with less, or ask for less"
-        )

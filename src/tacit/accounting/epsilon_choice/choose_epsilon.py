@@ -30,7 +30,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,8 @@ import numpy.typing as npt
 from tacit.accounting.epsilon_choice.plot import draw_choice
 from tacit.arithmetic import enclosure
 from tacit.arithmetic.exact import Number, as_fraction, float_down, float_up, show
+from tacit.calls import public
+from tacit.display.card import Shown
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.ask.registry import lookup
 from tacit.statistics.ask.sensitivity import Asked, ask
@@ -45,6 +47,9 @@ from tacit.statistics.base.domain import Records
 from tacit.statistics.base.question import Relation
 from tacit.statistics.base.statistic import Exact, Statistic, distance_between
 from tacit.statistics.search.count_lattice import Lattice
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["EpsilonChoice", "choose_epsilon"]
 
@@ -112,7 +117,7 @@ class _Worlds:
 
 
 @dataclass(frozen=True)
-class EpsilonChoice:
+class EpsilonChoice(Shown):
     """The epsilons that keep the disclosure risk, and the posterior behind them.
 
     Attributes:
@@ -149,7 +154,7 @@ class EpsilonChoice:
         least = float(self._worlds.sums(as_fraction(epsilon, "epsilon")).min())
         return min(1.0, (1 + 1e-12) / least)
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """Draw the largest posterior against epsilon, and the posterior of each value's worlds.
 
         Returns a ``matplotlib.figure.Figure``.
@@ -157,7 +162,8 @@ class EpsilonChoice:
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        return draw_choice(self)
+        figure: Figure = draw_choice(self)
+        return figure
 
     def __str__(self) -> str:
         return (
@@ -167,9 +173,10 @@ class EpsilonChoice:
         )
 
 
+@public
 def choose_epsilon(
     statistic: Asked,
-    population: Iterable[Any],
+    population: Iterable[object],
     size: int,
     risk: Number,
     relation: Relation = "unbounded",

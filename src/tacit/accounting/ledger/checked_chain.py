@@ -6,19 +6,39 @@ remembers the furthest event of each ledger that it saw, and refuses a chain tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.budgets.odometer import require
-from tacit.accounting.ledger.hash_chain import Event, Head
+from tacit.accounting.ledger.accounts import Accounts
+from tacit.accounting.ledger.entry import Entry, entry_from
+from tacit.accounting.ledger.hash_chain import GENESIS, Event, Head, canonical, count
 from tacit.accounting.ledger.store import Store, Transaction
 from tacit.errors import LedgerError, UsageError
 
-__all__ = ["CheckedChain", "affordable", "appended"]
+__all__ = ["CheckedChain", "Payer", "affordable", "appended"]
 
 # The furthest that this process saw each ledger of a file, by its id.
 _seen: dict[str, tuple[int, str]] = {}
+
+
+@dataclass(frozen=True)
+class Payer:
+    """On whose account a charge is made.
+
+    Attributes:
+        accounts: that the charge names; their caps hold for it.
+        dataset: the identity of the data set, where several share the ledger.
+    """
+
+    accounts: tuple[str, ...] = ()
+    dataset: str | None = None
+
+    def key(self, key: str) -> str:
+        """Return the key of a question in the ledger: data sets that share it have keys apart."""
+        return key if self.dataset is None else f"{self.dataset}/{key}"
 
 
 class CheckedChain:
@@ -31,6 +51,11 @@ class CheckedChain:
 
     def __init__(self, store: Store, id: str) -> None:
         self.store, self.id = store, id
+        self._counted = (
+            0,
+            GENESIS,
+            Accounts(),
+        )  # the last event that was counted, and what it led to
 
     @contextmanager
     def write(self) -> Iterator[tuple[Transaction, Head]]:
@@ -60,6 +85,56 @@ class CheckedChain:
         """Return the end of the chain, with the totals up to it."""
         with self.read() as (_, head):
             return head
+
+    def accounts(self, transaction: Transaction) -> Accounts:
+        """Return the accounts of the chain, up to the last event of a transaction.
+
+        Only the events since the last look are read.
+
+        Raises:
+            VerificationError: an event cannot follow.
+        """
+        sequence, digest, accounts = self._counted
+        later = list(transaction.events(sequence))
+        if not later:
+            return accounts
+        accounts = accounts.copy()
+        for event in later:
+            if event.previous != digest:  # another chain than the one that was counted
+                self._counted = 0, GENESIS, Accounts()
+                return self.accounts(transaction) if sequence else accounts
+            count(accounts, event)
+            sequence, digest = event.sequence, event.hash
+        self._counted = sequence, digest, accounts
+        return accounts
+
+    def spend(
+        self,
+        transaction: Transaction,
+        head: Head,
+        key: str,
+        cost: Budget,
+        question: Mapping[str, Any],
+        payer: Payer,
+    ) -> Entry:
+        """Append a charge, for whoever pays.
+
+        Raises:
+            BudgetError: more than remains, or than a cap leaves; nothing was spent.
+            UsageError: a cost of nothing or of another kind, or no plain JSON.
+        """
+        canonical(question, "question")
+        paid = affordable(cost, head)
+        body: dict[str, Any] = {"question": dict(question), "cost": paid.to_json()}
+        if payer.accounts:
+            self.accounts(transaction).require(payer.accounts, paid)
+            body["accounts"] = list(payer.accounts)
+        if payer.dataset is not None:
+            body["dataset"] = payer.dataset
+        if payer != Payer():
+            # Of the moment of the charge: that of the answer would tell how long an engine worked.
+            body["balance"] = replace(head, spending=head.spending.charged(paid)).balance()
+        return entry_from(appended(transaction, head, "charge", key, body))
 
     def forget(self) -> None:
         """Forget how far this process saw the chain."""
@@ -92,7 +167,7 @@ def affordable(cost: Budget, head: Head) -> Budget:
     paid = cost.cost_in(head.total.kind)
     if paid.is_nothing:
         raise UsageError("a release must cost something: its privacy loss is above zero")
-    require(head.total, head.spent, paid)
+    head.spending.require(paid)
     return paid
 
 

@@ -8,10 +8,15 @@ from typing import Any, Literal
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.hash_chain import Event
+from tacit.calls import public
 
 __all__ = ["Entry", "entry_from", "entry_of", "with_answer"]
 
+_EXACT_BITS = 1000
+"""A sum whose denominator has fewer bits was not rounded."""
 
+
+@public
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One charge, and its answer once there is one.
@@ -24,6 +29,9 @@ class Entry:
         when: ISO 8601, UTC, by the clock of the machine; information only.
         hash: of the charge in the chain; a certificate carries it.
         answer: the released answer, or None while there is none.
+        accounts: on whose account it was charged.
+        dataset: the identity of its data set, where several share the ledger; else None.
+        balance: the whole budget and what this charge left of it, where the charge states it.
     """
 
     sequence: int
@@ -33,18 +41,44 @@ class Entry:
     when: str
     hash: str
     answer: dict[str, Any] | None = None
+    accounts: tuple[str, ...] = ()
+    dataset: str | None = None
+    balance: dict[str, dict[str, str]] | None = None
 
     @property
     def state(self) -> Literal["open", "answered"]:
         """``"answered"`` where the answer is recorded, else ``"open"``: asking goes on for free."""
         return "open" if self.answer is None else "answered"
 
+    @property
+    def remained(self) -> Budget | None:
+        """What remained before the charge, where it states its balance; else the chain is replayed.
+
+        None, too, where a denominator is near those at which sums are rounded
+        (:meth:`~tacit.accounting.budgets.budget.Budget.__add__`): what the charge left and its cost
+        may then come to a little more than remained.
+        """
+        if self.balance is None:
+            return None
+        found = Budget.from_json(self.balance["remaining"]) + self.cost
+        bits = max(found.amount.denominator, found.delta.denominator).bit_length()
+        return found if bits < _EXACT_BITS else None
+
 
 def entry_from(charge: Event) -> Entry:
     """Return the entry of a charge that has no answer yet."""
     cost = Budget.from_json(charge.body["cost"])
-    question = charge.body["question"]
-    return Entry(charge.sequence, str(charge.key), question, cost, charge.when, charge.hash)
+    return Entry(
+        charge.sequence,
+        str(charge.key),
+        charge.body["question"],
+        cost,
+        charge.when,
+        charge.hash,
+        accounts=tuple(charge.body.get("accounts", ())),
+        dataset=charge.body.get("dataset"),
+        balance=charge.body.get("balance"),
+    )
 
 
 def with_answer(entry: Entry, answer: Event) -> Entry:

@@ -1,6 +1,6 @@
 """The hash chain of a ledger: its events, and what they add up to.
 
-A ledger is a list of events that only grows.  Six kinds make it up:
+A ledger is a list of events that only grows.  Eight kinds make it up:
 
 ==========  ==================================================================================
 ``create``  the first one: the data set, the budget, the terms that every charge is under
@@ -9,6 +9,8 @@ A ledger is a list of events that only grows.  Six kinds make it up:
 ``part``    a piece that was released later, under the same charge (``installments.py``)
 ``extend``  the budget raised, openly and with a reason
 ``adopt``   the file restored at a new place
+``cap``     the most that an account may spend of the budget (``accounts.py``)
+``share``   a data set of the same people that charges the same budget
 ==========  ==================================================================================
 
 Every event carries the SHA-256 of the one before it, so that no event can be changed, dropped or
@@ -31,13 +33,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.spending import Spending
+from tacit.accounting.ledger.accounts import Accounts
 from tacit.errors import LedgerError, UsageError, VerificationError
 from tacit.outside import read_json
 
-__all__ = ["FORMAT", "GENESIS", "Event", "Head", "canonical", "key_of", "verify"]
+__all__ = ["FORMAT", "GENESIS", "Event", "Head", "canonical", "count", "key_of", "verify"]
 
-FORMAT = 1
-"""The version of what is written; a ledger of a later version is refused."""
+FORMAT = 2
+"""The version of what is written; a ledger of a later version is refused as one.
+
+1 had no accounts, caps and shares, and charges that did not state what they left; a Tacit of that
+time would call these damaged.  A ledger of version 1 is read, and is of this version from the first
+event that is added to it.
+"""
 
 GENESIS = "0" * 64
 """What the first event has in place of the hash of the one before it."""
@@ -49,7 +58,12 @@ _BODIES = {
     "part": {"charge", "place", "part"},
     "extend": {"budget", "reason"},
     "adopt": {"home", "before"},
+    "cap": {"account", "cap", "reason"},
+    "share": {"dataset", "terms"},
 }
+_MORE = {"create": {"filter"}, "charge": {"accounts", "dataset", "balance"}}
+"""What an event may hold besides: whether the budget has a filter (``spending.py``); of a charge,
+who it is on account of, and what it left."""
 
 
 def canonical(value: object, name: str = "value", *, sort: bool = True) -> str:
@@ -92,7 +106,7 @@ class Event:
 
     Attributes:
         sequence: 1 for the first event, and one more for each after it.
-        event: ``"create"``, ``"charge"``, ``"answer"``, ``"part"``, ``"extend"`` or ``"adopt"``.
+        event: ``"create"``, ``"charge"``, ``"answer"`` or another of the kinds above.
         key: the key of the question; None for events that are about the ledger itself.
         when: the time by the clock of the machine, ISO 8601, UTC; information only.
         body: what happened, as JSON.
@@ -134,7 +148,9 @@ class Event:
         """
         try:
             event = cls(**read_json(text), text=text, hash=digest)
-            whole = set(event.body) == _BODIES[event.event] and isinstance(event.sequence, int)
+            needed, names = _BODIES[event.event], set(event.body)
+            whole = names - _MORE.get(event.event, set()) == needed
+            whole = whole and isinstance(event.sequence, int)
         except (KeyError, TypeError, ValueError, RecursionError):
             whole = False
         if not whole:
@@ -142,19 +158,32 @@ class Event:
         return event
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Head:
     """What all events so far come to: kept beside them so that a charge need not add them up."""
 
     sequence: int
     hash: str
-    total: Budget
-    spent: Budget
+    spending: Spending
+
+    @property
+    def total(self) -> Budget:
+        """The whole budget."""
+        return self.spending.total
+
+    @property
+    def spent(self) -> Budget:
+        """What the charges come to."""
+        return self.spending.spent
 
     @property
     def remaining(self) -> Budget:
         """What is left to spend."""
-        return self.total - self.spent
+        return self.spending.remaining
+
+    def balance(self) -> dict[str, dict[str, str]]:
+        """Return the whole budget and what is left of it, as plain JSON."""
+        return {"budget": self.total.to_json(), "remaining": self.remaining.to_json()}
 
     @staticmethod
     def following(head: Head | None, event: Event) -> Head:
@@ -174,28 +203,31 @@ class Head:
             raise VerificationError("a ledger has one event 'create', the first")
         if head is None:
             total = Budget.from_json(event.body.get("budget"))
-            return Head(event.sequence, event.hash, total, Budget.nothing(total.kind))
-        total, spent = head.total, head.spent
+            filtered = event.body.get("filter") is True
+            return Head(event.sequence, event.hash, Spending.begun(total, filtered=filtered))
+        if event.event not in ("charge", "extend"):
+            return Head(event.sequence, event.hash, head.spending)
+        spending = head.spending
         try:
             if event.event == "charge":
-                spent += Budget.from_json(event.body.get("cost"))
-            elif event.event == "extend":
-                total = Budget.from_json(event.body.get("budget"))
-            within = total.covers(spent) and total.covers(head.total)
+                spending = spending.charged(Budget.from_json(event.body.get("cost")))
+            else:
+                spending = spending.raised(Budget.from_json(event.body.get("budget")))
+            within = spending.within and spending.total.covers(head.total)
         except UsageError as error:
             raise VerificationError(f"event {event.sequence} has a wrong amount: {error}") from None
         if not within:
             raise VerificationError(f"event {event.sequence} goes beyond the budget")
-        return Head(event.sequence, event.hash, total, spent)
+        return Head(event.sequence, event.hash, spending)
 
 
 def verify(events: Iterable[Event], head: Head) -> int:
     """Replay a whole chain and return how many events it has.
 
-    Checked: every hash and every link; that no charge passed the budget of its time; that every
-    answer belongs to an earlier charge of the same key, and no key has two; that the parts of a
-    charge are of its key and without a gap; and that the totals kept beside the events are what
-    the events come to.
+    Checked: every hash and every link; that no charge passed the budget of its time, nor the cap of
+    an account that it names; that every answer belongs to an earlier charge of the same key, and no
+    key has two; that the parts of a charge are of its key and without a gap; and that the totals
+    kept beside the events are what the events come to.
 
     Raises:
         VerificationError: what does not hold, and at which event.
@@ -204,10 +236,14 @@ def verify(events: Iterable[Event], head: Head) -> int:
     charged: dict[int, str | None] = {}
     answered: set[str | None] = set()
     parts: Counter[Any] = Counter()
+    accounts = Accounts()
     for event in events:
         replayed = Head.following(replayed, event)
+        count(accounts, event)
         if event.event == "charge":
             charged[event.sequence] = event.key
+            if event.body.get("balance", replayed.balance()) != replayed.balance():
+                raise VerificationError(f"event {event.sequence} states another balance")
         elif event.event in ("answer", "part"):
             paid = event.body.get("charge")
             payer = charged.get(paid) if isinstance(paid, int) else None
@@ -221,3 +257,15 @@ def verify(events: Iterable[Event], head: Head) -> int:
     if replayed is None or replayed != head:
         raise VerificationError("the totals of the ledger are not what its events come to")
     return replayed.sequence
+
+
+def count(accounts: Accounts, event: Event) -> None:
+    """Count an event of the chain in its accounts.
+
+    Raises:
+        VerificationError: the event cannot follow.
+    """
+    try:
+        accounts.count(event.event, event.body)
+    except (VerificationError, UsageError) as error:
+        raise VerificationError(f"event {event.sequence}: {error}") from None

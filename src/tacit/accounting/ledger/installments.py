@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.ledger.checked_chain import affordable, appended
-from tacit.accounting.ledger.entry import Entry, entry_from, entry_of
+from tacit.accounting.ledger.checked_chain import appended
+from tacit.accounting.ledger.entry import Entry, entry_of
 from tacit.accounting.ledger.hash_chain import Event, canonical
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.accounting.ledger.open_release import staying_open
@@ -54,13 +54,12 @@ def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, A
     ([{'n': 17}], epsilon(0.25))
     """
     canonical(question, "question")
+    payer = ledger.payer
     with ledger.chain.write() as (transaction, head):
-        standing = entry_of(transaction.about(key))
+        standing = entry_of(transaction.about(payer.key(key)))
         if standing is not None:
             return standing
-        paid = affordable(cost, head)
-        body = {"question": dict(question), "cost": paid.to_json()}
-        return entry_from(appended(transaction, head, "charge", key, body))
+        return ledger.chain.spend(transaction, head, payer.key(key), cost, question, payer)
 
 
 def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any]) -> bool:

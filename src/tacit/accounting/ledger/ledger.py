@@ -54,25 +54,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.ledger.checked_chain import CheckedChain, affordable, appended
+from tacit.accounting.budgets.budget import Budget, Kind
+from tacit.accounting.budgets.shares import shares
+from tacit.accounting.ledger.checked_chain import CheckedChain, Payer, appended
 from tacit.accounting.ledger.entry import Entry, entry_from, entry_of, with_answer
 from tacit.accounting.ledger.hash_chain import Event, Head, canonical, verify
 from tacit.accounting.ledger.keyed_lock import turn
 from tacit.accounting.ledger.open_release import staying_open
 from tacit.accounting.ledger.store import MemoryStore, Store, patiently, same_home
+from tacit.calls import public
+from tacit.display.card import Card, Shown, Table
 from tacit.errors import LedgerError, UsageError
 
 __all__ = ["Entry", "Ledger"]
 
 
-class Ledger:
+@public
+class Ledger(Shown):
     """A budget and all that was spent of it; made by :func:`tacit.accounting.open_ledger`.
 
     Attributes:
         dataset: the identity of the data set that the budget protects.
         terms: what a charge means here: the unit of privacy, the neighbour relation.
+        kind: how its budget is counted.
         chain: its transactions, for the parts of this package that write in it.
+        payer: on whose account charges are made; see ``shared_budget.py``.
 
     >>> from tacit.accounting import epsilon, open_ledger
     >>> ledger = open_ledger(None, dataset="clinic", budget=epsilon(1))
@@ -95,8 +101,10 @@ class Ledger:
             raise LedgerError(f"{store.name} is empty: give a budget and a data set to begin it")
         self.dataset: str = first.body["dataset"]
         self.terms: dict[str, Any] = first.body["terms"]
+        self.kind: Kind = Budget.from_json(first.body["budget"]).kind
         self._id: str = first.body["ledger"]
         self.chain = CheckedChain(store, self._id)
+        self.payer = Payer()
 
     # --- what stands in it -----------------------------------------------------------------
 
@@ -127,8 +135,13 @@ class Ledger:
         return self.chain.head().spent
 
     @property
+    def added_up(self) -> Budget:
+        """The sum of all charges: more than is spent where small ones cost less together."""
+        return self.chain.head().spending.added
+
+    @property
     def remaining(self) -> Budget:
-        """What is left."""
+        """What is left: of epsilon at delta, the largest charge that fits by itself."""
         return self.chain.head().remaining
 
     @property
@@ -139,15 +152,36 @@ class Ledger:
             return "in memory: nothing stops another session from spending it again"
         return f"in {store.name}"
 
-    def balance(self) -> dict[str, dict[str, str]]:
-        """Return the whole budget and what is left of it, in one look, as plain JSON."""
-        head = self.chain.head()
-        return {"budget": head.total.to_json(), "remaining": head.remaining.to_json()}
+    def balance(self, key: str | None = None) -> dict[str, dict[str, str]]:
+        """Return the whole budget and what is left of it, in one look, as plain JSON.
+
+        Args:
+            key: of a charge; where the charge states what it left, that is returned.
+        """
+        charge = None if key is None else self.find(key)
+        if charge is not None and charge.balance is not None:
+            return charge.balance
+        return self.chain.head().balance()
 
     def find(self, key: str) -> Entry | None:
         """Return the answered entry of a key, else its latest charge, else None."""
         with self.chain.read() as (transaction, _):
-            return entry_of(transaction.about(key))
+            return entry_of(transaction.about(self.payer.key(key)))
+
+    def look(self, key: str) -> tuple[Entry | None, Budget]:
+        """Return what :meth:`find` does, and what is left, of one state of the ledger."""
+        with self.chain.read() as (transaction, head):
+            return entry_of(transaction.about(self.payer.key(key))), head.remaining
+
+    def about(self, entry: Entry) -> tuple[str, Mapping[str, Any]]:
+        """Return the identity of an entry's data set, and the terms that it was charged on.
+
+        They are those of the ledger, but where several data sets share it.
+        """
+        if entry.dataset is None or entry.dataset == self.dataset:
+            return self.dataset, self.terms
+        with self.chain.read() as (transaction, _):
+            return entry.dataset, self.chain.accounts(transaction).shared[entry.dataset]
 
     def history(self) -> list[Entry]:
         """Return every charge, in order, each with its answer where it has one."""
@@ -210,6 +244,7 @@ class Ledger:
         if not (isinstance(key, str) and key and key.isprintable()):
             raise UsageError("a key is printable text, such as key_of(question)")
         described = canonical(question, "question")
+        key = self.payer.key(key)
         with self.chain.write() as (transaction, head):
             entry = entry_of(transaction.about(key))
             if entry is not None and canonical(entry.question) != described:
@@ -217,9 +252,7 @@ class Ledger:
             if entry is not None:
                 self._refuse_dearer(entry, cost)
                 return entry
-            paid = affordable(cost, head)
-            body = {"question": dict(question), "cost": paid.to_json()}
-            return entry_from(appended(transaction, head, "charge", key, body))
+            return self.chain.spend(transaction, head, key, cost, question, self.payer)
 
     def record(self, entry: Entry, answer: Mapping[str, Any]) -> Entry:
         """Store the released answer of a charge, and return the entry that stands.
@@ -232,9 +265,8 @@ class Ledger:
             answer: the answer *with its noise*, in plain JSON.
 
         Raises:
-            LedgerError: the entry is no charge of this ledger, or the ledger cannot be written.
-                A server that went away is waited for: the answer is paid already.  Where it
-                cannot be recorded the release stays open, as the message says.
+            LedgerError: the entry is no charge of this ledger, or the ledger cannot be written, and
+                a server that went away did not come back: the release stays open.
         """
         stands = staying_open(entry.cost, lambda: patiently(lambda: self._record(entry, answer)))
         if stands is None:
@@ -270,7 +302,7 @@ class Ledger:
         Raises:
             BudgetError, UsageError, LedgerError: as :meth:`charge` and :meth:`record`.
         """
-        with turn(self._id, key):
+        with turn(self._id, self.payer.key(key)):
             entry = self.charge(key, cost, question)
             if entry.state == "answered":
                 return entry
@@ -278,6 +310,8 @@ class Ledger:
 
     def remaining_before(self, entry: Entry) -> Budget:
         """Return what remained when an entry was charged: what its price was fitted to."""
+        if entry.remained is not None:
+            return entry.remained
         before: Head | None = None
         with self.chain.read() as (transaction, _):
             for event in transaction.events():
@@ -316,6 +350,14 @@ class Ledger:
                 body = {"home": self._store.home(), "before": before}
                 appended(transaction, head, "adopt", None, body)
 
+    def view(self, payer: Payer, dataset: str, terms: Mapping[str, Any]) -> Ledger:
+        """Return this ledger as one that charges for a payer; see ``shared_budget.py``."""
+        view = Ledger.__new__(Ledger)
+        view._store, view.chain, view._id = self._store, self.chain, self._id
+        view.payer, view.dataset, view.terms = payer, dataset, dict(terms)
+        view.kind = self.kind
+        return view
+
     def close(self) -> None:
         """Close the file; what is stored remains."""
         self._store.close()
@@ -329,6 +371,17 @@ class Ledger:
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be copied or pickled: a budget in two places would be spent twice."""
         raise LedgerError("a ledger cannot be copied or pickled: open its file where it is needed")
+
+    def card(self) -> Card:
+        """Return what a notebook shows of it: the budget, and each charge."""
+        rows = [
+            [str(place), one.when[:16].replace("T", " "), str(one.cost), one.state]
+            for place, one in enumerate(self.history(), start=1)
+        ]
+        head = ["charge", "when (UTC)", "cost", "state"]
+        table = [Table(head, rows, more="ledger.history()")] if rows else []
+        bar = shares(self.total, self.spent, self.remaining)
+        return Card(f"Ledger of {self.dataset}", self._store.name, [bar, *table])
 
     def __repr__(self) -> str:
         return f"<Ledger of {self.dataset!r}: {self._store.name}>"

@@ -16,7 +16,6 @@ machines that share a budget need one in PostgreSQL (:mod:`tacit.accounting.ledg
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sqlite3
 import tempfile
@@ -28,7 +27,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tacit.accounting.ledger.hash_chain import FORMAT, Event, Head
-from tacit.accounting.ledger.store import read_event, read_head
+from tacit.accounting.ledger.store import read_event, read_head, stored_head
 from tacit.errors import LedgerError
 
 __all__ = ["SqliteStore"]
@@ -65,6 +64,8 @@ class SqliteStore:
         self._path = Path(os.path.realpath(path))
         self._locks: dict[int, threading.Lock] = {}
         self._refuse_what_is_no_file(create)
+        if create:
+            self._make()
         self._open()
         with _explained(self._path):
             self._prepare(create)
@@ -111,6 +112,19 @@ class SqliteStore:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def _make(self) -> None:
+        """Make the file before SQLite does, for its owner alone: questions and answers are in it.
+
+        SQLite gives the files beside it (``-wal``, ``-shm``) the same rights.
+        """
+        try:
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            pass  # whoever has it decides who reads it
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            raise LedgerError(f"{self.name} {_CAUSES['FULL' if full else 'CANTOPEN']}") from None
 
     def _open(self) -> None:
         self._process = os.getpid()
@@ -253,12 +267,13 @@ class _Transaction:
         return read_head(self._run("SELECT sequence, hash, total, spent FROM head").fetchone())
 
     def append(self, event: Event, head: Head) -> None:
+        if self._run("PRAGMA user_version").fetchone()[0] != FORMAT:
+            self._run(f"PRAGMA user_version = {FORMAT}")
         self._run(
             "INSERT INTO event (sequence, about, body, hash) VALUES (?, ?, ?, ?)",
             (event.sequence, event.key, event.text, event.hash),
         )
-        budgets = json.dumps(head.total.to_json()), json.dumps(head.spent.to_json())
-        row = (head.sequence, head.hash, *budgets)
+        row = stored_head(head)
         if event.sequence == 1:
             self._run(
                 "INSERT INTO head (one, sequence, hash, total, spent) VALUES (1, ?, ?, ?, ?)", row
@@ -274,8 +289,8 @@ class _Transaction:
     def at(self, sequence: int) -> Event | None:
         return next(self._select("WHERE sequence = ?", sequence), None)
 
-    def events(self) -> Iterator[Event]:
-        return self._select("")
+    def events(self, after: int = 0) -> Iterator[Event]:
+        return self._select("WHERE sequence > ?", after)
 
     def _select(self, where: str, *values: object) -> Iterator[Event]:
         query = f"SELECT sequence, about, body, hash FROM event {where} ORDER BY sequence"

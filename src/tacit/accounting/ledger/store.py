@@ -7,6 +7,7 @@ happens alone and altogether, or not at all, and is durable when ``write()`` is 
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -15,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
 from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.spending import Spending
 from tacit.accounting.ledger.hash_chain import Event, Head
 from tacit.errors import LedgerError
 from tacit.outside import read_json
@@ -27,6 +29,7 @@ __all__ = [
     "read_event",
     "read_head",
     "same_home",
+    "stored_head",
 ]
 
 
@@ -53,8 +56,8 @@ class Transaction(Protocol):
         """Return the event with this sequence number."""
         ...
 
-    def events(self) -> Iterator[Event]:
-        """Go through all events in order."""
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """Go through all events in order, or through those after a sequence number."""
         ...
 
 
@@ -162,14 +165,17 @@ class MemoryStore:
         """See :meth:`Transaction.at`."""
         return self._copy(sequence - 1) if 1 <= sequence <= len(self._links) else None
 
-    def events(self) -> Iterator[Event]:
+    def events(self, after: int = 0) -> Iterator[Event]:
         """See :meth:`Transaction.events`."""
-        return (self._copy(place) for place in range(len(self._links)))
+        return (self._copy(place) for place in range(after, len(self._links)))
 
     def _copy(self, place: int) -> Event:
-        """Read the event anew, so that nobody can change the one that is kept."""
+        """Return the event with a body of its own, so that nobody can change the one that is kept.
+
+        Its text was checked when it was made.
+        """
         event, _ = self._links[place]
-        return Event.parse(event.text, event.hash)
+        return Event(**json.loads(event.text), text=event.text, hash=event.hash)
 
     def close(self) -> None:
         """Do nothing: the events live as long as the object."""
@@ -185,10 +191,21 @@ def read_head(row: Sequence[Any] | None) -> Head | None:
         return None
     sequence, digest, total, spent = row
     try:
-        budgets = Budget.from_json(read_json(total)), Budget.from_json(read_json(spent))
+        spending = Spending.from_json(Budget.from_json(read_json(total)), read_json(spent))
     except (TypeError, ValueError):
         raise LedgerError("the totals cannot be read: the ledger is damaged") from None
-    return Head(sequence, digest, *budgets)
+    return Head(sequence, digest, spending)
+
+
+def stored_head(head: Head) -> tuple[int, str, str, str]:
+    """Return what :func:`read_head` reads."""
+    spending = head.spending
+    return (
+        head.sequence,
+        head.hash,
+        json.dumps(spending.total.to_json()),
+        json.dumps(spending.to_json()),
+    )
 
 
 def read_event(row: Sequence[Any]) -> Event:

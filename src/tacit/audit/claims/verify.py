@@ -15,6 +15,7 @@ from tacit.audit.claims.attained_loss import HIGHEST_ORDER, attained
 from tacit.audit.claims.from_samples import estimate
 from tacit.audit.claims.outcome_table import tables
 from tacit.audit.claims.small_domain import members
+from tacit.calls import public
 from tacit.core import (
     ApproximateDP,
     Domain,
@@ -23,6 +24,7 @@ from tacit.core import (
     Transformation,
     ZeroConcentratedDP,
 )
+from tacit.display.card import Shown
 from tacit.errors import UsageError, VerificationError
 
 __all__ = ["Verdict", "verify"]
@@ -34,8 +36,9 @@ _CURVE_TOLERANCE = Fraction(1, 20_000)
 _MOST_PAIRS = 20_000
 
 
+@public
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Shown):
     """What a verification found.  Truthy when the claim holds on every pair.
 
     Attributes:
@@ -65,11 +68,11 @@ class Verdict:
     holds: bool
     pairs: int
     tight: bool
-    left: Any = None
-    right: Any = None
+    left: object = None
+    right: object = None
     distance: Fraction | None = None
-    claim: Any = None
-    found: Any = None
+    claim: object = None
+    found: object = None
     event: tuple[Hashable, ...] = ()
     kind: str = "exact"
     notes: tuple[str, ...] = ()
@@ -127,12 +130,13 @@ class Verdict:
         return "{" + ", ".join(shown) + more + "}"
 
 
+@public
 def verify(
     subject: Measurement | Transformation,
-    domain: Domain | Iterable[Any] | None = None,
+    domain: Domain | Iterable[object] | None = None,
     d_in: Number = 1,
     *,
-    pairs: Iterable[tuple[Any, Any]] | None = None,
+    pairs: Iterable[tuple[object, object]] | None = None,
     samples: int = 100_000,
     draws: int = 400,
 ) -> Verdict:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.statistics.base.question import Relation
 from tacit.statistics.base.statistic import Statistic
 
 __all__ = ["GLOBAL", "OF_THE_VALUE", "Asked", "Candidate"]
@@ -29,7 +30,7 @@ class Asked:
     upper: Fraction
     epsilon: Fraction
     delta: Fraction | None
-    relation: str
+    relation: Relation
     bins: Sequence[int]
     proposed: Sequence[Fraction] | None
 

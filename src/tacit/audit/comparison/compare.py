@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,15 @@ from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, sh
 from tacit.audit.comparison.candidate import GLOBAL, Asked, Candidate
 from tacit.audit.comparison.methods import candidates
 from tacit.audit.comparison.plot import draw_comparison
+from tacit.calls import public
+from tacit.display.card import Shown
 from tacit.errors import UsageError, did_you_mean, need
 from tacit.statistics.ask.registry import lookup
+from tacit.statistics.base.question import Relation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 __all__ = ["Comparison", "ComparisonRow", "compare"]
 
@@ -85,8 +92,9 @@ class ComparisonRow:
         return float(math.ceil((4 * spread / within) ** 2))
 
 
+@public
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Shown):
     """What :func:`compare` found: one row a method and setting.
 
     Attributes:
@@ -129,14 +137,14 @@ class Comparison:
         """Return the errors of a row in percent."""
         return 100 * row.errors / self.size
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """A data frame with one row a method and setting; errors in units and in percent.
 
         Raises:
             MissingExtraError: pandas is not installed.
         """
         pandas = need("pandas", "pandas")
-        return pandas.DataFrame(
+        frame: DataFrame = pandas.DataFrame(
             {
                 "method": [row.method for row in self.rows],
                 "setting": [row.setting for row in self.rows],
@@ -148,14 +156,16 @@ class Comparison:
                 "predicted_refused": [row.predicted_refused for row in self.rows],
             }
         )
+        return frame
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """Histograms of percent error, each method at its best setting, and the settings swept.
 
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        return draw_comparison(self)
+        figure: Figure = draw_comparison(self)
+        return figure
 
     def __str__(self) -> str:
         names = ("method", "setting", "predicted", "measured", "+-", "percent", "refused")
@@ -195,15 +205,16 @@ def _named(row: ComparisonRow) -> str:
     return f"{row.method} ({row.setting})" if row.setting else row.method
 
 
+@public
 def compare(
-    statistic: Any,
+    statistic: object,
     bounds: tuple[Number, Number] | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     n: int | None = None,
-    like: Iterable[Any] | None = None,
+    like: Iterable[object] | None = None,
     *,
-    relation: str = "unbounded",
+    relation: Relation = "unbounded",
     bins: Iterable[int] | None = None,
     proposed: Iterable[Number] | None = None,
     runs: int = 200,
@@ -270,7 +281,7 @@ def _asked(
     delta: Any,
     n: Any,
     like: Any,
-    relation: str,
+    relation: Relation,
     bins: Any,
     proposed: Any,
 ) -> Asked:

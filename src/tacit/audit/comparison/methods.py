@@ -178,7 +178,7 @@ def _proposed(asked: Asked) -> Sequence[Fraction]:
     """Return the bounds to try: given, or doubling from the local sensitivity."""
     if asked.proposed is not None:
         return asked.proposed
-    found = at_distance(asked.statistic, asked.data, asked.bounds, asked.relation)  # type: ignore[arg-type]
+    found = at_distance(asked.statistic, asked.data, asked.bounds, asked.relation)
     nearest = least_integer_until(lambda t: found.at(t) > 0, found.last)
     if nearest is None:
         return ()

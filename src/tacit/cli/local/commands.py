@@ -13,12 +13,12 @@ import typer
 
 from tacit.cli.local.answers import answers_of, reader_of
 from tacit.cli.local.question import Asked, items_of, oracle_of
-from tacit.cli.local.result import Result, Wanted, results_of
 from tacit.cli.shared.signature import options
 from tacit.errors import DataSourceError, UsageError
 
 if TYPE_CHECKING:
     from tacit.local import Collector, Oracle
+    from tacit.report.text.local_estimates import Result
 
 __all__ = ["local_app"]
 
@@ -283,7 +283,9 @@ def estimate(given: _Estimating) -> None:
     with working("adding up"):
         collector = _sums(given.files)
     candidates = None if given.candidates is None else next(csv.reader([given.candidates]), [])
-    wanted = Wanted(given.level, given.together, candidates, given.ranges, given.heaviest)
+    from tacit.report.text.local_estimates import Wanted, results_of
+
+    wanted = Wanted(given.level, given.together, candidates, given.ranges, given.heaviest, "--")
     results = list(results_of(collector.oracle, collector.state, wanted))
     figure = results[0].figure if len(results) == 1 else None
     if given.plot is not None and figure is None:
@@ -329,8 +331,9 @@ def _record(given: _Estimating, collector: Collector, results: list[Result]) -> 
         record["shuffled_epsilon"] = float(amplified(oracle, people, given.shuffled_delta))
     if given.poisoned is not None:
         told = collector.influence(given.poisoned)
-        listed = isinstance(told, dict)
-        record["poisoned"] = [f"{k}: {v}" for k, v in told.items()] if listed else str(told)
+        record["poisoned"] = (
+            [f"{k}: {v}" for k, v in told.items()] if isinstance(told, dict) else str(told)
+        )
     return record
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.arithmetic.exact import as_fraction
+from tacit.cli.shared.amounts import amounts
 from tacit.cli.shared.options import BudgetOptions, SourceOptions
 from tacit.cli.shared.signature import options
 from tacit.errors import UsageError
@@ -121,8 +122,8 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
                 {
                     "dataset": session.dataset,
                     "periods": {n: list(column) for n, column in answer.to_dict().items()},
-                    "cost": answer.cost.to_json(),
-                    "remaining": session.remaining.to_json(),
+                    "cost": amounts(answer.cost),
+                    "remaining": amounts(session.remaining, left=True),
                     "digest": answer.certificate.body["digest"],
                 }
             )
@@ -157,7 +158,7 @@ def _job(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> Jo
 
 
 def _counter(session: Session, asked: TimeOptions) -> TimeCounter:
-    from tacit.cli.shared.condition import condition
+    from tacit.tables.written.condition import condition
 
     chosen = session.filter(*(condition(text) for text in asked.where or ()))
     return chosen.count_over_time(
@@ -193,8 +194,8 @@ def _show_preview(expected: CounterPreview, *, as_json: bool) -> None:
                 "count_error": expected.count_error,
                 "total_error": expected.total_error,
                 "largest_total_error": expected.largest_total_error,
-                "cost": expected.cost.to_json(),
-                "remaining": expected.remaining.to_json(),
+                "cost": amounts(expected.cost),
+                "remaining": amounts(expected.remaining, left=True),
                 "affordable": expected.affordable,
             }
         )

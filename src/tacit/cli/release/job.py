@@ -9,17 +9,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import typer
 
 from tacit.accounting import Budget, fit, open_ledger
 from tacit.accounting.ledger.postgres.address import shown
 from tacit.accounting.open_ledger import has_ledger, in_memory
-from tacit.cli.release.asked import Asked
+from tacit.cli.release.remote import asked_table, refuse_alone
 from tacit.cli.shared.csv_flags import csv_of
 from tacit.cli.shared.options import TableOptions
 from tacit.cli.shared.output import note
+from tacit.cli.shared.server_flags import ServerOptions
 from tacit.errors import BudgetError, DataSourceWarning, UsageError, WeakGuaranteeWarning
 from tacit.report.text.odds import weak_guarantee
 from tacit.tables import Session, open_source
@@ -30,6 +31,7 @@ from tacit.tables.engines.duckdb.remote import public_part
 from tacit.tables.ledger_place import ledger_beside
 from tacit.tables.open_source import Source
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
+from tacit.tables.written.asked import Asked
 
 __all__ = [
     "Job",
@@ -60,11 +62,12 @@ class Table:
     csv: CsvOptions = field(default_factory=lambda: CsvOptions())
     memory_limit: str | None = None
     threads: int | None = None
+    server: ServerOptions = field(default_factory=ServerOptions)
 
     @property
     def declared(self) -> bool:
-        """Whether a file declares it, with its unit, budget and ledger."""
-        return is_declared(self.path)
+        """Whether a file declares it, or a service, with its unit, budget and ledger."""
+        return self.server.server is not None or is_declared(self.path)
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class Job:
     sure: bool = False
 
 
-def table_of(source: TableOptions, command: str) -> Table:
+def table_of(source: TableOptions, command: str, server: ServerOptions | None = None) -> Table:
     """Return the table that flags name.
 
     Raises:
@@ -87,6 +90,8 @@ def table_of(source: TableOptions, command: str) -> Table:
     """
     if source.source is None:
         raise UsageError(f"name the table: tacit {command} people.csv ...")
+    server = server or ServerOptions()
+    refuse_alone(server)
     return Table(
         source.source,
         source.table,
@@ -94,6 +99,7 @@ def table_of(source: TableOptions, command: str) -> Table:
         csv_of(source),
         source.memory_limit,
         source.threads,
+        server,
     )
 
 
@@ -183,7 +189,9 @@ def opened(job: Job, *, spend: bool) -> Iterator[Opened]:
         what begins that ledger.
     """
     if job.table.declared:
-        with _opened_dataset(job, spend) as found:
+        there = job.table.server.server is not None
+        opening = _opened_there if there else _opened_dataset
+        with opening(job, spend) as found:
             yield found
         return
     source = open_table(job.table)
@@ -221,6 +229,16 @@ def dataset_of(job: Job) -> Dataset:
     Raises:
         UsageError: no such file, a declaration that is unfinished, or something said twice.
     """
+    refuse_twice(job)
+    return Dataset.load(job.table.path)
+
+
+def refuse_twice(job: Job) -> None:
+    """Refuse what a declared data set says itself.
+
+    Raises:
+        UsageError: something is said twice.
+    """
     table = job.table
     said = {
         "the unit (--person, --rows, --groups)": job.unit,
@@ -232,7 +250,6 @@ def dataset_of(job: Job) -> Dataset:
     twice = [what for what, value in said.items() if value]
     if twice:
         raise UsageError(f"{table.path} declares {twice[0]}: leave it out here, or change the file")
-    return Dataset.load(table.path)
 
 
 @contextmanager
@@ -247,6 +264,17 @@ def _opened_dataset(job: Job, spend: bool) -> Iterator[Opened]:
             begin_ledger(paper, place)
         begin = partial(begin_ledger, paper, place)
         yield paper, shown(place) if exists or spend else None, begin
+
+
+@contextmanager
+def _opened_there(job: Job, spend: bool) -> Iterator[Opened]:
+    """Open the data set of a service, which is asked as a session is: see :func:`opened`."""
+    refuse_twice(job)
+    server = job.table.server
+    with asked_table(server, job.table.path, job.table.table) as table:
+        session = cast("Session", table)
+        _try_on_paper(session, job, spend)
+        yield session, f"at {server.server}", lambda: None
 
 
 def begin_ledger(session: Session, path: str) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.cli.shared.amounts import amounts
 from tacit.cli.shared.options import BudgetOptions, SourceOptions
+from tacit.cli.shared.server_flags import ServerOptions
 from tacit.cli.shared.signature import options
 from tacit.errors import UsageError
 
@@ -56,37 +59,73 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
         note(f"{shown(path)} begins with {budget_words(budget)} for {paper.dataset}")
 
 
+@dataclass(frozen=True)
+class ShowOptions:
+    """Which ledger is shown, and how."""
+
+    ledger: _File
+    json: _Json = False
+
+
 @ledger_app.command("show")
-def show(ledger: _File, json: _Json = False) -> None:
+@options
+def show(what: ShowOptions, server: ServerOptions) -> None:
     """Show the budget, what is left of it, and every release.
 
     [bold]tacit ledger show adult.ledger[/bold]
     """
+    from tacit.cli.release.remote import asked_table, described, refuse_alone, show_history
+    from tacit.cli.shared.output import print_json
+
+    if server.server is None:
+        refuse_alone(server)
+        _show(what.ledger, what.json)
+        return
+    with asked_table(server, what.ledger, None) as table:
+        if what.json:
+            print_json(described(table))
+        else:
+            show_history(table, _bar(table.spent, table.budget))
+
+
+def _show(ledger: str, json: bool) -> None:
+    from tacit.accounting.ledger.shared_budget import accounts_of, shares_of
     from tacit.cli.shared.output import print_json, print_table
     from tacit.report.text.words import budget_words, question_words, unit_words
 
     with _open(ledger) as found:
-        entries = found.history()
+        entries, accounts = found.history(), accounts_of(found)
         if json:
             print_json(_described(found))
             return
         print(f"Data set   {found.dataset}")
+        for name in shares_of(found):
+            print(f"           {name} shares it: the same people")
         if found.terms.get("unit"):
             print(f"Protects   {unit_words(found.terms['unit'])}")
         print(f"Budget     {budget_words(found.total)}")
         print(f"Spent      {budget_words(found.spent)}")
+        added = budget_words(found.added_up)
+        if found.added_up != found.spent:
+            print(f"           together; the charges one by one add up to {added}")
         print(f"Left       {budget_words(found.remaining)}   {_bar(found.spent, found.total)}")
         rows = [
             [
-                str(entry.sequence),
+                str(number),
                 entry.when[:16].replace("T", " "),
                 budget_words(entry.cost),
                 entry.state,
                 question_words(entry.question),
             ]
-            for entry in entries
+            for number, entry in enumerate(entries, 1)
         ]
         still = sum(entry.state == "open" for entry in entries)
+    if accounts:
+        told = [
+            [a.name, budget_words(a.spent), "no cap" if a.cap is None else budget_words(a.cap)]
+            for a in accounts
+        ]
+        print_table(["account", "spent", "cap"], told)
     if rows:
         print_table(["charge", "when (UTC)", "cost", "state", "question"], rows)
         if still:
@@ -169,23 +208,38 @@ def _open(path: str) -> Ledger:
 
 
 def _described(ledger: Ledger) -> dict[str, Any]:
+    from tacit.accounting.ledger.shared_budget import accounts_of, shares_of
+
+    accounts = [
+        {
+            "name": account.name,
+            "cap": None if account.cap is None else amounts(account.cap),
+            "spent": amounts(account.spent),
+        }
+        for account in accounts_of(ledger)
+    ]
+    shares = list(shares_of(ledger))
     return {
         "dataset": ledger.dataset,
         "id": ledger.id,
         "terms": ledger.terms,
-        "budget": ledger.total.to_json(),
-        "spent": ledger.spent.to_json(),
-        "remaining": ledger.remaining.to_json(),
+        "budget": amounts(ledger.total),
+        "spent": amounts(ledger.spent),
+        "added_up": amounts(ledger.added_up),
+        "remaining": amounts(ledger.remaining, left=True),
+        **({"accounts": accounts} if accounts else {}),
+        **({"datasets": shares} if shares else {}),
         "releases": [
             {
+                "charge": number,
                 "sequence": entry.sequence,
                 "when": entry.when,
-                "cost": entry.cost.to_json(),
+                "cost": amounts(entry.cost),
                 "state": entry.state,
                 "hash": entry.hash,
                 "question": entry.question,
             }
-            for entry in ledger.history()
+            for number, entry in enumerate(ledger.history(), 1)
         ],
     }
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.cli.shared.amounts import amounts
 from tacit.cli.shared.options import AskOptions, BudgetOptions, SourceOptions
+from tacit.cli.shared.server_flags import ServerOptions
 from tacit.cli.shared.signature import options
 from tacit.errors import UsageError
 
@@ -46,7 +48,11 @@ class PreviewOptions:
 
 @options
 def preview(
-    source: SourceOptions, ask: AskOptions, budget: BudgetOptions, show: PreviewOptions
+    source: SourceOptions,
+    ask: AskOptions,
+    budget: BudgetOptions,
+    show: PreviewOptions,
+    server: ServerOptions,
 ) -> None:
     """Show the expected errors; spend nothing and read no private value.
 
@@ -56,7 +62,7 @@ def preview(
     from tacit.cli.release.release import job_of
 
     asked_for = ask if show.target is None else _any_price(ask)
-    show_previews(job_of(source, asked_for, budget, None), show)
+    show_previews(job_of(source, asked_for, budget, None, server), show)
 
 
 def show_previews(job: Job, show: PreviewOptions) -> None:
@@ -86,8 +92,8 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
                 {
                     "name": asked.name,
                     "errors": expected.to_dict(),
-                    "cost": expected.cost.to_json(),
-                    "remaining": expected.remaining.to_json(),
+                    "cost": amounts(expected.cost),
+                    "remaining": amounts(expected.remaining, left=True),
                     "protects": session.unit.describe(),
                     "notes": list(expected.notes),
                     "weak": expected.weak,
@@ -128,7 +134,7 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
             if expected.threshold is not None:
                 print(f"A group is shown if it has about {expected.threshold} people or more.")
             for told in expected.notes:
-                print(f"{told}.")
+                print(f"{told.removesuffix('.')}.")  # those of a service are whole sentences
             if expected.weak is not None:
                 print(f"{expected.weak}; tacit release asks for --yes.")
             if show.target is not None:

@@ -5,28 +5,35 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from tacit.cli.shared.amounts import amounts
 from tacit.cli.shared.options import AskOptions, BudgetOptions, OutputOptions, SourceOptions
+from tacit.cli.shared.server_flags import ServerOptions
 from tacit.cli.shared.signature import options
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
-    from tacit.cli.release.asked import Asked
-    from tacit.cli.release.job import Job
+    from tacit.cli.release.job import Job, Table
+    from tacit.cli.shared.price_flags import PricedOptions
     from tacit.tables import Answer, Session
     from tacit.tables.spec.method import Options
+    from tacit.tables.written.asked import Asked
 
-__all__ = ["job_of", "publish", "release"]
+__all__ = ["job_of", "priced_job", "publish", "release"]
 
 
 @options
 def release(
-    source: SourceOptions, ask: AskOptions, budget: BudgetOptions, output: OutputOptions
+    source: SourceOptions,
+    ask: AskOptions,
+    budget: BudgetOptions,
+    output: OutputOptions,
+    server: ServerOptions,
 ) -> None:
     """Publish statistics of a table, and pay for them from its budget.
 
     [bold]tacit release adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     """
-    publish(job_of(source, ask, budget, output), output)
+    publish(job_of(source, ask, budget, output, server), output)
 
 
 def publish(job: Job, output: OutputOptions) -> None:
@@ -59,39 +66,47 @@ def publish(job: Job, output: OutputOptions) -> None:
                 {
                     "dataset": session.dataset,
                     "ledger": ledger,
-                    "budget": session.budget.to_json(),
-                    "remaining": session.remaining.to_json(),
+                    "budget": amounts(session.budget),
+                    "remaining": amounts(session.remaining, left=True),
                     "releases": released,
                 }
             )
 
 
 def job_of(
-    source: SourceOptions, ask: AskOptions, budget: BudgetOptions, output: OutputOptions | None
+    source: SourceOptions,
+    ask: AskOptions,
+    budget: BudgetOptions,
+    output: OutputOptions | None,
+    server: ServerOptions,
 ) -> Job:
     """Return the job that flags or a plan describe.
 
     Raises:
         UsageError: flags that do not go together.
     """
-    from tacit.accounting.budgets.read_loss import read_loss
-    from tacit.cli.release.asked import Asked, keys_reader
-    from tacit.cli.release.job import Job, table_of, unit_of
+    from tacit.cli.release.job import table_of
+    from tacit.cli.release.keys_reader import keys_reader
     from tacit.cli.release.plan_file import read_plan
-    from tacit.cli.shared.condition import columns_of, condition
-    from tacit.cli.shared.flag_values import aggregates, amount, cuts, of_people
-    from tacit.cli.shared.join_text import join_text
+    from tacit.cli.shared.flag_values import aggregates, cuts, of_people
+    from tacit.tables.written.condition import columns_of, condition
+    from tacit.tables.written.join_text import join_text
 
     if ask.plan is not None:
-        _alone(source, ask, budget, output)
+        _alone(source, ask, budget, output, server)
         return replace(read_plan(ask.plan), sure=bool(output and output.yes))
-    table = table_of(source, "release")
+    table = table_of(source, "release", server)
     by = tuple(name.strip() for text in ask.by or () for name in text.split(","))
     if (ask.keys or ask.keys_file) and not by:
         raise UsageError("keys are the values of a grouping column: name it with --by column")
     made = columns_of(ask.with_ or ())
     lax = table.declared or bool(ask.per_person) or bool(made)  # bounds may follow
-    asked = Asked(
+    return priced_job(
+        source,
+        ask,
+        budget,
+        output,
+        table=table,
         aggregates=aggregates(ask.kinds, _how(ask), lax),
         joins=tuple(join_text(text) for text in ask.join or ()),
         derived=made,
@@ -101,10 +116,42 @@ def job_of(
         cuts=cuts(ask.cut or ()),
         by=by,
         keys=keys_reader(by, ask.keys or (), ask.keys_file, table.path),
-        epsilon=amount(ask.epsilon),
-        delta=ask.delta,
-        rho=amount(ask.rho),
-        total=ask.total,
+    )
+
+
+def priced_job(
+    source: SourceOptions,
+    price: PricedOptions,
+    budget: BudgetOptions,
+    output: OutputOptions | None,
+    *,
+    table: Table,
+    **question: Any,
+) -> Job:
+    """Return the job of one question to a table.
+
+    Args:
+        source: whom an answer protects.
+        price: what it may spend.
+        budget: what may be spent in all.
+        output: where the answer goes; None where nothing is released.
+        table: that is asked.
+        **question: what :class:`~tacit.tables.written.asked.Asked` holds of it.
+
+    Raises:
+        UsageError: flags that do not go together.
+    """
+    from tacit.accounting.budgets.read_loss import read_loss
+    from tacit.cli.release.job import Job, unit_of
+    from tacit.cli.shared.flag_values import amount
+    from tacit.tables.written.asked import Asked
+
+    asked = Asked(
+        **question,
+        epsilon=amount(price.epsilon),
+        delta=price.delta,
+        rho=amount(price.rho),
+        total=price.total,
         tag=output.tag if output else None,
         plot=output.plot if output else None,
         certificates=tuple(output.certificate or ()) if output else (),
@@ -186,12 +233,13 @@ def _described(answer: Answer, asked: Asked) -> dict[str, Any]:
             if "refused" in column:
                 record[label]["refused"] = column["refused"][place]
         records.append(record)
+    body: Any = answer.certificate.body
     return {
         "name": asked.name,
-        "protects": answer.certificate.body["question"]["query"]["unit"],
+        "protects": body["question"]["query"]["unit"],
         "by": list(answer.by),
         "answers": records,
-        "cost": answer.cost.to_json(),
+        "cost": amounts(answer.cost),
         "replayed": answer.replayed,
         "digest": answer.certificate.body["digest"],
     }

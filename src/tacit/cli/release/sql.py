@@ -9,6 +9,7 @@ import typer
 
 from tacit.cli.shared.options import ASKED, BudgetOptions, OutputOptions, SourceOptions
 from tacit.cli.shared.price_flags import Delta, Epsilon, Rho, Total
+from tacit.cli.shared.server_flags import ServerOptions
 from tacit.cli.shared.signature import flag, options
 from tacit.errors import UsageError
 
@@ -49,37 +50,24 @@ class SqlOptions:
 
 @options
 def sql(
-    source: SourceOptions, ask: SqlOptions, budget: BudgetOptions, output: OutputOptions
+    source: SourceOptions,
+    ask: SqlOptions,
+    budget: BudgetOptions,
+    output: OutputOptions,
+    server: ServerOptions,
 ) -> None:
     """Ask a table in SQL. The text is translated to a question, and never executed.
 
     [bold]tacit sql adult.csv "select count(*) as n from adult where age >= 18" --epsilon 0.5[/bold]
     """
-    from tacit.accounting.budgets.read_loss import read_loss
-    from tacit.cli.release.asked import Asked
-    from tacit.cli.release.job import Job, table_of, unit_of
+    from tacit.cli.release.job import table_of
     from tacit.cli.release.preview import PreviewOptions, show_previews
-    from tacit.cli.release.release import publish
-    from tacit.cli.shared.flag_values import amount
+    from tacit.cli.release.release import priced_job, publish
 
-    table = table_of(source, "sql")
+    table = table_of(source, "sql", server)
     if ask.query is None:
         raise UsageError("write the query: tacit sql visits.toml 'select count(*) from visits' ...")
-    asked = Asked(
-        aggregates={},
-        sql=ask.query,
-        epsilon=amount(ask.epsilon),
-        delta=ask.delta,
-        rho=amount(ask.rho),
-        total=ask.total,
-        tag=output.tag,
-        plot=output.plot,
-        certificates=tuple(output.certificate or ()),
-    )
-    whole = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
-    asked.loss("--")
-    protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
-    job = Job(table, protects, whole, budget.ledger, (asked,), output.yes)
+    job = priced_job(source, ask, budget, output, table=table, aggregates={}, sql=ask.query)
     if ask.preview:
         show_previews(job, PreviewOptions(sizes=ask.sizes, json=output.json))
     else:

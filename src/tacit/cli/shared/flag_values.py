@@ -25,7 +25,6 @@ __all__ = [
     "labelled",
     "numbers",
     "of_people",
-    "statistic",
     "typed_keys",
     "whole_range",
 ]
@@ -150,48 +149,6 @@ def _of_columns(kind: Kind, text: str, declared: bool) -> Aggregate:
 
     assert isinstance(kind, SeveralColumns)
     return kind.ask(names, bounds)
-
-
-def statistic(described: object, label: str, declared: bool = False) -> Aggregate:
-    """Return the statistic that a table of a plan describes.
-
-    Args:
-        described: the table of the plan.
-        label: what the answer is called.
-        declared: whether a data set may declare the bounds that it leaves out.
-
-    Raises:
-        UsageError: an unknown statistic or field, or one that is missing.
-
-    >>> print(statistic({"statistic": "mean", "column": "age", "lower": 0, "upper": 99}, "age"))
-    mean(age, 0, 99)
-    """
-    if not isinstance(described, Mapping) or "statistic" not in described:
-        raise UsageError(
-            f"the answer {label!r} must be like "
-            '{ statistic = "mean", column = "age", lower = 0, upper = 100 }'
-        )
-    name = described["statistic"]
-    known = {kind.name: kind for kind in kinds()}
-    if name not in known:
-        raise UsageError(f"the answer {label!r} asks {name!r}; {did_you_mean(str(name), known)}")
-    kind = known[name]
-    more = tuple(Options.__annotations__) if kind.methods else ()
-    fields = (*kind.fields, *more)
-    for field in described:
-        if field not in ("statistic", *fields):
-            raise UsageError(
-                f"the answer {label!r} has a field {field!r}; {did_you_mean(field, fields)}"
-            )
-    missing = [field for field in kind.fields if field not in described]
-    if declared and set(missing) in ({*BOUNDS}, {"bounds"}, {"keys"}):
-        missing = []
-    if missing:
-        raise UsageError(f"the answer {label!r} ({name}) lacks {', '.join(missing)}")
-    options = {field: described[field] for field in more if field in described}
-    given = [described[field] for field in kind.fields if field in described]
-    made: Aggregate = kind.make(*given, **options)
-    return made
 
 
 def amount(text: str | None) -> str | dict[str, Number] | None:
@@ -336,6 +293,12 @@ def _listed_keys(text: str, kind: str, name: str) -> list[Any]:
     if kind in ("integer", "undeclared") and re.fullmatch(_RANGES, text):
         return list(whole_range(text, f"a key of {name}"))
     parts = next(csv.reader([text], skipinitialspace=True))
+    if kind in ("text", "boolean") and any(re.fullmatch(_RANGES, part) for part in parts):
+        raise UsageError(
+            f"{name!r} holds {'text' if kind == 'text' else 'true or false'}, and {text!r} is a "
+            "range of whole numbers; list the keys, such as --keys a,b,c, or write them to a file "
+            "for --keys-file"
+        )
     return [_typed(part, _key_kind(kind, parts), name) for part in parts]
 
 

@@ -89,13 +89,13 @@ def _parameter(kind: Kind) -> inspect.Parameter:
 
 
 class AskingGroup(TyperGroup):
-    """Commands of which some have a flag for each kind of answer.
+    """Commands of which some get more flags when they are run or asked for their help.
 
     Attributes:
-        asking: those, by name.
+        asking: of those, by name, what returns the command with all of its flags.
     """
 
-    asking: ClassVar[Mapping[str, Callable[..., None]]] = {}
+    asking: ClassVar[Mapping[str, Callable[[], Callable[..., None]]]] = {}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is run, with all of its flags."""
@@ -106,9 +106,9 @@ class AskingGroup(TyperGroup):
 
     @classmethod
     def whole(cls, name: str) -> Any:
-        """Return one of the commands with a flag for each kind."""
+        """Return one of the commands with all of its flags."""
         alone = typer.Typer(
             add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
         )
-        alone.command(name=name)(with_kinds(cls.asking[name]))
+        alone.command(name=name)(cls.asking[name]())
         return typer.main.get_command(alone)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from tacit.cli.shared.signature import flag
 
-__all__ = ["PRICE", "Delta", "Epsilon", "Rho", "Total"]
+__all__ = ["PRICE", "Delta", "Epsilon", "PricedOptions", "Rho", "Total"]
 
 PRICE = "What it may cost"
 """The panel of the help with these flags."""
@@ -42,3 +42,19 @@ Total = Annotated[
         metavar="AMOUNT",
     ),
 ]
+
+
+class PricedOptions(Protocol):
+    """Options of a command with the flags of a price."""
+
+    @property
+    def epsilon(self) -> str | None: ...  # noqa: D102
+
+    @property
+    def delta(self) -> str | None: ...  # noqa: D102
+
+    @property
+    def rho(self) -> str | None: ...  # noqa: D102
+
+    @property
+    def total(self) -> str | None: ...  # noqa: D102

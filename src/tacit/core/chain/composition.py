@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.calls import public
 from tacit.core.chain.measurement import Measurement
 from tacit.core.chain.space import Space
 from tacit.core.divergences.outcomes import Product
@@ -24,6 +25,7 @@ __all__ = ["compose", "convert", "parallel"]
 _NO_KEY = object()
 
 
+@public
 def compose(measurements: Sequence[Measurement]) -> Measurement:
     """Release several measurements of one data set; the answer is a tuple of theirs.
 
@@ -68,6 +70,7 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
     )
 
 
+@public
 def convert(measurement: Measurement, measure: Measure) -> Measurement:
     """State a pure-DP measurement's guarantee in another measure.
 
@@ -91,7 +94,7 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
             measurement.measure,
             measure,
         )
-    privacy = measurement.privacy
+    privacy: Any = measurement.privacy
     measure.from_pure(Fraction(1))
     converted = Measurement(
         measurement.input,
@@ -105,8 +108,9 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
     return converted
 
 
+@public
 def parallel(
-    measurements: Mapping[Hashable, Measurement], by: Callable[[Any], Hashable] | None = None
+    measurements: Mapping[Hashable, Measurement], by: Callable[..., Hashable] | None = None
 ) -> Measurement:
     """Release one measurement on each of several disjoint parts of the data.
 
@@ -288,7 +292,7 @@ def _worst_split(
     return reduce(join, tables)[distance]
 
 
-def _upper(a: Loss, b: Loss) -> Loss:
+def _upper(a: Any, b: Any) -> Any:
     if isinstance(a, tuple):
         return tuple(max(x, y) for x, y in zip(a, b, strict=True))
     return max(a, b)

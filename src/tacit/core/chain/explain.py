@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from tacit.arithmetic.exact import show
 from tacit.core.chain.protocols import Recipe, Start
+from tacit.display.card import Card, Table
 
-__all__ = ["Link", "chain_html", "chain_text", "distances"]
+__all__ = ["Link", "chain_card", "chain_text", "distances"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,11 @@ class Link:
     step: Recipe | None
     output: Any
     map: Callable[[Fraction], Any]
+
+    @cached_property
+    def recipe(self) -> dict[str, Any]:
+        """The step as plain JSON, made once for all chains that share it: not to be changed."""
+        return {"step": self.name} if self.step is None else self.step.describe()
 
     @property
     def title(self) -> str:
@@ -49,14 +55,10 @@ def chain_text(start: Start, links: Sequence[Link], d_in: Fraction) -> str:
     return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows)
 
 
-def chain_html(start: Start, links: Sequence[Link], d_in: Fraction) -> str:
-    """Write the chain as an HTML table, for notebooks."""
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in _rows(start, links, d_in)
-    )
-    head = "<tr><th>step</th><th>distance</th><th>measured in</th></tr>"
-    return f"<table>{head}{body}</table>"
+def chain_card(title: str, start: Start, links: Sequence[Link], d_in: Fraction) -> Card:
+    """Return what a notebook shows of a chain: each step with the distance after it."""
+    head = ("step", "distance after it", "measured in")
+    return Card(title, "", [Table(head, _rows(start, links, d_in))])
 
 
 def _rows(start: Start, links: Sequence[Link], d_in: Fraction) -> list[tuple[str, str, str]]:

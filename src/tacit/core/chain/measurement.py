@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction
-from tacit.core.chain.explain import Link, chain_html, chain_text, distances
+from tacit.calls import public
+from tacit.core.chain.explain import Link, chain_card, chain_text, distances
+from tacit.core.chain.protocols import Distribution
 from tacit.core.chain.space import Space
 from tacit.core.chain.step import Step
 from tacit.core.chain.transformation import Transformation, read_distance
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import Dominating
 from tacit.core.measures import plot_outputs
-from tacit.core.measures.epsilon_bound import LossMap, epsilon_bound
+from tacit.core.measures.epsilon_bound import LossMap, delta_bound, epsilon_bound
 from tacit.core.measures.measure import Loss, Measure
+from tacit.display.card import Card, Shown
 from tacit.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Measurement", "TwoParts"]
 
@@ -44,7 +50,8 @@ class TwoParts:
         return self.prepare(member)()
 
 
-class Measurement:
+@public
+class Measurement(Shown):
     """A random function that keeps neighbours close: ``divergence(M(u), M(v)) <= map(d(u, v))``.
 
     Args:
@@ -79,10 +86,10 @@ class Measurement:
         self,
         input: Space,
         measure: Measure,
-        function: Callable[[Any], Any],
+        function: Callable[..., object],
         privacy: Callable[[Fraction], Loss],
         *,
-        distribution: Callable[[Any], Any] | None = None,
+        distribution: Callable[..., object] | None = None,
         losses: LossMap | None = None,
         step: Step | None = None,
         name: str = "",
@@ -105,7 +112,7 @@ class Measurement:
         """
         return self.privacy(read_distance(self.input, d_in))
 
-    def check(self, d_in: Number, d_out: Any) -> bool:
+    def check(self, d_in: Number, d_out: object) -> bool:
         """Return whether the privacy loss at distance ``d_in`` is at most ``d_out``."""
         return self.measure.at_most(self.map(d_in), self.measure.read(d_out))
 
@@ -133,18 +140,42 @@ class Measurement:
             return known.epsilon(target)
         return epsilon_bound(self.measure, self.privacy(distance), target)
 
-    def __call__(self, data: Any) -> Any:
+    def delta(self, epsilon: Number, d_in: Number = 1) -> Enclosure:
+        """Enclose the least delta at ``epsilon``: the release is (epsilon, delta)-DP at ``d_in``.
+
+        The ends mean what those of :meth:`epsilon` do.
+
+        Raises:
+            UsageError: an epsilon below zero.
+
+        >>> from tacit.core import AbsoluteDistance
+        >>> from tacit.core import Number as Numbers
+        >>> from tacit.mechanisms import Gaussian
+        >>> m = Space(Numbers("int"), AbsoluteDistance()) >> Gaussian(4)
+        >>> round(float(m.delta(1)), 8)
+        3.06e-06
+        """
+        level = as_fraction(epsilon, "epsilon")
+        if level < 0:
+            raise UsageError(f"an epsilon is not negative, as {level} is")
+        distance = read_distance(self.input, d_in)
+        known = None if self.losses is None else self.losses(distance)
+        if known is not None:
+            return known.delta(level)
+        return delta_bound(self.measure, self.privacy(distance), level)
+
+    def __call__(self, data: object) -> object:
         """Release: evaluate on data, with fresh noise."""
         return self.function(self.input.domain.read(data))
 
-    def draws(self, data: Any) -> Callable[[], Any]:
+    def draws(self, data: object) -> Callable[[], object]:
         """Return what releases, again and again, of data that are read once."""
         member, function = self.input.domain.read(data), self.function
         if isinstance(function, TwoParts):
             return function.prepare(member)
         return lambda: function(member)
 
-    def distribution(self, data: Any) -> Any:
+    def distribution(self, data: object) -> Distribution:
         """Return the exact distribution of the output on ``data``.  Not private: for teaching.
 
         Raises:
@@ -152,7 +183,9 @@ class Measurement:
         """
         if self.law is None:
             raise UsageError("this measurement has no explicit output distribution")
-        return self.law(self.input.domain.read(data))
+        found: Any = self.law(self.input.domain.read(data))
+        exact: Distribution = found
+        return exact
 
     def after(self, first: Transformation) -> Measurement:
         """Return this measurement behind a transformation (``first >> self``)."""
@@ -169,7 +202,7 @@ class Measurement:
         chained.links = first.links + self.links
         return chained
 
-    def __rshift__(self, function: Callable[[Any], Any]) -> Measurement:
+    def __rshift__(self, function: Callable[..., object]) -> Measurement:
         if not callable(function):
             return NotImplemented
         release = self.function
@@ -184,7 +217,7 @@ class Measurement:
         processed.links = (*self.links, Link(title, None, self.measure, lambda loss: loss))
         return processed
 
-    def plot(self, u: Any, v: Any, event: Any = None) -> Any:
+    def plot(self, u: object, v: object, event: object = None) -> Figure:
         """Draw the output distributions on two data sets, an event shaded in both, the divergence.
 
         Args:
@@ -199,28 +232,30 @@ class Measurement:
             UsageError: no explicit output distribution, or one that cannot be drawn.
             MissingExtraError: matplotlib is not installed.
         """
-        return plot_outputs.outputs(self, u, v, event)
+        figure: Figure = plot_outputs.outputs(self, u, v, event)
+        return figure
 
-    def plot_privacy_loss(self, u: Any, v: Any) -> Any:
+    def plot_privacy_loss(self, u: object, v: object) -> Figure:
         """Draw the privacy loss of each output, and how likely each loss is; see :meth:`plot`."""
-        return plot_outputs.privacy_losses(self, u, v)
+        figure: Figure = plot_outputs.privacy_losses(self, u, v)
+        return figure
 
-    def plot_tradeoff(self, u: Any, v: Any) -> Any:
+    def plot_tradeoff(self, u: object, v: object) -> Figure:
         """Draw the error rates of the best test between two data sets; see :meth:`plot`."""
-        return plot_outputs.trade_off(self, u, v)
+        figure: Figure = plot_outputs.trade_off(self, u, v)
+        return figure
 
     def explain(self, d_in: Number = 1) -> str:
         """Return the chain as text, with the distance after each step and the loss at its end."""
         return chain_text(self.input, self.links, read_distance(self.input, d_in))
 
-    def describe(self, d_in: Number = 1) -> dict[str, Any]:
+    def describe(self, d_in: Number = 1) -> dict[str, object]:
         """Return the chain as plain JSON values: its start, its steps, the distance after each."""
         start = read_distance(self.input, d_in)
         steps = []
         for link, distance in zip(self.links, distances(self.links, start), strict=True):
-            recipe = {"step": link.name} if link.step is None else link.step.describe()
             shown = [str(d) for d in distance] if isinstance(distance, tuple) else str(distance)
-            steps.append({**recipe, "distance": shown})
+            steps.append({**link.recipe, "distance": shown})
         return {
             "space": self.input.describe(),
             "d_in": str(start),
@@ -228,8 +263,9 @@ class Measurement:
             "measure": self.measure.describe(),
         }
 
-    def _repr_html_(self) -> str:
-        return chain_html(self.input, self.links, Fraction(1))
+    def card(self) -> Card:
+        """Return what a notebook shows of it: each step with the distance after it."""
+        return chain_card("Measurement", self.input, self.links, Fraction(1))
 
     def __repr__(self) -> str:
         steps = " >> ".join(link.title for link in self.links)

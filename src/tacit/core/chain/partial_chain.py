@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NoReturn
 
+from tacit.calls import public
 from tacit.core.chain.step import Step
+from tacit.display.card import Shown
 from tacit.errors import UsageError
 
 __all__ = ["Unfinished", "unfinished"]
 
 
-class Unfinished:
+@public
+class Unfinished(Shown):
     """A chain that ends in a kind of step, without the parameter that says how much noise.
 
     ``tc.calibrate(chain, d_in=..., d_out=...)`` finds that parameter; until then nothing can be

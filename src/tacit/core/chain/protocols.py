@@ -7,12 +7,30 @@ and is typed by what it asks of the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Never, Protocol, TypeVar
 
+from tacit.arithmetic.enclosure import Enclosure
+from tacit.arithmetic.exact import Number
 from tacit.core.spaces.domain import Domain
 from tacit.core.spaces.metric import Metric
 
-__all__ = ["Built", "Ended", "Recipe", "Start"]
+__all__ = ["Builds", "Built", "Ends", "Recipe", "Start"]
+
+Made = TypeVar("Made", covariant=True)
+
+
+class Builds(Protocol[Made]):
+    """A step, as a type checker sees it: what its ``build`` returns is what ``>>`` makes."""
+
+    def build(self, space: Never, /) -> Made:
+        """Return the transformation or measurement on a space."""
+
+
+class Ends(Protocol[Made]):
+    """A measurement, as a type checker sees it behind a transformation."""
+
+    def after(self, first: Never, /) -> Made:
+        """Return the measurement behind a transformation."""
 
 
 class Start(Protocol):
@@ -33,19 +51,21 @@ class Start(Protocol):
 class Built(Protocol):
     """A transformation or a measurement, as its step returns it."""
 
-    def map(self, d_in: Any) -> Any:
+    def map(self, d_in: Never) -> object:
         """Return the largest distance behind it, or the privacy loss."""
 
 
-class Ended(Built, Protocol):
-    """A measurement, as a transformation sees it that it is chained behind."""
+class Distribution(Protocol):
+    """The exact distribution of an output."""
 
-    @property
-    def input(self) -> Start:
-        """The space of its data."""
+    def probability(self, value: Number) -> Enclosure:
+        """Enclose the probability of an output."""
 
-    def after(self, first: Any) -> Any:
-        """Return the measurement behind a transformation."""
+    def cdf(self, value: Number) -> Enclosure:
+        """Enclose the probability of an output that is at most ``value``."""
+
+    def support(self, mass: Number = ...) -> tuple[object, ...]:
+        """Return the outputs, or the ends of those, that hold so much of the probability."""
 
 
 class Recipe(Protocol):

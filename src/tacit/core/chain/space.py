@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar, overload
 
+from tacit.calls import public
 from tacit.core.chain.join_hints import build_or_advise
-from tacit.core.chain.partial_chain import unfinished
+from tacit.core.chain.partial_chain import Unfinished, unfinished
+from tacit.core.chain.protocols import Builds
+from tacit.core.chain.step import Step, as_step
 from tacit.core.spaces.domain import Domain
 from tacit.core.spaces.metric import Metric
 from tacit.errors import MismatchError, UsageError, did_you_mean
 
 __all__ = ["Space", "register_space", "space_from"]
 
+Made = TypeVar("Made")
+
 _BUILDERS: dict[str, Callable[[Mapping[str, Any]], Space]] = {}
 
 
+@public
 @dataclass(frozen=True)
 class Space:
     """A domain and the metric by which its members are compared.
@@ -36,6 +43,12 @@ class Space:
     metric: Metric
 
     def __post_init__(self) -> None:
+        if isinstance(self.metric, type):
+            raise MismatchError(
+                f"a space has a metric, not its class: tc.{self.metric.__name__}()",
+                self.domain,
+                self.metric,
+            )
         if not self.metric.supports(self.domain):
             carries = ", ".join(kind.__name__ for kind in self.metric.carries)
             raise MismatchError(
@@ -45,15 +58,15 @@ class Space:
                 self.metric,
             )
 
-    def __rshift__(self, step: Any) -> Any:
+    @overload
+    def __rshift__(self, step: Builds[Made]) -> Made: ...
+    @overload
+    def __rshift__(self, step: type[Step] | partial[Step]) -> Unfinished: ...
+    def __rshift__(self, step: object) -> object:
         still_open = unfinished(self, step)
-        if still_open is not None:
-            return still_open
-        if not hasattr(step, "build"):
-            return NotImplemented
-        return build_or_advise(step, self)
+        return build_or_advise(as_step(step), self) if still_open is None else still_open
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the space as plain JSON values."""
         return {"domain": self.domain.describe(), "metric": self.metric.describe()}
 

@@ -6,16 +6,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any, ClassVar, Generic, Never, TypeVar
 
-from tacit.core.chain.protocols import Built
-from tacit.errors import UsageError, did_you_mean
+from tacit.calls import public
+from tacit.core.chain.protocols import Builds, Built
+from tacit.errors import CallError, UsageError, did_you_mean
 
-__all__ = ["Pipeline", "Step", "register", "step_from"]
+__all__ = ["Pipeline", "Step", "as_step", "register", "step_from"]
+
+Kind = TypeVar("Kind", bound="Step")
+Made = TypeVar("Made")
+Other = TypeVar("Other")
 
 _REGISTERED: dict[str, Callable[..., Step]] = {}
 
 
+@public
 class Step(ABC):
     """A recipe for a transformation or measurement, waiting for its input space.
 
@@ -26,61 +33,74 @@ class Step(ABC):
     name: ClassVar[str] = ""
 
     @abstractmethod
-    def build(self, space: Any) -> Built:
+    def build(self, space: Never) -> Built:
         """Return the transformation or measurement on ``space``, a :class:`~tacit.Space`.
 
         Raises:
             MismatchError: the step does not fit this space; the message names what would join them.
         """
 
-    def __rshift__(self, other: Step) -> Pipeline:
-        return Pipeline((self, other)) if isinstance(other, Step) else NotImplemented
+    def __rshift__(self, other: Builds[Made]) -> Pipeline[Made]:
+        return Pipeline((self, as_step(other)))
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """Return the public parameters as plain JSON values."""
-        if not is_dataclass(self):
-            return {}
-        return {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.init}
+        return {name: plain(getattr(self, name)) for name in _parameters(type(self))}
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the step as plain JSON values, from which :func:`step_from` builds it again."""
-        needed: set[str] = set()
-        if is_dataclass(self):
-            needed = {f.name for f in fields(self) if f.default is MISSING}
-        given = {k: v for k, v in self.parameters().items() if v is not None or k in needed}
+        needed = _parameters(type(self))
+        given = {k: v for k, v in self.parameters().items() if v is not None or needed[k]}
         return {"step": self.name, **given}
 
 
+@public
 @dataclass(frozen=True)
-class Pipeline(Step):
+class Pipeline(Step, Generic[Made]):
     """Consecutive steps that have not met their space yet."""
 
     steps: tuple[Step, ...]
 
     name: ClassVar[str] = "pipeline"
 
-    def build(self, space: Any) -> Built:
+    def build(self, space: object) -> Made:  # type: ignore[override]
         """Chain the steps, one after the other, on ``space``."""
         chain: Any = space
         for step in self.steps:
             chain = chain >> step
-        return chain  # type: ignore[no-any-return]
+        made: Made = chain
+        return made
 
-    def __rshift__(self, other: Step) -> Pipeline:
-        return Pipeline((*self.steps, other)) if isinstance(other, Step) else NotImplemented
+    def __rshift__(self, other: Builds[Other]) -> Pipeline[Other]:
+        return Pipeline((*self.steps, as_step(other)))
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the steps as plain JSON values."""
         return {"step": self.name, "steps": [step.describe() for step in self.steps]}
 
 
-def register(kind: type[Step]) -> type[Step]:
+def register(kind: type[Kind]) -> type[Kind]:
     """Class decorator: make a step known by its name, so that a certificate can be re-derived."""
     known = _REGISTERED.get(kind.name)
     if not kind.name or known not in (None, kind):
         raise UsageError(f"a step needs a name of its own, not {kind.name!r}")
-    _REGISTERED[kind.name] = kind
+    _REGISTERED[kind.name] = public(kind)
     return kind
+
+
+def as_step(thing: object) -> Step:
+    """Return a step, or say what stands behind ``>>``.
+
+    Raises:
+        CallError: anything but a step.
+    """
+    if isinstance(thing, Step):
+        return thing
+    name = getattr(thing, "__name__", "")
+    shown = f"call {name}: >> tc.{name}(...)" if name else f"not a {type(thing).__name__}"
+    raise CallError(
+        f"behind >> stands a step, such as tc.clamp(0, 12) or tc.laplace(scale=2); {shown}"
+    )
 
 
 def step_from(description: dict[str, Any]) -> Step:
@@ -101,8 +121,18 @@ def step_from(description: dict[str, Any]) -> Step:
         raise UsageError(f"the step {name!r} does not take these parameters: {error}") from None
 
 
+@cache
+def _parameters(kind: type[Step]) -> dict[str, bool]:
+    """Return the names of a step's parameters, and whether each must be given."""
+    if not is_dataclass(kind):
+        return {}
+    return {f.name: f.default is MISSING for f in fields(kind) if f.init}
+
+
 def plain(value: Any) -> Any:
     """Write a parameter as JSON: fractions as text, tuples as lists, a function by its name."""
+    if value is None or type(value) in (str, int, float, bool):
+        return value
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, (tuple, list)):
@@ -111,6 +141,6 @@ def plain(value: Any) -> Any:
         return {str(k): plain(v) for k, v in value.items()}
     if hasattr(value, "describe"):
         return value.describe()
-    if isinstance(value, (str, int, float)) or value is None:
+    if isinstance(value, (str, int, float)):
         return value
     return str(getattr(value, "__qualname__", type(value).__qualname__))

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar, overload
 
 from tacit.arithmetic.exact import Number, as_fraction
-from tacit.core.chain.explain import Link, chain_html, chain_text
+from tacit.calls import public
+from tacit.core.chain.explain import Link, chain_card, chain_text
 from tacit.core.chain.join_hints import advised, build_or_advise, steps_between
-from tacit.core.chain.partial_chain import unfinished
-from tacit.core.chain.protocols import Ended
+from tacit.core.chain.partial_chain import Unfinished, unfinished
+from tacit.core.chain.protocols import Builds, Ends
 from tacit.core.chain.space import Space
-from tacit.core.chain.step import Step
+from tacit.core.chain.step import Step, as_step
+from tacit.display.card import Card, Shown
 from tacit.errors import UsageError
 
 __all__ = ["Transformation", "read_distance"]
 
+Made = TypeVar("Made")
+
 StabilityMap = Callable[[Fraction], Fraction]
 
 
-class Transformation:
+@public
+class Transformation(Shown):
     """A function from one space to another that is ``map(d)``-stable.
 
     For all members ``u, v`` of the input domain,
@@ -52,7 +58,7 @@ class Transformation:
         self,
         input: Space,
         output: Space,
-        function: Callable[[Any], Any],
+        function: Callable[..., object],
         stability: StabilityMap,
         *,
         step: Step | None = None,
@@ -82,54 +88,69 @@ class Transformation:
         """Return whether inputs at distance ``d_in`` always end within ``d_out``."""
         return self.map(d_in) <= as_fraction(d_out, "d_out")
 
-    def __call__(self, data: Any) -> Any:
+    def __call__(self, data: object) -> object:
         """Evaluate on data.  The answer is exact and *not private*: never publish it."""
         return self.output.domain.present(self.function(self.input.domain.read(data)))
 
-    def __rshift__(self, other: Any) -> Any:
-        if isinstance(other, Step):
+    @overload
+    def __rshift__(self, other: Transformation) -> Transformation: ...
+    @overload
+    def __rshift__(self, other: Ends[Made]) -> Made: ...
+    @overload
+    def __rshift__(self, other: Builds[Made]) -> Made: ...
+    @overload
+    def __rshift__(self, other: type[Step] | partial[Step]) -> Unfinished: ...
+    def __rshift__(self, other: object) -> object:
+        if isinstance(other, Step):  # first, for a name that is not there takes long to look for
             return self.then(build_or_advise(other, self.output))
         still_open = unfinished(self, other)
         if still_open is not None:
             return still_open
-        if isinstance(other, Transformation) or hasattr(other, "measure"):
+        if isinstance(other, Transformation) or hasattr(other, "after"):
             return self.then(other)
-        return NotImplemented
+        return self.then(build_or_advise(as_step(other), self.output))
 
-    def then(self, other: Transformation | Ended) -> Any:
+    @overload
+    def then(self, other: Transformation) -> Transformation: ...
+    @overload
+    def then(self, other: Ends[Made]) -> Made: ...
+    def then(self, other: object) -> object:
         """Chain another transformation, or the measurement that ends the chain.
 
         Raises:
             MismatchError: the spaces differ; carries both.
         """
-        if other.input != self.output:
+        following: Any = other
+        if following.input != self.output:
             raise advised(
-                f"the chain ends in ({self.output}), and the next part starts from ({other.input})",
+                f"the chain ends in ({self.output}), and the next part starts from "
+                f"({following.input})",
                 self.output,
-                other.input,
-                steps_between(self.output, lambda reached: reached == other.input),
+                following.input,
+                steps_between(self.output, lambda reached: reached == following.input),
             )
-        if not isinstance(other, Transformation):
-            return other.after(self)
-        first, second = self.function, other.function
-        stable_first, stable_second = self.stability, other.stability
+        if not isinstance(following, Transformation):
+            return following.after(self)
+        first, second = self.function, following.function
+        stable_first, stable_second = self.stability, following.stability
         chained = Transformation(
             self.input,
-            other.output,
+            following.output,
             lambda data: second(first(data)),
             lambda d: stable_second(stable_first(d)),
-            attained=self.onto and other.attained,
-            onto=self.onto and other.onto,
+            attained=self.onto and following.attained,
+            onto=self.onto and following.onto,
         )
-        chained.links = self.links + other.links
+        chained.links = self.links + following.links
         return chained
 
     def explain(self, d_in: Number = 1) -> str:
         """Return the chain as text, with the distance after each step."""
         return chain_text(self.input, self.links, read_distance(self.input, d_in))
 
-    def _repr_html_(self) -> str:
-        return chain_html(self.input, self.links, Fraction(1))
+    def card(self) -> Card:
+        """Return what a notebook shows of it: each step with the distance after it."""
+        return chain_card("Transformation", self.input, self.links, Fraction(1))
 
     def __repr__(self) -> str:
         steps = " >> ".join(link.title for link in self.links)
@@ -139,7 +160,7 @@ class Transformation:
 def read_distance(space: Space, d_in: Number) -> Fraction:
     """Read an input distance and refuse one that the metric cannot take."""
     distance = as_fraction(d_in, "d_in")
-    if distance < 0:
+    if distance.numerator < 0:
         raise UsageError(f"a distance is not negative; got {distance}")
     if space.metric.counts_records and distance.denominator != 1:
         raise UsageError(f"a distance in records is a whole number; got {distance}")

@@ -18,6 +18,7 @@ import numpy as np
 
 from tacit.arithmetic.enclosure import Enclosure, log
 from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.calls import public
 from tacit.core.divergences.mass_pairs import Pair, excess, largest_ratio
 from tacit.core.divergences.privacy_profile import Curve
 from tacit.errors import UsageError
@@ -93,7 +94,8 @@ def _probability(value: Any) -> Enclosure:
     return Enclosure.of(as_fraction(value, "a probability"))
 
 
-def max_divergence(p: Any, q: Any) -> Enclosure | float:
+@public
+def max_divergence(p: object, q: object) -> Enclosure | float:
     """Return ``max over x of ln(p(x) / q(x))``; ``math.inf`` where q misses an outcome of p.
 
     The maximum over *events* is attained at single outcomes, since a ratio of sums is at most the
@@ -113,7 +115,8 @@ def max_divergence(p: Any, q: Any) -> Enclosure | float:
     return Enclosure(log(low, _BITS).lower, log(high, _BITS).upper)
 
 
-def hockey_stick(p: Any, q: Any, epsilon: Number) -> Enclosure:
+@public
+def hockey_stick(p: object, q: object, epsilon: Number) -> Enclosure:
     """Return ``sum over x of max(0, p(x) - e^epsilon q(x))``: the least delta at an epsilon.
 
     >>> hockey_stick({0: 1}, {0: "1/2", 1: "1/2"}, 0).upper == Fraction(1, 2)
@@ -122,7 +125,8 @@ def hockey_stick(p: Any, q: Any, epsilon: Number) -> Enclosure:
     return Profile(distribution(p), distribution(q))._one_way(as_fraction(epsilon, "epsilon"))
 
 
-def total_variation(p: Any, q: Any) -> Enclosure:
+@public
+def total_variation(p: object, q: object) -> Enclosure:
     """Return the total variation distance: the hockey stick at epsilon zero.
 
     >>> total_variation({0: 1}, {0: "1/4", 1: "3/4"}).upper

@@ -9,6 +9,7 @@ from typing import Any
 
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction
+from tacit.calls import public
 from tacit.core.divergences.divergence import distribution, max_divergence
 from tacit.errors import UsageError
 
@@ -19,7 +20,8 @@ _ZERO = Fraction(0)
 _ONE = Fraction(1)
 
 
-def renyi(p: Any, q: Any, alpha: Number | float) -> Enclosure | float:
+@public
+def renyi(p: object, q: object, alpha: Number | float) -> Enclosure | float:
     """Return the Renyi divergence of an order above zero.
 
     ``D = ln(sum over x of p(x)^alpha q(x)^(1 - alpha)) / (alpha - 1)``; at order one its limit, the

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TypeVar
 
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.calls import public
 from tacit.core.divergences.divergence import distribution
 from tacit.errors import UsageError
+
+Outcome = TypeVar("Outcome", bound=Hashable)
 
 __all__ = ["Tradeoff"]
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
+@public
 @dataclass(frozen=True)
 class Tradeoff:
     """The least type II error of a test of P against Q, for every type I error.
@@ -45,7 +49,7 @@ class Tradeoff:
     masses: tuple[tuple[Enclosure, Enclosure], ...]
 
     @classmethod
-    def of(cls, p: Mapping[Any, Any], q: Mapping[Any, Any]) -> Tradeoff:
+    def of(cls, p: Mapping[Outcome, Number], q: Mapping[Outcome, Number]) -> Tradeoff:
         """Return the curve of two explicit distributions.
 
         Raises:

@@ -19,7 +19,6 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from tacit import noise
@@ -28,24 +27,23 @@ from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, sh
 from tacit.core.divergences.event_probability import interval_mass
 from tacit.core.losses.additive_renyi import renyi_of_gaussian, renyi_of_laplace
 from tacit.core.losses.base import Atom, Loss, PrivacyLoss
-from tacit.core.losses.distribution import PrivacyLossDistribution
-from tacit.core.losses.lattice import UNIT, LatticeLoss, Masses
+from tacit.core.losses.cells import Listed, Spread
+from tacit.core.losses.noise_in_floats import gaussian_losses, laplace_losses
+from tacit.core.losses.own_lattice import Lattice
+from tacit.core.losses.summed import Summand
 from tacit.errors import InfeasibleError, UsageError
 
 __all__ = ["GaussianShift", "LaplaceShift", "ShiftedLoss"]
 
 ATOMS = 1 << 13
-"""More losses than this are enclosed on a lattice."""
-CELLS = 1 << 11
-"""How many lattice cells those get."""
+"""More losses than this are not listed."""
 ABSOLUTE_BITS = 400
 """Probabilities that need more bits than this are enclosed to a relative width."""
 _BITS = 224
-_TINY = Fraction(1, 1 << 170)
 
 
 @dataclass(frozen=True)
-class ShiftedLoss(PrivacyLoss):
+class ShiftedLoss(Summand):
     """A distribution against itself, shifted: see the two kinds of it.
 
     Attributes:
@@ -143,59 +141,13 @@ class ShiftedLoss(PrivacyLoss):
                 break
         return Enclosure(low, high)
 
-    @cached_property
-    def _atoms(self) -> PrivacyLossDistribution | None:
-        return self._as_atoms()
+    def lattice(self) -> Lattice | None:
+        """Return where the losses stand: those of whole numbers are a step apart."""
+        return None if self.shift == 0 else self._lattice()
 
     @abstractmethod
-    def _as_atoms(self) -> PrivacyLossDistribution | None:
-        """Return the losses as atoms, or None where they are too many."""
-
-    def explicit(self) -> PrivacyLossDistribution | LatticeLoss:
-        """Return the losses as atoms where they are few, else enclosed on a fine lattice."""
-        return self._atoms if self._atoms is not None else self._on_lattice()
-
-    def _on_lattice(self) -> LatticeLoss:
-        """Enclose the losses cell by cell, from the masses that P and Q have between its ends.
-
-        A cell with masses p, q and ends a < b dominates from above as the share
-        ``(e^-a p - q) / (e^-a - e^-b)`` of p at b and the rest at a, whose masses add up to p and
-        q.  From below the mass of a cell stands at its lower end, and what is outside the window is
-        left out: mass that lies above is not counted as infinite, and mass that lies below (only
-        Gaussian losses have any) is taken from the first cell, whose lower end its losses are not
-        above.  Mass that is left out counts as a loss of minus infinity, which is never too high.
-        """
-        reach = self.law.support(1 - 2 * _TINY)[1]
-        top, bottom = self.loss(reach), self.loss(-reach - self.shift)
-        power = math.floor(math.log2((top - bottom) / CELLS))
-        width = Fraction(2) ** power
-        first, last = math.floor(bottom / width), math.floor(top / width)
-        shrink = 1 - exp(-width, _BITS)
-        endless = self.max_divergence() == math.inf
-        outside = self.tail(reach + self.shift + 1).upper if endless else Fraction(0)
-        above: list[tuple[int, int]] = []
-        below: list[tuple[int, int]] = []
-        start: tuple[Enclosure, Enclosure] = (Enclosure.of(1), Enclosure.of(1))
-        for index in range(first, last + 1):
-            x = self.first((index + 1) * width)
-            end = (Enclosure.of(0),) * 2 if x is None else (self.tail(x), self.tail(x + self.shift))
-            p, q = (_mass(a, b) for a, b in zip(start, end, strict=True))
-            start = (end[0], end[1])
-            mass = math.ceil(p.upper * UNIT)
-            share = (p.upper - exp(index * width, _BITS).lower * q.lower) / shrink.lower
-            high = min(max(math.ceil(share * UNIT), 0), mass)
-            above += [(index, mass - high), (index + 1, high)]
-            sure = p.lower - outside if index == first else p.lower
-            below.append((index, max(math.floor(sure * UNIT), 0)))
-        rest = math.ceil(start[0].upper * UNIT)
-        return LatticeLoss(
-            Loss.of(width), Loss(), Masses.gathered(above, rest), Masses.gathered(below, 0)
-        )
-
-
-def _mass(start: Enclosure, end: Enclosure) -> Enclosure:
-    found = start - end
-    return Enclosure(max(found.lower, Fraction(0)), max(found.upper, Fraction(0)))
+    def _lattice(self) -> Lattice:
+        """Return that lattice where there is a shift."""
 
 
 @dataclass(frozen=True)
@@ -230,11 +182,11 @@ class LaplaceShift(ShiftedLoss):
         """Enclose the supremum by the losses' atoms."""
         from tacit.core.divergences.renyi import concentrated
 
-        atoms = self._atoms
-        if atoms is None:
+        if self.shift > ATOMS:
             raise InfeasibleError(f"{self.shift} losses are too many to enclose zCDP's supremum")
-        p = {i: atom.p for i, atom in enumerate(atoms.atoms)}
-        q = {i: atom.q for i, atom in enumerate(atoms.atoms)}
+        atoms = self._atoms()
+        p = {i: atom.p for i, atom in enumerate(atoms)}
+        q = {i: atom.q for i, atom in enumerate(atoms)}
         found = concentrated(p, q)
         assert isinstance(found, Enclosure)
         return found
@@ -243,19 +195,27 @@ class LaplaceShift(ShiftedLoss):
         """Enclose the Renyi divergence of an order above one."""
         return renyi_of_laplace(self.scale, self.shift, alpha)
 
-    def _as_atoms(self) -> PrivacyLossDistribution | None:
+    def _atoms(self) -> list[Atom]:
         s = self.shift
-        if s > ATOMS:
-            return None
         if s == 0:
-            return PrivacyLossDistribution((Atom(Loss(), Enclosure.of(1), Enclosure.of(1)),))
+            return [Atom(Loss(), Enclosure.of(1), Enclosure.of(1))]
         inside = [self.law.probability(x, _BITS) for x in range(1 - s, 0)]
         outside = self.tail(0), self.tail(s)
         rows = [(-s, outside[1], outside[0]), (0, outside[0], outside[1])]
         rows += [(x, inside[x - 1 + s], inside[-x - 1]) for x in range(1 - s, 0)]
-        return PrivacyLossDistribution(
-            tuple(Atom(Loss.of(self.loss(x)), p, q) for x, p, q in sorted(rows, key=lambda r: r[0]))
-        )
+        return [Atom(Loss.of(self.loss(x)), p, q) for x, p, q in rows]
+
+    def _lattice(self) -> Lattice:
+        return Lattice(Loss.of(2 / self.scale), Loss.of(self.shift / self.scale))
+
+    def spread(self) -> tuple[float, float]:
+        """Return about the standard deviation of the losses, and their largest size."""
+        largest = float(self.shift / self.scale)
+        return min(largest, 2.0), largest
+
+    def in_floats(self, dust: float) -> Listed | Spread:
+        """Return the losses in floats, x steps below the largest; none is left out."""
+        return laplace_losses(self.scale, self.shift)
 
 
 @dataclass(frozen=True)
@@ -293,22 +253,18 @@ class GaussianShift(ShiftedLoss):
         """Enclose the Renyi divergence of an order above one."""
         return renyi_of_gaussian(self.scale, self.shift, alpha)
 
-    def _as_atoms(self) -> PrivacyLossDistribution | None:
-        if self.shift == 0:
-            return PrivacyLossDistribution((Atom(Loss(), Enclosure.of(1), Enclosure.of(1)),))
-        reach = self.law.support(1 - 2 * _TINY)[1]
-        if 2 * reach + self.shift > ATOMS:
-            return None
-        lowest = -reach - self.shift
-        masses = {x: self.law.probability(x, _BITS) for x in range(reach + 2 * self.shift + 1)}
-        atoms = [
-            Atom(Loss.of(self.loss(x)), masses[abs(x)], masses[abs(x + self.shift)])
-            for x in range(lowest, reach + 1)
-        ]
-        # What lies below the window has a smaller loss than its first atom: counted there, or not.
-        below = Enclosure(Fraction(0), exp(-Fraction(reach**2) / (2 * self.scale**2), 64).upper)
-        atoms[0] = Atom(atoms[0].loss, atoms[0].p + below, atoms[0].q)
-        return PrivacyLossDistribution(tuple(atoms), below)
+    def _lattice(self) -> Lattice:
+        square = self.scale**2
+        return Lattice(Loss.of(self.shift / square), Loss.of(self.shift**2 / (2 * square)))
+
+    def spread(self) -> tuple[float, float]:
+        """Return about the standard deviation of the losses, and the largest size that matters."""
+        ratio = float(self.shift / self.scale)
+        return ratio, ratio * (ratio / 2 + 16)
+
+    def in_floats(self, dust: float) -> Listed | Spread:
+        """Return the losses in floats, up to a mass of ``dust`` on either side."""
+        return gaussian_losses(self.scale, self.shift, dust)
 
 
 def shifted(law: Any, shift: int) -> ShiftedLoss:

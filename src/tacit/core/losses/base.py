@@ -7,18 +7,16 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from tacit.arithmetic.enclosure import Enclosure, exp, log
-from tacit.arithmetic.exact import Number, as_fraction, as_integer, show
+from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.calls import public
 from tacit.core.divergences.privacy_profile import Curve
 from tacit.errors import UsageError
 
 __all__ = [
     "BITS",
     "Atom",
-    "Atoms",
-    "ExplicitLoss",
     "Loss",
     "PrivacyLoss",
     "enclosed_delta",
@@ -30,6 +28,7 @@ BITS = 224
 _ZERO = Fraction(0)
 
 
+@public
 class PrivacyLoss(ABC):
     """What every form of a privacy-loss distribution answers."""
 
@@ -40,10 +39,6 @@ class PrivacyLoss(ABC):
     @abstractmethod
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
-
-    @abstractmethod
-    def explicit(self) -> ExplicitLoss:
-        """Return the same losses as atoms, or enclosed on a lattice where they are too many."""
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return the losses of P against Q and of Q against P, where both are known.
@@ -61,34 +56,13 @@ class PrivacyLoss(ABC):
         """Return the losses of two releases together."""
         return other.after(self)
 
+    @abstractmethod
     def after(self, first: PrivacyLoss) -> PrivacyLoss:
         """Return the losses of two releases together; these are those of the second."""
-        return first.explicit().joined(self.explicit())
-
-    def self_compose(self, times: int) -> PrivacyLoss:
-        """Return the losses of ``times`` such releases together, by repeated squaring."""
-        left = as_integer(times, "times", minimum=1)
-        power: PrivacyLoss = self
-        whole: PrivacyLoss | None = None
-        while True:
-            if left % 2:
-                whole = power if whole is None else whole.compose(power)
-            left //= 2
-            if not left:
-                return whole if whole is not None else power
-            power = power.compose(power)
-
-
-class ExplicitLoss(PrivacyLoss):
-    """Losses that are listed: as atoms, or on a lattice."""
-
-    def explicit(self) -> ExplicitLoss:
-        """Return itself."""
-        return self
 
     @abstractmethod
-    def joined(self, other: Any) -> ExplicitLoss:
-        """Return the composition with other losses that are listed."""
+    def self_compose(self, times: int) -> PrivacyLoss:
+        """Return the losses of ``times`` such releases together."""
 
 
 @dataclass(frozen=True)
@@ -127,18 +101,6 @@ class Atom:
     loss: Loss
     p: Enclosure
     q: Enclosure
-
-
-class Atoms(ExplicitLoss):
-    """Losses that are listed one by one.
-
-    Attributes:
-        atoms: the losses with their masses under P and Q, each loss once.
-        impossible: the mass of P where Q has none: its loss is infinite.
-    """
-
-    atoms: tuple[Atom, ...]
-    impossible: Enclosure
 
 
 def enclosed_delta(curves: tuple[Curve, Curve], epsilon: Number) -> Enclosure:

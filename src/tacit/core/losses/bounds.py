@@ -8,8 +8,7 @@ from fractions import Fraction
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number
 from tacit.core.divergences.divergence import largest
-from tacit.core.losses.base import ExplicitLoss, PrivacyLoss
-from tacit.errors import UsageError
+from tacit.core.losses.base import PrivacyLoss
 
 __all__ = ["BothWays", "Dominating"]
 
@@ -58,13 +57,9 @@ class BothWays(PrivacyLoss):
         """Return the losses of two releases together, direction by direction."""
         return BothWays(*first.directions()).compose(self)
 
-    def explicit(self) -> ExplicitLoss:
-        """Refuse: two directions have two lists of losses.
-
-        Raises:
-            UsageError: always; take ``.forward`` or ``.backward``.
-        """
-        raise UsageError("losses in both directions are no single list: take .forward or .backward")
+    def self_compose(self, times: int) -> BothWays:
+        """Return the losses of ``times`` such releases together, direction by direction."""
+        return BothWays(self.forward.self_compose(times), self.backward.self_compose(times))
 
 
 @dataclass(frozen=True)
@@ -105,6 +100,6 @@ class Dominating(PrivacyLoss):
         """Return what dominates two releases together."""
         return self.compose(first)
 
-    def explicit(self) -> ExplicitLoss:
-        """Return what dominates."""
-        return self.losses.explicit()
+    def self_compose(self, times: int) -> Dominating:
+        """Return what dominates ``times`` such releases together."""
+        return Dominating(self.losses.self_compose(times))

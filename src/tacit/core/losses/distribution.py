@@ -14,37 +14,45 @@ privacy is about.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TypeVar
+
+import numpy as np
 
 from tacit.arithmetic.enclosure import Enclosure, exp, log
-from tacit.arithmetic.exact import Number
+from tacit.arithmetic.exact import Number, as_integer, float_down, float_up
+from tacit.calls import public
 from tacit.core.divergences.divergence import distribution
 from tacit.core.divergences.privacy_profile import Curve
 from tacit.core.losses.base import (
     BITS,
     Atom,
-    Atoms,
-    ExplicitLoss,
     Loss,
+    PrivacyLoss,
     enclosed_delta,
     enclosed_epsilon,
 )
-from tacit.core.losses.lattice import join
+from tacit.core.losses.cells import Listed
+from tacit.core.losses.own_lattice import Lattice, placed
+from tacit.core.losses.summed import Summand
 from tacit.errors import UsageError
+
+Outcome = TypeVar("Outcome", bound=Hashable)
 
 __all__ = ["PrivacyLossDistribution", "dominating_pair"]
 
-MOST_ATOMS = 1 << 11
-"""Products of more atoms than this are rounded to a lattice."""
+MOST_ATOMS = 1 << 8
+"""Products of more atoms than this are added up in floats."""
 _ZERO = Fraction(0)
 
 
+@public
 @dataclass(frozen=True)
-class PrivacyLossDistribution(Atoms):
+class PrivacyLossDistribution(Summand):
     """Atoms of privacy loss: exact, or with masses in enclosures.
 
     Build it with :meth:`of` from two explicit distributions.
@@ -66,7 +74,9 @@ class PrivacyLossDistribution(Atoms):
     impossible: Enclosure = Enclosure(_ZERO, _ZERO)  # noqa: RUF009  (frozen)
 
     @classmethod
-    def of(cls, p: Mapping[Any, Any], q: Mapping[Any, Any]) -> PrivacyLossDistribution:
+    def of(
+        cls, p: Mapping[Outcome, Number], q: Mapping[Outcome, Number]
+    ) -> PrivacyLossDistribution:
         """Return the privacy losses of two explicit distributions, drawn from the first.
 
         Raises:
@@ -111,13 +121,58 @@ class PrivacyLossDistribution(Atoms):
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
         return enclosed_epsilon(self._curves, delta)
 
-    def joined(self, other: Any) -> ExplicitLoss:
-        """Return the exact composition, or one on a lattice where it has too many atoms."""
-        if isinstance(other, PrivacyLossDistribution):
-            together = self.product(other)
+    def lattice(self) -> Lattice | None:
+        """Return the lattice that the losses stand on, if there is one."""
+        return self._placed[0] if self._placed else None
+
+    def in_floats(self, dust: float) -> Listed:
+        """Return the losses in floats; none is left out."""
+        nothing = Enclosure.of(0), Enclosure(_ZERO, Fraction(1, 1 << 990))  # no mass, but in floats
+        rows = [(a.loss.value, a.p) for a in self.atoms] or [nothing]
+        return Listed(
+            np.array([float_down(loss.lower) for loss, _ in rows]),
+            np.array([float_up(loss.upper) for loss, _ in rows]),
+            np.array([float_down(max(p.lower, _ZERO)) for _, p in rows]),
+            np.array([float_up(p.upper) for _, p in rows]),
+            (float_down(max(self.impossible.lower, _ZERO)), float_up(self.impossible.upper)),
+            np.array(self._placed[1], dtype=np.int64) if self._placed else None,
+        )
+
+    def spread(self) -> tuple[float, float]:
+        """Return about the standard deviation of the losses, and their largest size."""
+        rows = [(float(a.loss.value.middle), float(a.p.middle)) for a in self.atoms]
+        mean = math.fsum(loss * p for loss, p in rows)
+        variance = math.fsum(p * (loss - mean) ** 2 for loss, p in rows)
+        largest = max((abs(loss) for loss, _ in rows), default=0.0)
+        return math.sqrt(variance), largest or float(self.impossible.upper > 0)
+
+    @cached_property
+    def _placed(self) -> tuple[Lattice, list[int]] | None:
+        return placed([atom.loss for atom in self.atoms])
+
+    def after(self, first: PrivacyLoss) -> PrivacyLoss:
+        """Return the losses of two releases together: listed again where they are few."""
+        if isinstance(first, PrivacyLossDistribution):
+            together = first.product(self)
             if together is not None:
                 return together
-        return join(self, other)
+        return super().after(first)
+
+    def self_compose(self, times: int) -> PrivacyLoss:
+        """Return the losses of ``times`` such releases together: listed where they are few."""
+        left = as_integer(times, "times", minimum=1)
+        power: PrivacyLossDistribution | None = self
+        whole: PrivacyLossDistribution | None = None
+        while power is not None:
+            if left % 2:
+                whole = power if whole is None else whole.product(power)
+                if whole is None:
+                    break
+            left //= 2
+            if not left and whole is not None:
+                return whole
+            power = power.product(power)
+        return super().self_compose(times)
 
     def product(self, other: PrivacyLossDistribution) -> PrivacyLossDistribution | None:
         """Return the exact composition, or None where it has too many atoms."""

@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from tacit.calls import public
 from tacit.errors import UsageError
 
 __all__ = ["IdealisedGaussian", "IdealisedLaplace"]
@@ -19,6 +20,7 @@ __all__ = ["IdealisedGaussian", "IdealisedLaplace"]
 _LOG_TWO = math.log(2)
 
 
+@public
 @dataclass(frozen=True)
 class _Idealised(ABC):
     centre: float
@@ -64,6 +66,7 @@ class _Idealised(ABC):
         return abs(self.log_probability(lower, upper) - other.log_probability(lower, upper))
 
 
+@public
 class IdealisedLaplace(_Idealised):
     """The Laplace distribution on the real line, idealised.
 
@@ -83,6 +86,7 @@ class IdealisedLaplace(_Idealised):
         return z - _LOG_TWO if z <= 0 else math.log1p(-math.exp(-z) / 2)
 
 
+@public
 class IdealisedGaussian(_Idealised):
     """The normal distribution on the real line, idealised; ``scale`` is its standard deviation.
 

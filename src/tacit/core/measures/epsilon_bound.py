@@ -17,7 +17,9 @@ from tacit.core.measures.conversion import concentrated_epsilon, renyi_epsilon
 from tacit.core.measures.measure import ApproximateDP, Measure, PureDP, RenyiDP, ZeroConcentratedDP
 from tacit.errors import UsageError
 
-__all__ = ["LossMap", "composed_losses", "epsilon_bound", "implied_loss"]
+__all__ = ["LossMap", "composed_losses", "delta_bound", "epsilon_bound", "implied_loss"]
+
+_MOST_DELTAS = 1 << 16
 
 LossMap = Callable[[Fraction], PrivacyLoss | None]
 """From an input distance to losses that dominate those of all inputs that near, if known."""
@@ -60,6 +62,41 @@ def composed_losses(
         return reduce(lambda a, b: a.compose(b), (loss.self_compose(k) for loss, k in found))
 
     return losses
+
+
+def delta_bound(measure: Measure, loss: Any, epsilon: Fraction) -> Enclosure:
+    """Enclose delta at epsilon from a loss in a measure alone: the lower end is zero.
+
+    A bound on Renyi divergences says an epsilon at each delta; the least delta is looked for whose
+    epsilon is at most the one asked about.
+
+    >>> float(delta_bound(ZeroConcentratedDP(), Fraction(1, 2), Fraction(5)))
+    2.92...e-06
+    """
+    zero = Fraction(0)
+    dominating = implied_loss(measure, loss)
+    if dominating is not None:
+        return Enclosure(zero, dominating.delta(epsilon).upper)
+    if loss == 0:
+        return Enclosure(zero, zero)
+
+    def holds(k: int) -> bool:
+        found = epsilon_bound(measure, loss, _delta_of(k))
+        return isinstance(found, Enclosure) and found.upper <= epsilon
+
+    low, high = 0, 1  # the k-th delta falls with k
+    while high < _MOST_DELTAS and holds(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return Enclosure(zero, _delta_of(low))
+
+
+def _delta_of(k: int) -> Fraction:
+    """Return the k-th of the deltas that are tried: 1, 127/128, ..., 1/2, and so on."""
+    halves, part = divmod(k, 64)
+    return Fraction(128 - part, 128 << halves)
 
 
 def epsilon_bound(measure: Measure, loss: Any, delta: Fraction) -> Enclosure | float:

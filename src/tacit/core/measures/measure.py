@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.calls import public
 from tacit.core.divergences import divergence as exact
 from tacit.core.divergences.renyi import concentrated, renyi
 from tacit.core.losses.additive_noise import ShiftedLoss
@@ -24,6 +25,7 @@ from tacit.errors import MismatchError, UsageError
 
 __all__ = [
     "ApproximateDP",
+    "Divergence",
     "Loss",
     "Measure",
     "PureDP",
@@ -32,17 +34,21 @@ __all__ = [
     "measure_from",
 ]
 
-Loss: TypeAlias = Any
+Loss: TypeAlias = Fraction | tuple[Fraction, Fraction]
 """A Fraction, or for approximate DP a pair of Fractions ``(epsilon, delta)``."""
 
+Divergence: TypeAlias = Enclosure | float | Callable[[Number], Enclosure]
+"""An enclosure or infinity, or for approximate DP a function of epsilon that encloses delta."""
 
+
+@public
 @dataclass(frozen=True)
 class Measure(ABC):
     """A way to count the distance between output distributions."""
 
     name: ClassVar[str] = ""
 
-    def divergence(self, p: Any, q: Any) -> Any:
+    def divergence(self, p: object, q: object) -> Divergence:
         """Evaluate the distance between two explicit discrete distributions (both directions).
 
         Args:
@@ -61,7 +67,7 @@ class Measure(ABC):
             return self.between(p, q)
         return self._of_listed(p, q)
 
-    def between(self, p: Any, q: Any) -> Any:
+    def between(self, p: object, q: object) -> Divergence:
         """Evaluate the distance between two distributions of ``m.distribution(data)``.
 
         Raises:
@@ -73,17 +79,17 @@ class Measure(ABC):
         return self._of_shifted(shifted_losses(p, q))
 
     @abstractmethod
-    def _of_listed(self, p: Any, q: Any) -> Any:
+    def _of_listed(self, p: Any, q: Any) -> Divergence:
         """Evaluate the distance between two distributions that list their outcomes."""
 
-    def _of_shifted(self, losses: list[ShiftedLoss]) -> Any:
+    def _of_shifted(self, losses: list[ShiftedLoss]) -> Divergence:
         """Evaluate the distance of one distribution from itself, shifted; one loss a coordinate.
 
         The logarithm of a product is a sum, so max and Renyi divergences add up over coordinates.
         """
         raise UsageError(f"{self} has no evaluation on these distributions")
 
-    def read(self, loss: Any) -> Loss:
+    def read(self, loss: object) -> Loss:
         """Read a loss that a caller wrote, exactly; refuses a negative one."""
         value = as_fraction(loss, self.name)
         if value < 0:
@@ -92,11 +98,13 @@ class Measure(ABC):
 
     def at_most(self, loss: Loss, limit: Loss) -> bool:
         """Return whether one loss is within another."""
-        return bool(loss <= limit)
+        here: Any = loss
+        return bool(here <= limit)
 
     def compose(self, losses: Iterable[Loss]) -> Loss:
         """Return the loss of several releases together (they may be chosen adaptively)."""
-        return sum(losses, Fraction(0))
+        amounts: Any = losses
+        return sum(amounts, Fraction(0))
 
     def from_pure(self, epsilon: Fraction) -> Loss:
         """Return the loss in this measure that any ``epsilon``-DP release implies.
@@ -108,9 +116,10 @@ class Measure(ABC):
 
     def show(self, loss: Loss) -> str:
         """Write a loss for people."""
-        return f"{self.name} = {show(loss)}"
+        amount: Any = loss
+        return f"{self.name} = {show(amount)}"
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the measure as plain JSON values."""
         return {"measure": type(self).__name__}
 
@@ -118,6 +127,7 @@ class Measure(ABC):
         return self.__doc__.split("\n")[0].split(":")[0] if self.__doc__ else type(self).__name__
 
 
+@public
 class PureDP(Measure):
     """Pure DP: the max divergence, ``max over events S of ln(P(S) / Q(S))``, is at most epsilon.
 
@@ -144,6 +154,7 @@ class PureDP(Measure):
         return epsilon
 
 
+@public
 class ApproximateDP(Measure):
     """Approximate DP: ``P(S) <= e^epsilon Q(S) + delta`` for every event S.
 
@@ -162,7 +173,7 @@ class ApproximateDP(Measure):
         """Return the function of epsilon that gives the least delta."""
         return composed(losses).delta
 
-    def read(self, loss: Any) -> Loss:
+    def read(self, loss: object) -> tuple[Fraction, Fraction]:
         """Read a pair ``(epsilon, delta)``."""
         if not isinstance(loss, (tuple, list)) or len(loss) != 2:
             raise UsageError("a loss of approximate DP is a pair (epsilon, delta)")
@@ -173,11 +184,13 @@ class ApproximateDP(Measure):
 
     def at_most(self, loss: Loss, limit: Loss) -> bool:
         """Compare both parts."""
-        return bool(loss[0] <= limit[0] and loss[1] <= limit[1])
+        here: Any = loss
+        there: Any = limit
+        return bool(here[0] <= there[0] and here[1] <= there[1])
 
     def compose(self, losses: Iterable[Loss]) -> Loss:
         """Add both parts (basic composition; Dwork and Roth 2014, theorem 3.16)."""
-        pairs = list(losses)
+        pairs: list[Any] = list(losses)
         delta = min(Fraction(1), sum((d for _, d in pairs), Fraction(0)))
         return sum((e for e, _ in pairs), Fraction(0)), delta
 
@@ -187,9 +200,11 @@ class ApproximateDP(Measure):
 
     def show(self, loss: Loss) -> str:
         """Write a loss for people."""
-        return f"epsilon = {show(loss[0])} at delta = {show(loss[1])}"
+        pair: Any = loss
+        return f"epsilon = {show(pair[0])} at delta = {show(pair[1])}"
 
 
+@public
 class ZeroConcentratedDP(Measure):
     """Zero-concentrated DP: Renyi divergence of every order alpha > 1 is at most rho * alpha.
 
@@ -215,6 +230,7 @@ class ZeroConcentratedDP(Measure):
         return epsilon * epsilon / 2
 
 
+@public
 @dataclass(frozen=True)
 class RenyiDP(Measure):
     """Renyi DP: the Renyi divergence of one order alpha > 1 is at most epsilon.
@@ -246,7 +262,7 @@ class RenyiDP(Measure):
         """Return ``min(epsilon, alpha epsilon^2 / 2)`` (Bun and Steinke 2016, proposition 3.3)."""
         return min(epsilon, self.alpha * epsilon * epsilon / 2)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the measure as plain JSON values."""
         return {"measure": "RenyiDP", "alpha": str(self.alpha)}
 

@@ -6,10 +6,11 @@ import math
 from typing import Any, Protocol
 
 from tacit.arithmetic.enclosure import Enclosure, log
+from tacit.calls import public
 from tacit.core.divergences.event_probability import mass_of
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.output_pair import loss_of_pair
-from tacit.core.measures.measure import Measure
+from tacit.core.measures.measure import Divergence, Measure
 from tacit.errors import InfeasibleError, UsageError
 
 __all__ = ["HasOutputs", "divergence", "privacy_loss"]
@@ -24,9 +25,15 @@ class HasOutputs(Protocol):
         """Return the exact distribution of the output on ``data``."""
 
 
+@public
 def divergence(
-    measurement: HasOutputs, u: Any, v: Any, *, event: Any = None, measure: Measure | None = None
-) -> Any:
+    measurement: HasOutputs,
+    u: object,
+    v: object,
+    *,
+    event: object = None,
+    measure: Measure | None = None,
+) -> Divergence:
     """Return how far the outputs on two data sets are from each other.  Not private: to learn by.
 
     Args:
@@ -61,7 +68,10 @@ def divergence(
     return (measurement.measure if measure is None else measure).between(p, q)
 
 
-def privacy_loss(measurement: HasOutputs, u: Any, v: Any, *, both: bool = True) -> PrivacyLoss:
+@public
+def privacy_loss(
+    measurement: HasOutputs, u: object, v: object, *, both: bool = True
+) -> PrivacyLoss:
     """Return the privacy losses of the outputs on ``u`` and ``v``: of the worse direction.
 
     Args:

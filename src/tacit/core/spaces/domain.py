@@ -13,20 +13,22 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, as_integer
+from tacit.calls import public
 from tacit.core.spaces.number import Domain, Number
 from tacit.errors import UsageError
 
 __all__ = ["Category", "Domain", "Frame", "Number", "Vector", "element"]
 
 
+@public
 @dataclass(frozen=True)
 class Category(Domain):
     """Labels: text, booleans or whole numbers, from a known list or from anywhere.
@@ -39,7 +41,7 @@ class Category(Domain):
         False
     """
 
-    categories: tuple[Any, ...] | None = None
+    categories: tuple[object, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.categories is None:
@@ -53,7 +55,7 @@ class Category(Domain):
         if not labels or not unique:
             raise UsageError("categories must be at least one, each given once")
 
-    def contains(self, value: Any) -> bool:
+    def contains(self, value: object) -> bool:
         """Return whether ``value`` is a known label (any hashable one where none are listed)."""
         try:
             hash(value)
@@ -61,18 +63,18 @@ class Category(Domain):
         except Exception:  # whatever a value does when it is hashed or compared: it is no label
             return False
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: object) -> object:
         """Return the label, or None for one that is not known (or cannot be hashed)."""
         plain = value.item() if isinstance(value, np.generic) else value
         if isinstance(plain, float) and math.isnan(plain):
             plain = None
         return plain if self.contains(plain) else None
 
-    def sample(self, source: random.Random) -> Any:
+    def sample(self, source: random.Random) -> object:
         """Draw a label."""
         return source.choice(self.categories or ("a", "b", "c"))
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the domain as plain JSON values."""
         known = None if self.categories is None else list(self.categories)
         return {"domain": "category", "categories": known}
@@ -81,6 +83,7 @@ class Category(Domain):
         return "labels" if self.categories is None else f"{len(self.categories)} known labels"
 
 
+@public
 @dataclass(frozen=True)
 class Vector(Domain):
     """A sequence of members of one element domain: a column, or a vector of aggregates.
@@ -95,9 +98,18 @@ class Vector(Domain):
         vector of float in [0, 12] or missing
     """
 
-    element: Any
+    element: Domain
     bounds: tuple[NumberLike, NumberLike] | None = None
     size: int | None = None
+
+    if TYPE_CHECKING:  # what it is made from is more than what it holds
+
+        def __init__(
+            self,
+            element: Domain | type | str,
+            bounds: tuple[NumberLike, NumberLike] | None = None,
+            size: int | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "element", element(self.element, self.bounds))
@@ -105,14 +117,15 @@ class Vector(Domain):
         if self.size is not None:
             object.__setattr__(self, "size", as_integer(self.size, "size", minimum=0))
 
-    def contains(self, value: Any) -> bool:
+    def contains(self, value: object) -> bool:
         """Return whether every element is a member and the size is the public one."""
         if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
             return False
-        fits = self.size is None or len(value) == self.size
-        return fits and all(self.element.contains(v) for v in value)
+        values: Any = value
+        fits = self.size is None or len(values) == self.size
+        return fits and all(self.element.contains(v) for v in values)
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: object) -> object:
         """Read every element; refuses only a length that differs from a public size.
 
         Raises:
@@ -124,22 +137,24 @@ class Vector(Domain):
             raise UsageError(f"the public size is {self.size}; the data has another length")
         if isinstance(self.element, Number):
             return self.element.read_many(value)
-        return [self.element.read(v) for v in value]
+        values: Any = value
+        return [self.element.read(v) for v in values]
 
-    def present(self, value: Any) -> Any:
+    def present(self, value: object) -> object:
         """Turn whole grid units into an array of numbers."""
         if not isinstance(self.element, Number) or self.element.grid is None:
             return value
         if self.element.grid == 1 and self.element.kind == "int":
             return value
-        return np.array([self.element.present(v) for v in value])
+        values: Any = value
+        return np.array([self.element.present(v) for v in values])
 
-    def sample(self, source: random.Random) -> Any:
+    def sample(self, source: random.Random) -> object:
         """Draw a short vector of members."""
         size = source.randint(0, 6) if self.size is None else self.size
         return [self.element.sample(source) for _ in range(size)]
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the domain as plain JSON values."""
         return {"domain": "vector", "element": self.element.describe(), "size": self.size}
 
@@ -148,6 +163,7 @@ class Vector(Domain):
         return f"vector{size} of {self.element}"
 
 
+@public
 @dataclass(frozen=True)
 class Frame(Domain):
     """A table in memory: named columns of one length; a record is a row.
@@ -157,8 +173,16 @@ class Frame(Domain):
         ('age', 'site')
     """
 
-    columns: Any
+    columns: tuple[tuple[str, Domain], ...]
     size: int | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            columns: Mapping[str, Domain | type | str] | Iterable[tuple[str, Domain | type | str]],
+            size: int | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         pairs = self.columns.items() if isinstance(self.columns, Mapping) else self.columns
@@ -176,31 +200,33 @@ class Frame(Domain):
         """Return the domain of one column."""
         return Vector(dict(self.columns)[name], size=self.size)
 
-    def contains(self, value: Any) -> bool:
+    def contains(self, value: object) -> bool:
         """Return whether ``value`` maps each column name to a member vector of one length."""
+        table: Any = value
         try:
-            lengths = {len(value[name]) for name in self.names}
-            return len(lengths) == 1 and all(self.column(n).contains(value[n]) for n in self.names)
+            lengths = {len(table[name]) for name in self.names}
+            return len(lengths) == 1 and all(self.column(n).contains(table[n]) for n in self.names)
         except (KeyError, TypeError, IndexError):
             return False
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: object) -> object:
         """Read each column; refuses only columns that are absent or of different lengths."""
+        table: Any = value
         try:
-            raw = {name: value[name] for name in self.names}
+            raw = {name: table[name] for name in self.names}
         except (KeyError, TypeError, IndexError):
             raise UsageError(f"the data must have the columns {', '.join(self.names)}") from None
-        columns = {name: self.column(name).read(raw[name]) for name in self.names}
+        columns: dict[str, Any] = {n: self.column(n).read(raw[n]) for n in self.names}
         if len({len(c) for c in columns.values()}) != 1:
             raise UsageError("the columns must all have the same length")
         return columns
 
-    def sample(self, source: random.Random) -> Any:
+    def sample(self, source: random.Random) -> object:
         """Draw a short table of members."""
         size = source.randint(0, 5) if self.size is None else self.size
         return {n: [d.sample(source) for _ in range(size)] for n, d in self.columns}
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the domain as plain JSON values."""
         columns = [[name, domain.describe()] for name, domain in self.columns]
         return {"domain": "frame", "columns": columns, "size": self.size}

@@ -20,6 +20,7 @@ import numpy as np
 
 from tacit.arithmetic.exact import as_fraction
 from tacit.arithmetic.square_root import sqrt_up
+from tacit.calls import public
 from tacit.core.spaces.domain import Category, Domain, Frame, Number, Vector
 from tacit.errors import UsageError
 
@@ -51,6 +52,7 @@ def _changed(cls: type, parent: type) -> bool:
     )
 
 
+@public
 @dataclass(frozen=True)
 class Metric(ABC):
     """A distance between two members of a domain.
@@ -75,7 +77,7 @@ class Metric(ABC):
                 )
 
     @abstractmethod
-    def distance(self, u: Any, v: Any) -> Distance:
+    def distance(self, u: object, v: object) -> Distance:
         """Return the distance between two members, exactly."""
 
     def supports(self, domain: Domain) -> bool:
@@ -87,7 +89,7 @@ class Metric(ABC):
         """Whether a distance is a whole number of records."""
         return Frame in self.carries
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the metric as plain JSON values."""
         return {"metric": type(self).__name__}
 
@@ -95,10 +97,12 @@ class Metric(ABC):
         return self.sentence
 
 
+@public
 class _RecordMetric(Metric):
     carries = (Vector, Frame)
 
 
+@public
 class SymmetricDistance(_RecordMetric):
     """Records added plus records removed, in any order: unbounded differential privacy.
 
@@ -110,12 +114,13 @@ class SymmetricDistance(_RecordMetric):
 
     sentence = "symmetric distance (records added or removed)"
 
-    def distance(self, u: Any, v: Any) -> Distance:
+    def distance(self, u: object, v: object) -> Distance:
         """Count the records that are in one multiset and not in the other."""
         left, right = Counter(records_of(u)), Counter(records_of(v))
         return Fraction(((left - right) + (right - left)).total())
 
 
+@public
 class ChangeOneDistance(_RecordMetric):
     """Records changed, in any order, where the size is public: bounded differential privacy.
 
@@ -127,12 +132,13 @@ class ChangeOneDistance(_RecordMetric):
 
     sentence = "change-one distance (records changed, size public)"
 
-    def distance(self, u: Any, v: Any) -> Distance:
+    def distance(self, u: object, v: object) -> Distance:
         """Count the records to change."""
         left, right = Counter(records_of(u)), Counter(records_of(v))
         return Fraction((left - right).total()) if left.total() == right.total() else math.inf
 
 
+@public
 class HammingDistance(_RecordMetric):
     """Positions that differ, where the order of the records is fixed and the size is public.
 
@@ -142,7 +148,7 @@ class HammingDistance(_RecordMetric):
 
     sentence = "Hamming distance (positions that differ, size public)"
 
-    def distance(self, u: Any, v: Any) -> Distance:
+    def distance(self, u: object, v: object) -> Distance:
         """Count the positions that differ."""
         left, right = records_of(u), records_of(v)
         if len(left) != len(right):
@@ -150,6 +156,7 @@ class HammingDistance(_RecordMetric):
         return Fraction(sum(a != b for a, b in zip(left, right, strict=True)))
 
 
+@public
 class InsertDeleteDistance(_RecordMetric):
     """Insertions plus deletions that turn one ordered list of records into the other.
 
@@ -161,7 +168,7 @@ class InsertDeleteDistance(_RecordMetric):
 
     sentence = "insert-delete distance (records inserted or deleted, order kept)"
 
-    def distance(self, u: Any, v: Any) -> Distance:
+    def distance(self, u: object, v: object) -> Distance:
         """Count insertions and deletions by dynamic programming, O(len(u) len(v))."""
         left, right = records_of(u), records_of(v)
         row = [0] * (len(right) + 1)
@@ -173,6 +180,7 @@ class InsertDeleteDistance(_RecordMetric):
         return Fraction(len(left) + len(right) - 2 * row[-1])
 
 
+@public
 class AbsoluteDistance(Metric):
     """The absolute difference of two numbers.
 
@@ -183,11 +191,12 @@ class AbsoluteDistance(Metric):
     carries = (Number,)
     sentence = "absolute difference"
 
-    def distance(self, u: Any, v: Any) -> Distance:
+    def distance(self, u: object, v: object) -> Distance:
         """Subtract."""
         return abs(_number(u) - _number(v))
 
 
+@public
 class _VectorMetric(Metric):
     carries = (Vector,)
 
@@ -196,6 +205,7 @@ class _VectorMetric(Metric):
         return isinstance(domain, Vector) and isinstance(domain.element, Number)
 
 
+@public
 class L1Distance(_VectorMetric):
     """The sum of absolute differences of two vectors of one length.
 
@@ -205,12 +215,13 @@ class L1Distance(_VectorMetric):
 
     sentence = "L1 distance"
 
-    def distance(self, u: Any, v: Any) -> Distance:
+    def distance(self, u: object, v: object) -> Distance:
         """Add the absolute differences."""
         gaps = _gaps(u, v)
         return math.inf if gaps is None else sum(gaps, Fraction(0))
 
 
+@public
 class L2Distance(_VectorMetric):
     """The Euclidean distance; :meth:`squared` is exact, :meth:`distance` is rounded up.
 
@@ -220,19 +231,20 @@ class L2Distance(_VectorMetric):
 
     sentence = "L2 distance"
 
-    def distance(self, u: Any, v: Any) -> Distance:
+    def distance(self, u: object, v: object) -> Distance:
         """Return the least fraction over 2^64 that is not below the distance."""
         square = self.squared(u, v)
         if not isinstance(square, Fraction):
             return square
         return sqrt_up(square)
 
-    def squared(self, u: Any, v: Any) -> Distance:
+    def squared(self, u: object, v: object) -> Distance:
         """Return the exact square of the distance."""
         gaps = _gaps(u, v)
         return math.inf if gaps is None else sum((g * g for g in gaps), Fraction(0))
 
 
+@public
 class LInfinityDistance(_VectorMetric):
     """The largest absolute difference of two vectors of one length.
 
@@ -242,12 +254,13 @@ class LInfinityDistance(_VectorMetric):
 
     sentence = "L-infinity distance"
 
-    def distance(self, u: Any, v: Any) -> Distance:
+    def distance(self, u: object, v: object) -> Distance:
         """Take the largest absolute difference."""
         gaps = _gaps(u, v)
         return math.inf if gaps is None else max(gaps, default=Fraction(0))
 
 
+@public
 class DiscreteDistance(Metric):
     """Zero for equals, one for all else.
 
@@ -263,7 +276,7 @@ class DiscreteDistance(Metric):
         """Never: it says only whether two members differ."""
         return False
 
-    def distance(self, u: Any, v: Any) -> Distance:
+    def distance(self, u: object, v: object) -> Distance:
         """Compare."""
         return Fraction(int(_comparable(u) != _comparable(v)))
 
@@ -310,7 +323,7 @@ def _canonical(value: Any) -> Hashable:
 
 
 def _comparable(value: Any) -> Hashable:
-    if isinstance(value, Mapping) or hasattr(value, "itertuples"):
+    if isinstance(value, Mapping) or hasattr(value, "itertuples") or hasattr(value, "iter_rows"):
         return tuple(records_of(value))
     if isinstance(value, (list, tuple, np.ndarray)):
         return tuple(_canonical(x) for x in value)

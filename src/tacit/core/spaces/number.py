@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_fraction, float_down, float_up, positive, show
+from tacit.calls import public
 from tacit.core.spaces.coercion import floats, whole
 from tacit.errors import UsageError
 
@@ -22,30 +23,32 @@ __all__ = ["Domain", "Number"]
 _INT64 = np.iinfo(np.int64)
 
 
+@public
 class Domain(ABC):
     """A set of values, with a total way to read raw data into it."""
 
     @abstractmethod
-    def contains(self, value: Any) -> bool:
+    def contains(self, value: object) -> bool:
         """Return whether ``value`` is a member."""
 
     @abstractmethod
-    def read(self, value: Any) -> Any:
+    def read(self, value: object) -> object:
         """Return the member that a raw value stands for; never raises on what a value is."""
 
-    def present(self, value: Any) -> Any:
+    def present(self, value: object) -> object:
         """Turn an internal member into what a person reads (grid units into numbers)."""
         return value
 
     @abstractmethod
-    def sample(self, source: random.Random) -> Any:
+    def sample(self, source: random.Random) -> object:
         """Draw a random raw member, for tests of maps (never for noise)."""
 
     @abstractmethod
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the domain as plain JSON values."""
 
 
+@public
 @dataclass(frozen=True)
 class Number(Domain):
     """Numbers: floats, integers, or multiples of a grid.
@@ -91,7 +94,7 @@ class Number(Domain):
             return None
         return self.lower, self.upper
 
-    def contains(self, value: Any) -> bool:
+    def contains(self, value: object) -> bool:
         """Return whether ``value`` is a member (grid members are given in real units)."""
         if isinstance(value, (bool, np.bool_)) or not isinstance(
             value, (int, float, Fraction, np.integer, np.floating)
@@ -100,7 +103,7 @@ class Number(Domain):
         if isinstance(value, (float, np.floating)) and not math.isfinite(value):
             free = self.lower is None if value < 0 else self.upper is None
             return self.nullable if math.isnan(value) else free and self.kind == "float"
-        number = as_fraction(value)  # type: ignore[arg-type]
+        number = as_fraction(value)
         if self.kind == "int" and number.denominator != 1:
             return False
         if self.grid is not None and (number / self.grid).denominator != 1:
@@ -108,11 +111,11 @@ class Number(Domain):
         above = self.lower is None or number >= self.lower
         return above and (self.upper is None or number <= self.upper)
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: object) -> object:
         """Return the member for a raw value; what is no number is missing, or nearest to zero."""
         return self.read_many([value])[0].item()
 
-    def read_many(self, values: Any) -> NDArray[Any]:
+    def read_many(self, values: object) -> NDArray[np.int64 | np.float64]:
         """Read a sequence of raw values into a float64 or int64 array of members.
 
         With a grid, the members are whole units of it, each number going to the nearest one.
@@ -132,7 +135,7 @@ class Number(Domain):
             return self.lower
         return self.upper if self.upper is not None and self.upper < 0 else zero
 
-    def _clip(self, array: NDArray[Any]) -> NDArray[Any]:
+    def _clip(self, array: NDArray[Any]) -> NDArray[np.int64 | np.float64]:
         if self.lower is None and self.upper is None:
             return array
         low, high = self._ends
@@ -151,14 +154,15 @@ class Number(Domain):
         low_f = -math.inf if self.lower is None else float_up(self.lower)
         return low_f, math.inf if self.upper is None else float_down(self.upper)
 
-    def present(self, value: Any) -> Any:
+    def present(self, value: object) -> object:
         """Turn whole grid units into a number: an int where the grid is whole, else a float."""
         if self.grid is None:
             return value
-        scaled = int(value) * self.grid
+        whole: Any = value
+        scaled = int(whole) * self.grid
         return int(scaled) if scaled.denominator == 1 and self.kind == "int" else float(scaled)
 
-    def sample(self, source: random.Random) -> Any:
+    def sample(self, source: random.Random) -> object:
         """Draw a member, often a bound, a tie or a special value."""
         low = self.lower if self.lower is not None else Fraction(-10)
         if self.lower is None and self.upper is not None:
@@ -175,7 +179,7 @@ class Number(Domain):
             return source.choice(special)
         return min(max(source.uniform(float(low), float(high)), special[0]), special[1])
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the domain as plain JSON values."""
         text: dict[str, Any] = {"domain": "number", "kind": self.kind}
         for name in ("lower", "upper", "grid"):

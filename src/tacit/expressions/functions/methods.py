@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any, Self
 
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.expressions.cell_grammar import is_date
 from tacit.expressions.functions.table import FUNCTIONS
@@ -14,6 +15,7 @@ from tacit.expressions.node import Node
 __all__ = ["RowMethods"]
 
 
+@public
 class RowMethods(Node):
     """Text, dates and times, whole numbers.
 

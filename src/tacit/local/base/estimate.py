@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit import plotting
 from tacit.arithmetic.exact import as_fraction
+from tacit.calls import public
+from tacit.display.card import Card, Pictures, Shown, Table
+from tacit.display.svg_chart import Mark, chart
+from tacit.display.templating import drawing
 from tacit.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Estimate", "quantile"]
 
@@ -38,8 +45,9 @@ def quantile(level: Any, ways: int = 1) -> float:
     return NormalDist().inv_cdf(1 - float((1 - share) / (2 * ways)))
 
 
+@public
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Shown):
     """Estimated counts of items, each with its standard error.
 
     The mechanism's variance of a count whose true value is c is ``base + slope c``: it is known
@@ -64,7 +72,7 @@ class Estimate:
         ([5.0, 5.0], [0.4, 0.6])
     """
 
-    items: Sequence[Any]
+    items: Sequence[object]
     n: int
     counts: Floats
     base: float | Floats
@@ -89,7 +97,7 @@ class Estimate:
         """The standard deviation of each count."""
         return np.sqrt(np.maximum(self.variances, 0))
 
-    def interval(self, level: Any = 0.95) -> tuple[Floats, Floats]:
+    def interval(self, level: object = 0.95) -> tuple[Floats, Floats]:
         """Return lower and upper ends that hold each true count with probability ``level``.
 
         They are all true counts c whose own distribution puts the estimate within z standard
@@ -101,7 +109,12 @@ class Estimate:
         """
         return self._ends(quantile(level, ways=max(1, self.chosen_from)))
 
-    def simultaneous(self, level: Any = 0.95) -> tuple[Floats, Floats]:
+    def _around(self, level: object = 0.95) -> tuple[Floats, Floats]:
+        """Return intervals as they are shown: stretched to the estimates, which may be below 0."""
+        low, high = self.interval(level)
+        return np.minimum(low, self.counts), np.maximum(high, self.counts)
+
+    def simultaneous(self, level: object = 0.95) -> tuple[Floats, Floats]:
         """Return ends that hold *all* the true counts at once with probability ``level``."""
         return self._ends(quantile(level, ways=max(1, len(self.counts), self.chosen_from)))
 
@@ -131,11 +144,11 @@ class Estimate:
             raise UsageError(f"{item!r} is none of the {len(self.items):,} items")
         return float(self.counts[self.items.index(item)])
 
-    def to_dict(self) -> dict[Any, float]:
+    def to_dict(self) -> dict[Hashable, float]:
         """Return the counts by item."""
         return dict(zip(self.items, self.counts.tolist(), strict=True))
 
-    def plot(self, level: Any = 0.95) -> Any:
+    def plot(self, level: object = 0.95) -> Figure:
         """Draw counts with per-item intervals; of more than 40 items, the 40 largest.
 
         Returns:
@@ -150,7 +163,7 @@ class Estimate:
         ((one,),) = plotting.axes(made, 1, 1)
         style = plotting.series(0)
         if self.method == "unbiased" or self.chosen_from:
-            low, high = (end[order] for end in self.interval(level))
+            low, high = (end[order] for end in self._around(level))
             one.hlines(place, low, high, color=plotting.MUTED, linewidth=1.4)
             detail = f"bars: {float(as_fraction(level)):.0%} interval of each item"
         else:
@@ -161,7 +174,30 @@ class Estimate:
         one.axvline(0, color=plotting.FAINT, linewidth=1)
         one.set_xlabel("estimated number of people")
         plotting.title(one, f"{self.n:,} reports", detail)
-        return made
+        figure: Figure = made
+        return figure
+
+    def card(self) -> Card:
+        """Return what a notebook shows of it: the largest counts, with 95% intervals."""
+        order = np.argsort(-self.counts, kind="stable")[:SHOWN].tolist()
+        known = self.method == "unbiased" or bool(self.chosen_from)
+        low, high = self._around() if known else (None, None)
+        marks, rows = [], []
+        for i in order:
+            told, between = f"{self.counts[i]:,.1f}", "not known"
+            ends: tuple[float | None, float | None] = (None, None)
+            if low is not None and high is not None:
+                ends = float(low[i]), float(high[i])
+                between = f"{ends[0]:,.1f} to {ends[1]:,.1f}"
+            rows.append([str(self.items[i]), told, between, f"{self.frequencies[i]:.2%}"])
+            marks.append(Mark(str(self.items[i]), float(self.counts[i]), ends[0], ends[1], told))
+        rest = len(self.items) - len(order)
+        head = ["item", "people", "95% interval", "share"]
+        about = f"estimated number of people with each item, {self.method}"
+        drawn = Pictures(lambda: [(about, drawing(chart(marks, True, about)))])
+        notes = [f"and {rest:,} more: to_dict()"] if rest else []
+        title = f"Estimate of {self.n:,} reports"
+        return Card(title, "", [Table(head, rows, names=1), drawn], notes)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{k!r}: {v:.1f}" for k, v in list(self.to_dict().items())[:6])

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_integer, show
+from tacit.calls import public
 from tacit.errors import UsageError
 
 __all__ = ["Items", "is_missing"]
@@ -32,6 +33,7 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and math.isnan(value)
 
 
+@public
 @dataclass(frozen=True)
 class Items:
     """The public list of possible answers of one question.
@@ -59,12 +61,12 @@ class Items:
         1024
     """
 
-    labels: Sequence[Any]
-    other: Any = None
-    missing: Any = None
+    labels: Sequence[object]
+    other: object = None
+    missing: object = None
 
     def __init__(
-        self, labels: int | Iterable[Any] | Items, other: Any = None, missing: Any = None
+        self, labels: int | Iterable[object] | Items, other: object = None, missing: object = None
     ) -> None:
         if isinstance(labels, Items):
             raise UsageError("this is a list of items already; use it as it is")
@@ -80,7 +82,7 @@ class Items:
             _refuse_bad_labels(listed)
 
     @classmethod
-    def of(cls, domain: int | Iterable[Any] | Items) -> Items:
+    def of(cls, domain: int | Iterable[object] | Items) -> Items:
         """Return ``domain`` itself if it is a list of items, else make one of it."""
         return domain if isinstance(domain, Items) else cls(domain)
 
@@ -109,7 +111,7 @@ class Items:
         missing = other if self.missing is None else self._find(self.missing)
         return other, missing
 
-    def place(self, value: Any) -> int:
+    def place(self, value: object) -> int:
         """Return the place of an answer, of ``other`` or ``missing``, or -1; never raises."""
         other, missing = self._fallback
         if is_missing(value):
@@ -117,7 +119,7 @@ class Items:
         found = self._find(value)
         return other if found == OUTSIDE else found
 
-    def places(self, values: Any) -> NDArray[np.int64]:
+    def places(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the place of each answer as :meth:`place` does; never raises on a value."""
         if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and self._is_range:
             return self._whole_numbers(values.ravel())
@@ -138,7 +140,7 @@ class Items:
         inside = (values >= 0) & (values <= size - 1)
         return np.where(inside, values, self._fallback[0]).astype(np.int64)
 
-    def index(self, value: Any) -> int:
+    def index(self, value: object) -> int:
         """Return the place of one answer.
 
         Raises:
@@ -147,7 +149,7 @@ class Items:
         """
         return int(self.indices([value])[0])
 
-    def indices(self, values: Any) -> NDArray[np.int64]:
+    def indices(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the place of each answer: an int64 array.
 
         Raises:
@@ -161,7 +163,7 @@ class Items:
             )
         return found
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the items as plain JSON values; :meth:`from_description` reads them.
 
         >>> Items.from_description(Items(3).describe()) == Items(3)
@@ -175,14 +177,15 @@ class Items:
         }
 
     @classmethod
-    def from_description(cls, description: Mapping[str, Any]) -> Items:
+    def from_description(cls, description: Mapping[str, object]) -> Items:
         """Build the items from their description.
 
         Raises:
             UsageError: a description of something else.
         """
         try:
-            return cls(*(description[key] for key in ("items", "other", "missing")))
+            given: dict[str, Any] = dict(description)
+            return cls(*(given[key] for key in ("items", "other", "missing")))
         except (KeyError, TypeError):
             raise UsageError("items are described by 'items', 'other' and 'missing'") from None
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from tacit.calls import public
 from tacit.local.base.estimate import quantile
 
 __all__ = ["MeanEstimate"]
 
 
+@public
 @dataclass(frozen=True)
 class MeanEstimate:
     """An unbiased estimate of a mean.
@@ -30,7 +31,7 @@ class MeanEstimate:
     n: int
     standard_error: float
 
-    def interval(self, level: Any = 0.95) -> tuple[float, float]:
+    def interval(self, level: object = 0.95) -> tuple[float, float]:
         """Return ends that hold the true mean with probability at least ``level``.
 
         Raises:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, log
+from tacit.calls import public
 from tacit.core import Category, DiscreteDistance, Measurement, PureDP, Space
 from tacit.errors import MismatchError, UsageError
 from tacit.local.base.estimate import Estimate
@@ -51,6 +52,7 @@ BATCH_BYTES = 1 << 20
 _KNOWN: dict[str, type[Oracle]] = {}
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class State:
     """Exact sums over reports: all that a server keeps, whatever the number of reports.
@@ -87,6 +89,7 @@ class State:
     __hash__ = None  # type: ignore[assignment]
 
 
+@public
 class Oracle(ABC):
     """A frozen, public rule: one answer in, one random report of fixed size out.
 
@@ -121,7 +124,7 @@ class Oracle(ABC):
         return self.layout.bits
 
     @abstractmethod
-    def read(self, values: Any) -> NDArray[np.int64]:
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the whole numbers by which the mechanism knows raw answers."""
 
     @abstractmethod
@@ -132,7 +135,7 @@ class Oracle(ABC):
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         """Add up checked reports."""
 
-    def perturb(self, value: Any) -> Any:
+    def perturb(self, value: object) -> object:
         """Return one report: a numpy integer, or a row of the kind that ``layout`` states.
 
         Raises:
@@ -140,7 +143,7 @@ class Oracle(ABC):
         """
         return self.perturb_many([value])[0]
 
-    def perturb_many(self, values: Any) -> NDArray[Any]:
+    def perturb_many(self, values: Iterable[object]) -> NDArray[np.generic]:
         """Return the reports of many people, one a value, as ``layout`` states.
 
         Raises:
@@ -155,7 +158,7 @@ class Oracle(ABC):
             reports[start : start + step] = self._draw(places[start : start + step])
         return reports
 
-    def valid(self, reports: Any) -> NDArray[np.bool_]:
+    def valid(self, reports: object) -> NDArray[np.bool_]:
         """Return for each report of a batch whether this mechanism can have made it.
 
         Raises:
@@ -163,7 +166,7 @@ class Oracle(ABC):
         """
         return self.layout.valid(self.layout.check(reports))
 
-    def aggregate(self, reports: Any) -> State:
+    def aggregate(self, reports: object) -> State:
         """Add up reports, after a strict check of them all.
 
         Raises:
@@ -183,7 +186,7 @@ class Oracle(ABC):
             self.sums_of_valid(checked.astype(self.layout.dtype, copy=False)),
         )
 
-    def sums_of_valid(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+    def sums_of_valid(self, reports: NDArray[np.generic]) -> NDArray[np.int64]:
         """Add up reports that :meth:`valid` says this mechanism can have made."""
         return self._sums(reports)
 
@@ -201,7 +204,7 @@ class Oracle(ABC):
         return State(self.fingerprint, 0, self._sums(self.layout.empty(0)))
 
     @abstractmethod
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """Return the probability of every possible report of one answer: for small domains.
 
         Raises:
@@ -211,7 +214,7 @@ class Oracle(ABC):
     def _domain_description(self) -> Any:
         return self.domain.describe()  # type: ignore[attr-defined]
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the rule as plain JSON values; :func:`oracle_from` builds it again."""
         given = {name: getattr(self, name) for name in self._parameters}
         plain = {k: str(v) if isinstance(v, Fraction) else v for k, v in given.items()}
@@ -232,7 +235,8 @@ class Oracle(ABC):
         return built
 
 
-def oracle_from(description: Mapping[str, Any]) -> Oracle:
+@public
+def oracle_from(description: Mapping[str, object]) -> Oracle:
     """Build a mechanism from its description.
 
     Raises:
@@ -244,8 +248,9 @@ def oracle_from(description: Mapping[str, Any]) -> Oracle:
     True
     """
     try:
-        load(description["mechanism"])
-        kind = _KNOWN[description["mechanism"]]
+        name = str(description["mechanism"])
+        load(name)
+        kind = _KNOWN[name]
         return kind._build(description)
     except UsageError:
         raise
@@ -255,6 +260,7 @@ def oracle_from(description: Mapping[str, Any]) -> Oracle:
         ) from None
 
 
+@public
 class FrequencyOracle(Oracle):
     """A mechanism whose reports estimate how many people have each of a list of items.
 
@@ -264,12 +270,12 @@ class FrequencyOracle(Oracle):
 
     domain: Items
 
-    def read(self, values: Any) -> NDArray[np.int64]:
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the places of raw answers among the items."""
         return self.domain.indices(values)
 
     @abstractmethod
-    def estimate(self, reports: Any) -> Estimate:
+    def estimate(self, reports: object) -> Estimate:
         """Estimate the count of every item, without bias, from a state or a batch of reports.
 
         Raises:
@@ -281,7 +287,7 @@ class FrequencyOracle(Oracle):
         """Return the unbiased estimate of every count as exact fractions."""
 
     @abstractmethod
-    def variance(self, n: int, frequency: Any = 0) -> Fraction:
+    def variance(self, n: int, frequency: object = 0) -> Fraction:
         """Return the exact variance of the estimated *count* of an item among ``n`` reports.
 
         The ``n`` answers are fixed, and the share ``frequency`` of them is that item: the variance
@@ -325,6 +331,7 @@ class FrequencyOracle(Oracle):
         )
 
 
+@public
 class PureOracle(FrequencyOracle):
     """A frequency oracle whose reports each *support* some items.
 
@@ -354,7 +361,7 @@ class PureOracle(FrequencyOracle):
         """Return how many reports support each item."""
         return state.sums
 
-    def variance(self, n: int, frequency: Any = 0) -> Fraction:
+    def variance(self, n: int, frequency: object = 0) -> Fraction:
         """See :meth:`FrequencyOracle.variance`."""
         base, slope = self._spread()
         share, size = read_share(frequency), read_size(n)
@@ -372,7 +379,7 @@ class PureOracle(FrequencyOracle):
         supporters = self._supporters(self._state(state)).tolist()
         return [(s - state.n * others) / (own - others) for s in supporters]
 
-    def estimate(self, reports: Any) -> Estimate:
+    def estimate(self, reports: object) -> Estimate:
         """See :meth:`FrequencyOracle.estimate`."""
         state = self._state(reports)
         own, others = (float(p) for p in self.support)

@@ -9,12 +9,12 @@ frequency estimation with consistency*, NDSS 2020.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 
@@ -23,6 +23,7 @@ __all__ = ["expectation_maximization", "nonnegative", "norm_sub", "normalised", 
 Floats = NDArray[np.float64]
 
 
+@public
 def nonnegative(estimate: Estimate) -> Estimate:
     """Set negative counts to zero; their sum then exceeds n.
 
@@ -32,6 +33,7 @@ def nonnegative(estimate: Estimate) -> Estimate:
     return replace(estimate, counts=np.maximum(estimate.counts, 0), method="non-negative")
 
 
+@public
 def normalised(estimate: Estimate) -> Estimate:
     """Add the same number to all counts so that they sum to n: no item gains on another.
 
@@ -42,6 +44,7 @@ def normalised(estimate: Estimate) -> Estimate:
     return replace(estimate, counts=estimate.counts + missing, method="normalised")
 
 
+@public
 def norm_sub(estimate: Estimate) -> Estimate:
     """Set negative counts to zero and shift the others alike until all sum to n.
 
@@ -58,6 +61,7 @@ def norm_sub(estimate: Estimate) -> Estimate:
         inside = kept
 
 
+@public
 def simplex(estimate: Estimate) -> Estimate:
     """Return the nearest counts that are not negative and sum to n: least squares.
 
@@ -74,8 +78,9 @@ def simplex(estimate: Estimate) -> Estimate:
     return replace(estimate, counts=counts, method="simplex projection")
 
 
+@public
 def expectation_maximization(
-    observed: Any, channel: Floats, rounds: int = 10_000, *, smooth: bool = False
+    observed: object, channel: Floats, rounds: int = 10_000, *, smooth: bool = False
 ) -> Floats:
     """Return the likeliest shares of the answers, given how often each report was seen.
 

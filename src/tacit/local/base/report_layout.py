@@ -8,12 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.calls import public
 from tacit.errors import UsageError
 
 __all__ = ["Layout", "smallest_dtype"]
 
 
-def smallest_dtype(limit: int) -> np.dtype[Any]:
+def smallest_dtype(limit: int) -> np.dtype[np.generic]:
     """Return the smallest unsigned type that holds every integer below ``limit``.
 
     >>> smallest_dtype(257).name
@@ -25,6 +26,7 @@ def smallest_dtype(limit: int) -> np.dtype[Any]:
     return np.dtype(np.uint64)
 
 
+@public
 @dataclass(frozen=True)
 class Layout:
     """How a report is written: all reports of one mechanism have the same size.
@@ -58,7 +60,7 @@ class Layout:
         return max(1, (self.limit - 1).bit_length())
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype[np.generic]:
         """The type of a batch."""
         return np.dtype(np.uint8) if self.kind == "bits" else smallest_dtype(self.limit)
 
@@ -67,11 +69,11 @@ class Layout:
         """The columns of a batch, 0 where it is one-dimensional."""
         return {"integer": 0, "bits": (self.width + 7) // 8, "integers": self.width}[self.kind]
 
-    def empty(self, n: int) -> NDArray[Any]:
+    def empty(self, n: int) -> NDArray[np.generic]:
         """Return an uninitialised batch of ``n`` reports."""
         return np.empty((n, self.columns) if self.columns else n, self.dtype)
 
-    def check(self, reports: Any) -> NDArray[Any]:
+    def check(self, reports: object) -> NDArray[np.generic]:
         """Return the reports as a batch, refusing what has not its shape or is not whole numbers.
 
         Whether each report can have come from the mechanism is for :meth:`valid`.
@@ -90,9 +92,10 @@ class Layout:
             raise UsageError(f"reports are whole numbers, not {array.dtype}")
         return array
 
-    def valid(self, array: NDArray[Any]) -> NDArray[np.bool_]:
+    def valid(self, reports: NDArray[np.generic]) -> NDArray[np.bool_]:
         """Return for each report of a checked batch whether all its values are in range."""
-        within = np.ones(len(array), bool)
+        array: Any = reports
+        within: NDArray[np.bool_] = np.ones(len(array), bool)
         top = 255 if self.kind == "bits" else self.limit - 1
         any_byte = self.kind == "bits" and array.dtype == np.uint8
         if array.size and not any_byte and (int(array.min()) < 0 or int(array.max()) > top):

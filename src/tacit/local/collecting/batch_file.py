@@ -6,7 +6,7 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.calls import public
 from tacit.errors import DataSourceError, MismatchError, UsageError
 from tacit.local.base.oracle import Oracle, oracle_from
 from tacit.local.collecting.wire import ID_BYTES, Reason, Wire, mechanism_code
@@ -173,8 +174,13 @@ def _fill(file: BinaryIO, view: memoryview) -> int:
     return filled
 
 
+@public
 def write_reports(
-    path: str | os.PathLike[str], oracle: Oracle, reports: Any, *, ids: bool = True
+    path: str | os.PathLike[str],
+    oracle: Oracle,
+    reports: Sequence[object] | NDArray[np.generic],
+    *,
+    ids: bool = True,
 ) -> int:
     """Write a new batch file; returns how many reports it holds.
 
@@ -200,7 +206,10 @@ def write_reports(
     return len(reports)
 
 
-def append_reports(path: str | os.PathLike[str], oracle: Oracle, reports: Any) -> int:
+@public
+def append_reports(
+    path: str | os.PathLike[str], oracle: Oracle, reports: Sequence[object] | NDArray[np.generic]
+) -> int:
     """Append to a batch file of the same mechanism (made with ids if there is none).
 
     Several processes may append to one file: each holds its lock meanwhile.  A record that a

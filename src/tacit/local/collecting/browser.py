@@ -11,6 +11,7 @@ from typing import Any
 
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import float_up
+from tacit.calls import public
 from tacit.errors import DataSourceError, UsageError
 from tacit.local.base.oracle import FrequencyOracle
 from tacit.local.collecting.wire import Wire, mechanism_code
@@ -25,7 +26,8 @@ _PLACEHOLDER = "__TACIT_SURVEY__"
 _LARGEST_SAFE = 1 << 53
 
 
-def client_config(oracle: FrequencyOracle) -> dict[str, Any]:
+@public
+def client_config(oracle: FrequencyOracle) -> dict[str, object]:
     """Return what ``tacit-local.js`` needs to make reports of a mechanism, as plain JSON values.
 
     Every probability is a whole number over a power of two, so the browser draws with
@@ -79,6 +81,7 @@ def _share(p: Fraction) -> dict[str, Any]:
     return {"numerator": str(p.numerator), "bits": p.denominator.bit_length() - 1}
 
 
+@public
 def write_page(
     folder: str | os.PathLike[str],
     oracle: FrequencyOracle,

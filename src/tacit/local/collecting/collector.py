@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from multiprocessing import get_context
@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.calls import public
 from tacit.errors import DataSourceError, MismatchError, UsageError
 from tacit.local.base.oracle import FrequencyOracle, Oracle, State, oracle_from
 from tacit.local.collecting.batch_file import CHUNK_BYTES, Chunk, Header, read_header, read_records
 from tacit.local.collecting.collector_state import Kept, read_kept, write_kept
 from tacit.local.collecting.replay_guard import Bitmap, ExactSet, Remembering, Seen, Shards
 from tacit.local.collecting.wire import ID_BYTES, REASONS, Decoded, Reason, Wire
-from tacit.local.planning.poisoning import Bounds, honest_bounds, influence
+from tacit.local.planning.poisoning import Bounds, Influence, honest_bounds, influence
 
 __all__ = ["Collector"]
 
@@ -31,6 +32,7 @@ _Job: TypeAlias = tuple[
 _MEMORIES: Mapping[str, type[Seen]] = {"exact": ExactSet, "bitmap": Bitmap}
 
 
+@public
 class Collector:
     """Adds up the reports of one question, in memory that does not grow with their number.
 
@@ -108,20 +110,22 @@ class Collector:
         """The exact sums, for :meth:`~tacit.local.FrequencyOracle.estimate`."""
         return State(self.oracle.fingerprint, self._n, self._sums.copy())
 
-    def estimate(self) -> Any:
+    def estimate(self) -> object:
         """Return the mechanism's estimate from all that was added up."""
         if not isinstance(self.oracle, FrequencyOracle) and not hasattr(self.oracle, "estimate"):
             raise UsageError(f"{type(self.oracle).__name__} has no estimate of its own")
         return self.oracle.estimate(self.state)
 
-    def influence(self, poisoned: int) -> Any:
+    def influence(self, poisoned: int) -> Influence | dict[str, Influence]:
         """Return how far so many poisoned reports among those added up can move the estimate.
 
         See :func:`tacit.local.influence`.
         """
         return influence(self.oracle, poisoned, n=max(1, self._n))
 
-    def add(self, reports: Any, ids: NDArray[np.uint8] | None = None) -> int:
+    def add(
+        self, reports: Sequence[object] | NDArray[np.generic], ids: NDArray[np.uint8] | None = None
+    ) -> int:
         """Add a batch as ``oracle.layout`` states; returns how many were accepted.
 
         Args:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_integer
 from tacit.arithmetic.mixing import mixed
+from tacit.calls import public
 from tacit.errors import MismatchError, UsageError
 
 __all__ = ["Bitmap", "ExactSet", "Remembering", "Seen", "Shards", "seen_from", "shard_of"]
@@ -90,6 +91,7 @@ class Shards:
         return cls(frozenset(number for one in held for number in cls.one(one, of).held), of)
 
 
+@public
 def shard_of(report: bytes, of: int) -> int:
     """Return which of ``of`` collectors a report that travels alone belongs to, by its id.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.calls import public
 from tacit.errors import DataSourceError
 from tacit.local.base.oracle import Oracle
 from tacit.local.collecting.batch_file import Chunk, read_header, read_records, write_reports
@@ -36,6 +37,7 @@ def random_order(n: int) -> NDArray[np.intp]:
             return order
 
 
+@public
 def shuffle_reports(
     sources: Iterable[str | os.PathLike[str]],
     destination: str | os.PathLike[str],

@@ -32,6 +32,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.oracle import Oracle
 from tacit.noise import random_bytes
@@ -82,7 +83,7 @@ class Decoded(NamedTuple):
     """A report that was read: its id, and the report as ``oracle.layout`` states."""
 
     id: bytes
-    report: Any
+    report: object
 
 
 def mechanism_code(name: str) -> bytes:
@@ -94,6 +95,7 @@ def mechanism_code(name: str) -> bytes:
     return hashlib.sha256(name.encode()).digest()[:2]
 
 
+@public
 @dataclass(frozen=True)
 class Wire:
     """Reads and writes the reports of one mechanism.
@@ -151,7 +153,7 @@ class Wire:
     def _head(self) -> bytes:
         return MAGIC + bytes([VERSION]) + mechanism_code(self.name) + self.schema
 
-    def pack(self, reports: Any) -> NDArray[np.uint8]:
+    def pack(self, reports: object) -> NDArray[np.uint8]:
         """Return the payloads of a batch of reports: (n, payload_bytes) of uint8.
 
         Raises:
@@ -175,13 +177,14 @@ class Wire:
         kept = wide[:, :, : layout.value_bits]
         return np.packbits(kept.reshape(len(batch), layout.bits), axis=1, bitorder="little")
 
-    def unpack(self, payloads: NDArray[np.uint8]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def unpack(self, payloads: NDArray[np.uint8]) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
         """Return the reports in payloads, and which of them the mechanism can have made.
 
         Args:
             payloads: (n, payload_bytes) of uint8.
         """
         layout = self.oracle.layout
+        batch: NDArray[np.generic]
         if layout.kind == "bits":
             batch, clean = np.ascontiguousarray(payloads), None
         elif layout.kind == "integer":
@@ -193,7 +196,7 @@ class Wire:
 
     def _integers(
         self, payloads: NDArray[np.uint8]
-    ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    ) -> tuple[NDArray[np.generic], NDArray[np.bool_] | None]:
         layout = self.oracle.layout
         n, size = len(payloads), layout.dtype.itemsize
         if layout.value_bits == 8 * size:
@@ -207,7 +210,7 @@ class Wire:
         clean: NDArray[np.bool_] = bits[:, layout.bits :].sum(axis=1) == 0
         return packed.view(layout.dtype.newbyteorder("<")).astype(layout.dtype, copy=False), clean
 
-    def encode(self, report: Any, report_id: bytes | None = None) -> bytes:
+    def encode(self, report: object, report_id: bytes | None = None) -> bytes:
         """Return the bytes of one report.
 
         Args:
@@ -261,7 +264,7 @@ class Wire:
             raise UsageError(f"this report is refused ({found}){detail}")
         return found
 
-    def to_json(self, report: Any, report_id: bytes | None = None) -> str:
+    def to_json(self, report: object, report_id: bytes | None = None) -> str:
         """Return one report as JSON that a person can read.
 
         A report of bits is text of zeros and ones, the first item first.
@@ -307,6 +310,7 @@ class Wire:
 
     def _from_plain(self, value: Any, number: bytes) -> Decoded | Reason:
         layout = self.oracle.layout
+        batch: NDArray[np.generic]
         if layout.kind == "bits":
             if not isinstance(value, str) or len(value) != layout.width:
                 return "length"
@@ -325,13 +329,13 @@ class Wire:
         return Decoded(number, batch[0]) if self.oracle.valid(batch)[0] else "range"
 
 
-def _bytes_of(values: NDArray[Any]) -> NDArray[np.uint8]:
+def _bytes_of(values: NDArray[np.generic]) -> NDArray[np.uint8]:
     """Return the little-endian bytes of each row of whole numbers."""
     little = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"), copy=False))
     return little.view(np.uint8).reshape(len(values), values.shape[1] * values.itemsize)
 
 
-def _widened(payloads: NDArray[np.uint8], dtype: np.dtype[Any]) -> NDArray[Any]:
+def _widened(payloads: NDArray[np.uint8], dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
     """Read rows of little-endian bytes as numbers of a type that may have more bytes."""
     size = dtype.itemsize
     if payloads.shape[1] % size:

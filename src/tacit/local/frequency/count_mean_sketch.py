@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.oracle import Oracle, State
@@ -38,6 +39,7 @@ from tacit.local.kernels.text_digest import digests, places_under
 __all__ = ["CountMeanSketch", "HadamardCountMeanSketch"]
 
 
+@public
 class _Sketch(Oracle):
     """A table of ``functions`` rows and ``buckets`` columns; a person draws the row at random.
 
@@ -49,7 +51,7 @@ class _Sketch(Oracle):
     functions: int
     buckets: int
 
-    def read(self, values: Any) -> NDArray[np.int64]:
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the digest of each answer; every answer has one, a missing one too."""
         return digests(values).view(np.int64)
 
@@ -72,7 +74,7 @@ class _Sketch(Oracle):
     def _squared_report(self) -> Fraction:
         """Return the mean of the summed squares of one report's entries of D."""
 
-    def estimate(self, reports: Any, items: Iterable[Any]) -> Estimate:
+    def estimate(self, reports: object, items: Iterable[object]) -> Estimate:
         """Estimate the counts of some words, from a state or a batch of reports.
 
         Collisions of words count as chance: errors and intervals take the hash functions as drawn
@@ -99,7 +101,7 @@ class _Sketch(Oracle):
         meeting = (others - state.n) / (self.functions * (b - 1))
         return Estimate(words, state.n, counts, float(self.variance(state.n)) + meeting)
 
-    def pairs(self, reports: Any) -> float:
+    def pairs(self, reports: object) -> float:
         """Estimate how many pairs of people have the same word: the sum of all squared counts.
 
         The squares of the table's entries sum to ``n S`` by noise, S the mean of one report's
@@ -114,7 +116,7 @@ class _Sketch(Oracle):
         beyond = self.functions * (squares - n * float(self._squared_report()))
         return min(max((beyond + n - n * n / b) / (1 - 1 / b), float(n)), float(n) ** 2)
 
-    def variance(self, n: int, frequency: Any = 0, squares: Any = 0) -> Fraction:
+    def variance(self, n: int, frequency: object = 0, squares: object = 0) -> Fraction:
         """Return the variance of the estimated count of a word, over reports and hash functions.
 
         Args:
@@ -153,6 +155,7 @@ class _Sketch(Oracle):
             object.__setattr__(self, name, value)
 
 
+@public
 @dataclass(frozen=True, init=False)
 class CountMeanSketch(_Sketch):
     """Hash the word by a random public function into b bits, one set, and flip every bit.
@@ -254,11 +257,11 @@ class CountMeanSketch(_Sketch):
         noise = self.p * (1 - self.p) / (2 * self.p - 1) ** 2
         return noise, noise + Fraction(self.buckets - 1, self.buckets**2)
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         if self.layout.width > 16:
             raise UsageError("there are too many reports to list: take fewer functions and buckets")
-        found = {}
+        found: dict[Hashable, Fraction] = {}
         word = digests([value])
         for j in range(self.functions):
             own = int(places_under(word, j, self.buckets)[0])
@@ -277,6 +280,7 @@ def _bit_kept(epsilon: Any) -> Fraction:
     return 1 - dyadic_up(flip, finer(flip, epsilon, 14))
 
 
+@public
 @dataclass(frozen=True, init=False)
 class HadamardCountMeanSketch(_Sketch):
     """Send one random entry of the Hadamard transform of the hashed word: one bit and its place.
@@ -354,12 +358,13 @@ class HadamardCountMeanSketch(_Sketch):
         square = 1 / (2 * self.p - 1) ** 2
         return square - 1, square - Fraction(1, self.buckets**2)
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         cells = self.functions * self.buckets
         if cells > 1 << 16:
             raise UsageError("there are too many reports to list: take fewer functions and buckets")
-        word, found = digests([value]), {}
+        word = digests([value])
+        found: dict[Hashable, Fraction] = {}
         for cell in range(cells):
             row, entry = divmod(cell, self.buckets)
             own = (int(places_under(word, row, self.buckets)[0]) & entry).bit_count() & 1

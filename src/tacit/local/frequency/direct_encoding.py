@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.items import Items
 from tacit.local.base.oracle import PureOracle
@@ -25,6 +27,7 @@ from tacit.local.kernels.dyadic_probability import (
 __all__ = ["GRR", "DirectEncoding"]
 
 
+@public
 @dataclass(frozen=True, init=False)
 class DirectEncoding(PureOracle):
     """Report the true item with probability p, else one of the k - 1 others at random.
@@ -60,7 +63,12 @@ class DirectEncoding(PureOracle):
 
     _parameters: ClassVar[tuple[str, ...]] = ("p",)
 
-    def __init__(self, domain: Any, epsilon: Number | None = None, p: Number | None = None) -> None:
+    def __init__(
+        self,
+        domain: int | Iterable[object] | Items,
+        epsilon: Number | None = None,
+        p: Number | None = None,
+    ) -> None:
         one_of(epsilon, p)
         items = Items.of(domain)
         others = len(items) - 1
@@ -107,7 +115,7 @@ class DirectEncoding(PureOracle):
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return count_values(reports, len(self.domain))
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         mine = self.domain.index(value)
         return {i: self.p if i == mine else self.q for i in range(len(self.domain))}

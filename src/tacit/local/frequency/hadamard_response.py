@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.items import Items
@@ -47,6 +49,7 @@ def hadamard_transform(values: NDArray[np.int64]) -> NDArray[np.int64]:
     return result.reshape(shape)
 
 
+@public
 @dataclass(frozen=True, init=False)
 class HadamardResponse(FrequencyOracle):
     """Report a number y that more likely than not lies in the item's own half of a block.
@@ -93,7 +96,7 @@ class HadamardResponse(FrequencyOracle):
 
     def __init__(
         self,
-        domain: Any,
+        domain: int | Iterable[object] | Items,
         epsilon: Number | None = None,
         keep: Number | None = None,
         blocks: int | None = None,
@@ -106,7 +109,7 @@ class HadamardResponse(FrequencyOracle):
         if e is not None:
             share = dyadic_down((e - 1) / (e - 1 + 2 * count))
         else:
-            share = probability(as_fraction(keep, "keep"), "keep")  # type: ignore[arg-type]
+            share = probability(as_fraction(keep, "keep"), "keep")
         for name, value in (("domain", items), ("keep", share), ("blocks", count)):
             object.__setattr__(self, name, value)
 
@@ -162,7 +165,7 @@ class HadamardResponse(FrequencyOracle):
         """The most that one poisoned report can add to the estimate of one item, in people."""
         return 1 / self.keep
 
-    def variance(self, n: int, frequency: Any = 0, block_frequency: Any = None) -> Fraction:
+    def variance(self, n: int, frequency: object = 0, block_frequency: object = None) -> Fraction:
         """See :meth:`~tacit.local.FrequencyOracle.variance`.
 
         With several blocks the variance depends on how many people have *any* item of the block.
@@ -186,7 +189,7 @@ class HadamardResponse(FrequencyOracle):
         """See :meth:`~tacit.local.FrequencyOracle.exact_counts`."""
         return [score / self.keep for score in self.scores(self._state(state).sums).tolist()]
 
-    def estimate(self, reports: Any) -> Estimate:
+    def estimate(self, reports: object) -> Estimate:
         """See :meth:`~tacit.local.FrequencyOracle.estimate`.
 
         With several blocks the variance uses the estimated total of each block, within 0..n.
@@ -200,7 +203,7 @@ class HadamardResponse(FrequencyOracle):
         base = state.n * elsewhere + here * mates
         return Estimate(self.domain.labels, state.n, counts, base, -1.0)
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         refuse_large(self.domain, 1 << 16, "the whole distribution", "fewer items")
         block, row = self.domain.index(value) % self.blocks, self.domain.index(value) // self.blocks

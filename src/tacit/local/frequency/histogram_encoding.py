@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.items import Items
@@ -36,6 +38,7 @@ REACH = 45
 """Noise beyond 45 scales, rarer than e**-45 an entry, is cut so that a report has a fixed size."""
 
 
+@public
 @dataclass(frozen=True, init=False)
 class SummationHistogram(FrequencyOracle):
     """Send the one-hot vector of the answer with discrete Laplace noise on every entry.
@@ -70,7 +73,12 @@ class SummationHistogram(FrequencyOracle):
     _parameters: ClassVar[tuple[str, ...]] = ("loss", "units")
 
     def __init__(
-        self, domain: Any, epsilon: Number | None = None, units: int = 64, *, loss: Any = None
+        self,
+        domain: int | Iterable[object] | Items,
+        epsilon: Number | None = None,
+        units: int = 64,
+        *,
+        loss: object = None,
     ) -> None:
         items = Items.of(domain)
         refuse_large(items, LARGEST, "summation histogram", "OptimizedLocalHashing")
@@ -127,7 +135,7 @@ class SummationHistogram(FrequencyOracle):
     def _noise_variance(self) -> Enclosure:
         return noise.DiscreteLaplace(self.scale).variance() / self.units**2
 
-    def variance(self, n: int, frequency: Any = 0) -> Fraction:
+    def variance(self, n: int, frequency: object = 0) -> Fraction:
         """See :meth:`~tacit.local.FrequencyOracle.variance`; rounded up, within 2**-50."""
         read_share(frequency)
         return read_size(n) * self._noise_variance().upper
@@ -136,19 +144,19 @@ class SummationHistogram(FrequencyOracle):
         """See :meth:`~tacit.local.FrequencyOracle.exact_counts`."""
         return [Fraction(s, self.units) for s in self._state(state).sums.tolist()]
 
-    def estimate(self, reports: Any) -> Estimate:
+    def estimate(self, reports: object) -> Estimate:
         """See :meth:`~tacit.local.FrequencyOracle.estimate`."""
         state = self._state(reports)
         base = state.n * float(self._noise_variance())
         return Estimate(self.domain.labels, state.n, state.sums / self.units, base)
 
-    def distribution(self, value: Any) -> dict[Any, Any]:
+    def distribution(self, value: object) -> dict[Hashable, Enclosure]:  # type: ignore[override]
         """See :meth:`~tacit.local.Oracle.distribution`; the probabilities are enclosures."""
         k, limit, mine = len(self.domain), self.layout.limit, self.domain.index(value)
         if limit**k > 1 << 20:
             raise UsageError("there are too many reports to list: take fewer items and units")
         columns = [self._entry(self.units if i == mine else 0) for i in range(k)]
-        found = {}
+        found: dict[Hashable, Enclosure] = {}
         for report in product(range(limit), repeat=k):
             p = Enclosure.of(1)
             for column, y in zip(columns, report, strict=True):
@@ -163,6 +171,7 @@ class SummationHistogram(FrequencyOracle):
         return [low, *inner, high]
 
 
+@public
 @dataclass(frozen=True, init=False)
 class ThresholdHistogram(UnaryEncoding):
     """Report of each entry of the noisy one-hot vector only whether it is above a threshold.
@@ -190,7 +199,7 @@ class ThresholdHistogram(UnaryEncoding):
 
     def __init__(
         self,
-        domain: Any,
+        domain: int | Iterable[object] | Items,
         epsilon: Number | None = None,
         threshold: Number | None = None,
         *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.items import Items
 from tacit.local.base.oracle import PureOracle
@@ -30,6 +32,7 @@ MOST_BUCKETS = 1 << 12
 LARGEST = 1 << 24
 
 
+@public
 @dataclass(frozen=True, init=False)
 class LocalHashing(PureOracle):
     """Draw a public random seed, hash the answer into g buckets, report seed and noisy bucket.
@@ -71,7 +74,7 @@ class LocalHashing(PureOracle):
 
     def __init__(
         self,
-        domain: Any,
+        domain: int | Iterable[object] | Items,
         epsilon: Number | None = None,
         p: Number | None = None,
         buckets: int = 2,
@@ -128,7 +131,7 @@ class LocalHashing(PureOracle):
             seeds.astype(np.uint32), sent.astype(np.uint32), self.buckets, len(self.domain)
         )
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`: for seeds of at most 16 bits."""
         if self.seed_bits > 16:
             raise UsageError(
@@ -146,6 +149,7 @@ class LocalHashing(PureOracle):
         }
 
 
+@public
 @dataclass(frozen=True, init=False)
 class OptimizedLocalHashing(LocalHashing):
     """Local hashing into g = round(e**epsilon) + 1 buckets, which has nearly the least variance.
@@ -161,7 +165,7 @@ class OptimizedLocalHashing(LocalHashing):
 
     def __init__(
         self,
-        domain: Any,
+        domain: int | Iterable[object] | Items,
         epsilon: Number | None = None,
         p: Number | None = None,
         buckets: int | None = None,
@@ -175,6 +179,7 @@ class OptimizedLocalHashing(LocalHashing):
         super().__init__(domain, epsilon, p, buckets, seed_bits)
 
 
+@public
 @dataclass(frozen=True, init=False)
 class BinaryLocalHashing(LocalHashing):
     """Local hashing into two buckets: one random bit of the answer, sent by randomized response.
@@ -186,7 +191,7 @@ class BinaryLocalHashing(LocalHashing):
 
     def __init__(
         self,
-        domain: Any,
+        domain: int | Iterable[object] | Items,
         epsilon: Number | None = None,
         p: Number | None = None,
         buckets: int = 2,

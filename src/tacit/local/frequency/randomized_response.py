@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from tacit.arithmetic.exact import Number
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.items import Items
 from tacit.local.frequency.direct_encoding import DirectEncoding
@@ -14,6 +14,7 @@ from tacit.local.frequency.direct_encoding import DirectEncoding
 __all__ = ["RandomizedResponse"]
 
 
+@public
 @dataclass(frozen=True, init=False)
 class RandomizedResponse(DirectEncoding):
     """Report the true one of two answers with probability p, else the other one.
@@ -46,7 +47,7 @@ class RandomizedResponse(DirectEncoding):
 
     def __init__(
         self,
-        domain: Iterable[Any] | Items = (False, True),
+        domain: Iterable[object] | Items = (False, True),
         epsilon: Number | None = None,
         p: Number | None = None,
     ) -> None:

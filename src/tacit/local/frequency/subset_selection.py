@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.items import Items
 from tacit.local.base.oracle import PureOracle
@@ -38,6 +40,7 @@ __all__ = ["SubsetSelection"]
 LARGEST = 1 << 14
 
 
+@public
 @dataclass(frozen=True, init=False)
 class SubsetSelection(PureOracle):
     """Report a set of exactly w items, as a row of bits: no order, so nothing of how it was made.
@@ -86,7 +89,7 @@ class SubsetSelection(PureOracle):
 
     def __init__(
         self,
-        domain: Any,
+        domain: int | Iterable[object] | Items,
         epsilon: Number | None = None,
         p: Number | None = None,
         size: int | None = None,
@@ -130,7 +133,7 @@ class SubsetSelection(PureOracle):
         """One bit for each item, w of them set."""
         return Layout("bits", len(self.domain), 2)
 
-    def valid(self, reports: Any) -> NDArray[np.bool_]:
+    def valid(self, reports: object) -> NDArray[np.bool_]:
         """See :meth:`~tacit.local.Oracle.valid`: a set has exactly w members."""
         array = self.layout.check(reports)
         valid = self.layout.valid(array)
@@ -154,7 +157,7 @@ class SubsetSelection(PureOracle):
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return count_bits(reports, len(self.domain))
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         refuse_large(self.domain, 20, "the whole distribution of sets", "fewer items")
         k, w, mine = len(self.domain), self.size, self.domain.index(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_fraction
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.items import Items
 from tacit.local.base.oracle import PureOracle
@@ -36,6 +38,7 @@ SLACK_BITS = 13
 LARGEST = 1 << 20
 
 
+@public
 @dataclass(frozen=True, init=False)
 class UnaryEncoding(PureOracle):
     """Send one bit for each item: 1 with probability p for the true item, q for each other one.
@@ -74,7 +77,7 @@ class UnaryEncoding(PureOracle):
 
     def __init__(
         self,
-        domain: Any,
+        domain: int | Iterable[object] | Items,
         epsilon: Number | None = None,
         p: Number | None = None,
         q: Number | None = None,
@@ -118,7 +121,7 @@ class UnaryEncoding(PureOracle):
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return count_bits(reports, len(self.domain))
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         k, mine = len(self.domain), self.domain.index(value)
         refuse_large(self.domain, 20, "the whole distribution of unary reports", "fewer items")

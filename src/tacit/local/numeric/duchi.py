@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.report_layout import Layout
 from tacit.local.kernels.dyadic_probability import (
@@ -22,6 +23,7 @@ from tacit.local.numeric.mean_oracle import LinearMean
 __all__ = ["Duchi"]
 
 
+@public
 @dataclass(frozen=True, init=False)
 class Duchi(LinearMean):
     """Round the answer at random to one of the bounds, and send that bit by randomized response.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import exp
 from tacit.arithmetic.exact import Number, as_integer
+from tacit.calls import public
 from tacit.local.base.oracle import State
 from tacit.local.base.report_layout import Layout
 from tacit.local.kernels.dyadic_probability import coins, dyadic_near, read_loss
@@ -24,6 +25,7 @@ from tacit.noise.bits import words32
 __all__ = ["HybridMean"]
 
 
+@public
 @dataclass(frozen=True, init=False)
 class HybridMean(MeanOracle):
     """Send a piecewise report with probability alpha, else a bit of Duchi's: the best of both.

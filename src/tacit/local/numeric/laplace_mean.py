@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_integer
+from tacit.calls import public
 from tacit.local.base.parameters import refuse_wide
 from tacit.local.base.report_layout import Layout
 from tacit.local.kernels.dyadic_probability import most_exp, read_loss
@@ -24,6 +25,7 @@ REACH = 45
 """Noise beyond 45 scales, rarer than e**-45, is cut so that a report has a fixed size."""
 
 
+@public
 @dataclass(frozen=True, init=False)
 class LaplaceMean(LinearMean):
     """Report the answer with discrete Laplace noise of scale (U - L)/epsilon.

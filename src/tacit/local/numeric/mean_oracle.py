@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_fraction
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.items import is_missing
 from tacit.local.base.mean_estimate import MeanEstimate
@@ -30,6 +31,7 @@ __all__ = ["LinearMean", "MeanOracle", "NumberOracle"]
 FINE = 32
 
 
+@public
 class NumberOracle(Oracle):
     """A mechanism that is asked for a number between public bounds.
 
@@ -72,6 +74,7 @@ class NumberOracle(Oracle):
         return cls(lower, upper, missing=missing, **parameters)  # type: ignore[call-arg]
 
 
+@public
 class MeanOracle(NumberOracle):
     """A mechanism whose reports estimate the mean of a number."""
 
@@ -92,7 +95,7 @@ class MeanOracle(NumberOracle):
     def _variance_at(self, rounded: int) -> Fraction:
         """Return the variance of one report's unbiased answer on 0..1."""
 
-    def read(self, values: Any) -> NDArray[np.int64]:
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return each answer in units of 2**-32 of the range, from 0 to 2**32."""
         if isinstance(values, np.ndarray) and values.dtype.kind in "fiu" and self._fits_floats:
             return self._read_floats(values.ravel().astype(np.float64))
@@ -123,11 +126,11 @@ class MeanOracle(NumberOracle):
         rounded = (scaled + words32(len(places)).astype(np.int64)) >> FINE
         return self._report(rounded).astype(self.layout.dtype)
 
-    def distribution(self, value: Any) -> dict[Any, Any]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         below, rest = divmod(self._read(value) * self.steps, 1 << FINE)
         up = Fraction(rest, 1 << FINE)
-        law = {y: p * (1 - up) for y, p in self._law(below).items()}
+        law: dict[Hashable, Any] = {y: p * (1 - up) for y, p in self._law(below).items()}
         if rest:
             for y, p in self._law(below + 1).items():
                 law[y] = law.get(y, 0) + p * up
@@ -184,7 +187,7 @@ class MeanOracle(NumberOracle):
         least, greatest = self._extremes()
         return max(greatest, 1 - least) * (self.upper - self.lower)
 
-    def estimate(self, reports: Any) -> MeanEstimate:
+    def estimate(self, reports: object) -> MeanEstimate:
         """Estimate the mean, without bias, from a state or a batch of reports.
 
         Raises:
@@ -195,6 +198,7 @@ class MeanOracle(NumberOracle):
         return MeanEstimate(mean, state.n, math.sqrt(self.variance(state.n)))
 
 
+@public
 class LinearMean(MeanOracle):
     """A mechanism whose report is, after a linear map, an unbiased answer."""
 

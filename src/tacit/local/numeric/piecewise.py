@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import exp
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.report_layout import Layout
 from tacit.local.kernels.dyadic_probability import exp_at_most, probability
@@ -21,6 +22,7 @@ from tacit.local.numeric.sliding_window import Window
 __all__ = ["Piecewise"]
 
 
+@public
 @dataclass(frozen=True, init=False)
 class Piecewise(LinearMean):
     """Report a number near the answer: uniform on a window that slides with it, or anywhere.

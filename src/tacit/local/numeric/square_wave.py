@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import exp
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, float_down
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.oracle import State
@@ -25,6 +27,7 @@ from tacit.local.numeric.sliding_window import Window
 __all__ = ["SquareWave"]
 
 
+@public
 @dataclass(frozen=True, init=False)
 class SquareWave(NumberOracle):
     """Report a bin near the one that a number falls in; the histogram is recovered together.
@@ -118,7 +121,7 @@ class SquareWave(NumberOracle):
         step = (self.upper - self.lower) / self.bins
         return [self.lower + i * step for i in range(self.bins + 1)]
 
-    def read(self, values: Any) -> NDArray[np.int64]:
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the bin of each answer: those on an edge belong to the bin above it."""
         return np.fromiter((self._read(v) for v in values), np.int64)
 
@@ -131,12 +134,12 @@ class SquareWave(NumberOracle):
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return count_values(reports, self.window.total)
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         return dict(enumerate(self.window.law(self._read(value))))
 
     def estimate(
-        self, reports: Any, *, smooth: bool = True, unbiased: bool = False, edges: Any = None
+        self, reports: object, *, smooth: bool = True, unbiased: bool = False, edges: object = None
     ) -> Estimate:
         """Estimate how many people fall in each bin: by EM, smoothed by default.
 
@@ -190,7 +193,7 @@ class SquareWave(NumberOracle):
         counts, squares = scores @ state.sums, scores**2 @ state.sums
         return Estimate(tuple(pairwise(edges)), state.n, counts, squares, -1.0)
 
-    def influence_on(self, edges: Any = None) -> NDArray[np.float64]:
+    def influence_on(self, edges: object = None) -> NDArray[np.float64]:
         """Return the most that one poisoned report moves each count of the unbiased estimate."""
         worst: NDArray[np.float64] = np.abs(self._scores(self._groups(edges))).max(axis=1)
         return worst

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit import plotting
 from tacit.arithmetic.exact import Number, as_integer, positive
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.items import Items
 from tacit.local.base.oracle import FrequencyOracle
@@ -19,6 +20,9 @@ from tacit.local.frequency.histogram_encoding import SummationHistogram, Thresho
 from tacit.local.frequency.local_hashing import BinaryLocalHashing, OptimizedLocalHashing
 from tacit.local.frequency.subset_selection import SubsetSelection
 from tacit.local.frequency.unary_encoding import UnaryEncoding
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Choice", "Option", "choose"]
 
@@ -54,6 +58,7 @@ class Option:
     influence: Fraction
 
 
+@public
 @dataclass(frozen=True)
 class Choice:
     """Mechanisms for one question, the most accurate first; see :func:`choose`.
@@ -84,7 +89,9 @@ class Choice:
         )
         return "\n".join((head, *rows))
 
-    def crossings(self, sizes: Any = None) -> dict[str, list[tuple[int, Fraction]]]:
+    def crossings(
+        self, sizes: Iterable[int] | None = None
+    ) -> dict[str, list[tuple[int, Fraction]]]:
         """Return for each mechanism its variance over sizes of the domain, from 2 to 4,096."""
         points = [1 << i for i in range(1, 13)] if sizes is None else list(sizes)
         found: dict[str, list[tuple[int, Fraction]]] = {}
@@ -94,7 +101,7 @@ class Choice:
                 found.setdefault(name, []).append((size, oracle.variance(self.n)))
         return found
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """Draw the error of a count against the size of the domain, where lines cross.
 
         Raises:
@@ -113,10 +120,12 @@ class Choice:
         one.legend(fontsize=7.5, frameon=False)
         detail = f"epsilon {plotting.number(self.epsilon)}, {self.n:,} reports, a rare item"
         plotting.title(one, "Which mechanism is most accurate", detail)
-        return made
+        figure: Figure = made
+        return figure
 
 
-def choose(domain: Any, n: int, epsilon: Number) -> Choice:
+@public
+def choose(domain: int | Iterable[object] | Items, n: int, epsilon: Number) -> Choice:
     """Rank the frequency oracles for a question by the exact variance of a rare item's count.
 
     Args:

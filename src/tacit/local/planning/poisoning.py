@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.oracle import Oracle, PureOracle
 from tacit.local.frequency.direct_encoding import DirectEncoding
@@ -86,7 +87,8 @@ class Influence:
         )
 
 
-def influence(oracle: Oracle, poisoned: int, n: int) -> Any:
+@public
+def influence(oracle: Oracle, poisoned: int, n: int) -> Influence | dict[str, Influence]:
     """Return how far so many poisoned reports among ``n`` can move the estimate, at worst.
 
     A report adds 1 or 0 to the supporters S of an item, and the count is estimated as

@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, float_down, float_up, positive
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.oracle import Oracle
 
@@ -52,6 +53,7 @@ _BLOCKS = 96
 _LARGEST_EPSILON = 24
 
 
+@public
 def amplified(oracle: Oracle | Number, n: int, delta: Number) -> Fraction:
     """Return an epsilon at which ``n`` shuffled reports are (epsilon, delta)-private: proven.
 
@@ -88,6 +90,7 @@ def amplified(oracle: Oracle | Number, n: int, delta: Number) -> Fraction:
     return high
 
 
+@public
 def amplified_delta(oracle: Oracle | Number, n: int, epsilon: Number) -> Fraction:
     """Return a delta at which ``n`` shuffled reports are (epsilon, delta)-private: proven.
 

@@ -36,6 +36,7 @@ import numpy as np
 
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction, positive, show
+from tacit.calls import public
 from tacit.errors import BudgetError, LedgerError, UsageError
 from tacit.local.base.oracle import Oracle
 from tacit.local.collecting.batch_file import locked
@@ -57,6 +58,7 @@ Answer: TypeAlias = int | list[int]
 """The whole numbers by which a mechanism knows a true answer."""
 
 
+@public
 class Device:
     """Makes the reports of one person, and knows what that person has left to spend.
 
@@ -122,12 +124,12 @@ class Device:
     def report(
         self,
         question: Oracle,
-        value: Any,
+        value: object,
         *,
         period: str = "",
         changes: Literal["charge", "hold"] = "charge",
         fresh: bool = False,
-    ) -> Any:
+    ) -> object:
         """Return a report of the true answer ``value``, after it is paid for.
 
         The same answer again, to the same question in the same period, costs nothing: its permanent

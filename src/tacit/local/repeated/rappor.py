@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import Enclosure, log
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.oracle import Oracle, State
@@ -31,6 +32,7 @@ __all__ = ["Rappor"]
 Rows = NDArray[np.uint8]
 
 
+@public
 @dataclass(frozen=True, init=False)
 class Rappor(Oracle, Staged):
     """Report the noisy bits of a Bloom filter, under hash functions that depend on a cohort.
@@ -144,7 +146,7 @@ class Rappor(Oracle, Staged):
     def _cohort_bits(self) -> int:
         return self.cohorts.bit_length() - 1
 
-    def read(self, values: Any) -> NDArray[np.int64]:
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the digest of each answer; every answer has one, a missing one too."""
         return digests(values).view(np.int64)
 
@@ -195,16 +197,17 @@ class Rappor(Oracle, Staged):
         """Draw the cohort of a device."""
         return self.draw_cohorts(1)
 
-    def keep(self, value: Any, standing: NDArray[np.int64]) -> Any:
+    def keep(self, value: object, standing: NDArray[np.int64]) -> object:
         """Draw the row that a device keeps, in its cohort."""
         row = self.permanent(self.filters(self.read([value]), standing))
         return self.report(row if self.f else self.instantaneous(row), standing)[0]
 
-    def renew(self, permanent: Any) -> Any:
+    def renew(self, permanent: object) -> object:
         """Draw one report from a kept row; without a permanent stage the report stays."""
         if not self.f:
             return permanent
-        bits = np.unpackbits(permanent[None], axis=1, bitorder="little", count=self.layout.width)
+        row_kept: Any = permanent
+        bits = np.unpackbits(row_kept[None], axis=1, bitorder="little", count=self.layout.width)
         row, number = bits[:, : self.bloom_bits], bits[:, self.bloom_bits :]
         cohort = number.astype(np.int64) @ (1 << np.arange(self._cohort_bits))
         return self.report(self.instantaneous(row), cohort)[0]
@@ -230,7 +233,7 @@ class Rappor(Oracle, Staged):
         return table.ravel()
 
     def estimate(
-        self, reports: Any, candidates: Iterable[Any], *, nonnegative: bool = True
+        self, reports: object, candidates: Iterable[object], *, nonnegative: bool = True
     ) -> Estimate:
         """Estimate the counts of candidate answers, by regression on their Bloom bits.
 
@@ -261,7 +264,7 @@ class Rappor(Oracle, Staged):
         spread = size * (worst + 0.25)  # the noise of a bit, and whose cohort has which answer
         return Estimate(names, state.n, solve @ target, self.hashes * (solve**2 @ spread))
 
-    def influence_on(self, reports: Any, candidates: Iterable[Any]) -> NDArray[np.float64]:
+    def influence_on(self, reports: object, candidates: Iterable[object]) -> NDArray[np.float64]:
         """Return the most that one poisoned report moves each candidate's count (plain regression).
 
         In each cohort the worst report sets just the bits that pull a count the same way.  The
@@ -301,11 +304,12 @@ class Rappor(Oracle, Staged):
         sizes = np.repeat(size.ravel(), self.bloom_bits).astype(np.float64)
         return target.ravel(), np.concatenate(columns), sizes
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         if self.layout.width > 16:
             raise UsageError("there are too many reports to list: take fewer bits and cohorts")
-        found, place = {}, self.read([value])
+        found: dict[Hashable, Fraction] = {}
+        place = self.read([value])
         for j in range(self.cohorts):
             bloom = self.filters(place, np.array([j]))[0].tolist()
             number = [j >> i & 1 for i in range(self._cohort_bits)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.calls import public
 from tacit.errors import MismatchError, UsageError
 from tacit.local.base.oracle import Oracle, PureOracle, oracle_from
 from tacit.local.base.report_layout import Layout
@@ -19,6 +20,7 @@ from tacit.local.repeated.two_stage_base import Staged
 __all__ = ["TwoStage"]
 
 
+@public
 @dataclass(frozen=True, init=False)
 class TwoStage(PureOracle, Staged):
     """Randomise the answer once and for ever, and what came out anew for every report.
@@ -97,7 +99,7 @@ class TwoStage(PureOracle, Staged):
         """That of the instantaneous stage."""
         return self.instant.layout
 
-    def valid(self, reports: Any) -> NDArray[np.bool_]:
+    def valid(self, reports: object) -> NDArray[np.bool_]:
         """See :meth:`~tacit.local.Oracle.valid`."""
         return self.instant.valid(reports)
 
@@ -106,11 +108,11 @@ class TwoStage(PureOracle, Staged):
         """The permanent stage."""
         return self.permanent
 
-    def keep(self, value: Any, standing: Any) -> Any:
+    def keep(self, value: object, standing: object) -> object:
         """Draw the permanent answer."""
         return self.permanent.perturb(value)
 
-    def renew(self, permanent: Any) -> Any:
+    def renew(self, permanent: object) -> object:
         """Draw one report from a permanent answer."""
         return self.instant._draw(np.array([permanent], np.int64))[0]
 
@@ -121,15 +123,15 @@ class TwoStage(PureOracle, Staged):
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return self.instant._sums(reports)
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`: of one report."""
         law: dict[Any, Fraction] = {}
         for lie, share in self.permanent.distribution(value).items():
-            for report, p in self.instant.distribution(self.domain.labels[lie]).items():
+            for report, p in self.instant.distribution(self.domain.labels[int(str(lie))]).items():
                 law[report] = law.get(report, Fraction(0)) + share * p
         return law
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return both stages as plain JSON values."""
         return {
             "mechanism": type(self).__name__,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.items import is_missing
 from tacit.local.base.oracle import Oracle, State, oracle_from
@@ -48,11 +49,12 @@ def from_bits(layout: Layout, bits: Bits) -> NDArray[Any]:
     return values[:, 0] if layout.kind == "integer" else values
 
 
+@public
 @dataclass(frozen=True, init=False, eq=False)
 class Attributes(Oracle):
     """What splitting and sampling share: a mechanism for each named attribute."""
 
-    parts: tuple[tuple[str, Any], ...]
+    parts: tuple[tuple[str, Oracle], ...]
 
     def __init__(self, parts: Mapping[str, Oracle]) -> None:
         listed = tuple(parts.items())
@@ -69,11 +71,11 @@ class Attributes(Oracle):
         return hash(self.fingerprint)
 
     @property
-    def oracles(self) -> list[Any]:
+    def oracles(self) -> list[Oracle]:
         """The mechanisms, in order."""
         return [oracle for _, oracle in self.parts]
 
-    def read(self, values: Any) -> NDArray[np.int64]:
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return (n, attributes) whole numbers; a person is a mapping or a sequence of answers."""
         rows = [self._row(value) for value in values]
         columns = [oracle.read([row[j] for row in rows]) for j, oracle in enumerate(self.oracles)]
@@ -94,7 +96,7 @@ class Attributes(Oracle):
     def _split(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
         """Return the reports of each attribute."""
 
-    def valid(self, reports: Any) -> NDArray[np.bool_]:
+    def valid(self, reports: object) -> NDArray[np.bool_]:
         """See :meth:`~tacit.local.Oracle.valid`."""
         array = self.layout.check(reports)
         good = self.layout.valid(array)
@@ -112,7 +114,7 @@ class Attributes(Oracle):
         ]
         return np.concatenate([np.append(np.int64(s.n), s.sums) for s in states])
 
-    def states(self, reports: Any) -> dict[str, State]:
+    def states(self, reports: object) -> dict[str, State]:
         """Return the state of each attribute, from a state or a batch of reports."""
         sums, found, start = self._state(reports).sums, {}, 0
         for name, oracle in self.parts:
@@ -121,22 +123,24 @@ class Attributes(Oracle):
             start = end
         return found
 
-    def estimate(self, reports: Any) -> dict[str, Any]:
+    def estimate(self, reports: object) -> Mapping[str, object]:
         """Return the estimate of each attribute, from the people who reported on it.
 
         Raises:
             UsageError: reports that this mechanism cannot have made.
         """
         states = self.states(reports)
-        return {name: oracle.estimate(states[name]) for name, oracle in self.parts}
+        parts: Any = self.parts
+        return {name: oracle.estimate(states[name]) for name, oracle in parts}
 
-    def part_influence(self, part: Any) -> tuple[Fraction, Callable[[int], Fraction]]:
+    def part_influence(self, part: object) -> tuple[Fraction, Callable[[int], Fraction]]:
         """Return the influence of a report on one attribute, and the variance among n of them."""
         if not hasattr(part, "influence"):
             raise UsageError(f"the influence of {type(part).__name__} depends on all reports")
-        return Fraction(part.influence), part.variance
+        given: Any = part
+        return Fraction(given.influence), given.variance
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the rule as plain JSON values."""
         parts = [[name, oracle.describe()] for name, oracle in self.parts]
         return {"mechanism": type(self).__name__, "parts": parts}
@@ -146,6 +150,7 @@ class Attributes(Oracle):
         return cls({name: oracle_from(part) for name, part in description["parts"]})
 
 
+@public
 class AttributeSplitting(Attributes):
     """Report on every attribute, each with its own loss; the losses add up.
 
@@ -187,12 +192,12 @@ class AttributeSplitting(Attributes):
         found: NDArray[np.bool_] = np.all([o.valid(mine) for o, mine in parts], axis=0)
         return found
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         laws = [
             o.distribution(v).items() for o, v in zip(self.oracles, self._row(value), strict=True)
         ]
-        found = {}
+        found: dict[Hashable, Fraction] = {}
         for outcome in product(*laws):
             rows = [
                 to_bits(o.layout, np.array([y], o.layout.dtype))
@@ -203,6 +208,7 @@ class AttributeSplitting(Attributes):
         return found
 
 
+@public
 class AttributeSampling(Attributes):
     """Report on one attribute, drawn at random on the device, with the whole loss.
 
@@ -248,11 +254,12 @@ class AttributeSampling(Attributes):
 
     def _draw(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
         number = uniform_below(len(self.parts), len(places))
-        reports = self.layout.empty(len(places))
+        reports: Any = self.layout.empty(len(places))
         for j, oracle in enumerate(self.oracles):
             mine = number == j
             reports[mine] = self._rows(oracle, j, oracle._draw(places[mine, j]))
-        return reports
+        drawn: NDArray[np.uint8] = reports
+        return drawn
 
     def _bits(self, reports: NDArray[Any]) -> tuple[Bits, NDArray[np.int64]]:
         bits = np.unpackbits(reports, axis=1, count=self.layout.width, bitorder="little")
@@ -278,7 +285,7 @@ class AttributeSampling(Attributes):
             )
         return good
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         found: dict[Any, Fraction] = {}
         answers = zip(self.oracles, self._row(value), strict=True)

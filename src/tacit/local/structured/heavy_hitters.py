@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.oracle import Oracle, oracle_from
@@ -18,6 +19,7 @@ from tacit.local.structured.attributes import AttributeSampling
 __all__ = ["PrefixExtending"]
 
 
+@public
 class PrefixExtending(AttributeSampling):
     """Draw a prefix length at random, and report the prefix of that length through a sketch.
 
@@ -78,13 +80,13 @@ class PrefixExtending(AttributeSampling):
             return ["outside"] * len(self.parts)
         return [str(number >> (whole - length)) for length in self.lengths]
 
-    def read(self, values: Any) -> NDArray[np.int64]:
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the digest of every prefix; what is no such number is reported as "outside"."""
         rows = [self._row(value) for value in values]
         columns = [o.read([row[j] for row in rows]) for j, o in enumerate(self.oracles)]
         return np.stack(columns, axis=1)
 
-    def heaviest(self, reports: Any, count: int, kept: int | None = None) -> Estimate:
+    def heaviest(self, reports: object, count: int, kept: int | None = None) -> Estimate:
         """Return the ``count`` most frequent answers found, by estimated number of people.
 
         Those who reported whole answers are a random share of all people, and others than those who
@@ -102,7 +104,8 @@ class PrefixExtending(AttributeSampling):
         wanted = as_integer(count, "count", minimum=1)
         most = 4 * wanted if kept is None else as_integer(kept, "kept", minimum=wanted)
         states, prefixes, before = self.states(reports), [0], 0
-        for name, oracle in self.parts:
+        parts: Any = self.parts
+        for name, oracle in parts:
             grow = int(name) - before
             longer = [p << grow | tail for p in prefixes for tail in range(1 << grow)]
             found: Estimate = oracle.estimate(states[name], [str(p) for p in longer])
@@ -119,7 +122,7 @@ class PrefixExtending(AttributeSampling):
             chosen_from=len(longer),
         )
 
-    def estimate(self, reports: Any) -> dict[str, Any]:
+    def estimate(self, reports: object) -> NoReturn:
         """Refuse: answers are looked for with :meth:`heaviest`.
 
         Raises:

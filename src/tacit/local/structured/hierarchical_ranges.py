@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.items import Items
@@ -20,6 +21,7 @@ from tacit.local.structured.attributes import AttributeSampling
 __all__ = ["HierarchicalRanges"]
 
 
+@public
 class HierarchicalRanges(AttributeSampling):
     """Draw a level of a tree of intervals at random, and report one's own interval of that level.
 
@@ -68,13 +70,13 @@ class HierarchicalRanges(AttributeSampling):
         fan: int = self._branching  # type: ignore[attr-defined]
         return fan
 
-    def read(self, values: Any) -> NDArray[np.int64]:
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the interval of each value on every level.
 
         Raises:
             UsageError: a value outside 0 .. size - 1.
         """
-        items: Items = self.oracles[0].domain
+        items = self._leaves
         leaves = items.indices(values)
         steps = [self.branching**level for level in range(len(self.parts))]
         return np.stack([leaves // step for step in steps], axis=1)
@@ -83,7 +85,7 @@ class HierarchicalRanges(AttributeSampling):
         row: list[int] = self.read([value])[0].tolist()
         return row
 
-    def share(self, reports: Any, first: int, last: int) -> float:
+    def share(self, reports: object, first: int, last: int) -> float:
         """Return the estimated share of people from ``first`` to ``last``, both included.
 
         Raises:
@@ -91,7 +93,7 @@ class HierarchicalRanges(AttributeSampling):
         """
         return float(self.estimate_ranges(reports, [(first, last)]).frequencies[0])
 
-    def estimate_ranges(self, reports: Any, ranges: Iterable[tuple[int, int]]) -> Estimate:
+    def estimate_ranges(self, reports: object, ranges: Iterable[tuple[int, int]]) -> Estimate:
         """Estimate how many people are in each range, both ends included, without bias.
 
         A report's score is the sum of its scores for the range's intervals of its level; its mean
@@ -111,7 +113,7 @@ class HierarchicalRanges(AttributeSampling):
             raise UsageError("name at least one range, such as (18, 25)")
         shares, spread = np.zeros(len(asked)), np.zeros(len(asked))
         for name, part in self.states(state).items():
-            oracle = dict(self.parts)[name]
+            oracle: Any = dict(self.parts)[name]
             for i, (first, last) in enumerate(asked):
                 scores = self._scores(name, first, last).ravel() / float(oracle.keep)
                 shares[i] += scores @ part.sums / max(1, part.n)
@@ -120,15 +122,21 @@ class HierarchicalRanges(AttributeSampling):
 
     def _scores(self, name: str, first: int, last: int) -> NDArray[np.int64]:
         """Return the summed score of every report of a level for a range: (blocks, columns)."""
-        oracle = dict(self.parts)[name]
+        oracle: Any = dict(self.parts)[name]
         chosen = np.zeros((oracle.blocks, oracle.block_size), np.int64)
         for level, place in self._cover(*self._ends(first, last)):
             if level == name:
                 chosen[place % oracle.blocks, place // oracle.blocks + 1] = 1
         return hadamard_transform(chosen)
 
+    @property
+    def _leaves(self) -> Items:
+        lowest: Any = self.oracles[0]
+        items: Items = lowest.domain
+        return items
+
     def _ends(self, first: int, last: int) -> tuple[int, int]:
-        size = len(self.oracles[0].domain)
+        size = len(self._leaves)
         low, high = as_integer(first, "first", minimum=0), as_integer(last, "last") + 1
         if not low < high <= size:
             raise UsageError(
@@ -145,9 +153,10 @@ class HierarchicalRanges(AttributeSampling):
         Raises:
             UsageError: ends reversed or outside.
         """
+        parts: Any = self.parts
         found: Fraction = max(
             len(self.parts) * int(np.abs(self._scores(name, first, last)).max()) / oracle.keep
-            for name, oracle in self.parts
+            for name, oracle in parts
         )
         return found
 
@@ -165,7 +174,7 @@ class HierarchicalRanges(AttributeSampling):
             low, high = low // fan, high // fan
         return found
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the rule as plain JSON values."""
         return {**super().describe(), "branching": self.branching}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import quantile
 from tacit.local.base.items import is_missing
@@ -27,6 +28,7 @@ FINE = 32
 ABSENT, LOW, HIGH = range(3)
 
 
+@public
 @dataclass(frozen=True)
 class KeyValueEstimate:
     """What is estimated of one key.
@@ -46,17 +48,18 @@ class KeyValueEstimate:
     frequency_error: float
     mean_error: float
 
-    def interval(self, level: Any = 0.95) -> tuple[float, float]:
+    def interval(self, level: object = 0.95) -> tuple[float, float]:
         """Return ends that hold the true share of people with the key with this probability."""
         half = quantile(level) * self.frequency_error
         return max(0.0, self.frequency - half), min(1.0, self.frequency + half)
 
-    def mean_interval(self, level: Any = 0.95) -> tuple[float, float]:
+    def mean_interval(self, level: object = 0.95) -> tuple[float, float]:
         """Return ends that hold the mean of the values about so often; poor for a rare key."""
         half = quantile(level) * self.mean_error
         return self.mean - half, self.mean + half
 
 
+@public
 class KeyValue(AttributeSampling):
     """Draw one key at random, and report by direct encoding "absent", "low" or "high" for it.
 
@@ -100,7 +103,7 @@ class KeyValue(AttributeSampling):
         found: tuple[Fraction, Fraction] = self._bounds  # type: ignore[attr-defined]
         return found
 
-    def read(self, values: Any) -> NDArray[np.int64]:
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return for each person and key -1 (absent), or the value in 2**-32 of the range."""
         rows = [self._row(v) for v in values]
         return np.array(rows, np.int64).reshape(len(rows), len(self.parts))
@@ -120,7 +123,7 @@ class KeyValue(AttributeSampling):
         answer = np.where(places < 0, ABSENT, np.where(words < places, HIGH, LOW))
         return super()._draw(answer.astype(np.int64))
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         found: dict[Any, Fraction] = {}
         row_of_person = self._row(value)
@@ -139,7 +142,7 @@ class KeyValue(AttributeSampling):
                 found[tuple(row.tolist())] = p / len(self.parts)
         return found
 
-    def estimate(self, reports: Any) -> dict[str, Any]:
+    def estimate(self, reports: object) -> dict[str, KeyValueEstimate]:
         """Return a :class:`KeyValueEstimate` of each key."""
         states = self.states(reports)
         return {name: self._one(oracle, states[name]) for name, oracle in self.parts}
@@ -169,21 +172,23 @@ class KeyValue(AttributeSampling):
             (high - low) * math.sqrt(beside) / have,
         )
 
-    def part_influence(self, part: Any) -> tuple[Fraction, Callable[[int], Fraction]]:
+    def part_influence(self, part: object) -> tuple[Fraction, Callable[[int], Fraction]]:
         """Return them of the count of people who have a key: those who report low or high.
 
         The mean of its values is a ratio of counts: for a rare key few reports move it anywhere.
         """
-        own, other = part.support
+        given: Any = part
+        own, other = given.support
         gap = own - other
         have = 2 * other
         return max(1 - have, have) / gap, lambda n: n * have * (1 - have) / gap**2
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the rule as plain JSON values."""
         low, high = self.bounds
         keys = [name for name, _ in self.parts]
-        p = str(self.oracles[0].p)
+        first: Any = self.oracles[0]
+        p = str(first.p)
         return {
             "mechanism": "KeyValue", "keys": keys, "lower": str(low), "upper": str(high), "p": p,
         }  # fmt: skip

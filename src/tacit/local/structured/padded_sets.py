@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.items import OUTSIDE, is_missing
@@ -22,6 +24,7 @@ from tacit.noise.uniform import uniform_words
 __all__ = ["PaddedSets"]
 
 
+@public
 @dataclass(frozen=True)
 class PaddedSets(Oracle):
     """Report one random slot of a padded set through any frequency oracle.
@@ -67,7 +70,7 @@ class PaddedSets(Oracle):
         return self.oracle.ratio
 
     @property
-    def epsilon(self) -> Any:
+    def epsilon(self) -> Fraction | Enclosure:
         """The loss of the oracle."""
         return self.oracle.epsilon
 
@@ -76,15 +79,15 @@ class PaddedSets(Oracle):
         """The layout of the oracle."""
         return self.oracle.layout
 
-    def valid(self, reports: Any) -> NDArray[np.bool_]:
+    def valid(self, reports: object) -> NDArray[np.bool_]:
         """See :meth:`~tacit.local.Oracle.valid`."""
         return self.oracle.valid(reports)
 
-    def read(self, values: Any) -> NDArray[np.int64]:
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Draw a slot of each set, and return the place of what it holds."""
         return np.fromiter((self._slot(self.members(v)) for v in values), np.int64)
 
-    def members(self, value: Any) -> list[int]:
+    def members(self, value: object) -> list[int]:
         """Return the places of a set's items; a missing set is an empty one.
 
         Raises:
@@ -110,7 +113,7 @@ class PaddedSets(Oracle):
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return self.oracle._sums(reports)
 
-    def estimate(self, reports: Any) -> Estimate:
+    def estimate(self, reports: object) -> Estimate:
         """Estimate how many people have each item; the last item stands for empty slots.
 
         The error includes that of drawing slots.
@@ -128,13 +131,13 @@ class PaddedSets(Oracle):
         found: Any = self.oracle.influence  # type: ignore[attr-defined]
         return Fraction(found) * self.length
 
-    def variance(self, n: int, frequency: Any = 0) -> Fraction:
+    def variance(self, n: int, frequency: object = 0) -> Fraction:
         """Return the variance of the count of an item: that of its slots, and of drawing them."""
         share, size = read_share(frequency), self.length
         slots = self.oracle.variance(n, share / size)
         return slots * size**2 + read_size(n) * share * (size - 1)
 
-    def distribution(self, value: Any) -> dict[Any, Fraction]:
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`."""
         members, domain = self.members(value), self.oracle.domain
         slots = max(self.length, len(members))
@@ -146,7 +149,7 @@ class PaddedSets(Oracle):
                 found[y] = found.get(y, Fraction(0)) + p * chance
         return found
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the rule as plain JSON values."""
         return {
             "mechanism": "PaddedSets", "oracle": self.oracle.describe(), "length": self.length

@@ -26,6 +26,7 @@ import numpy as np
 from tacit import noise
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_integer, positive
+from tacit.calls import public
 from tacit.core import (
     L1Distance,
     Measure,
@@ -182,6 +183,7 @@ class _Block(NamedTuple):
     noisy: int
 
 
+@public
 class Counter:
     """A running total of a stream, released after each step with noise that is charged once.
 
@@ -224,7 +226,7 @@ class Counter:
         distance = positive(d_in, "d_in") if d_in else Fraction(0)
         return Fraction(self.step._charge(self.horizon)(distance))
 
-    def next(self, amount: Any) -> Any:
+    def next(self, amount: object) -> object:
         """Add what this step brings, and release the total so far.
 
         Returns:
@@ -238,7 +240,7 @@ class Counter:
                 f"the stream was charged for {self.horizon} steps, and they are over; start "
                 "another counter"
             )
-        exact = Number("int").read(amount)
+        exact: Any = Number("int").read(amount)
         self.steps += 1
         if self.step.method == "factorisation":
             return self._row(exact)

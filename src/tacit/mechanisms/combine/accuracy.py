@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit import plotting
 from tacit.arithmetic.bisection import least_integer
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction
+from tacit.calls import public
 from tacit.core import Measurement, Unfinished
 from tacit.errors import UsageError
 from tacit.mechanisms.combine.calibrate import calibrate
 from tacit.mechanisms.shared.grid_noise import LatticeDistribution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["half_width", "plot_accuracy"]
 
@@ -52,15 +56,16 @@ def half_width(measurement: Measurement, data: Any, level: Number = "0.95") -> f
     return float(reach * law.grid)
 
 
+@public
 def plot_accuracy(
     chains: dict[str, Unfinished] | Unfinished,
-    data: Any,
+    data: object,
     *,
     losses: Sequence[Number] = _LOSSES,
     d_in: Number = 1,
     level: Number = "0.95",
-    loss: Callable[[Fraction], Any] | None = None,
-) -> Any:
+    loss: Callable[[Fraction], object] | None = None,
+) -> Figure:
     """Draw the half-width of an interval against the privacy loss, for one chain or for several.
 
     Args:
@@ -90,7 +95,7 @@ def plot_accuracy(
     named = {chains.name: chains} if isinstance(chains, Unfinished) else dict(chains)
     goal = loss or (lambda e: e)
     exact = [as_fraction(e, "loss") for e in losses]
-    figure = plotting.figure(6.4, 4.2)
+    figure: Figure = plotting.figure(6.4, 4.2)
     one = plotting.axes(figure, 1, 1)[0][0]
     for index, (name, chain) in enumerate(named.items()):
         widths = [half_width(calibrate(chain, d_in, goal(e)), data, level) for e in exact]

@@ -7,6 +7,7 @@ from typing import Any
 from tacit.accounting.budgets.budget import Budget, Kind
 from tacit.accounting.budgets.odometer import Odometer
 from tacit.arithmetic.exact import Number
+from tacit.calls import public
 from tacit.core import ApproximateDP, Measurement, PureDP, Space, ZeroConcentratedDP
 from tacit.errors import MismatchError
 
@@ -25,7 +26,7 @@ def cost_of(measurement: Measurement, d_in: Number = 1) -> Budget:
     >>> cost_of(Space(Numbers("int"), AbsoluteDistance()) >> Laplace(4))
     epsilon(0.25)
     """
-    loss = measurement.map(d_in)
+    loss: Any = measurement.map(d_in)
     if isinstance(measurement.measure, PureDP):
         return Budget("pure", loss)
     if isinstance(measurement.measure, ApproximateDP):
@@ -87,7 +88,7 @@ class Adaptive:
         """What is left, or None for an odometer that only counts."""
         return self._odometer.remaining
 
-    def ask(self, measurement: Measurement, data: Any) -> Any:
+    def ask(self, measurement: Measurement, data: object) -> object:
         """Charge the measurement's cost, then release.
 
         Raises:
@@ -110,6 +111,7 @@ class Adaptive:
         return f"<Adaptive composition over ({self.space}): {self.spent} spent{left}>"
 
 
+@public
 def adaptive(space: Space, budget: Budget | Kind, d_in: Number = 1) -> Adaptive:
     """Start an adaptive composition; see :class:`Adaptive`.
 

@@ -10,6 +10,7 @@ from typing import Any
 from tacit.arithmetic.bisection import narrowed
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, show
+from tacit.calls import public
 from tacit.core import (
     AbsoluteDistance,
     ApproximateDP,
@@ -39,10 +40,11 @@ _STEPS = 40
 _FARTHEST = 400
 
 
+@public
 def calibrate(
     step: Unfinished | type[Step] | Callable[[Fraction], Measurement],
     d_in: NumberLike = 1,
-    d_out: Any = None,
+    d_out: object = None,
 ) -> Measurement:
     """Return the measurement with the least noise whose map at ``d_in`` is at most ``d_out``.
 
@@ -132,7 +134,7 @@ def _by_scale(
     one = build(Fraction(1))
     if isinstance(one.measure, ApproximateDP):
         return _bisected(build, d_in, d_out)
-    loss = one.map(d_in)
+    loss: Any = one.map(d_in)
     if not loss:
         raise UsageError(_NO_NOISE)
     concentrated = isinstance(one.measure, ZeroConcentratedDP)
@@ -153,7 +155,7 @@ _NO_NOISE = "inputs at this distance do not move what is released: no noise is n
 def _pure_part(m: Measurement, d_out: Any) -> Fraction:
     """Return the loss to aim at in the measure of ``m``; a pair stands for its epsilon."""
     paired = isinstance(m.measure, PureDP) and isinstance(d_out, (tuple, list))
-    allowed = ApproximateDP().read(d_out)[0] if paired else m.measure.read(d_out)
+    allowed: Any = ApproximateDP().read(d_out)[0] if paired else m.measure.read(d_out)
     if isinstance(allowed, Fraction) and allowed <= 0:
         raise UsageError(f"a loss of {show(allowed)} would need noise without end")
     return Fraction(allowed)
@@ -197,7 +199,7 @@ def _gaussian(
     if not 0 < delta < 1 or epsilon <= 0:
         raise UsageError("Gaussian noise needs an epsilon above zero and a delta above 0, below 1")
     one = step.finish(scale=Fraction(1))
-    loss = one.map(d_in)
+    loss: Any = one.map(d_in)
     if not loss:
         raise UsageError(_NO_NOISE)
     losses = None if one.losses is None else one.losses(as_fraction(d_in))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -13,6 +14,7 @@ from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, show
+from tacit.calls import public
 from tacit.core import (
     ApproximateDP,
     Frame,
@@ -21,6 +23,10 @@ from tacit.core import (
     SymmetricDistance,
     Vector,
 )
+from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.bounds import Dominating
+from tacit.core.losses.sampled import sampled
+from tacit.core.measures.epsilon_bound import LossMap, implied_loss
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.output_distribution import Mixture
 
@@ -29,7 +35,10 @@ __all__ = ["poisson_sample"]
 _MOST_LISTED = 12
 
 
-def poisson_sample(measurement: Measurement, rate: NumberLike) -> Measurement:
+@public
+def poisson_sample(
+    measurement: Measurement, rate: NumberLike, *, delta: NumberLike | None = None
+) -> Measurement:
     """Release from a secret sample: every record is in it with probability ``rate``, by itself.
 
     **Map.** Under the symmetric distance.  For one record that comes or goes, with the
@@ -50,15 +59,19 @@ def poisson_sample(measurement: Measurement, rate: NumberLike) -> Measurement:
 
     Source: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling", NeurIPS 2018.
 
+    ``m.epsilon(delta=)`` and compositions are tight for one record, by the losses of the sampled
+    release in both directions (:mod:`tacit.core.losses.sampled`).
+
     The sample must stay secret and be drawn afresh for every release, and here it is.
 
     Args:
         measurement: on a column or a table of no public size under the symmetric distance, in pure
-            or approximate DP.
+            or approximate DP; or in another measure, whose losses are known, with ``delta``.
         rate: the probability, above 0 and at most 1.
+        delta: at which a release in another measure, such as Gaussian noise, is stated.
 
     Raises:
-        UsageError: a rate outside of that.
+        UsageError: a rate or a delta outside of that.
         MismatchError: another space or measure.
 
     Example:
@@ -68,6 +81,11 @@ def poisson_sample(measurement: Measurement, rate: NumberLike) -> Measurement:
         >>> count = Space(Vector(int), SymmetricDistance()) >> Count() >> Laplace(scale=1)
         >>> float(poisson_sample(count, "1/10").map(1))
         0.1585650787...
+        >>> import tacit as tc
+        >>> noisy = Space(Vector(int), SymmetricDistance()) >> Count() >> tc.gaussian(scale=1)
+        >>> step = poisson_sample(noisy, "1/100", delta="1e-9")
+        >>> float(tc.compose([step] * 10_000).epsilon("1e-6"))
+        6.90738...
     """
     share = as_fraction(rate, "rate")
     if not 0 < share <= 1:
@@ -82,15 +100,10 @@ def poisson_sample(measurement: Measurement, rate: NumberLike) -> Measurement:
             SymmetricDistance(),
         )
     measure = measurement.measure
-    if not isinstance(measure, (PureDP, ApproximateDP)):
-        raise MismatchError(
-            f"no amplification is proven here for {measure}; state the release in pure or "
-            "approximate DP first",
-            measure,
-            PureDP(),
-        )
     release, privacy = measurement.function, measurement.privacy
     law = measurement.law
+    if not isinstance(measure, (PureDP, ApproximateDP)):
+        privacy, measure = _stated(measurement, delta), ApproximateDP()
 
     def sampled(data: Any) -> Any:
         kept = noise.bernoulli(share, _length(data))
@@ -102,8 +115,51 @@ def poisson_sample(measurement: Measurement, rate: NumberLike) -> Measurement:
         sampled,
         _amplified(privacy, share, paired=isinstance(measure, ApproximateDP)),
         distribution=None if law is None else lambda data: _mixture(data, share, law),
+        losses=_losses(measurement, share),
         name=f"poisson_sample(rate={show(share)}) of {measurement.links[-1].title}",
     )
+
+
+def _stated(measurement: Measurement, delta: NumberLike | None) -> Callable[[Fraction], Any]:
+    """Return the map of a release in another measure, in approximate DP at a delta."""
+    if delta is None or measurement.losses is None:
+        raise MismatchError(
+            f"no amplification is proven here for {measurement.measure}; state the release in pure "
+            "or approximate DP first, or give delta= for noise on one number",
+            measurement.measure,
+            PureDP(),
+        )
+    level = as_fraction(delta, "delta")
+    if not 0 < level < 1:
+        raise UsageError(f"a delta is above 0 and below 1, not {show(level)}")
+    losses = measurement.losses
+
+    def privacy(d: Fraction) -> tuple[Fraction, Fraction]:
+        if not d:
+            return Fraction(0), Fraction(0)
+        known = losses(d)
+        found = math.inf if known is None else known.epsilon(level)
+        if not isinstance(found, Enclosure):
+            raise UsageError(f"the losses of this release are not known at distance {show(d)}")
+        return found.upper, level
+
+    return privacy
+
+
+def _losses(measurement: Measurement, rate: Fraction) -> LossMap:
+    """Return the losses from the sample, for one record; for more the map is what is known."""
+    known, measure, privacy = measurement.losses, measurement.measure, measurement.privacy
+
+    def losses(d: Fraction) -> PrivacyLoss | None:
+        if d != 1:
+            return None
+        found = None if known is None else known(d)
+        found = implied_loss(measure, privacy(d)) if found is None else found
+        both = None if found is None else sampled(found, rate)
+        # that some pair of data sets attains them is not known: the others are sampled too
+        return None if both is None else Dominating(both)
+
+    return losses
 
 
 def _length(data: Any) -> int:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.arithmetic.exact import as_fraction
+from tacit.calls import public
 from tacit.core import Measure, Measurement, PureDP, Space, Transformation
 from tacit.errors import UsageError
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution
@@ -14,13 +15,14 @@ from tacit.mechanisms.shared.output_distribution import FiniteDistribution
 __all__ = ["measurement", "user_transformation"]
 
 
+@public
 def measurement(
     space: Space,
-    function: Callable[[Any], Any],
-    map: Callable[[Fraction], Any],
+    function: Callable[..., object],
+    map: Callable[[Fraction], object],
     *,
     measure: Measure | None = None,
-    distribution: Callable[[Any], Any] | None = None,
+    distribution: Callable[..., object] | None = None,
     name: str = "",
 ) -> Measurement:
     """Return a measurement from a random function and the privacy map that is claimed for it.
@@ -58,7 +60,7 @@ def measurement(
     law = distribution
 
     def listed(data: Any) -> Any:
-        found = law(data)  # type: ignore[misc]
+        found: Any = law(data)  # type: ignore[misc]
         return FiniteDistribution.of(found) if hasattr(found, "items") else found
 
     return Measurement(
@@ -72,11 +74,12 @@ def measurement(
     )
 
 
+@public
 def user_transformation(
     input: Space,
     output: Space,
-    function: Callable[[Any], Any],
-    map: Callable[[Fraction], Any],
+    function: Callable[..., object],
+    map: Callable[[Fraction], object],
     *,
     name: str = "",
 ) -> Transformation:

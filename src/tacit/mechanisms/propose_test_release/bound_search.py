@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, show
+from tacit.calls import public
 from tacit.core import ApproximateDP, Measurement, PureDP, Space, Step, register
 from tacit.core.chain.measurement import TwoParts
 from tacit.errors import UsageError
@@ -162,7 +163,9 @@ class SearchRelease(Measurement):
                 table[((unit + k) * bound / _UNITS, bound)] = (chance * weight).rounded(96)
         return FiniteDistribution(table, rest=_REST + rungs.rest)
 
-    def expected_error(self, like: Iterable[Any], n: int | None = None, ends: Any = None) -> float:
+    def expected_error(
+        self, like: Iterable[object], n: int | None = None, ends: tuple[float, float] | None = None
+    ) -> float:
         """Predict the mean absolute error on data such as ``like``, public or synthetic.
 
         That of the noise of each rung, over the probabilities of the rungs.
@@ -249,14 +252,15 @@ class ProposeBound(Step):
         )
 
 
+@public
 def propose_bound(
-    statistic: Any,
+    statistic: object,
     bounds: tuple[Number, Number] | None = None,
     epsilon: Number = 1,
     reach: int = 30,
     relation: str = "unbounded",
     *,
-    values: Sequence[Any] | None = None,
+    values: Sequence[object] | None = None,
     ratio: Number = "3/2",
     rungs: int = 32,
 ) -> Measurement:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_integer, positive, show
+from tacit.calls import public
 from tacit.core import ApproximateDP, Measurement, Space, Step, register
 from tacit.core.chain.measurement import TwoParts
 from tacit.errors import UsageError
@@ -220,7 +221,7 @@ class TestedRelease(Measurement):
         drawn = [self._noise.draw()] if times == 1 else self._noise.draw_many(times).tolist()
         return [float((centre + one) * self.grid) for one in drawn]
 
-    def simulate(self, like: Iterable[Any], times: int) -> list[Any]:
+    def simulate(self, like: Iterable[object], times: int) -> list[object]:
         """Return what so many releases say of records that are public or synthetic.
 
         Draws of this very mechanism, with the records read but once; None where it refuses.
@@ -268,7 +269,7 @@ class TestedRelease(Measurement):
             )
         return [(k, self._noise.probability(k, 96)) for k in range(low, high + 1)]
 
-    def answer_probability(self, like: Iterable[Any], n: int | None = None) -> float:
+    def answer_probability(self, like: Iterable[object], n: int | None = None) -> float:
         """Return the probability of an answer on data such as ``like``, public or synthetic.
 
         Args:
@@ -277,7 +278,9 @@ class TestedRelease(Measurement):
         """
         return float(self._passes(self._distance(self._like(like, n))))
 
-    def expected_error(self, like: Iterable[Any], n: int | None = None, ends: Any = None) -> float:
+    def expected_error(
+        self, like: Iterable[object], n: int | None = None, ends: tuple[float, float] | None = None
+    ) -> float:
         """Return the mean absolute error of an answer, given that there is one.
 
         That of discrete Laplace noise around the multiple of the grid that is nearest to the value.
@@ -299,8 +302,9 @@ class TestedRelease(Measurement):
         return self.local.read(self.input.domain.read(resized(like, n)))
 
 
+@public
 def propose_test_release(
-    statistic: Any,
+    statistic: object,
     bounds: tuple[Number, Number] | None = None,
     bound: Number | str | None = None,
     epsilon: Number = 1,
@@ -308,9 +312,9 @@ def propose_test_release(
     relation: str = "unbounded",
     split: Number | None = None,
     *,
-    values: Sequence[Any] | None = None,
+    values: Sequence[object] | None = None,
     grid: Number | None = None,
-    like: Iterable[Any] | None = None,
+    like: Iterable[object] | None = None,
 ) -> TestedRelease | SearchRelease:
     """Return a release that tests in private whether a proposed bound is safe, and else gives None.
 

@@ -35,6 +35,7 @@ import numpy as np
 
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_integer, positive, show
+from tacit.calls import public
 from tacit.core import ChangeOneDistance, Measurement, Space, SymmetricDistance
 from tacit.errors import UsageError, did_you_mean
 from tacit.mechanisms.sample_and_aggregate.aggregators import (
@@ -67,19 +68,20 @@ _MOST_RECORDS = 1 << 27
 _PRECISE = 0.01
 
 
+@public
 def sample_and_aggregate(
-    function: Callable[[Any], Any],
+    function: Callable[..., object],
     bins: int,
-    bounds: Any = None,
+    bounds: object = None,
     epsilon: Number | None = None,
     *,
     aggregate: str = "mean",
     relation: str = "unbounded",
     delta: Number | None = None,
-    default: Any = None,
+    default: object = None,
     grid: Number | None = None,
     timeout: Number | None = None,
-    parallel: Any = None,
+    parallel: object = None,
 ) -> SampledRelease:
     """Release any function of records: its answers on random bins, and a private centre of them.
 
@@ -202,7 +204,7 @@ class SampledRelease(Measurement):
         ]
         return found[0] if len(found) == 1 else np.array(found)
 
-    def simulate(self, like: Any, times: int) -> list[Any]:
+    def simulate(self, like: object, times: int) -> list[object]:
         """Return what so many releases say of records that are public or synthetic.
 
         Draws of this very mechanism; a statistic of Tacit is asked of many bins at once.
@@ -221,7 +223,7 @@ class SampledRelease(Measurement):
             return [self._release(records) for _ in range(count)]
         return [self._centres[0].release(units) for units in self._drawn(records, count)]
 
-    def expected_error(self, like: Any) -> float:
+    def expected_error(self, like: object) -> float:
         """Predict the mean absolute error on records such as ``like``, to about a percent.
 
         What is predicted is the distance from the function of all records.  The noise is not drawn

@@ -56,7 +56,8 @@ class SmoothMedianOfBins(Centre):
 
     def release(self, units: Sequence[int]) -> float:
         """Release the median."""
-        return float(self._inner(self._values(units)))
+        released: Any = self._inner(self._values(units))
+        return float(released)
 
     def law(self, units: Sequence[int]) -> Any:
         """Return the distribution on the grid between the ends."""

@@ -57,7 +57,7 @@ class ReleaseKeys(Step):
         (True, None)
     """
 
-    scale: Any
+    scale: int | float | str | Fraction
     threshold: int
 
     name: ClassVar[str] = "release_keys"

@@ -23,14 +23,14 @@ x or more with probability at most ``M exp(-x / s)`` (McSherry and Talwar 2007).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, positive
@@ -49,8 +49,13 @@ from tacit.core import (
 )
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, normalised
+from tacit.noise.exponential import choices_within
+from tacit.noise.uniform import uniform_integer
 
-__all__ = ["PrivateQuantile", "choose_cell", "error_in_cost", "quantile_costs"]
+__all__ = ["PrivateQuantile", "choose_cell", "choose_cells", "error_in_cost", "quantile_costs"]
+
+Histogram: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
+"""The cells that occur, rising, and how often each does."""
 
 _FAR = 1 << 61
 _DEFAULT_CELLS = 1 << 12
@@ -159,7 +164,7 @@ class PrivateQuantile(Step):
                 self,
             )
         low, high = bounds
-        whole = element.kind == "int"  # type: ignore[union-attr]
+        whole = getattr(element, "kind", None) == "int"
         if self.grid is not None:
             step = Fraction(self.grid)
         else:
@@ -187,7 +192,7 @@ class _Candidates:
         number = self.low + cell * self.step
         return int(number) if self.whole else float(number)
 
-    def histogram(self, column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def histogram(self, column: NDArray[Any]) -> Histogram:
         """Return the cells that occur, rising, and how often each does."""
         if self.whole and self.step == 1:
             places = (column - int(self.low)).clip(0, self.cells)
@@ -203,7 +208,7 @@ class _Candidates:
 
 
 def quantile_costs(
-    histogram: tuple[NDArray[Any], NDArray[Any]], cells: int, q: Fraction, target: int
+    histogram: Histogram, cells: int, q: Fraction, target: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the candidates as runs of equal cost: first cell, length and cost of each run.
 
@@ -218,67 +223,98 @@ def quantile_costs(
         >>> [r.tolist() for r in runs]
         [[0, 2, 3, 5, 6], [2, 1, 2, 1, 1], [3, 1, 1, 0, 3]]
     """
-    at = np.asarray(histogram[0], dtype=np.int64)
-    count = np.asarray(histogram[1], dtype=np.int64)
-    total = int(count.sum())
+    return _runs([histogram], cells, q, target)[:3]
+
+
+def _runs(
+    histograms: Sequence[Histogram], cells: int, q: Fraction, target: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.intp]]:
+    """Return the runs of all histograms, one after the other, and where those of each begin."""
+    at = np.concatenate([h[0] for h in histograms]).astype(np.int64)
+    count = np.concatenate([h[1] for h in histograms]).astype(np.int64)
+    found = np.array([len(h[0]) for h in histograms])
+    upto = np.concatenate(([0], count.cumsum()))
+    ends = found.cumsum()
+    before = upto[ends - found]
+    totals = upto[ends] - before
     a, b = q.numerator, q.denominator
     # Where products leave 64 bits, Python integers go on exactly.
-    wide = object if b * total + abs(target) >= _FAR else np.int64
-    count = count.astype(wide)
-    upto = np.cumsum(count)
+    wide = object if b * int(totals.max()) + abs(target) >= _FAR else np.int64
     # Runs alternate: the gap before a cell that occurs, the cell itself, ..., the gap at the end.
-    starts = np.empty(2 * len(at) + 1, dtype=np.int64)
-    starts[0], starts[1::2], starts[2::2] = 0, at, at + 1
-    ends = np.append(starts[1:], cells + 1)
-    below = np.zeros(2 * len(at) + 1, dtype=wide)
-    below[1::2], below[2::2] = upto - count, upto
-    equal = np.zeros_like(below)
-    equal[1::2] = count
-    low = b * below - a * total
-    high = b * (below + equal) - a * total
-    lengths = ends - starts
+    firsts = 2 * (ends - found) + np.arange(len(found))
+    place = 2 * np.arange(len(at)) + np.repeat(np.arange(len(found)), found) + 1
+    starts = np.zeros(2 * len(at) + len(found), dtype=np.int64)
+    starts[place], starts[place + 1] = at, at + 1
+    stops = np.empty_like(starts)
+    stops[:-1], stops[firsts[1:] - 1], stops[-1] = starts[1:], cells + 1, cells + 1
+    below = np.zeros(len(starts), dtype=wide)
+    below[place + 1] = upto[1:] - np.repeat(before, found)
+    below[place] = below[place + 1] - count
+    equal = np.zeros(len(starts), dtype=wide)
+    equal[place] = count
+    whole = np.repeat(totals.astype(wide), 2 * found + 1) * a
+    low, high = b * below - whole, b * (below + equal) - whole
+    lengths = stops - starts
     held = lengths > 0
-    starts, lengths, low, high = starts[held], lengths[held], low[held], high[held]
-    starts, lengths, low, high = _open_ends(starts, lengths, low, high, target)
+    firsts = held.cumsum()[firsts] - held[firsts]
+    runs = _open_ends(starts[held], lengths[held], low[held], high[held], target, firsts)
+    starts, lengths, low, high, firsts = runs
     cost = np.maximum(np.maximum(low - target, target - high), 0)
     # Held at a public ceiling, two costs are no farther apart than before.
-    return starts, lengths, np.minimum(cost, _FAR).astype(np.int64)
+    return starts, lengths, np.minimum(cost, _FAR).astype(np.int64), firsts
 
 
 def _open_ends(
     starts: NDArray[np.int64],
     lengths: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
+    low: NDArray[Any],
+    high: NDArray[Any],
     target: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Let the end candidate on the target's side reach without end, in a run of its own."""
+    firsts: NDArray[np.intp],
+) -> tuple[NDArray[Any], ...]:
+    """Let the end candidate on the target's side reach without end, in a run of its own.
+
+    It stands first or last in each group of runs; ``firsts`` says where each group begins.
+    """
+    if not target:
+        return starts, lengths, low, high, firsts
+    ends = firsts if target < 0 else np.append(firsts[1:], len(starts)) - 1
+    split = lengths[ends] > 1
+    copies = np.ones(len(starts), np.intp)
+    copies[ends[split]] = 2  # the runs of which the end candidate is split off, written twice
+    starts, lengths, low, high = (x.repeat(copies) for x in (starts, lengths, low, high))
+    moved = split.cumsum() - split  # how many were written before the runs of each group
+    firsts = firsts + moved
     if target < 0:
-        if lengths[0] > 1:
-            starts, lengths, low, high = map(_doubled, (starts, lengths, low, high))
-            starts[1] += 1
-            lengths[0], lengths[1] = 1, lengths[1] - 1
-        low[0] = min(-_FAR, target)
-    if target > 0:
-        if lengths[-1] > 1:
-            starts = np.append(starts, starts[-1] + lengths[-1] - 1)
-            lengths[-1] -= 1
-            lengths = np.append(lengths, 1)
-            low, high = np.append(low, low[-1]), np.append(high, high[-1])
-        high[-1] = max(_FAR, target)
-    return starts, lengths, low, high
+        one = firsts[split]
+        lengths[one], starts[one + 1] = 1, starts[one + 1] + 1
+        lengths[one + 1] -= 1
+        low[firsts] = min(-_FAR, target)
+        return starts, lengths, low, high, firsts
+    lasts = ends + moved + split
+    one = lasts[split]
+    lengths[one - 1] -= 1
+    lengths[one], starts[one] = 1, starts[one] + lengths[one - 1]
+    high[lasts] = max(_FAR, target)
+    return starts, lengths, low, high, firsts
 
 
-def _doubled(runs: NDArray[Any]) -> NDArray[Any]:
-    """Return what is said of each run, with the first run twice."""
-    return np.concatenate((runs[:1], runs))
+def choose_cells(
+    histograms: Sequence[Histogram], cells: int, q: Fraction, target: int, rate: Fraction
+) -> list[int]:
+    """Draw for each histogram, independently, a candidate as :func:`choose_cell` does."""
+    if not histograms:
+        return []
+    starts, lengths, cost, firsts = _runs(histograms, cells, q, target)
+    return [
+        int(starts[run]) + uniform_integer(int(lengths[run]))
+        for run in choices_within(firsts, cost, rate, lengths)
+    ]
 
 
-def choose_cell(histogram: Any, cells: int, q: Fraction, target: int, rate: Fraction) -> int:
+def choose_cell(histogram: Histogram, cells: int, q: Fraction, target: int, rate: Fraction) -> int:
     """Draw a candidate with probability proportional to ``exp(-rate cost)``, exactly."""
-    starts, lengths, cost = quantile_costs(histogram, cells, q, target)
-    run = int(noise.exponential_choice(cost, rate, weights=lengths))
-    return int(starts[run]) + int(noise.uniform(int(lengths[run])))
+    return choose_cells([histogram], cells, q, target, rate)[0]
 
 
 def error_in_cost(cells: int, scale: Fraction, beta: float) -> int:

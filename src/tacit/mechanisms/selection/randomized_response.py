@@ -61,7 +61,7 @@ class RandomizedResponse(Step):
         (1.0986122886681098, True)
     """
 
-    categories: tuple[Any, ...]
+    categories: tuple[object, ...]
     p: NumberLike | None = None
     epsilon: NumberLike | None = None
 
@@ -79,7 +79,7 @@ class RandomizedResponse(Step):
         if self.epsilon is not None:
             object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon"))
         else:
-            share = as_fraction(self.p, "p")  # type: ignore[arg-type]
+            share = as_fraction(self.p, "p")
             if not 0 < share < 1:
                 raise UsageError("p must be above 0 and below 1: both answers must stay possible")
             object.__setattr__(self, "p", share)

@@ -14,6 +14,7 @@ import numpy as np
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.calls import public
 from tacit.core import Measurement, PureDP
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, sum_of
@@ -21,7 +22,10 @@ from tacit.mechanisms.shared.output_distribution import FiniteDistribution, sum_
 __all__ = ["select_best"]
 
 
-def select_best(measurement: Measurement, score: Callable[[Any], Any], stop: Number) -> Measurement:
+@public
+def select_best(
+    measurement: Measurement, score: Callable[..., object], stop: Number
+) -> Measurement:
     """Run a measurement a random number of times, and release the run with the best score.
 
     After each run it stops with probability ``stop``, so there are ``1 / stop`` runs on average,
@@ -44,7 +48,7 @@ def select_best(measurement: Measurement, score: Callable[[Any], Any], stop: Num
     of the runs.  So NaN is the lowest score there is, below minus infinity, and equal to itself; so
     is anything that is no number, and a score that fails.  (Compared as floats, NaN is never beaten
     where it comes first and never wins where it comes later: whose loss was 3.45 where 3 is
-        claimed.)
+    claimed.)
 
     Source: Liu and Talwar, "Private selection from private candidates", STOC 2019; Papernot and
     Steinke, "Hyperparameter tuning with Renyi differential privacy", ICLR 2022 (geometric case).
@@ -80,6 +84,7 @@ def select_best(measurement: Measurement, score: Callable[[Any], Any], stop: Num
             measurement.measure,
             PureDP(),
         )
+    privacy: Any
     release, privacy, law = (
         measurement.function,
         measurement.privacy,

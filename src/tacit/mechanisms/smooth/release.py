@@ -81,7 +81,7 @@ class SmoothRelease(Measurement):
     def _drawn(self, centre: Callable[[int], Enclosure], scale: Fraction) -> float:
         return float(self._clipped(self.unit.draw().nearest(centre, scale)) * self.grid)
 
-    def simulate(self, like: Iterable[Any], times: int) -> list[float]:
+    def simulate(self, like: Iterable[object], times: int) -> list[float]:
         """Return what so many releases say of records that are public or synthetic.
 
         Draws of this very mechanism, with the records read but once.
@@ -96,7 +96,7 @@ class SmoothRelease(Measurement):
         3
         """
         count = as_integer(times, "times", minimum=0)
-        draw = self.draws(listed(like))
+        draw: Any = self.draws(listed(like))
         return [draw() for _ in range(count)]
 
     def _clipped(self, unit: int) -> int:
@@ -122,7 +122,7 @@ class SmoothRelease(Measurement):
         low = self.unit.cdf(z.lower)
         return low if z.lower == z.upper else Enclosure(low.lower, self.unit.cdf(z.upper).upper)
 
-    def expected_error(self, like: Iterable[Any], n: int | None = None) -> float:
+    def expected_error(self, like: Iterable[object], n: int | None = None) -> float:
         """Predict the mean absolute error on data such as ``like``, in the statistic's units.
 
         Computed from the statistic and the smooth sensitivity of ``like``, so ``like`` must be
@@ -135,7 +135,7 @@ class SmoothRelease(Measurement):
         """
         return self.error_on(self.local.read(self.input.domain.read(resized(like, n))))
 
-    def best_rate(self, like: Iterable[Any]) -> Fraction:
+    def best_rate(self, like: Iterable[object]) -> Fraction:
         """Return the rate with the least noise on public records: of a ladder, near the best rung.
 
         The distribution of the unit noise is the same at every rate, so less noise is a smaller ``S

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, show
+from tacit.calls import public
 from tacit.core import (
     ApproximateDP,
     Measure,
@@ -155,8 +156,9 @@ class SmoothNoise(Step):
         return ApproximateDP(), lambda d: approximate_loss(epsilon, delta, d)
 
 
+@public
 def smooth_noise(
-    statistic: Any,
+    statistic: object,
     bounds: tuple[Number, Number] | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
@@ -164,13 +166,13 @@ def smooth_noise(
     distribution: str = "laplace",
     relation: str = "unbounded",
     *,
-    values: Sequence[Any] | None = None,
+    values: Sequence[object] | None = None,
     degrees: int = 3,
     beta: Number | None = None,
     sigma: Number | None = None,
     grid: Number | None = None,
-    clip: Any = True,
-    like: Iterable[Any] | None = None,
+    clip: object = True,
+    like: Iterable[object] | None = None,
 ) -> SmoothRelease:
     """Return a release of a statistic with noise scaled to its smooth sensitivity.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ACCURACY", "FIRST_FORMAT", "FORMAT", "fields_of", "protects"]
+__all__ = ["ACCURACY", "APART", "ASSUMED", "FIRST_FORMAT", "FORMAT", "fields_of", "protects"]
 
 FORMAT = "tacit certificate 2"
 FIRST_FORMAT = "tacit certificate 1"
@@ -15,6 +15,12 @@ ACCURACY = "errors and 95% intervals count the noise, which is known without the
 _NEIGHBOURS = {
     "unbounded": "data sets that differ by one unit, with all its rows, added or removed",
 }
+APART = "teams apart"
+ASSUMED = {
+    APART: "each team has a budget of its own, and teams do not compare their answers: of those "
+    "that do, the losses add up",
+}
+"""What the terms of a ledger may assume of those who are answered, and what that means."""
 _PARTS = (
     *("format", "dataset", "protects", "question", "table", "chains", "composition", "spent"),
     *("answer", "accuracy", "ledger", "versions", "digest"),
@@ -39,4 +45,8 @@ def protects(terms: Mapping[str, Any]) -> dict[str, Any]:
     """Return whom a certificate protects, from the terms of a ledger."""
     neighbours = str(terms.get("neighbours", "unbounded"))
     meaning = _NEIGHBOURS.get(neighbours, neighbours)
-    return {"unit": terms.get("unit"), "neighbours": neighbours, "meaning": meaning}
+    found = {"unit": terms.get("unit"), "neighbours": neighbours, "meaning": meaning}
+    assumes = terms.get("assumes")
+    if assumes is not None:
+        found["assumes"] = {"analysts": assumes, "meaning": ASSUMED.get(assumes, assumes)}
+    return found

@@ -36,10 +36,11 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
     answer = entry.answer
     whole = "table" in answer
     shown = ("keys", "columns", "released") if whole else ("keys", "columns")
+    dataset, terms = ledger.about(entry)
     body = {
         "format": FORMAT if whole else FIRST_FORMAT,
-        "dataset": ledger.dataset,
-        "protects": protects(ledger.terms),
+        "dataset": dataset,
+        "protects": protects(terms),
         "question": entry.question,
         **({"table": answer["table"]} if whole else {}),
         "chains": answer["chains"],
@@ -52,15 +53,21 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
         "answer": {name: answer[name] for name in shown},
         **({"declared": answer["declared"]} if answer.get("declared") else {}),
         "accuracy": ACCURACY,
-        "ledger": {
-            "id": ledger.id,
-            "sequence": entry.sequence,
-            "hash": entry.hash,
-            "when": entry.when,
-        },
+        "ledger": {"id": ledger.id, **_place(entry), "when": entry.when},
         "versions": answer.get("versions") or versions(),
     }
     return {**body, "digest": digest(body)}
+
+
+def _place(entry: Entry) -> dict[str, Any]:
+    """Return where in its chain a charge stands; nothing where it is on somebody's account.
+
+    Answers stand in the chain too, from the moment when the engine was done.  Who asks small
+    questions while a large one is at work would read in their places, or in their hashes, when that
+    moment was; such a charge is found by its question.
+    """
+    told = entry.balance is None
+    return {"sequence": entry.sequence if told else None, "hash": entry.hash if told else None}
 
 
 def versions() -> dict[str, str]:

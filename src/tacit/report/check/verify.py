@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tacit.accounting import Budget, Ledger
+from tacit.accounting import Budget, Entry, Ledger
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.accounting.ledger.installments import parts_of
 from tacit.errors import TacitError
-from tacit.report.check.format import ACCURACY, FIRST_FORMAT, FORMAT, fields_of, protects
+from tacit.report.check.format import ACCURACY, ASSUMED, FIRST_FORMAT, FORMAT, fields_of, protects
 from tacit.report.check.issued import digest, issued_body, versions
 from tacit.report.check.json_difference import difference
 from tacit.report.check.planner import Replanned, planner
@@ -51,7 +51,9 @@ _FIRST_ANSWERS = (
 _FIRST_TIMES = (
     "the versions, and the budget as it was then: ledgers of the first format hold neither"
 )
+_ASSUMES = "that the teams which were answered do not compare their answers: it is assumed"
 _UNUSED = "the delta that was asked for: nothing used it, and it was not paid"
+_LEFT = "what was left of the budget: that follows from all charges, which its ledger holds"
 _PAID_MORE = "why more was paid than the privacy loss: another version charged so"
 
 
@@ -117,6 +119,8 @@ def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
     else:
         found.unchecked += [_FIRST_TIMES] if body.get("format") == FIRST_FORMAT else []
         found.check("the ledger holds all of it, to the letter", lambda: _in_ledger(body, ledger))
+    assumes = _mapping(_mapping(body.get("protects")).get("assumes"))
+    found.unchecked += [_ASSUMES] if assumes.get("analysts") in ASSUMED else []
     found.unchecked += _ALWAYS_OPEN
     return found
 
@@ -153,10 +157,12 @@ def _whole(body: Mapping[str, Any]) -> str | None:
     if wrong is not None:
         return wrong
     charge = body["ledger"]
-    texts = [body["dataset"], *body["versions"].values(), *map(charge.get, ("id", "hash", "when"))]
+    unplaced = charge["sequence"] is None and charge["hash"] is None
+    named = ("id", "when") if unplaced else ("id", "hash", "when")
+    texts = [body["dataset"], *body["versions"].values(), *map(charge.get, named)]
     if not all(isinstance(text, str) for text in texts):
         return "its names, times and versions are text"
-    if type(charge["sequence"]) is not int or charge["sequence"] < 1:
+    if not unplaced and (type(charge["sequence"]) is not int or charge["sequence"] < 1):
         return "the place of a charge is a whole number"
     return None if body["accuracy"] == ACCURACY else "it says something else of its accuracy"
 
@@ -177,7 +183,12 @@ def _about(body: Mapping[str, Any]) -> str | None:
     tables = query.get("tables")  # of a declared data set; its ledger counts in those of the first
     asked = query.get("inner", query)["unit"]  # of the rows; a table of people has one row each
     unit = {**asked, "column": tables[0][1]} if tables else asked
-    other = difference(body["protects"], protects({"unit": unit, "neighbours": "unbounded"}))
+    terms = {"unit": unit, "neighbours": "unbounded"}
+    if "assumes" in body["protects"]:
+        terms["assumes"] = body["protects"]["assumes"]["analysts"]
+        if terms["assumes"] not in ASSUMED:
+            return "it assumes something of those who are answered that is not known here"
+    other = difference(body["protects"], protects(terms))
     if other is not None:
         return f"the question was asked about another unit: {other}"
     name, _, rest = body["dataset"].rpartition(" (")
@@ -231,10 +242,15 @@ def _paid(found: Verification, body: Mapping[str, Any], again: Replanned) -> str
     lost = again.cost.cost_in(budget.kind)
     if not cost.covers(lost):
         return f"its privacy loss is {lost!r} and it paid {cost!r}"
-    if not budget.covers(cost + left):
+    # where there is a delta, what is left is no difference but what fits by itself
+    filtered = budget.kind == "approximate" and budget.delta > 0
+    apart = budget.covers(cost) and budget.covers(left)
+    if not (apart if filtered else budget.covers(cost + left)):
         return f"it paid {cost!r} out of a budget of {budget!r}, and {left!r} is said to be left"
     if body["question"]["request"].get("delta", "0") != "0" and not lost.delta:
         found.unchecked.append(_UNUSED)
+    if filtered:
+        found.unchecked.append(_LEFT)
     if cost != lost:
         found.unchecked.append(_PAID_MORE)
     return None
@@ -268,10 +284,10 @@ def _in_ledger(body: Mapping[str, Any], ledger: Ledger) -> str | None:
     claimed = body["ledger"]
     if ledger.id != claimed["id"]:
         return "this is another ledger"
-    if not ledger.contains(int(claimed["sequence"]), str(claimed["hash"])):
+    entry = _charge(body, ledger)
+    if entry is None:
         return "it is not in this ledger, which may be an older copy"
     ledger.verify_chain()
-    entry = next(e for e in ledger.history() if e.sequence == claimed["sequence"])
     if entry.answer is None:
         return "the ledger holds no answer to it"
     if "noise" in entry.question:  # a count over time: what is published grows, and stays
@@ -283,6 +299,17 @@ def _in_ledger(body: Mapping[str, Any], ledger: Ledger) -> str | None:
     if issued["format"] == FIRST_FORMAT:
         return difference(_first_in_ledger(body), _first_in_ledger(issued))
     return difference(body, issued)
+
+
+def _charge(body: Mapping[str, Any], ledger: Ledger) -> Entry | None:
+    """Return the charge that a certificate names: by its place, or by its question alone."""
+    claimed, history = body["ledger"], ledger.history()
+    if claimed["sequence"] is None:
+        same = (e for e in history if e.question == body["question"])
+        return next((e for e in same if ledger.about(e)[0] == body["dataset"]), None)
+    if not ledger.contains(int(claimed["sequence"]), str(claimed["hash"])):
+        return None
+    return next(e for e in history if e.sequence == claimed["sequence"])
 
 
 def _first_in_ledger(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tacit.report.page.svg_chart import Mark, chart
-from tacit.report.page.templating import drawing
+from tacit.display.svg_chart import Mark, chart
+from tacit.display.templating import drawing
 from tacit.report.text.vocabulary import answer_words
 from tacit.report.text.words import aggregate_words, number, value_words
 
@@ -16,8 +16,13 @@ _MOST_MARKS = 60
 _MOST_PANELS = 12
 
 
-def answers(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the template shows: each answer with its chart, then all of them as a table."""
+def answers(body: Mapping[str, Any], width: int = 720) -> dict[str, Any]:
+    """Return what the template shows: each answer with its chart, then all of them as a table.
+
+    Args:
+        body: of the certificate.
+        width: of a chart, in pixels on the screen.
+    """
     query = body["question"]["query"]
     told = dict(query["aggregates"])
     by = [str(name) for name in query["by"]]
@@ -31,7 +36,7 @@ def answers(body: Mapping[str, Any]) -> dict[str, Any]:
     plain = [column for column in columns if column.get("bins") is None]
     return {
         "none": None,
-        "columns": [_shown(column, told[column["label"]], keys, by) for column in columns],
+        "columns": [_shown(one, told[one["label"]], keys, by, width) for one in columns],
         "by": by,
         "labels": [str(column["label"]) for column in plain],
         "table": _table(plain, keys) if plain else None,
@@ -43,6 +48,7 @@ def _shown(
     aggregate: Mapping[str, Any],
     keys: Sequence[Sequence[str]],
     by: Sequence[str],
+    width: int,
 ) -> dict[str, Any]:
     """Return one answer: its words, and its chart, its panels or its table of bins."""
     words = aggregate_words(aggregate) + (f", by {', '.join(by)}" if by else "")
@@ -50,9 +56,9 @@ def _shown(
     head = {"head": [*by, name], "heading": heading}
     shown: dict[str, Any] = {"chart": None, "panels": None, "bins": None, **head}
     if column.get("bins") is None:
-        shown["chart"] = _chart(column, [" / ".join(key) for key in keys], words)
+        shown["chart"] = _chart(column, [" / ".join(key) for key in keys], words, width)
     else:
-        shown |= _histogram(column, keys, by, words)
+        shown |= _histogram(column, keys, by, words, width)
     return {
         "label": str(column["label"]),
         "words": words,
@@ -71,21 +77,25 @@ def _choice(method: Mapping[str, Any]) -> str:
     return chosen.replace("_", " ")
 
 
-def _chart(column: Mapping[str, Any], labels: Sequence[str], words: str) -> Any:
+def _chart(column: Mapping[str, Any], labels: Sequence[str], words: str, width: int) -> Any:
     if not 0 < len(labels) <= _MOST_MARKS:
         return None
     marks = [_mark(column, label, (place,)) for place, label in enumerate(labels)]
-    return drawing(chart(marks, answer_words(str(column["kind"])).amount, words))
+    return drawing(chart(marks, answer_words(str(column["kind"])).amount, words, width))
 
 
 def _histogram(
-    column: Mapping[str, Any], keys: Sequence[Sequence[str]], by: Sequence[str], words: str
+    column: Mapping[str, Any],
+    keys: Sequence[Sequence[str]],
+    by: Sequence[str],
+    words: str,
+    width: int,
 ) -> dict[str, Any]:
     bins = [str(name) for name in column["bins"]]
     bars = answer_words(str(column["kind"])).amount
     if not by and len(bins) <= _MOST_MARKS:
         marks = [_mark(column, name, (0, i)) for i, name in enumerate(bins)]
-        return {"chart": drawing(chart(marks, bars, words))}
+        return {"chart": drawing(chart(marks, bars, words, width))}
     if not by or len(keys) > _MOST_PANELS or len(bins) > 20:
         return {"bins": _bins(column, keys)}
     panels = []

@@ -11,12 +11,14 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.accounting import Budget
+from tacit.accounting.budgets.shares import share
 from tacit.arithmetic.exact import show
+from tacit.display.card import Card, Share, Shares
+from tacit.display.svg_chart import budget_bar
+from tacit.display.templating import drawing, render
 from tacit.errors import UsageError
 from tacit.report.check.verify import Verification
 from tacit.report.page.answers import answers
-from tacit.report.page.svg_chart import budget_bar
-from tacit.report.page.templating import drawing, render
 from tacit.report.text.chain_sentences import distance_words, recipe, step_words
 from tacit.report.text.odds import STATED_DELTA, Odds, probability_words
 from tacit.report.text.words import (
@@ -28,7 +30,7 @@ from tacit.report.text.words import (
     unit_words,
 )
 
-__all__ = ["BROKEN", "certificate_page", "summary"]
+__all__ = ["BROKEN", "certificate_card", "certificate_page", "summary"]
 
 BROKEN = (*(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError),)
 """What a certificate that is not whole may raise."""
@@ -54,7 +56,7 @@ def certificate_page(body: Mapping[str, Any], verify: Callable[[], Verification]
             "this certificate is not whole, so that no page can be made of it "
             f"({type(error).__name__}: {error}); verify() says more"
         ) from None
-    return render("certificate.html", given)
+    return render(__package__, "certificate.html", given)
 
 
 def summary(body: Mapping[str, Any]) -> list[str]:
@@ -64,6 +66,24 @@ def summary(body: Mapping[str, Any]) -> list[str]:
     facts += [("Digest", str(body["digest"]))]
     first = protects_line(body["question"]["query"]["unit"])
     return [first, *(f"{name.lower()}: {told}" for name, told in facts)]
+
+
+def certificate_card(body: Mapping[str, Any]) -> Card:
+    """Return what a notebook shows of a certificate; nothing of it is checked for that.
+
+    Raises:
+        Exception: one of :data:`BROKEN`, where the certificate is not whole.
+    """
+    cost = Budget.from_json(body["spent"]["cost"])
+    first, *facts = summary(body)
+    budget, odds = _budget(body, cost), _odds(body, cost)
+    bar = Shares(budget["total"], [Share(*part) for part in budget["parts"]])
+    sure = (
+        f"someone who is 10% sure that a person is in the table could become at most "
+        f"{odds['first']}% sure from this release"
+    )
+    todo = "not checked yet: .verify() derives the loss again, .save('name.html') writes the page"
+    return Card(f"Certificate: {_name(body)}", first, [bar], [*facts, sure, todo])
 
 
 def _given(body: Mapping[str, Any], found: Verification) -> dict[str, Any]:
@@ -81,7 +101,7 @@ def _given(body: Mapping[str, Any], found: Verification) -> dict[str, Any]:
         "protected": _protected(body),
         "odds": _odds(body, cost),
         "answers": answers(body),
-        "budget": _budget(body, cost),
+        "budget": _with_bar(_budget(body, cost)),
         "chains": _chains(body),
         "checks": _checks(found),
         "foot": _foot(body),
@@ -114,6 +134,8 @@ def _protected(body: Mapping[str, Any]) -> list[tuple[str, str]]:
         "nearly as likely from one as from the other, so they do not reveal which it was"
     )
     facts = [("Who is protected", unit_words(unit)), ("What is compared", compared)]
+    if "assumes" in body["protects"]:
+        facts.append(("What is assumed", str(body["protects"]["assumes"]["meaning"])))
     query = body["question"]["query"]
     if "inner" in query:
         row = (
@@ -149,12 +171,14 @@ def _budget(body: Mapping[str, Any], cost: Budget) -> dict[str, Any]:
     before = Budget(total.kind, max(gone, Fraction(0)), max(delta, Fraction(0)))
     parts = [("before", "spent before", before), ("this", "this release", cost)]
     parts.append(("left", "left", left))
-    shares = [float(budget.amount / total.amount) for _, _, budget in parts]
-    return {
-        "total": budget_words(total),
-        "bar": drawing(budget_bar(*shares)),
-        "parts": [(css, name, budget_words(budget)) for css, name, budget in parts],
-    }
+    told = [(css, name, budget_words(one), share(one, total)) for css, name, one in parts]
+    return {"total": budget_words(total), "parts": told}
+
+
+def _with_bar(budget: Mapping[str, Any]) -> dict[str, Any]:
+    parts = budget["parts"]
+    bar = drawing(budget_bar(*(one for *_, one in parts)))
+    return {**budget, "bar": bar, "parts": [part[:-1] for part in parts]}
 
 
 def _chains(body: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -196,7 +220,13 @@ def _foot(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     ledger = body["ledger"]
     return [
         ("Made with", ", ".join(f"{name} {one}" for name, one in body["versions"].items())),
-        ("Ledger", f"{ledger['id']}, charge {ledger['sequence']}"),
-        ("Charge", str(ledger["hash"])),
+        *_charged(ledger),
         ("Digest", str(body["digest"])),
     ]
+
+
+def _charged(ledger: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if ledger["sequence"] is None:
+        return [("Ledger", f"{ledger['id']}, which finds the charge by its question")]
+    place = f"{ledger['id']}, event {ledger['sequence']}"
+    return [("Ledger", place), ("Charge", str(ledger["hash"]))]

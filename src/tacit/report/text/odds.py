@@ -116,12 +116,13 @@ be published as they are
     >>> weak_guarantee(epsilon(10)), weak_guarantee(epsilon_delta(1, "1e-5"))
     (None, None)
     """
-    epsilon, told = loss.amount, f"epsilon {show(loss.amount)}"
-    if loss.kind == "concentrated":
-        epsilon = loss.epsilon_at(STATED_DELTA)
-        told = f"rho {show(loss.amount)}, an epsilon of {float(epsilon):.4g} at a delta of "
-        told += show(STATED_DELTA) + ","
+    rho = loss.kind == "concentrated"
+    epsilon = loss.epsilon_at(STATED_DELTA) if rho else loss.amount
     if epsilon > _MOST_EPSILON:
+        told = f"epsilon {show(epsilon)}"
+        if rho:
+            told = f"rho {show(loss.amount)}, an epsilon of {float(epsilon):.4g} at a delta of "
+            told += show(STATED_DELTA) + ","
         sure = _nearly(epsilon, 10)
         return f"{told} is above 10: someone who is 10% sure could become at most {sure}% sure"
     people = _ASSUMED_SIZE if size is None else size

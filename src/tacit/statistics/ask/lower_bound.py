@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tacit.arithmetic.exact import as_integer
 from tacit.arithmetic.mixing import GOLDEN, mixed
+from tacit.calls import public
 from tacit.errors import InfeasibleError
 from tacit.statistics.ask.registry import lookup
 from tacit.statistics.ask.sensitivity import Asked
@@ -34,6 +35,7 @@ _PATIENCE = 12  # rounds without a gain before starting anew
 Order = npt.NDArray[np.int64]
 
 
+@public
 def lower_bound(
     statistic: Asked,
     over: Domain,

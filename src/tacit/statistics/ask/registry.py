@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable
 from typing import Any
 
 from tacit.arithmetic.exact import as_fraction, as_integer
@@ -34,7 +33,7 @@ _TAKE_NUMBER: dict[str, str] = {"var": "ddof", "std": "ddof", "trimmed_mean": "s
 _CALLED = re.compile(r"\s*([a-z_]+?)\s*[:(]\s*(?:([a-z]+)\s*=\s*)?([^()=:]+?)\s*\)?\s*")
 
 
-def lookup(statistic: str | Statistic | Callable[..., Any]) -> Statistic:
+def lookup(statistic: object) -> Statistic:
     """Return the statistic of that name, or wrap a function, or pass a statistic through.
 
     Raises:

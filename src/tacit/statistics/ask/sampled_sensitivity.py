@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from tacit.arithmetic.bisection import narrowed
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.statistics.ask.registry import lookup
 from tacit.statistics.ask.sensitivity import Asked
@@ -72,6 +73,7 @@ class SampledSensitivity:
         return self.value
 
 
+@public
 def sampled_sensitivity(
     statistic: Asked,
     draw: Callable[[int], npt.ArrayLike],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, overload
 
+from tacit.calls import public
 from tacit.errors import UsageError, did_you_mean
 from tacit.statistics.ask.registry import lookup
 from tacit.statistics.base.domain import Domain, Interval, Records, Values, columns_of
@@ -15,18 +16,46 @@ from tacit.statistics.samples.sample import Sample
 
 __all__ = ["Asked", "ask", "by_column", "domain_of", "sensitivity"]
 
-Asked: TypeAlias = str | Statistic | Callable[..., Any]
+
+class Stands(Protocol):
+    """What stands for a statistic, such as ``tc.median()``."""
+
+    @property
+    def statistic(self) -> object:
+        """The statistic."""
+
+
+Asked: TypeAlias = str | Statistic | Stands | Callable[..., object]
 """A statistic as it may be given: by name, as an object, or as a function of a 1-D array."""
 
 
+@overload
 def sensitivity(
     statistic: Asked,
-    over: Domain | Mapping[str, Domain],
-    at: Any = None,
+    over: Domain,
+    at: object = None,
     distance: int = 1,
     relation: Relation = "unbounded",
     within: bool = True,
-) -> Any:
+) -> Sensitivity: ...
+@overload
+def sensitivity(
+    statistic: Asked,
+    over: Mapping[str, Domain],
+    at: object = None,
+    distance: int = 1,
+    relation: Relation = "unbounded",
+    within: bool = True,
+) -> dict[str, Sensitivity]: ...
+@public
+def sensitivity(
+    statistic: Asked,
+    over: Domain | Mapping[str, Domain],
+    at: object = None,
+    distance: int = 1,
+    relation: Relation = "unbounded",
+    within: bool = True,
+) -> Sensitivity | dict[str, Sensitivity]:
     """Compute how far a statistic can move between neighbouring releases, exactly.
 
     Args:
@@ -45,7 +74,8 @@ def sensitivity(
             changed, the answer says in ``.notes`` how far neighbours go.
 
     Returns:
-        A :class:`~tacit.statistics.base.result.Sensitivity`, or a dict of them by column.
+        A :class:`~tacit.statistics.base.result.Sensitivity`, or a dict of them by column.  (A type
+        checker takes a domain that was made of a table for one of a single column.)
 
     Raises:
         UsageError: an unknown name or relation, data that are no numbers or outside the domain.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tacit.arithmetic.exact import as_integer
+from tacit.arithmetic.exact import as_integer, show
+from tacit.calls import public
+from tacit.display.card import Card, Shown, Table
 from tacit.errors import InfeasibleError, UsageError, need
 from tacit.statistics.ask.plot_profile import draw_profile
 from tacit.statistics.ask.registry import lookup
@@ -15,6 +17,10 @@ from tacit.statistics.base.domain import Domain
 from tacit.statistics.base.question import Relation
 from tacit.statistics.base.result import Sensitivity
 from tacit.statistics.base.statistic import Statistic
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 __all__ = ["Profile", "ProfileRow", "sensitivity_profile"]
 
@@ -36,21 +42,22 @@ class ProfileRow:
         return None if self.answer is None else float(self.answer)
 
 
+@public
 @dataclass(frozen=True, repr=False)
-class Profile:
+class Profile(Shown):
     """A table of sensitivities over distances, made by :func:`sensitivity_profile`."""
 
     rows: tuple[ProfileRow, ...]
     within: bool
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """A data frame with one row a point; ``value`` is NaN where a distance cannot be made.
 
         Raises:
             MissingExtraError: pandas is not installed.
         """
         pandas = need("pandas", "pandas")
-        return pandas.DataFrame(
+        frame: DataFrame = pandas.DataFrame(
             {
                 "column": [r.column for r in self.rows],
                 "statistic": [r.statistic.name for r in self.rows],
@@ -61,12 +68,27 @@ class Profile:
                 "method": [None if r.answer is None else r.answer.method for r in self.rows],
             }
         )
+        return frame
+
+    def card(self) -> Card:
+        """Return what a notebook shows of it: one row a point."""
+        rows = [
+            [
+                f"{r.column}.{r.statistic.name}" if r.column else r.statistic.name,
+                *(r.scope, r.relation, str(r.distance)),
+                "cannot be made" if r.answer is None else show(r.answer.value),
+                "" if r.answer is None else r.answer.method,
+            ]
+            for r in self.rows
+        ]
+        head = ["statistic", "scope", "relation", "distance", "sensitivity", "found by"]
+        return Card("Sensitivity profile", "", [Table(head, rows)])
 
     def __repr__(self) -> str:
         names = dict.fromkeys(r.statistic.name for r in self.rows)
         return f"Profile({', '.join(names)}: {len(self.rows)} points)"
 
-    def plot(self, *, log: bool | None = None) -> Any:
+    def plot(self, *, log: bool | None = None) -> Figure:
         """Draw one panel a column, scope and relation, and one line a statistic.
 
         Args:
@@ -75,16 +97,20 @@ class Profile:
 
         Returns a ``matplotlib.figure.Figure``: ``profile.plot().savefig("profile.svg")``.
         """
-        return draw_profile(self, log=log)
+        figure: Figure = draw_profile(self, log=log)
+        return figure
 
 
+@public
 def sensitivity_profile(
     statistics: Asked | Iterable[Asked],
     over: Domain | Mapping[str, Domain],
     distances: Iterable[int] = range(1, 5),
-    relations: Relation | Iterable[Relation] = ("unbounded", "bounded"),
-    at: Any = None,
+    relation: Relation | Iterable[Relation] = ("unbounded", "bounded"),
+    at: object = None,
     within: bool = True,
+    *,
+    relations: Relation | Iterable[Relation] | None = None,
 ) -> Profile:
     """Compute how sensitivities grow with the distance.
 
@@ -92,9 +118,10 @@ def sensitivity_profile(
         statistics: one statistic or several, as :func:`sensitivity` takes them.
         over: a domain, or one a column.
         distances: the distances; one that cannot be made leaves a gap.
-        relations: one relation or several.
+        relation: one relation or several.
         at: a release: the local sensitivities are then shown beside the global ones.
         within: as for :func:`sensitivity`.
+        relations: the former name of ``relation``.
 
     Raises:
         UsageError: no statistic, or no distance.
@@ -102,12 +129,12 @@ def sensitivity_profile(
 
     >>> from tacit.statistics import Records
     >>> p = sensitivity_profile(["mean", "median"], over=Records([1, 2, 3, 10, 11], size=3),
-    ...                         distances=[1, 2], relations="bounded")
+    ...                         distances=[1, 2], relation="bounded")
     >>> [row.value for row in p.rows]
     [3.3333333333333335, 6.0, 8.0, 8.0]
     """
     asked = [lookup(s) for s in _listed(statistics)]
-    kinds: list[Any] = _listed(relations)
+    kinds: list[Any] = _listed(relation if relations is None else relations)
     steps = [as_integer(d, "distance", minimum=1) for d in distances]
     if not asked or not steps or not kinds:
         raise UsageError("give at least one statistic, one distance and one relation")

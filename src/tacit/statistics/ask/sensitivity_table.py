@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from tacit.arithmetic.exact import show
+from tacit.calls import public
+from tacit.display.card import Card, Shown, Table
 from tacit.errors import InfeasibleError, UsageError, need
 from tacit.statistics.ask.plot_table import draw_table
 from tacit.statistics.ask.registry import lookup
@@ -20,6 +22,10 @@ from tacit.statistics.base.statistic import Exact, Statistic, distance_between
 from tacit.statistics.samples.sample import Plain, Sample
 from tacit.statistics.search.count_lattice import Indices, evaluations
 from tacit.statistics.search.neighbours import neighbours_of, parts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 __all__ = ["Neighbour", "Release", "SensitivityTable", "sensitivity_table"]
 
@@ -54,8 +60,9 @@ class Release:
         return neighbour.gap == self.local
 
 
+@public
 @dataclass(frozen=True, repr=False)
-class SensitivityTable:
+class SensitivityTable(Shown):
     """All releases of a domain, made by :func:`sensitivity_table`."""
 
     statistic: Statistic
@@ -67,14 +74,14 @@ class SensitivityTable:
         """The global sensitivity: the largest local one."""
         return max((r.local for r in self.releases), default=Fraction(0))
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """One row a pair; ``local`` marks the largest of a release, ``global`` the largest of all.
 
         Raises:
             MissingExtraError: pandas is not installed.
         """
         pairs = [(r, n) for r in self.releases for n in r.neighbours]
-        return need("pandas", "pandas").DataFrame(
+        frame: DataFrame = need("pandas", "pandas").DataFrame(
             {
                 "release": [r.records for r, _ in pairs],
                 "value": [_float(r.value) for r, _ in pairs],
@@ -85,14 +92,31 @@ class SensitivityTable:
                 "global": [n.gap == self.value for _, n in pairs],
             }
         )
+        return frame
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """Draw the table; the largest of each release is shaded, the largest of all framed.
 
         Raises:
             UsageError: more releases or neighbours than can be read in a figure.
         """
-        return draw_table(self)
+        figure: Figure = draw_table(self)
+        return figure
+
+    def card(self) -> Card:
+        """Return what a notebook shows of it: each release with its local sensitivity."""
+        rows = [
+            [
+                ", ".join(show(v) for v in r.records),
+                show(_float(r.value)),
+                str(len(r.neighbours)),
+                show(r.local),
+            ]
+            for r in self.releases
+        ]
+        head = ["release", "value", "neighbours", "local sensitivity"]
+        lead = f"global sensitivity {show(self.value)}, {self.question.relation}"
+        return Card(f"Sensitivities of {self.statistic.name}", lead, [Table(head, rows)])
 
     def __repr__(self) -> str:
         pairs = sum(len(r.neighbours) for r in self.releases)
@@ -107,13 +131,30 @@ class SensitivityTable:
         return "\n".join(lines)
 
 
+@overload
+def sensitivity_table(
+    statistic: Asked,
+    over: Domain,
+    distance: int = 1,
+    relation: Relation = "unbounded",
+    within: bool = True,
+) -> SensitivityTable: ...
+@overload
+def sensitivity_table(
+    statistic: Asked,
+    over: Mapping[str, Domain],
+    distance: int = 1,
+    relation: Relation = "unbounded",
+    within: bool = True,
+) -> dict[str, SensitivityTable]: ...
+@public
 def sensitivity_table(
     statistic: Asked,
     over: Domain | Mapping[str, Domain],
     distance: int = 1,
     relation: Relation = "unbounded",
     within: bool = True,
-) -> Any:
+) -> SensitivityTable | dict[str, SensitivityTable]:
     """List every distinct release, its neighbours, the values and the local sensitivities.
 
     Takes the arguments of :func:`tacit.sensitivity`, without ``at``.

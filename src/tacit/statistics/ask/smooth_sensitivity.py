@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive
+from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError, did_you_mean
 from tacit.statistics.ask.registry import lookup
 from tacit.statistics.base.at_distance import AtDistance
@@ -78,14 +79,15 @@ def at_distance(
     return _in_bounds(asked, Clamped(sample, *_pair(bounds)), relation)
 
 
+@public
 def local_sensitivity_at(
-    statistic: Any,
-    data: Iterable[Any] | Sample,
+    statistic: object,
+    data: Iterable[object] | Sample,
     bounds: tuple[Number, Number] | None = None,
     distance: int = 0,
     relation: Relation = "unbounded",
     *,
-    values: Iterable[Any] | None = None,
+    values: Iterable[object] | None = None,
 ) -> Fraction | float:
     """``A(distance)``, the largest local sensitivity within ``distance`` steps of the data.
 
@@ -106,14 +108,15 @@ def local_sensitivity_at(
     return found.at(steps)
 
 
+@public
 def smooth_sensitivity(
-    statistic: Any,
-    data: Iterable[Any] | Sample,
+    statistic: object,
+    data: Iterable[object] | Sample,
     bounds: tuple[Number, Number] | None = None,
     beta: Number | None = None,
     relation: Relation = "unbounded",
     *,
-    values: Iterable[Any] | None = None,
+    values: Iterable[object] | None = None,
     farthest: int = 2,
     largest: Number | None = None,
 ) -> float:
@@ -141,14 +144,15 @@ def smooth_sensitivity(
     return found.smooth(rate)
 
 
+@public
 def distance_to_instability(
-    statistic: Any,
-    data: Iterable[Any] | Sample,
+    statistic: object,
+    data: Iterable[object] | Sample,
     bounds: tuple[Number, Number] | None = None,
     bound: Number | None = None,
     relation: Relation = "unbounded",
     *,
-    values: Iterable[Any] | None = None,
+    values: Iterable[object] | None = None,
     farthest: int = 2,
     largest: Number | None = None,
 ) -> float:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import cast
 
 from tacit.arithmetic.exact import as_integer
+from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.ask.registry import lookup
 from tacit.statistics.ask.sensitivity import Asked, ask
@@ -26,6 +27,7 @@ from tacit.statistics.base.statistic import Statistic
 __all__ = ["StabilityMap", "map_of", "stability_map"]
 
 
+@public
 @dataclass(frozen=True)
 class StabilityMap:
     """``d_in`` to the largest distance between two values of the statistic.
@@ -63,6 +65,7 @@ class StabilityMap:
         return 1 << 62 if math.isinf(farthest) else int(farthest)
 
 
+@public
 def stability_map(statistic: Asked, over: Domain, relation: Relation = "unbounded") -> StabilityMap:
     """Return the stability map of a statistic, checked once at distance 1.
 

@@ -20,20 +20,22 @@ from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, show
+from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.samples.sample import Sample
 
 __all__ = ["Domain", "Interval", "Records", "Values", "columns_of"]
 
 
+@public
 class _Listed:
     """What Records and Values share: values that are listed, perhaps column by column."""
 
     _sample: Sample | None
-    columns: Mapping[str, Any] | None
+    columns: Mapping[str, object] | None
     size: int | None
 
-    def __init__(self, values: Iterable[Any], size: int | None = None) -> None:
+    def __init__(self, values: Iterable[object], size: int | None = None) -> None:
         table = columns_of(values)
         self.size = None if size is None else as_integer(size, "size", minimum=1)
         self.columns = None
@@ -95,6 +97,7 @@ class _Listed:
         return f"{type(self).__name__}({listed}{sized})"
 
 
+@public
 class Records(_Listed):
     """A known population, of which the release holds ``size`` records.
 
@@ -121,6 +124,7 @@ class Records(_Listed):
         return sample
 
 
+@public
 class Values(_Listed):
     """Public values, each of which may occur any number of times in a release.
 
@@ -139,6 +143,7 @@ class Values(_Listed):
         return super()._read(values, name).distinct()[0]
 
 
+@public
 class Interval:
     """Every real number from ``lower`` to ``upper``.
 

@@ -31,6 +31,7 @@ from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 from tacit.arithmetic.exact import as_integer, show
+from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError, did_you_mean
 from tacit.statistics.base.domain import Domain, Interval, Records
 from tacit.statistics.samples.sample import Sample
@@ -41,6 +42,7 @@ Relation: TypeAlias = Literal["unbounded", "add", "remove", "bounded"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 
 
+@public
 @dataclass(frozen=True)
 class Question:
     """One sensitivity asked for, checked: every question that exists has an answer.

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from tacit.arithmetic.exact import float_up, show
+from tacit.calls import public
+from tacit.display.card import Card, Shown, Table
 from tacit.statistics.base.extreme_pair import differing_pair
 from tacit.statistics.base.plot_pair import draw_pair
 from tacit.statistics.samples.sample import Plain, Sample
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from tacit.statistics.base.question import Question
 
 __all__ = ["Method", "Sensitivity", "Witness"]
@@ -20,6 +24,9 @@ Method: TypeAlias = Literal[
     "closed form", "polynomial", "exhaustive", "lower bound", "upper bound", "sampled"
 ]
 Witness: TypeAlias = tuple[tuple[Plain, ...], tuple[Plain, ...]]
+
+_MOST_RECORDS = 24
+"""How many records of a witness a notebook shows."""
 
 
 class Named(Protocol):
@@ -34,7 +41,8 @@ class Named(Protocol):
         """The fewest records that it has a value on."""
 
 
-class Sensitivity:
+@public
+class Sensitivity(Shown):
     """How far a statistic can move between neighbours, and why.
 
     Attributes:
@@ -146,7 +154,7 @@ class Sensitivity:
             )
         return None
 
-    def plot(self, **options: Any) -> Any:
+    def plot(self) -> Figure:
         """Draw the two neighbouring data sets on the number line, with the statistic on both.
 
         Returns a ``matplotlib.figure.Figure``: ``answer.plot().savefig("gap.png")``.
@@ -155,7 +163,27 @@ class Sensitivity:
             MissingExtraError: matplotlib is not installed.
             UsageError: there is no witness to draw (a bound).
         """
-        return draw_pair(self, **options)
+        figure: Figure = draw_pair(self)
+        return figure
+
+    def card(self) -> Card:
+        """Return what a notebook shows of it: the value, how it was found, what attains it."""
+        asked = self.question
+        kind = "global" if asked.at is None else "local"
+        how = "within" if asked.within else "exactly"
+        rows = [
+            ["value", show(self.value)],
+            ["found by", f"{self.method}, {self.evaluations:,} evaluations"],
+            ["neighbours", f"{asked.relation}, {how} {asked.distance}"],
+        ]
+        for name, one in zip(("a data set", "its neighbour"), self.witness or (), strict=False):
+            first = ", ".join(show(value) for value in one[:_MOST_RECORDS])
+            rest = len(one) - _MOST_RECORDS
+            rows.append([name, f"{first}, and {rest:,} more" if rest > 0 else first or "no record"])
+        why = self.why_no_guarantee
+        notes = [*self.notes, *([f"no guarantee: {why}"] if why else [])]
+        title = f"{kind.capitalize()} sensitivity of {self.statistic.name}"
+        return Card(title, "", [Table(["", ""], rows)], notes)
 
     def __repr__(self) -> str:
         kind = "global" if self.question.at is None else "local"

@@ -95,7 +95,7 @@ class Statistic(ABC):
         """The exact value of a sample; rooms override it where bulk arithmetic is faster."""
         return self.exact(sample.fractions())
 
-    def __call__(self, data: npt.ArrayLike) -> Any:
+    def __call__(self, data: npt.ArrayLike) -> float | npt.NDArray[np.float64]:
         """The value on a non-empty 1-D array, as numpy computes it."""
         return float(self.batch(np.asarray(data)[None, :])[0])
 

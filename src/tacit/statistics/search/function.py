@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.statistics.base.statistic import Statistic
 from tacit.statistics.samples.sample import Array, plain
@@ -32,7 +33,7 @@ class Function(Statistic):
     4.0
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     many: bool = False
 
     @property
@@ -73,7 +74,7 @@ class Function(Statistic):
 
     def _one(self, row: npt.NDArray[np.float64]) -> float:
         try:
-            found = self.function(row)
+            found: Any = self.function(row)
         except Exception as error:
             raise UsageError(
                 f"{self.name} raised {type(error).__name__} ({error}) on the release {_show(row)}"
@@ -102,7 +103,8 @@ class Function(Statistic):
         return UsageError(f"{self.name} returned {value} on the release {_show(row)}")
 
 
-def batched(function: Callable[..., Any]) -> Function:
+@public
+def batched(function: Callable[..., object]) -> Function:
     """Mark a function of a 2-D array, one release a row, as evaluating many releases at once.
 
     >>> batched(lambda rows: rows.max(axis=1)).batch(np.array([[1.0, 2.0], [3.0, 0.0]]))

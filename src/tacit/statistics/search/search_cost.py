@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from tacit.calls import public
 from tacit.errors import InfeasibleError
 from tacit.statistics.base.domain import Domain, Interval, Records
 from tacit.statistics.base.question import Question, Relation
@@ -95,6 +96,7 @@ def _memory(size: int) -> str:
     return f"about {size / 2**30:,.1f} GiB" if size < 2**60 else f"{_large(size >> 30)} GiB"
 
 
+@public
 def search_cost(
     over: Domain, distance: int = 1, relation: Relation = "unbounded", within: bool = True
 ) -> SearchCost:

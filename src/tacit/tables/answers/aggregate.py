@@ -13,11 +13,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 from tacit.arithmetic.exact import as_fraction, show
-from tacit.core import Space, Step
-from tacit.core.chain.protocols import Built
+from tacit.core import Space, Step, Transformation
 from tacit.errors import MismatchError, UsageError, did_you_mean
 from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.grid import Grid
@@ -83,17 +82,17 @@ class Aggregate(Step):
     ddof: int = 0
     method: Method | None = None
     k: int | None = None
-    keys: tuple[Any, ...] | None = None
+    keys: tuple[object, ...] | None = None
     others: tuple[Clamped, ...] = ()
 
     name: ClassVar[str] = "aggregate"
 
     @property
-    def statistic(self) -> Any:
+    def statistic(self) -> object:
         """The statistic whose sensitivities can be asked for."""
         return kind_of(self.kind).statistic(self)
 
-    def build(self, space: Space) -> Built:
+    def build(self, space: Space) -> Transformation:
         """Build the step of a chain that this statistic is.
 
         Raises:
@@ -107,7 +106,8 @@ class Aggregate(Step):
                 space,
                 self,
             )
-        return step.build(space)
+        built: Any = step
+        return cast(Transformation, built.build(space))
 
     @property
     def lacks_bounds(self) -> bool:
@@ -150,7 +150,7 @@ class Aggregate(Step):
             parts.append(str(self.method))
         return f"{self.kind}({', '.join(str(p) for p in parts)})"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the aggregate as plain JSON values."""
         found: dict[str, Any] = {"kind": self.kind}
         for field in ("column", "lower", "upper", "q"):

@@ -8,14 +8,22 @@ from fractions import Fraction
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.errors import UsageError
 from tacit.tables.answers.aggregate import Aggregate
-from tacit.tables.spec.method import Options, read_method
+from tacit.tables.spec.method import read_method
 
 __all__ = ["bounded", "with_method"]
 
 
-def with_method(made: Aggregate, options: Options) -> Aggregate:
+def with_method(
+    made: Aggregate,
+    method: str,
+    bound: Number | None,
+    bins: int | None,
+    distribution: str | None,
+    rows: int | None,
+) -> Aggregate:
     """Return an aggregate with the method that is asked for."""
-    return replace(made, method=read_method(made.kind, made.column, **options))
+    asked = read_method(made.kind, made.column, method, bound, bins, distribution, rows)
+    return replace(made, method=asked)
 
 
 def bounded(
@@ -38,6 +46,9 @@ def bounded(
         raise UsageError(f"a column is named by text, not by {column!r}")
     if lower is None and upper is None:
         return Aggregate(kind, column, q=q)  # a data set may declare them: see plan/declared.py
+    if isinstance(lower, (tuple, list)) and len(lower) == 2:
+        shown = ", ".join(map(repr, lower))
+        raise UsageError(f"the bounds are two arguments, not one: tc.{kind}({column!r}, {shown})")
     if lower is None or upper is None:
         raise UsageError(
             f"{kind} of {column!r} needs both bounds, such as tc.{kind}({column!r}, 0, 100), or "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from tacit.calls import public
 from tacit.core import Space, Step, SymmetricDistance, Transformation, register
 from tacit.errors import UsageError
 from tacit.report.text.vocabulary import for_each_group, say_step, so_many
@@ -92,6 +93,7 @@ def _law(noise: Noise) -> NoiseLaw:
     return noise.law(Fraction(noise.rows), Fraction(1))
 
 
+@public
 def count_distinct(column: str | None = None, *, method: str = "global") -> Aggregate:
     """Count the different values of a column.
 

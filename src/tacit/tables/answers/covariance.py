@@ -44,6 +44,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.tables.answers.aggregate import Aggregate, Setting, register_kind
 from tacit.tables.answers.several_columns import (
@@ -65,6 +66,7 @@ _LEAST = 1e-12
 """A variance of a rescaled column below this is taken as zero."""
 
 
+@public
 def covariance(x: str, y: str, bounds: Bounds | None = None) -> Aggregate:
     """Return the sample covariance of two columns (divided by n - 1), each clamped to its bounds.
 
@@ -84,6 +86,7 @@ def covariance(x: str, y: str, bounds: Bounds | None = None) -> Aggregate:
     return of_columns("covariance", [x, y], bounds)
 
 
+@public
 def correlation(x: str, y: str, bounds: Bounds | None = None) -> Aggregate:
     """Return Pearson's correlation of two columns, each clamped to its bounds.
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from tacit.arithmetic.exact import Number, as_fraction
+from tacit.calls import public
 from tacit.core import (
     Space,
     Step,
@@ -109,9 +110,10 @@ class HistogramPart(Part):
         return law_of_rows(noise).half_width((1.0,), level)
 
 
+@public
 def histogram(
-    column: Any = None, edges: Sequence[Number] | None = None, *, method: str = "global"
-) -> Any:
+    column: str | None = None, edges: Sequence[Number] | None = None, *, method: str = "global"
+) -> Aggregate:
     """Count the values of a column between each two edges; the last bin includes its upper edge.
 
     Values outside the edges, and missing ones, are in no bin.  ``histogram([0, 20, 40])``, without

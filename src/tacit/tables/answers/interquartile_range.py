@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from tacit.arithmetic.exact import Number
+from tacit.calls import public
 from tacit.core import Step
 from tacit.tables.answers.aggregate import (
     QUANTILE_BITS,
@@ -44,13 +45,14 @@ _POINT, _END = Fraction(1, 4), Fraction(1, 8)
 """The shares of the loss: of each of two quartiles, and of each of four ends."""
 
 
+@public
 def interquartile_range(
     column: str | None = None,
     lower: Number | None = None,
     upper: Number | None = None,
     *,
     method: str = "global",
-) -> Any:
+) -> Aggregate:
     """Return how far apart the quartiles of a column clamped to [lower, upper] are.
 
     Between the first and the third quartile lies the middle half of the rows.  The answer is in the

@@ -41,6 +41,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.tables.answers.aggregate import Aggregate, Setting, register_kind
 from tacit.tables.answers.several_columns import (
@@ -61,6 +62,7 @@ _MOST = MOST_COLUMNS - 1
 """The most predictors."""
 
 
+@public
 def linear_regression(y: str, x: str | Sequence[str], bounds: Bounds | None = None) -> Aggregate:
     """Return the coefficients of y on the columns x by least squares: ``intercept``, and each x.
 

@@ -6,32 +6,21 @@ The kinds ``sum``, ``mean``, ``var`` and ``std``.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number as NumberLike
-from tacit.arithmetic.exact import as_fraction, as_integer, show
+from tacit.calls import public
 from tacit.core import (
-    Number,
-    Space,
     Step,
-    SymmetricDistance,
-    Transformation,
-    register,
 )
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.report.text.vocabulary import (
-    clamped_column,
-    for_each_group,
-    rows_in_all,
-    say_step,
-)
 from tacit.tables.answers.aggregate import (
     SQUARE_BITS,
     SUM_BITS,
@@ -46,58 +35,16 @@ from tacit.tables.answers.rows import CountingPart
 from tacit.tables.answers.total import SumPart
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.moment_estimates import Moments, bernstein
+from tacit.tables.chain.moment_steps import MomentsByGroup
 from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import LEVEL, Columns, Noise, Part
-from tacit.tables.chain.row_steps import VectorStep
 from tacit.tables.query import requests
-from tacit.tables.spec.method import Options
+from tacit.tables.spec.method import MethodName
 from tacit.transformations import Mean, Sum, Variance
 
-__all__ = ["MomentsByGroup", "MomentsPart", "mean", "std", "sum", "var"]
+__all__ = ["MomentsPart", "mean", "std", "sum", "var"]
 
 _OF_SQUARES = frozenset({"var", "std"})
-
-
-@register
-@dataclass(frozen=True)
-class MomentsByGroup(VectorStep):
-    """Split every row of a column between the Bernstein polynomials of a degree, and add up.
-
-    A value x in [lower, upper] becomes ``y = (x - lower) / (upper - lower)`` in [0, 1], and its row
-    is divided between ``B_j(y) = C(degree, j) y^j (1 - y)^(degree - j)``, j = 0..degree.  Degree 1
-    gives the two one-sided sums ``sum (1 - y)`` and ``sum y``; degree 2 serves the variance too.
-    With ``missing`` a last coordinate counts rows without a value; else they are left out.
-
-    **Map.** ``d -> d`` in L1: the polynomials are not negative and sum to one (the binomial
-    theorem), so a row moves the coordinates of its group by one in all; a row without a value moves
-    one coordinate by one.  In L2 no more, since L2 is at most L1.  So count, sum, mean and variance
-    come out of one vector at the sensitivity of a single count, where separate noisy sums would
-    each be charged.
-
-    All of it on the grid: y is a multiple of ``1 / cells``, hence ``B_j`` one of
-    ``1 / cells^degree``, and weights are multiples of ``1 / one``.
-    """
-
-    column: str
-    lower: str
-    upper: str
-    cells: int
-    degree: int
-    missing: bool
-    one: int = 1
-    by: tuple[str, ...] = ()
-
-    name: ClassVar[str] = "moments"
-
-    def build(self, space: Space) -> Transformation:
-        """Return the sums."""
-        self._require(space, SymmetricDistance)
-        cells = as_integer(self.cells, "cells", minimum=1)
-        degree = as_integer(self.degree, "degree", minimum=1)
-        if degree > 2:
-            raise UsageError("moments are of degree 1 or 2")
-        grid = Fraction(1, as_integer(self.one, "one", minimum=1) * cells**degree)
-        return self._end(space, Number("float", grid=grid), Fraction(1))
 
 
 @dataclass(frozen=True)
@@ -216,13 +163,14 @@ class MomentsPart(CountingPart):
         return part.estimates([coordinates], noise, level)[kind]
 
 
+@public
 def sum(
     column: str | None = None,
     lower: NumberLike | None = None,
     upper: NumberLike | None = None,
     *,
     method: str = "global",
-) -> Any:
+) -> Aggregate:
     """Add up a column, each value clamped to [lower, upper]; missing values add nothing.
 
     >>> print(sum("pay", 0, 1000))
@@ -232,12 +180,18 @@ def sum(
     return bounded("sum", column, lower, upper)
 
 
+@public
 def mean(
     column: str | None = None,
     lower: NumberLike | None = None,
     upper: NumberLike | None = None,
-    **options: Unpack[Options],
-) -> Any:
+    *,
+    method: MethodName = "global",
+    bound: NumberLike | None = None,
+    bins: int | None = None,
+    distribution: str | None = None,
+    rows: int | None = None,
+) -> Aggregate:
     """Average a column over its values that are not missing, each clamped to [lower, upper].
 
     Takes the ``method`` and its options, as :func:`median` does.
@@ -245,17 +199,24 @@ def mean(
     >>> print(mean("age", 0, 100), mean("age", 0, 100, method="ptr", bound="1/2"))
     mean(age, 0, 100) mean(age, 0, 100, method=ptr, bound=1/2)
     """
-    return with_method(bounded("mean", column, lower, upper), options)
+    return with_method(
+        bounded("mean", column, lower, upper), method, bound, bins, distribution, rows
+    )
 
 
+@public
 def var(
     column: str | None = None,
     lower: NumberLike | None = None,
     upper: NumberLike | None = None,
     *,
     ddof: int = 0,
-    **options: Unpack[Options],
-) -> Any:
+    method: MethodName = "global",
+    bound: NumberLike | None = None,
+    bins: int | None = None,
+    distribution: str | None = None,
+    rows: int | None = None,
+) -> Aggregate:
     """Return the variance (divided by n) of a column clamped to [lower, upper].
 
     Takes the ``method`` and its options, as :func:`median` does.
@@ -267,17 +228,24 @@ def var(
     >>> print(var("age", 0, 100))
     var(age, 0, 100)
     """
-    return with_method(_dispersion("var", column, lower, upper, ddof), options)
+    return with_method(
+        _dispersion("var", column, lower, upper, ddof), method, bound, bins, distribution, rows
+    )
 
 
+@public
 def std(
     column: str | None = None,
     lower: NumberLike | None = None,
     upper: NumberLike | None = None,
     *,
     ddof: int = 0,
-    **options: Unpack[Options],
-) -> Any:
+    method: MethodName = "global",
+    bound: NumberLike | None = None,
+    bins: int | None = None,
+    distribution: str | None = None,
+    rows: int | None = None,
+) -> Aggregate:
     """Return the standard deviation (divided by n) of a column clamped to [lower, upper].
 
     Takes the ``method`` and its options, as :func:`median` does.
@@ -289,7 +257,9 @@ def std(
     >>> print(std("age", 0, 100))
     std(age, 0, 100)
     """
-    return with_method(_dispersion("std", column, lower, upper, ddof), options)
+    return with_method(
+        _dispersion("std", column, lower, upper, ddof), method, bound, bins, distribution, rows
+    )
 
 
 def _dispersion(
@@ -375,24 +345,3 @@ register_kind(
         methods=True,
     )
 )
-
-
-def _step_words(step: Mapping[str, Any]) -> str:
-    return f"Add up {clamped_column(step)}, from below and from above{for_each_group(step)}"
-
-
-def _moves(step: Mapping[str, Any], shown: str) -> str:
-    """Say a distance in the units of what is asked, whatever the values were rescaled to.
-
-    A row adds one to a count, and to a sum at most the bound that is farther from zero; a vector of
-    moments that moves by d (of rows whose shares make up one each) moves them by d times as much.
-    """
-    rows, moved = rows_in_all(step, shown), as_fraction(step["distance"])
-    low, high = as_fraction(step["lower"]), as_fraction(step["upper"])
-    told = f"{rows}, and the sum of {step['column']} by {show(moved * max(abs(low), abs(high)))}"
-    if step["degree"] == 1:
-        return told
-    return f"{told}, that of squares above {show(low)} by {show(moved * (high - low) ** 2)}"
-
-
-say_step("moments", _step_words, _moves)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from tacit.arithmetic.exact import as_integer
 from tacit.arithmetic.square_root import sqrt_up
+from tacit.calls import public
 from tacit.core import (
     Space,
     Step,
@@ -95,6 +96,7 @@ class PeoplePart(Part):
         return noise.law(self._reach(noise), Fraction(1)).half_width((1.0,), level)
 
 
+@public
 def count_people(*, method: str = "global") -> Aggregate:
     """Count the people (units of privacy) who have at least one row.
 

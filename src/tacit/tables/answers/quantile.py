@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from tacit.arithmetic.exact import Number, as_fraction
+from tacit.calls import public
 from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
@@ -30,7 +31,7 @@ from tacit.tables.answers.quantile_choice import (
 )
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.part import LEVEL, Noise, Part
-from tacit.tables.spec.method import Options
+from tacit.tables.spec.method import MethodName
 from tacit.tables.spec.parsing import percent
 
 __all__ = ["QuantilePart", "max", "median", "min", "percentile"]
@@ -110,23 +111,32 @@ class QuantilePart(ChoicePart):
         return (slack + abs(choice.target)) / (self._q.denominator * noise.one)
 
 
+@public
 def median(
     column: str | None = None,
     lower: Number | None = None,
     upper: Number | None = None,
-    **options: Unpack[Options],
-) -> Any:
+    *,
+    method: MethodName = "global",
+    bound: Number | None = None,
+    bins: int | None = None,
+    distribution: str | None = None,
+    rows: int | None = None,
+) -> Aggregate:
     """Return the median of a column clamped to [lower, upper].
 
     Args:
         column: what is asked of.
         lower: the public lower bound.
         upper: the public upper bound.
-        **options: ``method`` is ``"global"`` (the default: noise for the worst data there could be,
-            with an interval), ``"smooth"`` (noise that follows the data, of a ``distribution=``),
-            ``"ptr"`` (a ``bound=`` on the local sensitivity is tested, and may be refused),
-            ``"sample_and_aggregate"`` (over ``bins=`` of rows), or ``"auto"``, the one with the
-            least expected error on ``rows=`` made-up rows of several shapes.
+        method: ``"global"`` (the default: noise for the worst data there could be, with an
+            interval), ``"smooth"`` (noise that follows the data), ``"ptr"`` (a bound on the local
+            sensitivity is tested, and may be refused), ``"sample_and_aggregate"``, or ``"auto"``,
+            the one with the least expected error on made-up rows of several shapes.
+        bound: for ``"ptr"``, the local sensitivity to propose, or ``"search"``.
+        bins: for ``"sample_and_aggregate"``, how many bins of rows.
+        distribution: for ``"smooth"``, its noise.
+        rows: for ``"auto"``, how many rows a group has, about.
 
     Raises:
         UsageError: bounds missing or reversed, an unknown method, an option that does not fit.
@@ -134,16 +144,29 @@ def median(
     >>> print(median("age", 0, 100), median("age", 0, 100, method="smooth"))
     median(age, 0, 100) median(age, 0, 100, method=smooth)
     """
-    return with_method(bounded("median", column, lower, upper, q=Fraction(50)), options)
+    return with_method(
+        bounded("median", column, lower, upper, q=Fraction(50)),
+        method,
+        bound,
+        bins,
+        distribution,
+        rows,
+    )
 
 
+@public
 def percentile(
     column_or_q: str | Number,
     q: Number | None = None,
     lower: Number | None = None,
     upper: Number | None = None,
-    **options: Unpack[Options],
-) -> Any:
+    *,
+    method: MethodName = "global",
+    bound: Number | None = None,
+    bins: int | None = None,
+    distribution: str | None = None,
+    rows: int | None = None,
+) -> Aggregate:
     """Return a percentile: ``percentile(90)``, or ``percentile("age", 90, 0, 100)`` of a column.
 
     Takes the ``method`` and its options, as :func:`median` does.
@@ -156,20 +179,21 @@ def percentile(
     """
     if q is None:
         alone = bounded("percentile", None, None, None, q=percent(column_or_q))
-        return with_method(alone, options)
+        return with_method(alone, method, bound, bins, distribution, rows)
     if not isinstance(column_or_q, str):
         raise UsageError('a percentile of a column is percentile("column", q, lower, upper)')
     made = bounded("percentile", column_or_q, lower, upper, q=percent(q))
-    return with_method(made, options)
+    return with_method(made, method, bound, bins, distribution, rows)
 
 
+@public
 def min(
     column: str | None = None,
     lower: Number | None = None,
     upper: Number | None = None,
     *,
     method: str = "global",
-) -> Any:
+) -> Aggregate:
     """Return a low value of a column that a handful of rows may be below.
 
     No differentially private answer can be the exact minimum, which is one person's value.
@@ -181,13 +205,14 @@ def min(
     return bounded("min", column, lower, upper, q=Fraction(0))
 
 
+@public
 def max(
     column: str | None = None,
     lower: Number | None = None,
     upper: Number | None = None,
     *,
     method: str = "global",
-) -> Any:
+) -> Aggregate:
     """Return a high value of a column that a handful of rows may be above.
 
     >>> print(max("age", 0, 100))
@@ -207,7 +232,9 @@ class _Quantile(Kind):
     def statistic(self, asked: Aggregate) -> Any:
         from tacit.statistics import percentile as statistic
 
-        return super().statistic(asked) if "q" not in self.fields else statistic(asked.q)
+        if "q" not in self.fields or asked.q is None:
+            return super().statistic(asked)
+        return statistic(asked.q)
 
     def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
         grid, q = setting.grid(asked, self.bits), as_fraction(asked.q or 0) / 100

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,7 +32,7 @@ from tacit.core import (
 )
 from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
-from tacit.mechanisms.selection.private_quantile import choose_cell, error_in_cost, quantile_costs
+from tacit.mechanisms.selection.private_quantile import choose_cells, error_in_cost, quantile_costs
 from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step
 from tacit.tables.chain.part import Columns, Noise, Part
 from tacit.tables.chain.row_steps import TableStep
@@ -85,6 +86,11 @@ class SumOfLargestChanges(Metric):
         )
 
 
+def stretch_of(q: Fraction, one: int) -> int:
+    """Return how far one row moves a cost: ``max(a, b - a)`` for ``q = a / b``, times ``one``."""
+    return max(q.numerator, q.denominator - q.numerator) * one
+
+
 @register
 @dataclass(frozen=True)
 class QuantileCosts(TableStep):
@@ -110,14 +116,14 @@ class QuantileCosts(TableStep):
     name: ClassVar[str] = "quantile_costs"
 
     def __post_init__(self) -> None:
-        if not 0 <= as_fraction(self.q, "q") <= 1:
+        q = as_fraction(self.q, "q")
+        if not 0 <= q.numerator <= q.denominator:
             raise UsageError(f"a quantile lies in [0, 1], not at {self.q}")
 
-    @property
+    @cached_property
     def stretch(self) -> int:
-        """How far one row moves a cost: ``max(a, b - a)`` for ``q = a / b``, times ``one``."""
-        q = as_fraction(self.q)
-        return max(q.numerator, q.denominator - q.numerator) * self.one
+        """How far one row moves a cost: see :func:`stretch_of`."""
+        return stretch_of(as_fraction(self.q), self.one)
 
     def build(self, space: Space) -> Transformation:
         """Return the costs on a table of rows.
@@ -177,7 +183,7 @@ class ChooseQuantile(Step):
         q = as_fraction(self.q)
 
         def choose(histograms: Any) -> list[int]:
-            return [choose_cell(h, cells, q, self.target, rate) for h in histograms]
+            return choose_cells(histograms, cells, q, self.target, rate)
 
         def loss(d: Fraction) -> Fraction:
             return 2 * d * rate if pure else (d * rate) ** 2 / 2
@@ -231,7 +237,7 @@ class ChoicePart(Part):
             side: -1 for an end below, 1 for one above, 0 for the quantile itself.
             beta: the probability that an end is on the wrong side, at most.
         """
-        scale = noise.split(share).choice_scale(self.costs(q, 1, (), noise.one).stretch)
+        scale = noise.split(share).choice_scale(stretch_of(q, noise.one))
         target = 0
         if side:
             slack = error_in_cost(self.grid.cells, scale, beta)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tacit.calls import public
 from tacit.core import (
     Space,
     Step,
@@ -114,6 +115,7 @@ class RowsPart(CountingPart):
         return self.law(noise).half_width((1.0,), level)
 
 
+@public
 def count(*, method: str = "global") -> Aggregate:
     """Count rows.
 

@@ -33,6 +33,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.calls import public
 from tacit.core import Space, Step, SymmetricDistance, Transformation, register
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression, col, literal, when
@@ -156,10 +157,11 @@ def place_of_category(value: Expression, categories: Sequence[Any]) -> Expressio
     return reduce(lambda some, more: some + more, parts)  # a row is in one of them at most
 
 
+@public
 def top_k(
     column: str,
     k: Number = 10,
-    keys: Iterable[Any] | None = None,
+    keys: Iterable[object] | None = None,
     *,
     method: str = "global",
 ) -> Aggregate:

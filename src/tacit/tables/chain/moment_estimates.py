@@ -1,8 +1,8 @@
 """From noisy Bernstein sums to count, sum, mean, variance and their intervals.
 
 The released vector of a group is ``t_j + noise_j``, j = 0..degree (and the missing rows); see
-:class:`~tacit.tables.answers.moments.MomentsByGroup`.  Everything here is post-processing of it: no
-data.
+:class:`~tacit.tables.chain.moment_steps.MomentsByGroup`.
+Everything here is post-processing of it: no data.
 
 With ``n = sum t_j``, ``sum y = sum (j / degree) t_j`` and, for degree 2, ``sum y^2 = t_2``.
 Linear answers (count, sum) have the variance of their weights.  Means are ratios: their interval
@@ -245,24 +245,23 @@ def _edges_of_one(above: float, raw: float, start: float, band: Array) -> tuple[
     table: list[float] = band.tolist()
     cells = len(table) - 1
 
-    def outside(m: float) -> bool:
-        place = int(m * cells)
-        width = table[place]
-        if m * cells > place:
-            left = place / cells
-            slope = (table[place + 1] - width) / ((place + 1) / cells - left)
-            width += slope * (m - left)
-        return abs(above - m * raw) > width
-
     def edge(far: float) -> float:
-        inner, outer = start, far
-        for _ in range(60):
-            middle = (inner + outer) / 2
-            if outside(middle):
+        inner, outer, middle = start, far, far
+        for _ in range(61):  # the end itself, then sixty halvings; no calls within
+            place = int(middle * cells)
+            width = table[place]
+            if middle * cells > place:
+                left = place / cells
+                slope = (table[place + 1] - width) / ((place + 1) / cells - left)
+                width += slope * (middle - left)
+            if abs(above - middle * raw) > width:
                 outer = middle
+            elif middle == far:
+                return far
             else:
                 inner = middle
-        return outer if outside(far) else far
+            middle = (inner + outer) / 2
+        return outer
 
     return edge(0.0), edge(1.0)
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -146,7 +147,13 @@ class UnitDistance(Metric):
 
 def table_space(columns: Mapping[str, str], person: str | None) -> Space:
     """Return the space that every chain from a table starts in."""
-    return Space(Table.of(columns), UnitDistance(person))
+    return _table_space(tuple(columns.items()), person)
+
+
+@lru_cache(maxsize=64)
+def _table_space(columns: tuple[tuple[str, str], ...], person: str | None) -> Space:
+    """Return the space of a table, of which many questions ask the same."""
+    return Space(Table.of(dict(columns)), UnitDistance(person))
 
 
 @register_space("table")

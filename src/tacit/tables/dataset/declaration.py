@@ -15,6 +15,7 @@ from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.budgets.read_loss import read_loss
+from tacit.calls import public
 from tacit.errors import UsageError, did_you_mean
 from tacit.tables.dataset.fields import OPEN, Open, known_fields, mapping, text, whole
 from tacit.tables.dataset.table import TableDeclaration
@@ -32,6 +33,7 @@ _UNIT = ("person", "rows", "groups")
 _BUDGET = ("epsilon", "delta", "rho")
 
 
+@public
 @dataclass(frozen=True)
 class Dataset:
     """What is public of a data set: its tables, whom it protects, and its budget.

@@ -9,6 +9,7 @@ from typing import Any
 
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.accounting.open_ledger import InMemory, has_ledger
+from tacit.calls import public
 from tacit.errors import LedgerError, UsageError
 from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.table import TableDeclaration
@@ -16,11 +17,12 @@ from tacit.tables.dataset.table_opening import open_joined, open_public, open_ta
 from tacit.tables.open_source import identity_of
 from tacit.tables.plan.declared import Declared
 from tacit.tables.release.other_table import OtherTable
-from tacit.tables.session import Session
+from tacit.tables.session import NEIGHBOURS, Session
 
-__all__ = ["identity", "open_dataset"]
+__all__ = ["identity", "open_dataset", "terms"]
 
 
+@public
 def open_dataset(
     source: str | os.PathLike[str] | Dataset,
     *,
@@ -140,3 +142,11 @@ def identity(dataset: Dataset) -> str:
     """
     digest = identity_of(dataset.name, list(map(list, _people(dataset))))
     return f"{dataset.name} ({digest[:16]})"
+
+
+def terms(dataset: Dataset) -> dict[str, Any]:
+    """Return what a charge means in the ledger of a data set: whom it protects, from what."""
+    return {
+        "unit": dataset.unit_of(dataset.protected[0]).describe(),
+        "neighbours": NEIGHBOURS,
+    }

@@ -134,10 +134,12 @@ def refuse_like_names(names: Collection[str]) -> None:
     """Refuse columns that an engine could take for each other.
 
     Raises:
-        DataSourceError: two whose names differ only in capital letters.
+        DataSourceError: none at all, or two whose names differ only in capital letters.
 
     >>> refuse_like_names(["age", "site"])
     """
+    if not names:
+        raise DataSourceError("the table has no columns")
     if len({name.casefold() for name in names}) < len(names):
         raise DataSourceError("two columns differ only in capital letters; rename one of them")
 

@@ -6,11 +6,12 @@ import datetime
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit import plotting
 from tacit.accounting import Entry, Ledger
 from tacit.arithmetic.exact import as_fraction
+from tacit.calls import public
 from tacit.errors import UsageError, need
 from tacit.expressions.timeline import Timeline
 from tacit.report import issue
@@ -19,9 +20,13 @@ from tacit.tables.chain.noise_sums import sum_half_width
 from tacit.tables.live.block_tree import PeriodTree
 from tacit.tables.release.answer import Answer
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 __all__ = ["PeriodAnswer", "answer_of_blocks", "law_of", "periods_of", "published"]
 
 
+@public
 class PeriodAnswer(Answer):
     """Counts by period, and running totals, with their errors: a line a period.
 
@@ -33,14 +38,14 @@ class PeriodAnswer(Answer):
 
     @classmethod
     def so_far(
-        cls, entry: Entry, ledger: Ledger, parts: Sequence[Mapping[str, Any]], replayed: bool
+        cls, entry: Entry, ledger: Ledger, parts: Sequence[Mapping[str, object]], replayed: bool
     ) -> PeriodAnswer:
         """Return the answer that the parts of a charge make, with its certificate."""
         released = published(entry.question, parts)
         told = replace(entry, answer={**(entry.answer or {}), **released})
         return cls(("period",), released, issue(told, ledger), entry.cost, replayed)
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """Draw the counts and the running totals, with their 95% intervals, over time.
 
         Returns:
@@ -65,7 +70,8 @@ class PeriodAnswer(Answer):
             place.plot(across[-1:], column["value"][-1:], color=plotting.ACCENT, marker="o")
             place.margins(x=0.01)
             plotting.title(place, label, _DETAIL[label])
-        return fig
+        figure: Figure = fig
+        return figure
 
 
 _DETAIL = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,21 +12,17 @@ from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.installments import charge_once, parts_of, record_part
 from tacit.accounting.ledger.open_release import staying_open
 from tacit.arithmetic.exact import show
-from tacit.core import step_from
+from tacit.calls import public
+from tacit.display.card import Shown
 from tacit.errors import UsageError
 from tacit.expressions.timeline import Moment, Timeline
 from tacit.report import versions
 from tacit.report.text.words import protects_line
 from tacit.tables.chain.noise_sums import sum_half_width
-from tacit.tables.live.answer import PeriodAnswer, answer_of_blocks, law_of, periods_of
+from tacit.tables.live.answer import PeriodAnswer, answer_of_blocks, law_of
 from tacit.tables.live.block_tree import best_branching
 from tacit.tables.live.period_counts import counts_of_periods
-from tacit.tables.live.period_plan import (
-    counts_asked,
-    counts_chain,
-    counts_step,
-    noise_of_counts,
-)
+from tacit.tables.live.period_plan import PeriodPlan, question_of
 from tacit.tables.plan.notes import warn_if_weak
 from tacit.tables.plan.query import Query
 from tacit.tables.release.charge import fitted
@@ -37,6 +32,7 @@ from tacit.tables.release.rehearsal import without_rows
 __all__ = ["CounterPreview", "TimeCounter"]
 
 
+@public
 class TimeCounter:
     """Counts of rows by period, and running totals, of a table that grows.
 
@@ -88,7 +84,7 @@ class TimeCounter:
     def cost(self) -> Budget:
         """What all periods together take from the budget, once."""
         entry = self._entry()
-        return self._cost(self._plan()) if entry is None else entry.cost
+        return self._plan().cost if entry is None else entry.cost
 
     @property
     def begun(self) -> bool:
@@ -97,9 +93,9 @@ class TimeCounter:
 
     def preview(self) -> CounterPreview:
         """Return the expected errors, before anything is spent; no row is read."""
-        question = self._plan()
-        cost = self._cost(question).cost_in(self._ledger.remaining.kind)
-        law, tree = law_of(question), periods_of(question)[1]
+        plan = self._plan()
+        cost = plan.cost.cost_in(self._ledger.remaining.kind)
+        law, tree = law_of(plan.question), plan.step.tree
         mean = sum(tree.terms[1:]) / self._line.periods
         return CounterPreview(
             cost,
@@ -128,7 +124,7 @@ class TimeCounter:
             DataSourceError: the table cannot be read; what was paid stays paid, and the next
                 update goes on.
         """
-        closed = self._line.closed(self._line.now(now) - self._grace)
+        closed = self.closed(now)
         ledger = self._ledger
         replayed = self._entry() is not None
         entry = self._open()
@@ -142,8 +138,32 @@ class TimeCounter:
             if record_part(ledger, entry, len(parts), part):
                 replayed = False
 
-    def answer(self) -> PeriodAnswer:
+    def closed(self, now: Moment | None = None) -> int:
+        """Return how many periods are over, with their grace; reads no row.
+
+        Args:
+            now: as in :meth:`update`.
+
+        Raises:
+            UsageError: ``now`` does not fit the column.
+        """
+        return self._line.closed(self._line.now(now) - self._grace)
+
+    def due(self, periods: int) -> int | None:
+        """Return when so many periods are over, with their grace: seconds since 1970, in UTC.
+
+        None where the column holds whole numbers, of which no clock says how far they have come.
+        """
+        lengths = {"seconds": 1, "days": 86400}
+        if self._line.reads not in lengths:
+            return None
+        return (self._line.end(periods) + self._grace) * lengths[self._line.reads]
+
+    def answer(self, periods: int | None = None) -> PeriodAnswer:
         """Return what was published so far; reads no row, and costs nothing.
+
+        Args:
+            periods: leave out what was published of later periods than so many.
 
         Raises:
             UsageError: there was no update yet.
@@ -152,13 +172,16 @@ class TimeCounter:
         if entry is None or entry.answer is None:
             raise UsageError("nothing was released yet: update() pays and begins")
         ledger = self._ledger
-        return PeriodAnswer.so_far(entry, ledger, parts_of(ledger, entry), True)
+        parts = parts_of(ledger, entry)
+        if periods is not None:
+            parts = [part for part in parts if part["periods"][1] <= periods]
+        return PeriodAnswer.so_far(entry, ledger, parts, True)
 
     # --- the charge
 
     def _key(self) -> str:
         """Return the key: of what was asked, so that a choice made for the user is not in it."""
-        return key_of(self._question(self._branching, None))
+        return key_of(question_of(self._query, self._line, self._branching, None, self._said))
 
     def _entry(self) -> Entry | None:
         return self._ledger.find(self._key())
@@ -168,73 +191,58 @@ class TimeCounter:
         ledger = self._ledger
         entry = self._entry()
         if entry is None:
-            question = self._plan()
-            self._rehearse(question)
-            warn_if_weak(self._cost(question), None, 3)
-            entry = charge_once(ledger, self._key(), self._cost(question), question)
+            plan = self._plan()
+            self._rehearse(plan)
+            warn_if_weak(plan.cost, None)
+            entry = charge_once(ledger, self._key(), plan.cost, plan.question)
         if entry.answer is not None:
             return entry
         # What is recorded follows from the charge alone: after a crash, or another's charge, too.
-        described = counts_chain(self._query, entry.question).describe()
-        empty = answer_of_blocks(entry.question, [[] for _ in periods_of(entry.question)[1].widths])
-        made = {"versions": versions(), **ledger.balance()}
+        paid = PeriodPlan(self._query, entry.question)
+        described = paid.chains.describe()
+        empty = answer_of_blocks(entry.question, [[] for _ in paid.step.tree.widths])
+        made = {"versions": versions(), **ledger.balance(self._key())}
         opening = {**empty, **described, **made}
         return ledger.record(entry, opening)
 
-    def _rehearse(self, question: Mapping[str, Any]) -> None:
+    def _rehearse(self, plan: PeriodPlan) -> None:
         """Count no rows, so that what can be known beforehand fails before the charge."""
-        source = without_rows(self._table.source)
-        step = counts_step(self._query, question)
+        source, periods = without_rows(self._table.source), self._line.periods
+        count = partial(counts_of_periods, source, self._query, plan.step, 0, periods)
+        settled(count, "nothing was spent")
 
-        def ask() -> None:
-            counts_of_periods(source, self._query, step, 0, self._line.periods)
+    @property
+    def _said(self) -> dict[str, Any]:
+        return {"request": self._request.to_json(), "tag": self._tag}
 
-        settled(ask, "nothing was spent")
-
-    def _question(self, branching: int | None, noise: Mapping[str, str] | None) -> dict[str, Any]:
-        return {
-            "query": {
-                **self._query.describe(),
-                "aggregates": counts_asked(self._line, branching),
-            },
-            "request": self._request.to_json(),
-            "tag": self._tag,
-            "noise": noise,
-        }
-
-    def _plan(self) -> dict[str, Any]:
-        """Return the question with its tree and its noise, calibrated to the request."""
-        remaining = self._ledger.remaining
-        granted = fitted(self._request, remaining)
+    def _plan(self) -> PeriodPlan:
+        """Return the plan, calibrated to the request and to what remains."""
+        granted = fitted(self._request, self._ledger.remaining)
         branching = self._branching
         if branching is None:
             gaussian = granted.kind == "concentrated"
             branching = best_branching(self._line.periods, squared=not gaussian)
-        noise = noise_of_counts(self._query, self._line, branching, granted)
-        return self._question(branching, noise)
-
-    def _cost(self, question: Mapping[str, Any]) -> Budget:
-        return counts_chain(self._query, question).cost
+        return PeriodPlan.calibrated(self._query, self._line, branching, granted, self._said)
 
     # --- the release
 
     def _part(self, entry: Entry, done: int, closed: int) -> dict[str, Any]:
         """Count the blocks that closed, and add their noise: the only place where the two meet."""
         source = self._table.reopen()  # after the charge: it may look at the rows
-        step = counts_step(self._query, entry.question)
-        first = step.tree.reach(done, closed)
-        counts = counts_of_periods(source, self._query, step, first, closed)
-        exact = step.tree.sums(done, closed, counts)
-        noise: Any = step.output(len(exact)) >> step_from(dict(entry.question["noise"]))
-        return {"periods": [done, closed], "blocks": [int(value) for value in noise(exact)]}
+        plan = PeriodPlan(self._query, entry.question)
+        first = plan.step.tree.reach(done, closed)
+        counts = counts_of_periods(source, self._query, plan.step, first, closed)
+        exact = plan.step.tree.sums(done, closed, counts)
+        return {"periods": [done, closed], "blocks": plan.released(exact)}
 
     def __repr__(self) -> str:
         line = self._line
         return f"<TimeCounter of {line.column!r}: {line.periods} periods from {line.label(0)}>"
 
 
+@public
 @dataclass(frozen=True)
-class CounterPreview:
+class CounterPreview(Shown):
     """What a count over time would cost, and how far off its numbers would be.
 
     Attributes:

@@ -19,7 +19,6 @@ from tacit.tables.chain.space import UnitDistance
 from tacit.tables.live.block_tree import PeriodTree
 from tacit.tables.open_source import Source
 from tacit.tables.plan.query import Query
-from tacit.tables.release.collector import resolved
 
 __all__ = ["CountsOverTime", "counts_of_periods"]
 
@@ -137,7 +136,7 @@ def counts_of_periods(
         DataSourceError: the engine failed.
     """
     d = source.engine.dialect
-    derived = resolved(query)
+    derived = query.resolved
     place, inside = step.timeline.sql(source.schema, d, closed)
     tests = [inside, *(c.substitute(derived).sql(source.schema, d) for c in query.where)]
     person = query.unit.person(source.schema, d)

@@ -5,12 +5,13 @@ The same functions charge a counter, carry it out and, from its certificate, pla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
-from tacit.core import Measurement, Step, step_from
+from tacit.core import Step, step_from
 from tacit.errors import UsageError
 from tacit.expressions.timeline import Timeline
 from tacit.mechanisms import Gaussian, Laplace, calibrate
@@ -19,7 +20,7 @@ from tacit.tables.live.period_counts import CountsOverTime
 from tacit.tables.plan.chains import Chains, chain_of_rows
 from tacit.tables.plan.query import Query
 
-__all__ = ["counts_asked", "counts_chain", "counts_step", "noise_of_counts", "refuse_groups"]
+__all__ = ["PeriodPlan", "counts_asked", "question_of", "refuse_groups"]
 
 
 def counts_asked(line: Timeline, branching: int | None) -> list[Any]:
@@ -41,32 +42,80 @@ def refuse_groups(query: Query) -> None:
         )
 
 
-def noise_of_counts(
-    query: Query, line: Timeline, branching: int, granted: Budget
+@dataclass(frozen=True)
+class PeriodPlan:
+    """A count over time with its noise: what :class:`~tacit.tables.plan.plan.Plan` is for others.
+
+    Args:
+        query: the rows that are counted.
+        question: what is asked, with its tree and its noise, as a ledger keeps it.
+    """
+
+    query: Query
+    question: Mapping[str, Any]
+
+    @classmethod
+    def calibrated(
+        cls, query: Query, line: Timeline, branching: int, granted: Budget, said: Mapping[str, Any]
+    ) -> PeriodPlan:
+        """Return the plan whose noise is calibrated to what was granted.
+
+        Args:
+            query: the rows that are counted.
+            line: the periods.
+            branching: how many blocks make one of the next level.
+            granted: what may be spent.
+            said: what the question says besides: its ``request`` and its ``tag``.
+        """
+        kind: type[Step] = Gaussian if granted.kind == "concentrated" else Laplace
+        bare = cls(query, question_of(query, line, branching, {"step": kind.name}, said))
+        found: Any = calibrate(bare.counts >> kind, 1, granted.amount)
+        noise = {"step": kind.name, "scale": found.describe()["steps"][-1]["scale"]}
+        return cls(query, {**bare.question, "noise": noise})
+
+    @cached_property
+    def step(self) -> CountsOverTime:
+        """The step that counts the blocks."""
+        asked = {k: v for k, v in self.question["query"]["aggregates"][0][1].items() if k != "kind"}
+        norm = "L2" if self.question["noise"]["step"] == Gaussian.name else "L1"
+        return CountsOverTime(**asked, rows=self.query.unit.rows, norm=norm)
+
+    @cached_property
+    def counts(self) -> Any:
+        """The chain from the table to the counts."""
+        return chain_of_rows(self.query) >> self.step
+
+    @property
+    def noise(self) -> Step:
+        """The noise on each block."""
+        return step_from(dict(self.question["noise"]))
+
+    @cached_property
+    def chains(self) -> Chains:
+        """The whole chain, from the table to the noise."""
+        return Chains(self.query.schema, [("counts over time", [self.counts >> self.noise])])
+
+    @property
+    def cost(self) -> Budget:
+        """The privacy loss of all periods."""
+        return self.chains.cost
+
+    def released(self, exact: Sequence[int]) -> list[int]:
+        """Return the counts of blocks with fresh noise."""
+        measurement: Any = self.step.output(len(exact)) >> self.noise
+        return [int(value) for value in measurement(exact)]
+
+
+def question_of(
+    query: Query,
+    line: Timeline,
+    branching: int | None,
+    noise: Mapping[str, Any] | None,
+    said: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the noise on every block, calibrated to what was granted."""
-    kind: type[Step] = Gaussian if granted.kind == "concentrated" else Laplace
-    asked: Any = counts_asked(line, branching)
-    counts = _counts(query, {"query": {"aggregates": asked}, "noise": {"step": kind.name}})
-    scale = calibrate(counts >> kind, 1, granted.amount).describe()["steps"][-1]["scale"]
-    return {"step": kind.name, "scale": scale}
-
-
-def counts_step(query: Query, question: Mapping[str, Any]) -> CountsOverTime:
-    """Return the step that counts the blocks."""
-    asked = {k: v for k, v in question["query"]["aggregates"][0][1].items() if k != "kind"}
-    norm = "L2" if question["noise"]["step"] == Gaussian.name else "L1"
-    return CountsOverTime(**asked, rows=query.unit.rows, norm=norm)
-
-
-def _counts(query: Query, question: Mapping[str, Any]) -> Any:
-    return chain_of_rows(query) >> counts_step(query, question)
-
-
-def counts_chain(query: Query, question: Mapping[str, Any]) -> Chains:
-    """Return the whole chain, from the table to the noise."""
-    whole: Measurement = _counts(query, question) >> step_from(dict(question["noise"]))
-    return Chains(query.schema, [("counts over time", [whole])])
+    """Return a count over time as plain JSON; without what was chosen for whoever asks, its key."""
+    asked = {**query.describe(), "aggregates": counts_asked(line, branching)}
+    return {"query": asked, **said, "noise": noise}
 
 
 @dataclass(frozen=True)

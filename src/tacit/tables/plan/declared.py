@@ -33,11 +33,11 @@ class Declared:
     """
 
     dataset: str | None = None
-    unit: Mapping[str, Any] | None = None
+    unit: Mapping[str, object] | None = None
     table: str | None = None
     tables: tuple[tuple[str, str | None], ...] = ()
     bounds: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
-    keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    keys: Mapping[str, Sequence[object]] = field(default_factory=dict)
     told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     size: int | None = None
 
@@ -63,7 +63,7 @@ class Declared:
             return made
         if not aggregate.lacks_bounds:
             return aggregate
-        known = self.ranges(derived)
+        known = self.ranges(_read_by([one.column for one in aggregate.clamped], derived))
         found = []
         for one in aggregate.clamped:
             if one.lower is None and one.column not in known:
@@ -106,7 +106,7 @@ class Declared:
 
     def keys_of(
         self, by: Sequence[str], derived: Sequence[tuple[str, Expression]] = ()
-    ) -> dict[str, list[Any]] | None:
+    ) -> dict[str, list[object]] | None:
         """Return the public categories of grouping columns; None unless all have some.
 
         Args:
@@ -126,7 +126,7 @@ class Declared:
     def with_columns(
         self,
         bounds: Mapping[str, tuple[Fraction, Fraction]],
-        keys: Mapping[str, Sequence[Any]],
+        keys: Mapping[str, Sequence[object]],
         told: Mapping[str, Mapping[str, str]],
     ) -> Declared:
         """Return what is declared of these columns too, which a join adds."""
@@ -137,7 +137,7 @@ class Declared:
             told={**self.told, **told},
         )
 
-    def about(self, query: Query) -> dict[str, dict[str, Any]]:
+    def about(self, query: Query) -> dict[str, dict[str, object]]:
         """Return what a reader of an answer learns of its columns, as plain JSON values.
 
         That is the meaning and the unit of each column that the question names, and where its
@@ -159,6 +159,18 @@ class Declared:
                 if beyond:
                     found[name]["keys_beyond"] = beyond
         return {name: said for name, said in found.items() if said}
+
+
+def _read_by(
+    columns: Sequence[str], derived: Sequence[tuple[str, Expression]]
+) -> list[tuple[str, Expression]]:
+    """Return the derived columns that these are, or that they are computed from, in their order."""
+    wanted, found = set(columns), []
+    for name, expression in reversed(derived):
+        if name in wanted:
+            wanted |= expression.columns()
+            found.append((name, expression))
+    return found[::-1]
 
 
 def _wider(aggregate: Aggregate, low: Fraction, high: Fraction) -> bool:

@@ -1,4 +1,4 @@
-"""Labels: what the answers of a question are called."""
+"""What a question is given: columns by name, and aggregates with the labels of their answers."""
 
 from __future__ import annotations
 
@@ -7,30 +7,63 @@ from collections.abc import Mapping, Sequence
 from tacit.errors import UsageError
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 
-__all__ = ["check_labels", "labels_of"]
+__all__ = ["INSTEAD", "check_labels", "columns_named", "labels_of"]
+
+_ASKED = 'ask for statistics in agg: agg(n=tc.count(), age=tc.mean("age", 0, 100))'
+INSTEAD = {
+    **dict.fromkeys(("count", "sum", "mean", "median", "min", "max", "std", "var"), _ASKED),
+    **dict.fromkeys(("quantile", "describe", "value_counts", "select"), _ASKED),
+    **dict.fromkeys(("where", "query"), 'keep rows with filter(tc.col("age") >= 18)'),
+    **dict.fromkeys(("head", "sample", "show", "to_pandas"), "no row can be seen: ask with agg"),
+    "assign": 'add a column with with_column("old", tc.col("age") >= 65)',
+}
+"""What to write for names of other libraries that people look for."""
 
 
-def labels_of(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate], ...]:
-    """Check what a question was given by label, and return it in order.
+def columns_named(by: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
+    """Return the columns that are given one by one, or in one list.
+
+    Raises:
+        UsageError: something that is no name.
+
+    >>> columns_named(["site", "plan"]), columns_named([["site", "plan"]])
+    (('site', 'plan'), ('site', 'plan'))
+    """
+    first = by[0] if len(by) == 1 else by
+    names = (first,) if isinstance(first, str) else first
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise UsageError(
+            'group by columns, named by text: group_by("site", "year"); of an expression make a '
+            'column first, with_column("old", tc.col("age") >= 65)'
+        )
+    return tuple(names)
+
+
+def labels_of(
+    unnamed: Sequence[Aggregate], named: Mapping[str, Aggregate]
+) -> tuple[tuple[str, Aggregate], ...]:
+    """Check what a question was given, and return it in order, each with its label.
 
     Raises:
         UsageError: an empty label, or a value that is no aggregate.
 
     >>> from tacit.tables.answers.rows import count
-    >>> [label for label, _ in labels_of({"n": count()})]
-    ['n']
+    >>> [label for label, _ in labels_of([count()], {"n": count()})]
+    ['count', 'n']
     """
-    for label, aggregate in aggregates.items():
+    for label, aggregate in [*(("it", each) for each in unnamed), *named.items()]:
         if not label:
             raise UsageError("an answer needs a label that is not empty: agg(n=tc.count())")
         if not isinstance(aggregate, Aggregate):
+            name = getattr(aggregate, "__name__", "")
+            called = f"call it: tc.{name}(...)" if name else "agg(n=tc.count()) names one answer n"
             raise UsageError(
                 f"{label} must be an aggregate such as tc.count() or tc.mean('age', 0, 100), not "
-                f"a {type(aggregate).__name__}"
+                f"a {type(aggregate).__name__}; {called}"
             )
         if kind_of(aggregate.kind).fields:
             aggregate.require_column()
-    return tuple(aggregates.items())
+    return (*((kind_of(each.kind).label(each), each) for each in unnamed), *named.items())
 
 
 def check_labels(labels: Sequence[str], by: Sequence[str]) -> None:

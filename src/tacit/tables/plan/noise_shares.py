@@ -51,6 +51,8 @@ def by_weight(even: Noise, weights: Sequence[int]) -> tuple[Noise, ...]:
     >>> [str(noise.loss) for noise in by_weight(even, [1, 3])]
     ['1/8', '3/8']
     """
+    if len(set(weights)) <= 1:
+        return (even,) * len(weights)
     whole = sum(weights)
     return tuple(even.split(Fraction(len(weights) * weight, whole)) for weight in weights)
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.ledger import Ledger
+from tacit.calls import calls_inside
 from tacit.errors import WeakGuaranteeWarning
 from tacit.report.text.odds import weak_guarantee
 from tacit.report.text.words import declared_words
@@ -55,17 +56,16 @@ def asked_loss(plan: Plan) -> Budget:
     return plan.request if plan.cost.delta else plan.cost
 
 
-def warn_if_weak(loss: Budget | None, size: int | None, level: int) -> None:
-    """Warn of a loss that protects hardly anybody, before it is charged.
+def warn_if_weak(loss: Budget | None, size: int | None) -> None:
+    """Warn of a loss that protects hardly anybody, before it is charged: at the user's line.
 
     Args:
         loss: what is about to be charged; None where it was charged before.
         size: how many people the table has, where that is public.
-        level: how many calls up the user's line is, as :func:`warnings.warn` counts.
 
     >>> from tacit.accounting import epsilon
-    >>> warn_if_weak(epsilon(10), None, 2)
+    >>> warn_if_weak(epsilon(10), None)
     """
     weak = None if loss is None else weak_guarantee(loss, size)
     if weak is not None:
-        warnings.warn(weak, WeakGuaranteeWarning, stacklevel=level + 1)
+        warnings.warn(weak, WeakGuaranteeWarning, stacklevel=calls_inside())

@@ -31,7 +31,7 @@ from tacit.tables.plan.query import Query
 from tacit.tables.spec.join import joins_from
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
-__all__ = ["first_schemas", "query_from", "schema_from"]
+__all__ = ["aggregate_from", "first_schemas", "query_from", "schema_from"]
 
 _Tables: TypeAlias = tuple[str | None, tuple[tuple[str, str | None], ...]]
 _MOST_STEPS = 1000
@@ -91,7 +91,7 @@ def query_from(
         tuple((str(name), from_json(expression)) for name, expression in described["derived"]),
         tuple(map(str, described["by"])),
         _keys(described["keys"], len(described["by"])),
-        tuple((str(label), _aggregate(one)) for label, one in described["aggregates"]),
+        tuple((str(label), aggregate_from(one)) for label, one in described["aggregates"]),
         table,
         tables,
     )
@@ -180,8 +180,12 @@ def _keys(listed: Any, parts: int) -> tuple[tuple[Any, ...], ...] | None:
     return keys
 
 
-def _aggregate(described: Mapping[str, Any]) -> Aggregate:
-    """Return what was asked of a column, or of the rows."""
+def aggregate_from(described: Mapping[str, Any]) -> Aggregate:
+    """Return what was asked of a column, or of the rows, as :meth:`Aggregate.to_json` says it.
+
+    Raises:
+        UsageError: no such kind, or something that cannot be asked.
+    """
     kind = kind_of(described["kind"])
     if kind.fields == ("column", "lower", "upper") and set(described) == {"kind", "column", "q"}:
         made: Aggregate = kind.make(str(described["column"]))  # of text or dates: no bounds

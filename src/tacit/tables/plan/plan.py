@@ -6,10 +6,10 @@ certificate, lets anyone derive its privacy loss again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypeVar
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.arithmetic.exact import as_fraction, show
@@ -20,16 +20,19 @@ from tacit.expressions.grid import Grid
 from tacit.mechanisms.selection.partition_selection import least_threshold
 from tacit.tables.answers.aggregate import Aggregate, Setting, kind_of
 from tacit.tables.answers.rows import CountingPart
-from tacit.tables.chain.part import Noise, Part
+from tacit.tables.chain.part import Columns, Noise, Part
 from tacit.tables.chain.row_steps import BoundContributions
 from tacit.tables.plan.chains import Chains, chain_of_rows
 from tacit.tables.plan.choose_method import Choice, choose, local_part
 from tacit.tables.plan.noise_shares import by_weight, error_of_mean, even_share
 from tacit.tables.plan.query import Query
 from tacit.tables.plan.unlisted_keys import KeysPart
+from tacit.tables.query.requests import Request
 from tacit.tables.spec.method import Method
 
 __all__ = ["Plan", "shares_of"]
+
+_T = TypeVar("_T")
 
 _NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
 
@@ -260,6 +263,16 @@ class Plan:
         """Return each part's chains, for so many groups: what is computed, and the noise on it."""
         return self._built(size).ends
 
+    def requests(self, size: int) -> list[list[Request]]:
+        """Return what the first step of each chain asks of the engine, part by part."""
+        if size not in self._requests:
+            columns = Columns(self.query.resolved, alone=self.query.unit.column is None)
+            self._requests[size] = [
+                _for_each(ends, partial(part.request, columns=columns))
+                for part, ends in zip(self.parts, self.chains(size), strict=True)
+            ]
+        return self._requests[size]
+
     def measurements(self, size: int) -> list[list[Measurement]]:
         """Return each part's whole chains, from the table to the noise, for so many groups."""
         return self._built(size).measurements
@@ -271,7 +284,7 @@ class Plan:
                 for part, noise in zip(self.parts, self.noises, strict=True)
             ]
             whole = [
-                [self.measurement(end, part.on_people) for end in chain]
+                self._whole(chain, part.on_people)
                 for part, chain in zip(self.parts, ends, strict=True)
             ]
             titled = list(zip([part.title for part in self.parts], whole, strict=True))
@@ -285,6 +298,10 @@ class Plan:
         return {}
 
     @cached_property
+    def _requests(self) -> dict[int, list[list[Request]]]:
+        return {}
+
+    @cached_property
     def key_chain(self) -> tuple[Step, Measurement] | None:
         """What is counted to release unknown keys, and its whole chain, if they are released."""
         if self.keys is None:
@@ -294,8 +311,13 @@ class Plan:
 
     def measurement(self, end: tuple[Step, Step], people: bool) -> Measurement:
         """Return the whole chain to an end; it starts from people, or else from bounded rows."""
-        chain: Any = (self._people if people else self._rows) >> end[0] >> end[1]
-        return chain  # type: ignore[no-any-return]
+        return self._whole([end], people)[0]
+
+    def _whole(self, ends: Sequence[tuple[Step, Step]], people: bool) -> list[Measurement]:
+        """Return the whole chains to the ends of a part; see :meth:`measurement`."""
+        start = self._people if people else self._rows
+        reached = _for_each(ends, lambda step: start >> step)
+        return [to >> end for to, (_, end) in zip(reached, ends, strict=True)]
 
     @cached_property
     def _people(self) -> Any:
@@ -319,6 +341,12 @@ class Plan:
     def describe(self, size: int) -> dict[str, Any]:
         """Return every chain, and what they lose together; see :meth:`Chains.describe`."""
         return self._built(size).all.describe()
+
+
+def _for_each(ends: Sequence[tuple[Step, Step]], make: Callable[[Step], _T]) -> list[_T]:
+    """Return what is made of the first step of each end, once for a step that several share."""
+    made = {id(step): make(step) for step in {id(step): step for step, _ in ends}.values()}
+    return [made[id(step)] for step, _ in ends]
 
 
 def shares_of(query: Query, request: Budget, aggregate: Aggregate) -> tuple[Noise, Noise]:

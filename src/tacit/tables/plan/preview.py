@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.shares import share
 from tacit.arithmetic.exact import show
+from tacit.calls import public
+from tacit.display.card import Card, Share, Shares, Shown, Table
 from tacit.errors import UsageError, need
 from tacit.report.text.words import protects_line
 from tacit.tables.plan.plan import Plan
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Preview"]
 
@@ -18,10 +26,13 @@ _PLAIN = "standard error"
 """The unit of an error that is in the unit of the answer."""
 _NEVER = 1e-6
 """The probability of a refusal that is not worth a word."""
+_NUMBERS = ("errors", "intervals", "refusals")
+"""What has, for each label, one number a size."""
 
 
-@dataclass(frozen=True)
-class Preview:
+@public
+@dataclass(frozen=True, repr=False)
+class Preview(Shown):
     """The expected error of every answer, from the noise alone.
 
     Attributes:
@@ -166,7 +177,7 @@ class Preview:
             for label, (low, high) in self.bounds.items()
         }
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> dict[str, list[str | float | None]]:
         """Return the preview as columns: label, unit, and the error at each size of a group."""
         table: dict[str, list[Any]] = {
             "label": list(self.errors),
@@ -176,28 +187,90 @@ class Preview:
             table[f"{size} rows"] = [errors[place] for errors in self.errors.values()]
         return table
 
-    def to_pandas(self) -> Any:
-        """Return the preview as a pandas DataFrame (needs the extra ``pandas``)."""
-        return need("pandas", "pandas").DataFrame(self.to_dict())
+    def to_json(self) -> dict[str, object]:
+        """Return all of it as plain JSON values; an error that has no end is null."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {
+            **found,
+            "cost": self.cost.to_json(),
+            "remaining": self.remaining.to_json(),
+            "rows": list(self.rows),
+            "notes": list(self.notes),
+            "bounds": {k: [str(end) for end in ends] for k, ends in self.bounds.items()},
+            "confidence": None if self.confidence is None else str(self.confidence),
+            **{name: _finite(found[name]) for name in _NUMBERS},
+        }
 
-    def __str__(self) -> str:
+    @classmethod
+    def from_json(cls, described: Mapping[str, object]) -> Preview:
+        """Return the preview that :meth:`to_json` described.
+
+        Raises:
+            UsageError: it is none.
+        """
+        said: Any = described
+        try:
+            confidence = said["confidence"]
+            read = {
+                "cost": Budget.from_json(said["cost"]),
+                "remaining": Budget.from_json(said["remaining"]),
+                "rows": tuple(map(int, said["rows"])),
+                "notes": tuple(map(str, said["notes"])),
+                "bounds": {k: (Fraction(a), Fraction(b)) for k, (a, b) in said["bounds"].items()},
+                "confidence": None if confidence is None else Fraction(confidence),
+                **{name: _endless(said[name]) for name in _NUMBERS},
+            }
+            return cls(**{each.name: said[each.name] for each in fields(cls)} | read)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+            raise UsageError("this is no preview of Tacit") from None
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the preview as a pandas DataFrame (needs the extra ``pandas``)."""
+        table: pandas.DataFrame = need("pandas", "pandas").DataFrame(self.to_dict())
+        return table
+
+    def card(self) -> Card:
+        """Return what a notebook shows of it: the errors, the cost, what else to know."""
         table = self.to_dict()
-        rows = [list(table)] + [
+        rows = [
             [v if isinstance(v, str) else show(float(v)) for v in row]
             for row in zip(*table.values(), strict=True)
         ]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = [
-            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        lines += [f"{label}: {told}" for label, told in self.methods.items()]
-        lines += [f"{label}: {told}" for label, told in self.clamped().items()]
-        lines += [f"{label}: {told}" for label, told in self.within().items()]
+        notes = [f"{label}: {told}" for label, told in self.methods.items()]
+        notes += [f"{label}: {told}" for label, told in self.clamped().items()]
+        notes += [f"{label}: {told}" for label, told in self.within().items()]
         refused = self.refused().items()
-        lines += [f"{label}: refused with probability {told}" for label, told in refused]
+        notes += [f"{label}: refused with probability {told}" for label, told in refused]
         place = f", {self.whereabouts}" if self.whereabouts else ""
-        lines.append(f"cost {self.cost!r} of the {self.remaining!r} that is left{place}")
+        notes.append(f"cost {self.cost!r} of the {self.remaining!r} that is left{place}")
         if self.threshold is not None:
-            lines.append(f"a key is released where its noisy count of people is {self.threshold}+")
-        return "\n".join([self.protects, *lines, *self.notes, *([self.weak] if self.weak else [])])
+            notes.append(f"a key is released where its noisy count of people is {self.threshold}+")
+        notes += [*self.notes, *([self.weak] if self.weak else [])]
+        parts: list[Table | Shares] = [Table(list(table), rows, names=2)]
+        if self.affordable:
+            parts.append(self._bar())
+        return Card("Preview: nothing is spent yet", self.protects, parts, notes)
+
+    def _bar(self) -> Shares:
+        used, left = share(self.cost, self.remaining), self.remaining - self.cost
+        parts = (
+            Share("this", "this release", str(self.cost), used),
+            Share("left", "left after it", str(left), 1 - used),
+        )
+        return Shares(f"the {self.remaining} that is left", parts, spoken=False)
+
+    def __str__(self) -> str:
+        return self.card().text()
+
+    def __repr__(self) -> str:
+        return self.card().text()
+
+
+def _finite(numbers: Mapping[str, Sequence[float]]) -> dict[str, list[float | None]]:
+    return {
+        k: [float(v) if math.isfinite(v) else None for v in each] for k, each in numbers.items()
+    }
+
+
+def _endless(numbers: Mapping[str, Sequence[float | None]]) -> dict[str, tuple[float, ...]]:
+    return {k: tuple(math.inf if v is None else float(v) for v in n) for k, n in numbers.items()}

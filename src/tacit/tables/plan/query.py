@@ -5,7 +5,7 @@ The key of a ledger, a certificate and its check rest on :meth:`Query.describe`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -59,10 +59,25 @@ class Query:
         columns: dict[str, Column] = dict(self.schema)
         for join in self.joins:
             columns = join.after(columns)
-        for name, expression in self.derived:
-            kind = expression.kind(Schema(list(columns.values())))
-            columns[name] = Column(name, kind, kind)
-        return Schema(list(columns.values()))
+        own = [(name, expression.kind) for name, expression in self.derived]
+        return Schema(list(columns.values())).with_derived(own)
+
+    def with_column(self, name: str, expression: Expression) -> Query:
+        """Return the question with one more derived column, the others not looked at again.
+
+        Raises:
+            UsageError: the expression does not fit the columns.
+        """
+        query = replace(self, derived=(*self.derived, (name, expression)))
+        return query._of_columns(self.columns.with_derived([(name, expression.kind)]))
+
+    def asking(self, **changes: Any) -> Query:
+        """Return the question about the same columns with other filters, groups or answers."""
+        return replace(self, **changes)._of_columns(self.columns)
+
+    def _of_columns(self, columns: Schema) -> Query:
+        self.__dict__["columns"] = columns  # where cached_property keeps it
+        return self
 
     @property
     def source_schema(self) -> Schema:
@@ -75,10 +90,24 @@ class Query:
         own = len(self.joins) + len(self.where) + len(self.derived)
         return own if self.inner is None else self.inner.row_steps + 1 + own
 
+    @cached_property
+    def resolved(self) -> dict[str, Expression]:
+        """The derived columns in terms of the table's own."""
+        known: dict[str, Expression] = {}
+        for name, expression in self.derived:
+            known[name] = expression.substitute(known)
+        return known
+
     @property
     def unknown_keys(self) -> bool:
         """Whether the keys themselves must be released."""
         return bool(self.by) and self.keys is None
+
+    @cached_property
+    def rows(self) -> str:
+        """Which rows of the table it is about, and by which columns: equal text, equal rows."""
+        described = self.describe()
+        return repr([described.get(part) for part in ("unit", "where", "derived", "by", "inner")])
 
     def describe(self) -> dict[str, Any]:
         """Return the question as plain JSON values: equal questions, equal values."""

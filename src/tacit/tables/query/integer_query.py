@@ -58,6 +58,9 @@ __all__ = ["Query"]
 _LISTED_KEYS = 200
 """Up to so many public keys stand in the query itself; more are kept in a table."""
 
+_MOST_WRITTEN = 64
+"""The SQL of the values of so many requests is remembered."""
+
 
 class Query:
     """Rows of a source that a filter keeps, in groups, with the unit of privacy.
@@ -105,6 +108,7 @@ class Query:
             for part in itertools.chain.from_iterable(self.keys):
                 self._dialect.literal(part)  # refuses what the engine has no place for, now
         self._byte = byte_of_key(self.by, self.keys, source.schema, self._dialect)
+        self._written: dict[Request, list[str]] = {}
         self._asked: set[str] = set()
         self._kept: list[tuple[dict[str, str], str]] = []
         self._people_kept: list[tuple[dict[str, str], set[str], str]] = []
@@ -202,8 +206,14 @@ class Query:
 
     def _places(self, request: Request) -> list[str]:
         """Return the SQL of where a row's values are on the grids of a request."""
-        schema, d, clamp = self.source.schema, self._dialect, not isinstance(request, Bins)
-        return [offset_sql(x, grid, schema, d, clamp=clamp) for x, grid in request.columns]
+        known = self._written.get(request)
+        if known is None:
+            if len(self._written) >= _MOST_WRITTEN:
+                self._written.clear()
+            schema, d, clamp = self.source.schema, self._dialect, not isinstance(request, Bins)
+            known = [offset_sql(x, grid, schema, d, clamp=clamp) for x, grid in request.columns]
+            self._written[request] = known
+        return known
 
     def _select(self, columns: list[str], *, keyed: bool = True) -> str:
         """Return the SQL of the rows that count, with the person as ``u`` and the code."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
 from tacit.errors import UsageError
@@ -59,6 +60,10 @@ class _OfValue:
         return ((self.value, self.grid),)
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash((type(self), str(self.value), self.grid))
 
     def __eq__(self, other: object) -> bool:
@@ -103,7 +108,7 @@ class Products:
 
     weighted: ClassVar[bool] = True
 
-    @property
+    @cached_property
     def _identity(self) -> tuple[Any, ...]:
         return tuple((str(value.to_json()), grid) for value, grid in self.columns), self.products
 

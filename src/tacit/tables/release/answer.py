@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from tacit.accounting import Entry, Ledger
 from tacit.accounting.budgets.budget import Budget
-from tacit.arithmetic.exact import show
-from tacit.errors import UsageError, did_you_mean, need
+from tacit.arithmetic.exact import as_fraction, show
+from tacit.calls import public
+from tacit.display.card import Card, Pictures, Shown, Table
+from tacit.errors import UsageError, did_you_mean
 from tacit.report import Certificate, issue
+from tacit.report.page.answers import answers
+from tacit.report.text.vocabulary import answer_words
 from tacit.report.text.words import column_note, protects_line
+from tacit.tables.export.columns import Released, Statistic
+from tacit.tables.export.exports import Exports
 from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
 from tacit.tables.release.plot_answer import answer_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Answer"]
 
 
-class Answer:
+@public
+class Answer(Exports, Shown):
     """A released answer: one row a group, and for each label its value and interval.
 
     Attributes:
@@ -29,11 +38,11 @@ class Answer:
         replayed: whether it came from the ledger, at no cost.
         certificate: what was released, under which proof; see :class:`tacit.Certificate`.
 
-    In tables (``to_dict``, ``to_pandas``, ``to_polars``, ``to_arrow``) the columns are the grouping
-    columns, then for each label ``label``, ``label_error`` (the standard error of the noise), and
-    ``label_low``, ``label_high`` (an interval that holds the value without noise in 95 of 100
-    releases).  A histogram has these for each bin.  What is not known is missing: an answer that a
-    test refused (:meth:`refused`), and the errors of noise that follows the data.
+    It becomes a table of other tools (``to_dict``, ``to_pandas``, ``to_polars``, ``to_arrow``) or a
+    file (``to_csv``, ``to_excel``, ``to_parquet``), with a row a group or, in the long form, a row
+    a number; :class:`tacit.tables.export.exports.Exports` names the columns.  What is not known is
+    missing: an answer that a test refused (:meth:`refused`), and the errors of noise that follows
+    the data.
     """
 
     def __init__(
@@ -71,7 +80,8 @@ class Answer:
     @property
     def protects(self) -> str:
         """Whom the answer protects, in one line."""
-        return protects_line(self.certificate.body["question"]["query"]["unit"])
+        body: Any = self.certificate.body
+        return protects_line(body["question"]["query"]["unit"])
 
     @property
     def about(self) -> dict[str, str]:
@@ -79,17 +89,25 @@ class Answer:
 
         Its meaning and its unit, such as ``"cost: of a visit, in euro"``.
         """
-        said = self.certificate.body.get("declared", {})
-        asked = self.certificate.body["question"]["query"]["aggregates"]
+        body: Any = self.certificate.body
+        said = body.get("declared", {})
+        asked = body["question"]["query"]["aggregates"]
         known = [(label, column_note(a.get("column"), said)) for label, a in asked]
         return {label: told for label, told in known if told}
+
+    @property
+    def asked_of(self) -> dict[str, str]:
+        """The column that each label was asked of; labels without one are left out."""
+        body: Any = self.certificate.body
+        asked = body["question"]["query"]["aggregates"]
+        return {label: str(a["column"]) for label, a in asked if a.get("column") is not None}
 
     @property
     def labels(self) -> tuple[str, ...]:
         """What was asked, by label."""
         return tuple(self._columns)
 
-    def column(self, label: str) -> dict[str, Any]:
+    def column(self, label: str) -> dict[str, list[Released]]:
         """Return value, standard_error, low and high of a label, each a list over the groups.
 
         Raises:
@@ -97,10 +115,10 @@ class Answer:
         """
         if label not in self._columns:
             raise UsageError(f"there is no answer {label!r}; {did_you_mean(label, self._columns)}")
-        column: dict[str, Any] = self._columns[label]
+        column: dict[str, list[Released]] = self._columns[label]
         return column
 
-    def value(self, label: str, *key: Any) -> Any:
+    def value(self, label: str, *key: object) -> Released:
         """Return the value of a label, in a group where there are groups.
 
         Raises:
@@ -108,7 +126,7 @@ class Answer:
         """
         return self.column(label)["value"][self._place(key)]
 
-    def interval(self, label: str, *key: Any) -> tuple[Any, Any]:
+    def interval(self, label: str, *key: object) -> tuple[Released, Released]:
         """Return the interval of a label that covers in 95 of 100 releases.
 
         Raises:
@@ -117,7 +135,7 @@ class Answer:
         column, place = self.column(label), self._place(key)
         return column["low"][place], column["high"][place]
 
-    def refused(self, label: str, *key: Any) -> bool:
+    def refused(self, label: str, *key: object) -> bool:
         """Return whether the test of propose-test-release refused an answer; nothing says why.
 
         Raises:
@@ -126,98 +144,114 @@ class Answer:
         column, place = self.column(label), self._place(key)
         return bool(column["refused"][place]) if "refused" in column else False
 
-    def _place(self, key: tuple[Any, ...]) -> int:
+    def _place(self, key: tuple[object, ...]) -> int:
         if tuple(key) not in self.keys:
             named = ", ".join(self.by) or "nothing"
             raise UsageError(f"there is no group {key}; name one by {named}")
         return self.keys.index(tuple(key))
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return the answer as columns."""
-        table: dict[str, list[Any]] = {
-            name: [key[i] for key in self.keys] for i, name in enumerate(self.by)
-        }
-        for label, column in self._columns.items():
-            for name, values in _flat(label, column):
-                table[name] = values
-        return table
+    def statistics(self) -> Sequence[Statistic]:
+        """Return what was released, by label, with the edges of histograms."""
+        body: Any = self.certificate.body
+        asked = dict(body["question"]["query"]["aggregates"])
+        edges = {label: asked.get(label, {}).get("edges") for label in self._columns}
+        return [
+            Statistic(label, column, edges[label] and [_plain(edge) for edge in edges[label]])
+            for label, column in self._columns.items()
+        ]
 
-    def to_pandas(self) -> Any:
-        """Return the answer as a pandas DataFrame (needs the extra ``pandas``)."""
-        return need("pandas", "pandas").DataFrame(self.to_dict())
+    def about_lines(self) -> Sequence[tuple[str, str]]:
+        """Return what a reader of its tables should know, by name."""
+        return [
+            ("data set", str(self.certificate.body["dataset"])),
+            ("protects", self.protects.removeprefix("protects: ")),
+            ("privacy loss", repr(self.cost)),
+            ("intervals", str(self.certificate.body["accuracy"])),
+            *((label, told) for label, told in self.about.items()),
+            ("certificate", str(self.certificate.body["digest"])),
+        ]
 
-    def to_polars(self) -> Any:
-        """Return the answer as a polars DataFrame (needs the extra ``polars``)."""
-        return need("polars", "polars").DataFrame(self.to_dict(), strict=False)
-
-    def to_arrow(self) -> Any:
-        """Return the answer as an Arrow table (needs the extra ``arrow``)."""
-        return need("pyarrow", "arrow").table(self.to_dict())
-
-    def to_csv(self) -> str:
-        """Return the answer as CSV text."""
-        table = self.to_dict()
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
-        return out.getvalue()
-
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """Draw every label: a bar or a point a group, with its interval (needs the extra ``plot``).
 
         Returns:
             A matplotlib Figure; save it with ``.savefig("answer.png")``.
         """
-        return answer_figure(self)
+        figure: Figure = answer_figure(self)
+        return figure
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def __str__(self) -> str:
-        header = [*self.by, *self.labels]
-        rows = [
-            [str(part) for part in key]
-            + [_cell(self._columns[label], place) for label in self.labels]
-            for place, key in enumerate(self.keys)
-        ]
-        widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-        lines = [
-            "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-            for row in [header, *rows]
-        ]
+    def card(self) -> Card:
+        """Return what a notebook shows of it: values with intervals, charts, what it cost."""
+        plain = [label for label in self.labels if "bins" not in self._columns[label]]
+        names = [["missing" if p is None else str(p) for p in key] for key in self.keys]
+        by, parts = list(self.by), []
+        if plain:
+            rows = [
+                key + [_cell(self._columns[label], (place,)) for label in plain]
+                for place, key in enumerate(names)
+            ]
+            parts.append(Table([*by, *plain], rows, names=len(by)))
+        for label in self.labels:
+            column = self._columns[label]
+            if label in plain:
+                continue
+            rows = [
+                [*key, str(name), _cell(column, (place, i))]
+                for place, key in enumerate(names)
+                for i, name in enumerate(column["bins"])
+            ]
+            each, _ = answer_words(str(column["kind"])).each
+            parts.append(Table([*by, each, label], rows, names=len(by) + 1))
+        groups = f"{len(names)} group{'' if len(names) == 1 else 's'}"
         paid = "replayed from the ledger, at no cost" if self.replayed else f"cost {self.cost!r}"
-        return "\n".join([self.protects, *lines, f"({paid}; 95% intervals of the noise)"])
+        told = [f"{label}: {about}" for label, about in self.about.items()]
+        ends = f"({', '.join(self.labels)} in {groups}; {paid}; 95% intervals of the noise)"
+        return Card("Answer", self.protects, [*parts, Pictures(self._charts)], [*told, ends])
+
+    def _charts(self) -> list[tuple[str, Any]]:
+        """Return a chart for each label that has several marks, and few enough to be read."""
+        body: Any = self.certificate.body
+        query = {**body["question"]["query"], "by": self.by}
+        shown = {"keys": self.keys, "columns": list(self._columns.values())}
+        found = answers({"question": {"query": query}, "answer": shown})
+        charts: list[tuple[str, Any]] = []
+        for one in found.get("columns", ()):
+            several = len(self.keys) > 1 or "bins" in self._columns[one["label"]]
+            if one["chart"] and several:
+                charts.append((f"{one['label']}: {one['words']}", one["chart"]))
+            charts += [(f"{one['label']}: {title}", svg) for title, svg in one["panels"] or ()]
+        return charts
+
+    def __str__(self) -> str:
+        return self.card().text()
 
     def __repr__(self) -> str:
-        asked = f"{', '.join(self.labels)} in {len(self.keys)} groups, cost {self.cost!r}"
-        return f"<Answer {self.protects}; {asked}>"
+        return self.card().text()
 
 
-_SUFFIXES = (("", "value"), ("_error", "standard_error"), ("_low", "low"), ("_high", "high"))
+def _plain(edge: str) -> int | float:
+    """Return an edge as a number of other tools."""
+    exact = as_fraction(edge)
+    return exact.numerator if exact.denominator == 1 else float(exact)
 
 
-def _flat(label: str, column: dict[str, Any]) -> list[tuple[str, list[Any]]]:
-    """Return the columns of a label: four, or four for each bin of a histogram."""
-    bins = column.get("bins")
-    if bins is None:
-        return [(label + suffix, list(column[part])) for suffix, part in _SUFFIXES]
-    return [
-        (f"{label} {name}{suffix}", [row[i] for row in column[part]])
-        for i, name in enumerate(bins)
-        for suffix, part in _SUFFIXES
-    ]
-
-
-def _cell(column: dict[str, Any], place: int) -> str:
-    value, low, high = (column[part][place] for part in ("value", "low", "high"))
-    if isinstance(value, list):
-        return " ".join(_short(v) for v in value)
-    if column.get("refused", [False] * (place + 1))[place]:
+def _cell(column: dict[str, Any], place: tuple[int, ...]) -> str:
+    """Return a value with its interval; of a list over groups, and in each over bins."""
+    value, low, high = (_at(column[part], place) for part in ("value", "low", "high"))
+    if column.get("refused") and column["refused"][place[0]]:
         return "refused by the test"
     if low is None and high is None:
         return _short(value)
     return f"{_short(value)} [{_short(low)}, {_short(high)}]"
+
+
+def _at(cells: Any, place: tuple[int, ...]) -> Any:
+    for index in place:
+        cells = cells[index]
+    return cells
 
 
 def _short(value: Any) -> str:

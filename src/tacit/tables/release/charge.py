@@ -111,8 +111,11 @@ class Charge:
 
     def cost(self) -> Budget:
         """Return what a release takes now: nothing where the ledger holds its charge."""
-        remaining = self.ledger.remaining
-        if self.standing is not None:
+        return self.cost_of(*self.ledger.look(self.key))
+
+    def cost_of(self, standing: Entry | None, remaining: Budget) -> Budget:
+        """Return what a release takes, where a charge stands or not and so much remains."""
+        if standing is not None:
             return Budget.nothing(remaining.kind)
         return self._plan(remaining).cost.cost_in(remaining.kind)
 

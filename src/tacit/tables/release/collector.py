@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import threading
 import weakref
@@ -12,7 +13,6 @@ from typing import Any, NoReturn
 
 from tacit.core import Step
 from tacit.expressions.expression import Expression, col
-from tacit.tables.chain.part import Columns
 from tacit.tables.open_source import Source
 from tacit.tables.plan.per_person import person_values
 from tacit.tables.plan.plan import Plan
@@ -43,9 +43,7 @@ class Collector:
 
     def query(self, asked: Asked, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
         """Return the engine's query for a question, the same one for the same rows and groups."""
-        described = asked.describe()
-        parts = [described.get(part) for part in ("unit", "where", "derived", "by", "inner")]
-        name = repr([*parts, keys])
+        name = asked.rows + repr(keys)
         with self._lock:
             if name not in self._queries:
                 while len(self._queries) >= _KEPT:
@@ -68,7 +66,7 @@ class Collector:
                 self._source.engine.drop(table)
 
     def _make(self, asked: Asked, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
-        derived = resolved(asked)
+        derived = asked.resolved
         by = {name: derived.get(name, col(name)) for name in asked.by}
         source = rows_of(self._source, asked)
         where = _condition(asked, derived)
@@ -115,11 +113,11 @@ class Exact:
         if not keys:
             return {step: [] for ends in chains for step, _ in ends}
         found = self._found if self._found is not None else self._run(keys)
-        columns = columns_of(self._plan)
+        asked = zip(self._plan.parts, chains, self._plan.requests(len(keys)), strict=True)
         return {
-            step: part.vector(step, found.of(part.request(step, columns)))
-            for part, ends in zip(self._plan.parts, chains, strict=True)
-            for step, _ in ends
+            step: part.vector(step, found.of(request))
+            for part, ends, requests in asked
+            for (step, _), request in zip(ends, requests, strict=True)
         }
 
     def __repr__(self) -> str:
@@ -131,18 +129,7 @@ class Exact:
 
 def requests_of(plan: Plan) -> list[Request]:
     """Return what a plan asks of the engine, each once."""
-    columns = columns_of(plan)
-    requests = [
-        part.request(step, columns)
-        for part, ends in zip(plan.parts, plan.chains(plan.size), strict=True)
-        for step, _ in ends
-    ]
-    return list(dict.fromkeys(requests))
-
-
-def columns_of(plan: Plan) -> Columns:
-    """Return the columns that a plan's parts ask of."""
-    return Columns(resolved(plan.query), alone=plan.query.unit.column is None)
+    return list(dict.fromkeys(itertools.chain.from_iterable(plan.requests(plan.size))))
 
 
 def rows_of(source: Source, asked: Asked) -> Source:
@@ -151,7 +138,7 @@ def rows_of(source: Source, asked: Asked) -> Source:
     if inner is None:
         return source
     assert isinstance(inner.unit, PersonUnit)
-    known = resolved(inner)
+    known = inner.resolved
     where, values = _condition(inner, known), person_values(inner)
     return person_source(rows_of(source, inner), inner.unit, where, known, values, asked.schema)
 
@@ -160,11 +147,3 @@ def _condition(asked: Asked, derived: Mapping[str, Expression]) -> Expression | 
     """Return all filters as one condition on the table's own columns."""
     where = [condition.substitute(derived) for condition in asked.where]
     return reduce(operator.and_, where) if where else None
-
-
-def resolved(asked: Asked) -> dict[str, Expression]:
-    """Return the derived columns in terms of the table's own."""
-    known: dict[str, Expression] = {}
-    for name, expression in asked.derived:
-        known[name] = expression.substitute(known)
-    return known

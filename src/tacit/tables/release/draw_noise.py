@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.core import Measurement
 from tacit.mechanisms.propose_test_release.bound_search import BoundedAnswer
 from tacit.report import versions
 from tacit.tables.answers.aggregate import Aggregate, kind_of
@@ -30,7 +31,7 @@ def release_answer(plan: Plan, exact: Exact) -> dict[str, Any]:
     chains = plan.chains(len(keys))
     answers = Answers(exact.vectors(chains, keys))
     released = [
-        [_released(value) for value in measurement(answers)]
+        [_released(value) for value in _drawn(measurement, answers)]
         for chain in plan.measurements(len(keys))
         for measurement in chain
     ]
@@ -79,7 +80,7 @@ def _released_keys(plan: Plan, exact: Exact) -> list[tuple[Any, ...]]:
         return list(plan.query.keys or [()])
     step, measurement = plan.key_chain
     keys, people = exact.people_by_key()
-    passed = measurement(Answers({step: people}))
+    passed = _drawn(measurement, Answers({step: people}))
     released = [key for key, noisy in zip(keys, passed, strict=True) if noisy is not None]
     return in_order(released)
 
@@ -132,3 +133,7 @@ def _numbers(values: Any, rounded: Callable[[float], int] | None = None) -> list
         return [_numbers(row, rounded) for row in array]
     known = rounded or float
     return [None if math.isnan(v) else known(v) for v in array.tolist()]
+
+
+def _drawn(measurement: Measurement, answers: Answers) -> Any:
+    return measurement(answers)

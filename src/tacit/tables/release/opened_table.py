@@ -11,6 +11,7 @@ from tacit.tables.open_source import Source, open_source
 from tacit.tables.release.charge import KeptPlans
 from tacit.tables.release.collector import Collector
 from tacit.tables.release.other_table import OtherTable
+from tacit.tables.release.rehearsal import Rehearsed
 
 __all__ = ["OpenedTable", "settled"]
 
@@ -25,7 +26,7 @@ class OpenedTable:
         options: how, as :func:`tacit.tables.open_source.open_source` takes them.
 
     Attributes:
-        plans: those of the latest questions.
+        plans, rehearsed: those of the latest questions, and what of them was tried on no rows.
         others: the tables of the same data set that it may be joined with, by name.
         joined: what it was joined with since it was opened last, as
             :mod:`tacit.tables.release.joined_table` keeps it.
@@ -38,7 +39,7 @@ class OpenedTable:
         )
         self._source = open_source(opened, **options)
         self._collector = Collector(self._source)
-        self.plans = KeptPlans()
+        self.plans, self.rehearsed = KeptPlans(), Rehearsed()
         self.others: Mapping[str, OtherTable] = {}
         self.joined: dict[Any, Any] = {}
 
@@ -61,7 +62,7 @@ class OpenedTable:
                 "and needs a session and a ledger of its own"
             )
         self._collector.forget()
-        self.joined = {}
+        self.joined, self.rehearsed = {}, Rehearsed()
         # An engine that another thread still reads is closed when that thread releases it.
         if fresh is not self._source:
             self._source, self._collector = fresh, Collector(fresh)

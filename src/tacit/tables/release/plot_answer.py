@@ -41,6 +41,10 @@ class DrawnAnswer(Protocol):
     def about(self) -> Mapping[str, str]:
         """What is declared of the column of a label, in words."""
 
+    @property
+    def asked_of(self) -> Mapping[str, str]:
+        """The column of a label, where it has one."""
+
     def column(self, label: str) -> Mapping[str, Any]:
         """Return what was released under a label."""
 
@@ -50,6 +54,7 @@ def answer_figure(answer: DrawnAnswer) -> Any:
 
     A label with one value a group is a panel with the groups from top to bottom: bars for amounts,
     points for means, quantiles and the like.  A histogram is a panel of bins for every group.
+    Where the answer counts rows or people, the other panels state that count of each group, as n.
 
     Returns:
         A matplotlib Figure; save it with ``.savefig("answer.png")``.
@@ -67,8 +72,9 @@ def answer_figure(answer: DrawnAnswer) -> Any:
     panels = []
     for label in answer.labels:
         for panel in _panels(answer, label, groups):
-            panel.about = answer.about.get(label, "")
+            panel.about = answer.about.get(label) or panel.about
             panels.append(panel)
+    _state_sizes(answer, panels)
     across = min(_ACROSS, len(panels))
     rows = [panels[i : i + across] for i in range(0, len(panels), across)]
     heights = [max(_height(panel) for panel in row) for row in rows]
@@ -88,7 +94,11 @@ class _Panel:
     """What one panel shows: names, values, and intervals where they are known."""
 
     about = ""
-    """The meaning and the unit of its column, where they are declared."""
+    """What its values are: the column, with its meaning and its unit where they are declared."""
+    binned = False
+    """Whether it shows the bins of one group."""
+    sizes: Sequence[str] = ()
+    """How many rows or people each of its groups has, as released; nothing where that is not."""
 
     def __init__(
         self, title: str, detail: str, names: list[str], parts: list[list[Any]], bars: bool
@@ -103,14 +113,17 @@ class _Panel:
 
 def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
     column = answer.column(label)
-    kind = str(column["kind"]).replace("_", " ")
+    of = answer.asked_of.get(label, "")
+    kind = str(column["kind"]).replace("_", " ") + (f" of {of}" if of else "")
     by = ", ".join(answer.by)
     bins = column.get("bins")
     bars = kind_of(column["kind"]).amount
     parts = [list(column[part]) for part in ("value", "low", "high")]
     if bins is None:
         detail = f"{kind} by {by}" if by else kind
-        return [_Panel(label, detail, groups, parts, bars)]
+        panel = _Panel(label, detail, groups, parts, bars)
+        panel.about = of
+        return [panel]
     shown = list(enumerate(groups))[:_MOST_PANELS]
     names = [str(name) for name in bins]
     left_out = len(groups) - len(shown)
@@ -124,11 +137,30 @@ def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
         )
         for place, group in shown
     ]
+    for panel in panels:
+        panel.about, panel.binned = kind_of(column["kind"]).each[1], True
     ends = [x for p in panels for x in (*p.value, *p.low, *p.high) if x is not None]
     margin = 0.04 * (max(ends) - min(0, *ends)) or 1
     for panel in panels:  # one scale for all groups, so that they compare
         panel.limits = (min(0, *ends) - margin * (min(ends) < 0), max(0, *ends) + margin)
     return panels
+
+
+def _counts_groups(kind: str) -> bool:
+    """Return whether a kind is an amount of no column: how many rows or people there are."""
+    known = kind_of(kind)
+    return known.amount and not known.fields
+
+
+def _state_sizes(answer: DrawnAnswer, panels: Sequence[_Panel]) -> None:
+    """Give the panels of other labels the sizes of the groups, where they were released."""
+    counted = [label for label in answer.labels if _counts_groups(answer.column(label)["kind"])]
+    if not counted:
+        return
+    sizes = [f"{value:,}" for value in answer.column(counted[0])["value"]]
+    for panel in panels:
+        if panel.title not in counted and not panel.binned:
+            panel.sizes = sizes
 
 
 def _height(panel: _Panel) -> float:
@@ -168,6 +200,11 @@ def _draw(place: Any, panel: _Panel, slots: int) -> None:
     place.locator_params(axis="x", nbins=6)
     if panel.about:
         place.set_xlabel(textwrap.shorten(panel.about, 60, placeholder=" …"))
+    for i, size in enumerate(panel.sizes):
+        place.annotate(
+            f"n {size}", (1, i), (5, 0), ("axes fraction", "data"), "offset points",
+            fontsize=8.5, color=plotting.MUTED, va="center", annotation_clip=False,
+        )  # fmt: skip
     plotting.title(place, panel.title, f"{panel.detail}, with 95% intervals")
 
 

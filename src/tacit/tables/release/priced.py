@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Unpack
 
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.arithmetic.exact import Number
-from tacit.tables.plan.price import Amount, priced
+from tacit.calls import public
+from tacit.tables.plan.price import Amount, Price, priced
 from tacit.tables.plan.query import Query
 from tacit.tables.plan.target import least_epsilon, read_confidence
 from tacit.tables.release.charge import Charge
 from tacit.tables.release.opened_table import OpenedTable
 
-__all__ = ["Priced"]
+__all__ = ["Priced", "charge_of"]
 
 
+@public
 class Priced:
     """A question that a ledger pays for."""
 
@@ -88,6 +91,55 @@ class Priced:
         """
         return self._priced(epsilon, delta, rho, total, tag).standing is not None
 
+    def release_key(
+        self,
+        epsilon: Amount | None = None,
+        delta: Number | None = None,
+        rho: Amount | None = None,
+        *,
+        total: Number | None = None,
+        tag: str | None = None,
+    ) -> str:
+        """Return what the ledger knows :meth:`release` by: another question or price has another.
+
+        Raises:
+            UsageError: as :meth:`release`.
+        """
+        return self._priced(epsilon, delta, rho, total, tag).key
+
+    def pay(
+        self,
+        epsilon: Amount | None = None,
+        delta: Number | None = None,
+        rho: Amount | None = None,
+        *,
+        total: Number | None = None,
+        tag: str | None = None,
+    ) -> None:
+        """Charge what :meth:`release` would, and release nothing yet; does nothing where it stands.
+
+        For whoever must not let the time of the charge depend on the engine: it is not asked for
+        anything here.  A release later goes on under this charge.
+
+        Raises:
+            BudgetError: more than remains; nothing was spent.
+            UsageError: as :meth:`release`.
+            LedgerError: the ledger cannot be written; nothing was spent.
+
+        Example:
+            >>> import pyarrow as pa, tacit as tc
+            >>> session = tc.Session(pa.table({"a": [1]}), tc.one_row_each, tc.epsilon(1))
+            >>> question = session.agg(n=tc.count())
+            >>> question.pay(epsilon="1/2"), session.spent
+            (None, epsilon(0.5))
+            >>> answer = question.release(epsilon="1/2")
+            >>> session.spent
+            epsilon(0.5)
+        """
+        charge = self._priced(epsilon, delta, rho, total, tag)
+        if charge.standing is None:
+            self._ledger.charge(charge.key, charge.plan(None).cost, charge.public)
+
     def _priced(
         self,
         epsilon: Amount | None = None,
@@ -96,6 +148,20 @@ class Priced:
         total: Number | None = None,
         tag: str | None = None,
     ) -> Charge:
-        paid = self._ledger.total.kind
+        paid = self._ledger.kind
         query, request = priced(self._query, paid, epsilon, delta, rho, total)
         return Charge(self._ledger, query, request, self._table.plans, tag)
+
+
+def charge_of(question: Priced, *, tag: str | None = None, **price: Unpack[Price]) -> Charge:
+    """Return a question at a price: its key, what the ledger holds of it, its cost.
+
+    Args:
+        question: the question.
+        tag: as in :meth:`tacit.tables.question.Question.release`.
+        **price: ``epsilon``, ``delta``, ``rho`` and ``total`` as there.
+
+    Raises:
+        UsageError: as there.
+    """
+    return question._priced(**price, tag=tag)

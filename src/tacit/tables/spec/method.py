@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from tacit.arithmetic.exact import Number, as_integer, positive, show
 from tacit.errors import UsageError, did_you_mean
 from tacit.mechanisms.smooth.calibration import DISTRIBUTIONS
 
-__all__ = ["METHODS", "MOST_ROWS", "ROWS", "Method", "Options", "read_method"]
+__all__ = ["METHODS", "MOST_ROWS", "ROWS", "Method", "MethodName", "Options", "read_method"]
 
-METHODS = ("global", "smooth", "ptr", "sample_and_aggregate", "auto")
+MethodName: TypeAlias = Literal["global", "smooth", "ptr", "sample_and_aggregate", "auto"]
+METHODS: tuple[MethodName, ...] = get_args(MethodName)
 """The methods by name."""
 
 ROWS = 10_000
@@ -29,7 +30,7 @@ _BELONGS = {"bound": "ptr", "bins": "sample_and_aggregate", "distribution": "smo
 class Options(TypedDict, total=False):
     """What may be said of a method beside the column: see :class:`Method`."""
 
-    method: str
+    method: MethodName
     bound: Number | None
     bins: int | None
     distribution: str | None
@@ -64,7 +65,7 @@ class Method:
         """Whether the bound is searched for in private."""
         return self.bound == _SEARCH
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the method as plain JSON values."""
         found: dict[str, Any] = {"name": self.name}
         for field in ("bound", "bins", "distribution", "rows"):

@@ -20,7 +20,7 @@ def listed(edges: Any) -> list[Number]:
 
 def percent(q: object) -> Fraction:
     """Return a percentile within 0..100."""
-    exact = as_fraction(q, "a percentile")  # type: ignore[arg-type]
+    exact = as_fraction(q, "a percentile")
     if not 0 <= exact <= 100:
         raise UsageError(f"a percentile lies in 0..100, not at {show(exact)}")
     return exact

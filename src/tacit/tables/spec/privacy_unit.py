@@ -34,9 +34,9 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from tacit.arithmetic.exact import as_integer
+from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.float_digest import spelled
@@ -58,6 +58,7 @@ _PERSON_KINDS = (
 )
 
 
+@public
 @dataclass(frozen=True)
 class OneRowEach:
     """Every row is a person of its own.
@@ -79,7 +80,7 @@ class OneRowEach:
         """Return the name of a person, which is never asked for."""
         return "u"
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the unit as plain JSON values."""
         return {"column": None, "rows": 1, "groups": 1}
 
@@ -87,6 +88,7 @@ class OneRowEach:
         return "one row each"
 
 
+@public
 @dataclass(frozen=True)
 class PersonUnit:
     """A person is all rows with the same value in ``column``; rows without one are left out.
@@ -122,7 +124,7 @@ class PersonUnit:
         """The most groups that a person counts in as present."""
         return self.rows if self.most_groups is None else self.most_groups
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return the unit as plain JSON values."""
         return {"column": self.column, "rows": self.rows, "groups": self.groups}
 
@@ -164,6 +166,7 @@ one_row_each = OneRowEach()
 """Every row is another person."""
 
 
+@public
 def unit(column: str, rows: int = 1, groups: int | None = None) -> PersonUnit:
     """Name the column that names the person, and how much of each person is used.
 

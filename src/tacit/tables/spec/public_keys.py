@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tacit.errors import UsageError
 from tacit.expressions.dialect import is_unicode
 
-__all__ = ["public_keys"]
+__all__ = ["Keys", "public_keys"]
+
+Keys: TypeAlias = Iterable[object] | Mapping[str, Iterable[object]] | None
+"""Public keys as they may be given: a list, a mapping of column to values, or a table."""
 
 
 def public_keys(by: Sequence[str], keys: Any) -> tuple[tuple[Any, ...], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -71,7 +71,7 @@ class CountByCategory(Step):
         ([2, 0, 1], Fraction(1, 1))
     """
 
-    categories: Any = None
+    categories: Iterable[Hashable] | None = None
     other: bool = False
     metric: str = "L1"
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction
 from tacit.arithmetic.square_root import sqrt_up
 from tacit.core import (
@@ -63,7 +64,7 @@ class LinearQueries(Step):
         ([11, 13], Fraction(2, 1))
     """
 
-    matrix: Any
+    matrix: Sequence[Sequence[NumberLike]]
     metric: str | None = None
 
     name: ClassVar[str] = "linear_queries"
@@ -80,7 +81,8 @@ class LinearQueries(Step):
             MismatchError: no vector on a grid with as many numbers as the matrix has columns, or
                 no bound leads from its norm to the other.
         """
-        domain, columns = space.domain, len(self.matrix[0])
+        matrix = cast("tuple[tuple[Fraction, ...], ...]", self.matrix)
+        domain, columns = space.domain, len(matrix[0])
         element = domain.element if isinstance(domain, Vector) else None
         if not isinstance(element, Number) or (element.grid is None and element.kind != "int"):
             raise MismatchError(
@@ -93,11 +95,11 @@ class LinearQueries(Step):
                 f"the matrix has {columns} columns, and the domain is: {domain}", space, self
             )
         target = space.metric if self.metric is None else norm_named(self.metric)
-        norm = _operator_norm(self.matrix, space.metric, target)
+        norm = _operator_norm(matrix, space.metric, target)
         if norm is None:
             raise MismatchError(f"no bound leads from {space.metric} to {target}", space, self)
-        common = math.lcm(*(x.denominator for row in self.matrix for x in row))
-        whole = [[int(x * common) for x in row] for row in self.matrix]
+        common = math.lcm(*(x.denominator for row in matrix for x in row))
+        whole = [[int(x * common) for x in row] for row in matrix]
         grid = (element.grid or Fraction(1)) / common
         kind = "int" if grid.denominator == 1 else "float"
         output = Space(Vector(Number(kind, grid=grid), size=len(whole)), target)

@@ -7,11 +7,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, float_down, float_up
 from tacit.core import Number, Space, Step, Transformation, Vector, register
 from tacit.errors import UsageError
@@ -48,7 +49,7 @@ class PrefixCounts(Step):
         ([0, 1, 3], Fraction(3, 1))
     """
 
-    points: Any
+    points: Sequence[NumberLike]
     metric: str = "L1"
 
     name: ClassVar[str] = "prefix_counts"
@@ -63,6 +64,7 @@ class PrefixCounts(Step):
         Raises:
             MismatchError: the space is no column of numbers compared record by record.
         """
+        points = cast("Sequence[Fraction]", self.points)
         element = column_of_numbers(space, self)
         records_of(space, self)
         m = len(self.points)
@@ -70,7 +72,7 @@ class PrefixCounts(Step):
 
         def count(column: Any) -> Any:
             known = len(column) - int(np.isnan(np.asarray(column, dtype=np.float64)).sum())
-            _, above = below_and_above(np.asarray(column), self.points, element.grid)
+            _, above = below_and_above(np.asarray(column), points, element.grid)
             return counts.read([known - a for a in above])
 
         reach = {"L1": (linear_map, m), "L2": (root_map, m), "LInfinity": (linear_map, 1)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class QuantileScores(Step):
     """
 
     q: NumberLike
-    candidates: Any
+    candidates: Sequence[NumberLike]
 
     name: ClassVar[str] = "quantile_scores"
 
@@ -77,6 +78,7 @@ class QuantileScores(Step):
         Raises:
             MismatchError: the space is no column of numbers compared record by record.
         """
+        candidates = cast("Sequence[Fraction]", self.candidates)
         element = column_of_numbers(space, self)
         records_of(space, self)
         q = Fraction(self.q)
@@ -84,7 +86,7 @@ class QuantileScores(Step):
         scores = Vector(Number("int", grid=Fraction(1)), size=len(self.candidates))
 
         def score(column: Any) -> Any:
-            below, above = below_and_above(np.asarray(column), self.candidates, element.grid)
+            below, above = below_and_above(np.asarray(column), candidates, element.grid)
             costs = [abs(under * b - over * a) for b, a in zip(below, above, strict=True)]
             return scores.read([-cost for cost in costs])
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_integer
+from tacit.calls import public
 from tacit.core import Number, Space, Step, Transformation, Vector, register
 from tacit.errors import UsageError
 from tacit.transformations.aggregates.count_by_category import norm_named
@@ -60,7 +62,7 @@ class TreeCounts(Step):
         ([4, 3, 1, 1, 2, 0, 1], Fraction(3, 1))
     """
 
-    edges: Any
+    edges: Sequence[NumberLike]
     branching: int = 2
     metric: str = "L1"
 
@@ -77,6 +79,7 @@ class TreeCounts(Step):
         Raises:
             MismatchError: the space is no column of numbers compared record by record.
         """
+        edges = cast("Sequence[Fraction]", self.edges)
         element = column_of_numbers(space, self)
         records_of(space, self)
         levels = levels_of(len(self.edges) - 1, self.branching)
@@ -85,7 +88,7 @@ class TreeCounts(Step):
         counts = Vector(Number("int", Fraction(0), grid=Fraction(1)), size=size)
 
         def count(column: Any) -> NDArray[np.int64]:
-            found = place(np.asarray(column), self.edges, element.grid)
+            found = place(np.asarray(column), edges, element.grid)
             rows = [np.bincount(found[found >= 0], minlength=leaves).astype(np.int64)]
             while len(rows[0]) > 1:
                 rows.insert(0, rows[0].reshape(-1, self.branching).sum(axis=1))
@@ -113,7 +116,10 @@ def levels_of(bins: int, branching: int) -> int:
     return levels
 
 
-def consistent_tree(branching: int = 2) -> Callable[[Any], NDArray[np.float64]]:
+@public
+def consistent_tree(
+    branching: int = 2,
+) -> Callable[[Sequence[float] | NDArray[np.float64]], NDArray[np.float64]]:
     """Return the post-processing that makes the nodes of a noisy tree add up.
 
     It takes the released nodes of :class:`TreeCounts` and returns the nodes, in the same order,

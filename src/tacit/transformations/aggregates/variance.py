@@ -34,11 +34,10 @@ class Variance(GriddedStep):
     over the pairs inside S.  With a changed records at L, b at U (a + b = k), the sum of all
     squared pairs is ``W + (n - k)(a (m - L)^2 + b (U - m)^2) + W' + a b R^2`` where ``W' = k W / (n
     - k)`` (sum over S of (x - c)^2 is its own scatter ``W / (n - k)`` plus ``(n - k)(m - c)^2``).
-      The difference of the two is ``((n - k)(a (m - L)^2 + b (U - m)^2) + a b R^2) / n^2``, convex
-      in m,
-    so largest with m at an end, say L: ``((n - k) b + (k - b) b) R^2 / n^2 = b (n - b) R^2 / n^2``
-    with ``b <= k``, which grows up to b = n/2.  Attained by all records at one end, and b of them
-    moved to the other.
+    The difference of the two is ``((n - k)(a (m - L)^2 + b (U - m)^2) + a b R^2) / n^2``, convex
+    in m, so largest with m at an end, say L:
+    ``((n - k) b + (k - b) b) R^2 / n^2 = b (n - b) R^2 / n^2`` with ``b <= k``, which grows up to
+    b = n/2.  Attained by all records at one end, and b of them moved to the other.
 
     Example:
         >>> from tacit.core import ChangeOneDistance, Vector

@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, float_up
 from tacit.core import Category, Number, Space, Step, Transformation, Vector, register
 from tacit.errors import MismatchError, UsageError
@@ -39,7 +40,7 @@ class Bin(Step):
         [0, 1, 1, None]
     """
 
-    edges: Any
+    edges: Sequence[NumberLike]
 
     name: ClassVar[str] = "bin"
 
@@ -52,12 +53,13 @@ class Bin(Step):
         Raises:
             MismatchError: the space is no column of numbers.
         """
+        edges = cast("Sequence[Fraction]", self.edges)
         element = column_of_numbers(space, self)
         bins = Category(tuple(range(len(self.edges) - 1)))
         output = Space(Vector(bins, size=space.domain.size), space.metric)  # type: ignore[attr-defined]
 
         def to_bins(column: Any) -> list[int | None]:
-            found = place(column, self.edges, element.grid).tolist()
+            found = place(column, edges, element.grid).tolist()
             return [None if index < 0 else index for index in found]
 
         return row_by_row(self, space, output, to_bins)

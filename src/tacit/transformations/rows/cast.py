@@ -39,7 +39,7 @@ class Cast(Step):
         [3.5, nan]
     """
 
-    to: Any
+    to: type | str
 
     name: ClassVar[str] = "cast"
 
@@ -58,10 +58,10 @@ class Cast(Step):
         domain = space.domain
         if not isinstance(domain, Vector) or not isinstance(domain.element, (Number, Category)):
             raise MismatchError(f"cast works on a column, not on {domain}", space, self)
-        target = element(_TYPES[self.to])
+        target = element(_TYPES[str(self.to)])
         present = domain.element.present
         readers = {"float": _to_float, "int": _to_float, "str": _to_text, "bool": _to_bool}
-        reader = readers[self.to]
+        reader = readers[str(self.to)]
         output = Vector(target, size=domain.size)
 
         def cast(column: Any) -> Any:

@@ -49,7 +49,7 @@ class Filter(Step):
         ([20, 40], Fraction(2, 1))
     """
 
-    predicate: Callable[[Any], Any]
+    predicate: Callable[..., object]
 
     name: ClassVar[str] = "keep_where"
 

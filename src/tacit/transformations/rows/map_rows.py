@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.core import Category, Number, Space, Step, Transformation, Vector, register
-from tacit.core.spaces.domain import element
+from tacit.core.spaces.domain import Domain, element
 from tacit.errors import UsageError
 from tacit.transformations.rows.record_distance import records_of
 from tacit.transformations.rows.record_functions import records, total
@@ -41,9 +41,15 @@ class MapRows(Step):
         ([3, 0], Fraction(1, 1))
     """
 
-    function: Callable[[Any], Any]
-    output: Any
-    default: Any
+    function: Callable[..., object]
+    output: Domain
+    default: object
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, function: Callable[..., object], output: Domain | type, default: object
+        ) -> None: ...
 
     name: ClassVar[str] = "map_rows"
 

@@ -18,7 +18,7 @@ def records(domain: Vector | Frame, data: Any) -> list[Any]:
         columns = {name: records(domain.column(name), data[name]) for name in domain.names}
         names = tuple(columns)
         return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    shown = domain.present(data)
+    shown: Any = domain.present(data)
     return shown.tolist() if isinstance(shown, np.ndarray) else list(shown)
 
 

@@ -60,7 +60,7 @@ class Resize(Step):
     """
 
     size: int
-    value: Any
+    value: object
 
     name: ClassVar[str] = "resize"
 

@@ -24,7 +24,6 @@ What is set on a connection lasts for one transaction only, so a pooler may stan
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import threading
@@ -45,7 +44,7 @@ from tacit.accounting.ledger.postgres.connection import (
     words,
 )
 from tacit.accounting.ledger.postgres.tables import Tables
-from tacit.accounting.ledger.store import LostError, read_event, read_head, same_home
+from tacit.accounting.ledger.store import LostError, read_event, read_head, same_home, stored_head
 from tacit.errors import LedgerError, need
 
 if TYPE_CHECKING:
@@ -323,15 +322,15 @@ class _Transaction:
         self.sequence = event.sequence
         statement = _LINK + (_FIRST if event.sequence == 1 else _NEXT)
         row = (event.sequence, event.key, event.text, event.hash, self.token)
-        budgets = json.dumps(head.total.to_json()), json.dumps(head.spent.to_json())
+        _, digest, *budgets = stored_head(head)
         statement = statement.format(event=self._tables.event, head=self._tables.head)
-        done = self._connection.execute(statement, (*row, head.hash, *budgets))
+        done = self._connection.execute(statement, (*row, digest, *budgets))
         if done.rowcount != 1:
             raise LedgerError(
                 "the totals of the ledger do not stand where its chain does: it was changed. "
                 "Nothing more was spent"
             )
-        self._row = [head.sequence, head.hash, *budgets]
+        self._row = [head.sequence, digest, *budgets]
 
     def about(self, key: str | None) -> list[Event]:
         if key is None:
@@ -341,9 +340,9 @@ class _Transaction:
     def at(self, sequence: int) -> Event | None:
         return next(self._select("WHERE sequence = %s", sequence), None)
 
-    def events(self) -> Iterator[Event]:
+    def events(self, after: int = 0) -> Iterator[Event]:
         """Go through all events in order, a thousand at a time."""
-        last = 0
+        last = after
         while True:
             found = list(self._select("WHERE sequence > %s", last, limit=" LIMIT 1000"))
             if not found:

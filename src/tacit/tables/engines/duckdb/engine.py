@@ -175,7 +175,8 @@ class DuckEngine:
 
     def planner(self) -> Callable[[str], None] | None:
         """Return what plans a query that is run next: of a table that nobody changes meanwhile."""
-        return self._plan if self._in_memory and not self._pending else None
+        ready = self._in_memory and not self._pending and not self.closed
+        return self._plan if ready else None
 
     def _plan(self, sql: str) -> None:
         with self._lock:
@@ -236,25 +237,30 @@ class DuckEngine:
         self._in_memory = True
 
     def reading(self) -> contextlib.AbstractContextManager[object]:
-        """Return an empty block: each query of the plan bounds people by itself.
-
-        Before the first one a setting says how far DuckDB may group whole numbers by their place in
-        an array, rather than by hash, which is twice as fast for people.  It does so where the
-        statistics of a column say that all its values are so near to one another, and raises where
-        those are found to be wrong.  The array is as long as the range of the values, so it may be
-        no longer than the table, nor beyond an eighth of the memory.
-        """
-        with self._lock:
-            if self._counted:
-                rows = self._counted
-                if isinstance(rows, str):
-                    rows = int(self.rows(f"select count(*) from {rows}")[0][0])
-                memory, threads = self._limits
-                room = memory // (8 * _STATE * threads)
-                bits = min(max(min(rows, room).bit_length() - 1, _BITS[0]), _BITS[-1])
-                self._run(f"set perfect_ht_threshold = {bits}", "fetchall", reads=False)
-                self._counted = 0
+        """Return an empty block: each query of the plan bounds people by itself."""
         return contextlib.nullcontext()
+
+    def _group_by_array(self) -> None:
+        """Say how far DuckDB may group whole numbers by their place in an array.
+
+        That is twice as fast for people as by hash.  It does so where the statistics of a column
+        say that all its values are so near to one another, and raises where those are found to be
+        wrong.  The array is as long as the range of the values, so it may be no longer than the
+        table, nor beyond an eighth of the memory.
+        """
+        counted, self._counted = self._counted, 0
+        rows = counted
+        if isinstance(counted, str):
+            try:
+                rows = int(self.rows(f"select count(*) from {counted}")[0][0])
+            except BaseException:
+                self._counted = counted
+                raise
+        assert isinstance(rows, int)
+        memory, threads = self._limits
+        room = memory // (8 * _STATE * threads)
+        bits = min(max(min(rows, room).bit_length() - 1, _BITS[0]), _BITS[-1])
+        self._run(f"set perfect_ht_threshold = {bits}", "fetchall", reads=False)
 
     def register(self, table: object, name: str | None = None) -> str:
         """Make an Arrow, pandas or polars table visible; return its quoted name.
@@ -284,6 +290,9 @@ class DuckEngine:
         with self._lock:
             try:
                 planned = self._planned.get(sql)
+                first = reads and self._counted and not (planned or self._rehearses)
+                if first and " group by " in sql:
+                    self._group_by_array()
                 text = sql if planned is None else f"execute {planned}"
                 if not reads or self._rehearses or self._ends_soon:
                     return getattr(self._connection.execute(text), fetch)()

@@ -28,6 +28,7 @@ __all__ = ["LIMITS", "Instance", "SharedInstance", "read_limits", "shared"]
 
 LIMITS = "select current_setting('memory_limit'), current_setting('threads')"
 """Asks how much an instance may use."""
+_PROGRESS = "select current_setting('enable_progress_bar')"
 
 
 class Instance:
@@ -49,8 +50,15 @@ class Instance:
     def connection(self) -> duckdb.DuckDBPyConnection:
         """Return a new connection to it."""
         own = self._connection.cursor()
-        own.execute("set enable_progress_bar = false")
+        if self._shows_progress:
+            own.execute("set enable_progress_bar = false")
         return own
+
+    @cached_property
+    def _shows_progress(self) -> bool:
+        """Whether a new connection would draw bars: most releases of DuckDB have it draw none."""
+        asked = self._connection.cursor().execute(_PROGRESS).fetchall()
+        return bool(asked[0][0])
 
     @cached_property
     def limits(self) -> tuple[int, int]:

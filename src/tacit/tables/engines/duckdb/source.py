@@ -138,6 +138,11 @@ def _from_database(path: str, table: str, engine: DuckEngine) -> Opened:
 
 def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
     """Open a frame, a table of pyarrow or a relation of DuckDB; None for another table."""
+    if _is(table, "Series"):
+        raise DataSourceError(
+            "a Series is one column, not a table: give the data frame that it is of, or "
+            "series.to_frame()"
+        )
     if type(table).__module__.startswith("polars.") and hasattr(table, "lazy"):
         return open_polars(table, engine)
     if hasattr(table, "dtypes") and hasattr(table, "iloc"):

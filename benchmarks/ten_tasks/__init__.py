@@ -1,0 +1,1 @@
+"""Ten tasks of a newcomer, typed in three libraries."""

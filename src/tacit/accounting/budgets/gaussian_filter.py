@@ -1,0 +1,281 @@
+r"""What a budget holds as a Gaussian, and what a release takes of it: a nearly tight filter.
+
+Write ``G_v`` for the pair of outputs N(0, 1) and N(sqrt v, 1): a Gaussian release of *variance* v.
+Its losses are normal with mean v/2 and variance v, and variances add up.  A budget of epsilon at
+delta begins with the largest v at which ``G_v`` is (epsilon, delta)-DP.  What is left of it is
+always such a Gaussian: **a release M takes the filter from variance v to variance a where**
+
+    M together with G_a is dominated by G_v        (``delta`` at every epsilon is at most as large).
+
+**Why this holds for any analyst**, who chooses each release and its epsilon after all answers
+before it.  Claim: whatever is done from variance v on, until the filter refuses, is dominated by
+``G_v``.  By induction from the last release back: after the first one, M, the rest is dominated by
+``G_a``, whatever M answered; so both are dominated by M together with ``G_a`` (Zhu, Dong, Wang,
+"Optimal accounting of differential privacy via characteristic functions", AISTATS 2022, theorem
+10), and that by ``G_v``.  Nothing but the variance that is left is handed on, so epsilons may
+depend on answers, and sessions on one ledger may take turns in any order.  (For Gaussian releases
+alone: Smith, Thakurta, "Fully adaptive composition for Gaussian differential privacy", 2022.  For
+filters in general: Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters", 2016; of releases
+that go on at once: Haney and others, "Concurrent composition for interactive differential privacy
+with adaptive privacy-loss parameters", CCS 2023.)
+
+**What an epsilon takes.**  An epsilon-DP release is dominated by randomized response with odds
+``e^epsilon : 1`` (Kairouz, Oh, Viswanath 2015), say R.  *R together with G_a is dominated by G_v,
+at every epsilon, if and only if it is at epsilon zero:*
+
+    tanh(epsilon/2) + 2/(1 + e^epsilon) delta_a(epsilon)  <=  2 Phi(sqrt(v)/2) - 1,
+    delta_a(e) = Phi(sqrt(a)/2 - e/sqrt(a)) - e^e Phi(-sqrt(a)/2 - e/sqrt(a)).
+
+Proof.  With the measure ``sqrt(P Q)`` of losses l for a pair (P, Q), ``e^(-e/2) delta(e)`` is the
+integral of ``2 sinh((l - e)/2)`` over l > e; so the difference F(e) of the two sides, times
+``e^(-e/2)``, satisfies ``F'' - F/4 = D`` with D the difference of the densities of these measures.
+That of ``G_v`` is ``e^(-v/8) N(0, v)``, that of R with ``G_a`` is the mean of ``e^(-a/8) N(+-
+epsilon, a)`` over ``cosh(epsilon/2)``.  The logarithm of their ratio is a constant and ``k l^2 - ln
+cosh(epsilon l / a)``, which falls and then rises as l > 0 grows, or only rises: so D is, from l = 0
+on, (+,) - and then +.  Far out, where D is positive from e on, F is an integral of positive
+things.  Near zero, where D is positive, F is symmetric, so that ``F(0) >= 0`` and ``F'(0) = 0``
+make it grow.  Between, where D is negative, F has no negative minimum, for there ``F'' = F/4 + D``
+would be negative.  So F is nowhere negative if ``F(0) >= 0``; and it must be.
+
+Where ``u = epsilon^2 / a`` is small there is a closed form: ``D(0) <= 0`` is enough, that is
+``ln(1 + c/a)/2 + c/8 >= epsilon^2/(2 a) + ln cosh(epsilon/2)`` for ``c = v - a``.  With ``ln(1 + x)
+>= x - x^2/2`` and ``ln cosh y <= y^2/2`` it holds for ``c = epsilon^2 (1 + k)`` if ``k >= u
+(1 + k)^2 / 2``, so for ``k = 0.51 u`` where u is at most 1/100.
+
+So a small release takes little more than epsilon^2, whose sum is what any accounting must charge;
+the last one, to variance zero, takes up to pi/2 times that.
+
+Ends of the search are multiples of a step, found by enclosures: the same on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+from tacit.arithmetic.enclosure import Enclosure, exp, log, sqrt
+from tacit.arithmetic.exact import float_up
+from tacit.arithmetic.special_functions import normal_cdf
+
+__all__ = ["after", "before", "delta_of", "epsilon_of", "largest", "whole"]
+
+_ZERO = Fraction(0)
+_LEAST = Fraction(1, 1 << 40)
+"""Less is charged as this."""
+_MOST = 64
+"""A larger epsilon is not held as a Gaussian."""
+_SMALL = 1 << 8
+_STEPS = 20
+"""A step of the search is this many halves of epsilon squared."""
+
+
+def delta_of(variance: Fraction, epsilon: Fraction, bits: int = 128) -> Enclosure:
+    """Enclose the least delta of ``G_variance`` at an epsilon that is not negative.
+
+    >>> round(float(delta_of(Fraction(1), Fraction(0))), 6)
+    0.382925
+    """
+    if variance == 0:
+        return Enclosure.of(0)
+    root = sqrt(variance, bits)
+    near, far = root / 2 - epsilon / root, -(root / 2) - epsilon / root
+    found = normal_cdf(near, bits) - exp(epsilon, bits) * normal_cdf(far, bits)
+    return Enclosure(max(found.lower, _ZERO), max(found.upper, _ZERO))
+
+
+@lru_cache(maxsize=64)
+def whole(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return a variance, nearly the largest, at which ``G_v`` is (epsilon, delta)-DP.
+
+    >>> round(float(whole(Fraction(1), Fraction(1, 10**6))), 5)
+    0.05603
+    """
+    if delta <= 0 or delta >= 1 or epsilon > _MOST:
+        return _ZERO
+    bits = 64 + delta.denominator.bit_length() + 2 * math.ceil(epsilon)
+    power = 0
+
+    def holds(k: int) -> bool:
+        scale = Fraction(2) ** power
+        return delta_of(k * scale, epsilon, bits).upper <= delta
+
+    while power < 8 and holds(1):
+        power += 2
+    while power > -200 and not holds(1):
+        power -= 2
+    power -= 24
+    return _last(holds, 1 << 24, 1 << 27) * Fraction(2) ** power
+
+
+@lru_cache(maxsize=1 << 12)
+def after(variance: Fraction, epsilon: Fraction) -> Fraction | None:
+    """Return the variance that an epsilon-DP release leaves; None where it does not fit.
+
+    >>> left = after(Fraction(1), Fraction(1, 10))
+    >>> round(float(1 - left), 6), after(Fraction(1, 100), Fraction(1, 10)) is None
+    (0.010013, True)
+    """
+    cost = max(epsilon, _LEAST)
+    if cost > _MOST:
+        return None
+    square = _up(cost * cost, 64)
+    if square * _SMALL <= variance:
+        rest = variance - square * Fraction(101, 100)
+        return variance - _up(square + Fraction(51, 100) * square * square / rest, 64)
+    step, above = _step(square), _apart(variance, _bits(cost)).lower
+    most = math.floor(variance / step)
+
+    def fits(k: int) -> bool:
+        return _lost_by(cost, variance - k * step, _bits(cost)).upper <= above
+
+    guess = _guess(lambda a: _lost(cost, a) <= _far(variance), float(variance), rising=False)
+    near = min(max(math.ceil((variance - Fraction(guess)) / step), 0), most)
+    if near == most and not fits(most):
+        return None
+    return variance - min(_first(fits, near), most) * step
+
+
+@lru_cache(maxsize=1 << 12)
+def before(variance: Fraction, epsilon: Fraction) -> Fraction:
+    """Return a variance, nearly the least, that dominates an epsilon-DP release and another one.
+
+    >>> round(float(before(Fraction(0), Fraction(1, 10))), 6)
+    0.015702
+    """
+    cost = max(epsilon, _LEAST)
+    square = _up(cost * cost, 64)
+    if square * _SMALL <= variance:
+        return variance + _up(square + Fraction(51, 100) * square * square / variance, 64)
+    step, bits = _step(square), _bits(cost)
+    below = _lost_by(cost, variance, bits).upper
+
+    def fits(k: int) -> bool:
+        return _apart(variance + k * step, bits).lower >= below
+
+    wanted = _lost(cost, float(variance))
+    most = float(variance) + 4 * float_up(square) + 1
+    guess = _guess(lambda v: _far(v) >= wanted, most, rising=True)
+    near = math.ceil((Fraction(guess) - variance) / step)
+    return variance + _first(fits, max(near, 0)) * step
+
+
+@lru_cache(maxsize=256)
+def largest(variance: Fraction) -> Fraction:
+    """Return the largest epsilon, rounded down, of a single release that fits.
+
+    >>> round(float(largest(Fraction(1, 100))), 6)
+    0.079798
+    """
+    if variance == 0:
+        return _ZERO
+    apart = _apart(variance, 128 + 2 * _size(variance)).lower
+    found = log((1 + apart) / (1 - apart), 128 + 2 * _size(variance)).lower
+    return max(Enclosure.of(found).rounded(40).lower * (1 - Fraction(1, 1 << 38)), _ZERO)
+
+
+@lru_cache(maxsize=64)
+def epsilon_of(variance: Fraction, delta: Fraction) -> Fraction:
+    """Return an epsilon, nearly the least, at which ``G_variance`` is (epsilon, delta)-DP.
+
+    >>> round(float(epsilon_of(Fraction(1), Fraction(1, 10**6))), 4)
+    4.8866
+    """
+    bits = 64 + delta.denominator.bit_length()
+    scale = 1 << 30
+
+    def holds(k: int) -> bool:
+        level = Fraction(k, scale)
+        return delta_of(variance, level, bits + 2 * math.ceil(level)).upper <= delta
+
+    high = 1
+    while not holds(high):
+        high *= 4
+    low = 0 if high == 1 else high // 4
+    while high - low > 1 + high // (1 << 24):
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return Fraction(high, scale)
+
+
+def _lost_by(epsilon: Fraction, variance: Fraction, bits: int) -> Enclosure:
+    """Enclose delta at zero of randomized response together with ``G_variance``."""
+    odds = exp(epsilon, bits)
+    share = 2 / (1 + odds)
+    return (1 - share) + share * delta_of(variance, epsilon, bits)
+
+
+def _apart(variance: Fraction, bits: int) -> Enclosure:
+    """Enclose delta at zero of ``G_variance``."""
+    return 2 * normal_cdf(sqrt(variance, bits) / 2, bits) - 1
+
+
+def _lost(epsilon: Fraction, variance: float) -> float:
+    """Return what :func:`_lost_by` encloses, about: to begin a search near its end."""
+    level, root = float(epsilon), math.sqrt(max(variance, 0.0))
+    if not root:
+        return math.tanh(level / 2)
+    near, far = (root / 2 - level / root) / math.sqrt(2), (root / 2 + level / root) / math.sqrt(2)
+    delta = (math.erfc(-near) - math.exp(level) * math.erfc(far)) / 2
+    return math.tanh(level / 2) + 2 / (1 + math.exp(level)) * delta
+
+
+def _far(variance: Fraction | float) -> float:
+    return math.erf(math.sqrt(float(variance) / 8))
+
+
+def _guess(holds: Callable[[float], bool], most: float, *, rising: bool) -> float:
+    """Return about where a test of a float between 0 and ``most`` changes."""
+    low, high = 0.0, most
+    for _ in range(60):
+        middle = (low + high) / 2
+        if holds(middle) == rising:
+            high = middle
+        else:
+            low = middle
+    return high if rising else low
+
+
+def _first(holds: Callable[[int], bool], near: int) -> int:
+    """Return the first number from which on a test holds, looked for from one that is near it."""
+    step, low, high = 1, near, near
+    if holds(near):
+        while low > 0 and holds(low):
+            low, high, step = max(low - step, 0), low, 2 * step
+        if low == 0 and holds(0):
+            return 0
+    else:
+        while not holds(high):
+            low, high, step = high, high + step, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the last number at which a test holds, if it does at ``low``."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _step(square: Fraction) -> Fraction:
+    size = square.numerator.bit_length() - square.denominator.bit_length()
+    return Fraction(2) ** (size - _STEPS)
+
+
+def _bits(epsilon: Fraction) -> int:
+    """Return how many bits tell apart what steps of the search make of a probability."""
+    return 96 + 4 * _size(epsilon) + 2 * math.ceil(epsilon)
+
+
+def _size(value: Fraction) -> int:
+    """Return about minus the binary logarithm of a number below one, else 0."""
+    return max(value.denominator.bit_length() - value.numerator.bit_length(), 0)
+
+
+def _up(value: Fraction, bits: int) -> Fraction:
+    return Enclosure.of(value).rounded(bits).upper

@@ -1,0 +1,1 @@
+"""Commands of the service: serve it, check it, and create tokens."""

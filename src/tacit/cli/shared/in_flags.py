@@ -1,0 +1,60 @@
+"""Remedies in the words of the command line: an error that shows a call shows the flags instead.
+
+The rooms below say what to do in Python.  What they show comes in few shapes, each of which has its
+flags here; what has none stays as it is.
+
+>>> in_flags("say what this release may spend: release(epsilon='1/2')")
+'say what this release may spend: --epsilon 1/2'
+>>> in_flags("give them, such as tc.mean('age', 0, 100)")
+'give them, such as --mean age:0:100'
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["in_flags"]
+
+_FLAGS = {
+    r"release\(epsilon='([^']*)'\)": r"--epsilon \1",
+    r"release\(rho='([^']*)'\)": r"--rho \1",
+    r"release\(epsilon=\.\.\., delta='?([^')]*)'?\)": r"--epsilon ... --delta \1",
+    r"(?:budget=|a budget such as )?tc\.epsilon_delta\((\d+), '([^']*)'\)": (
+        r"--budget-epsilon \1 --budget-delta \2"
+    ),
+    r"(?:budget=|a budget )?tc\.(rho|epsilon)\('?([^')]*)'?\)": r"--budget-\1 \2",
+    r"Open it as epsilon_delta\(\.\.\.\)": "Open it with --budget-epsilon and --budget-delta",
+    r"Open it as (rho|epsilon)\(\.\.\.\)": r"Open it with --budget-\1",
+    r"unit=tc\.unit\('(\w+)', rows=(\w+|\.\.\.)\)": r"--person \1 --rows \2",
+    r"unit=tc\.one_row_each": "--one-row-each",
+    r"bound=\"([^\"]*)\"": r"--bound \1",
+    r"\bbound=,": "--bound,",
+    r"distribution='(\w+)'": r"--distribution \1",
+    r"keys=\[\.\.\.\]": "--keys a,b,c",
+    r"with_column\(\"\w+\", tc\.col\('(\w+)'\)\.cut\(\[\.\.\.\]\)\)": r"--cut \1:0,10,20",
+    r"with_column\(\"(\w+)\", tc\.col\(\"(\w+)\"\) (\W+ \d+)\)": r'--with "\1 = \2 \3"',
+    r"filter\(tc\.col\(\"(\w+)\"\) (\W+ \d+)\)": r'--where "\1 \2"',
+    r"ask again with connection\.job\('[^']*'\)\.result\(\)": (
+        "tacit ledger show DATASET --server ADDRESS shows its state; when it is done, run the same "
+        "command again, which shows the answer at no further cost"
+    ),
+    r"\.?agg\(n=tc\.count\(\)(?:, \.\.\.)?\)": "--count",
+}
+_CALL = re.compile(r"tc\.([a-z_]+)\(([^()]*)\)")
+"""A kind of answer, such as ``tc.mean('age', 0, 100)``."""
+
+
+def in_flags(message: str) -> str:
+    """Return a message in which calls of Python are flags."""
+    for call, flags in _FLAGS.items():
+        message = re.sub(call, flags, message)
+    return _CALL.sub(_kind, message)
+
+
+def _kind(call: re.Match[str]) -> str:
+    """Return the flag of a kind of answer: its column, and what belongs to it, after colons."""
+    name, given = call.groups()
+    lists = re.sub(r"\[([^\]]*)\]", lambda found: found[1].replace(", ", ","), given)
+    said = re.sub(r"['\"]", "", lists).replace(", ", ":")
+    flag = "--" + name.replace("_", "-")
+    return flag if said in ("", "...") else f"{flag} {said}"

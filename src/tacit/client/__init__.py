@@ -1,0 +1,1 @@
+"""Ask a service that others run, as a session is asked."""

@@ -1,0 +1,177 @@
+"""``tc.connect``: ask the data sets of a service, in the words of a session."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import NoReturn, Unpack
+from urllib.parse import quote
+
+from tacit.accounting.budgets.budget import Budget
+from tacit.calls import public
+from tacit.client.job import Job
+from tacit.client.remote_dataset import RemoteDataset, pages
+from tacit.client.remote_question import RemoteQuestion, RemoteSql
+from tacit.client.remote_table import RemoteTable
+from tacit.client.transport import Transport
+from tacit.errors import UsageError
+from tacit.tables.asking import AskedTable
+from tacit.tables.plan.preview import Preview
+from tacit.tables.plan.price import Price
+from tacit.tables.release.answer import Answer
+
+__all__ = ["Connection", "connect"]
+
+
+class Connection(AskedTable[RemoteQuestion]):
+    """A service, asked with one token; made by :func:`tacit.connect`.
+
+    Questions go to its data set: the one that was named, or the only one that the token sees;
+    :meth:`dataset` gives another.
+    """
+
+    def __init__(self, transport: Transport, name: str | None = None) -> None:
+        self._transport, self._name = transport, name
+
+    @property
+    def url(self) -> str:
+        """The address of the service."""
+        return self._transport.url
+
+    @property
+    def datasets(self) -> list[str]:
+        """The names of the data sets that the token sees."""
+        return [str(one["name"]) for one in pages(self._transport, "/v1/datasets")]
+
+    def dataset(self, name: str) -> RemoteTable:
+        """Return a data set; its first protected table is asked, ``.table(...)`` asks another.
+
+        Raises:
+            AccessError: the token sees none of that name.
+        """
+        return RemoteTable(RemoteDataset(self._transport, name))
+
+    @cached_property
+    def _default(self) -> RemoteTable:
+        if self._name is not None:
+            return self.dataset(self._name)
+        names = self.datasets
+        if len(names) != 1:
+            told = ", ".join(map(repr, names)) or "none"
+            raise UsageError(
+                f"say which data set is asked, tc.connect(..., dataset='visits') or "
+                f".dataset('visits'); the token sees: {told}"
+            )
+        return self.dataset(names[0])
+
+    def _question(self) -> RemoteQuestion:
+        return self._default.filter()
+
+    def table(self, name: str) -> RemoteTable:
+        """Return another protected table of the data set."""
+        return self._default.table(name)
+
+    def sql(self, text: str) -> RemoteSql:
+        """Ask a question that is written in SQL; see :meth:`tacit.Session.sql`."""
+        return self._default.sql(text)
+
+    def preview(self, query: str, **price: Unpack[Price]) -> Preview:
+        """Return the expected errors of a query in SQL, before anything is spent."""
+        return self.sql(query).preview(**price)
+
+    def release(self, query: str, *, tag: str | None = None, **price: Unpack[Price]) -> Answer:
+        """Release a query in SQL; see :meth:`tacit.tables.Question.release`."""
+        return self.sql(query).release(**price, tag=tag)
+
+    @property
+    def budget(self) -> Budget:
+        """The whole budget of the data set."""
+        return self._default.budget
+
+    @property
+    def spent(self) -> Budget:
+        """What is spent of it."""
+        return self._default.spent
+
+    @property
+    def remaining(self) -> Budget:
+        """What is left to spend."""
+        return self._default.remaining
+
+    def history(self) -> list[Job]:
+        """Return the releases of the data set that the holder of the token may see."""
+        return self._default.history()
+
+    def job(self, name: str) -> Job:
+        """Return a release by its name at the service.
+
+        Raises:
+            UsageError: there is none that the holder of the token may see.
+        """
+        return Job(self._transport, self._transport.get(f"/v1/releases/{quote(name, safe='')}"))
+
+    def why(self, action: str) -> str:
+        """Say why the holder of the token may, or may not, do something on the data set."""
+        asked = {"action": action, "dataset": self._default.name}
+        told = self._transport.get("/v1/why", **asked)
+        return "; ".join(part for part in (told["because"], told["remedy"]) if part)
+
+    def close(self) -> None:
+        """Close the connections to the service."""
+        self._transport.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise UsageError("a connection holds a token and is not pickled: connect where it is used")
+
+    def __repr__(self) -> str:
+        return f"<Connection to {self.url}>"
+
+
+@public
+def connect(
+    url: str,
+    token: str | None = None,
+    *,
+    token_file: str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
+    ca_file: str | os.PathLike[str] | None = None,
+) -> Connection:
+    """Connect to a service that hosts data sets (``tacit serve``), and ask them like a session.
+
+    A question is built here from what is public, and previewed and paid there; what the service
+    refuses raises the same errors as a session.
+
+    Args:
+        url: of the service, ``https://statistics.example``; plain ``http://`` only of this machine.
+        token: who asks, as whoever runs the service has created it.
+        token_file: a file that holds the token, which only you can read.  Without either, the
+            environment variable ``TACIT_TOKEN`` does.
+        dataset: the name of the data set to ask, where the token sees several.
+        ca_file: certificates to trust besides those of the system, for an authority of your own.
+
+    Raises:
+        UsageError: an unsafe address, no token, or a file that cannot be read.
+        MissingExtraError: httpx is not installed.
+
+    Example:
+        >>> import tacit as tc
+        >>> tc.connect("http://statistics.example", token="tacit_...")
+        Traceback (most recent call last):
+        tacit.errors.UsageError: http://statistics.example would send your token in the open: ...
+        >>> with tc.connect("https://statistics.example", token="tacit_...") as service:
+        ...     service
+        <Connection to https://statistics.example>
+
+        and then, where there is such a service::
+
+            question = service.group_by("site").agg(n=tc.count(), cost=tc.mean("cost"))
+            question.preview(epsilon="1/2")
+            question.release(epsilon="1/2").to_pandas()
+    """
+    return Connection(Transport(url, token, token_file, ca_file), dataset)

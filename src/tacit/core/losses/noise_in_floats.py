@@ -1,0 +1,115 @@
+r"""The privacy losses of discrete Laplace and Gaussian noise in floats.
+
+Where the outcomes are few they are listed, and stand on a lattice.  Else a density on the reals
+stands for them, that has between ``x - 1/2`` and ``x + 1/2`` the mass of outcome x.
+
+**Laplace**, ``P(x)`` proportional to ``r^|x|`` with ``r = e^(-1/scale)``, shifted by s: the losses
+are ``(2 x + s) / scale`` for x from -s to 0, of which the ends have the masses ``P(X <= -s) = r^s /
+(1 + r)`` and ``P(X >= 0) = 1 / (1 + r)``.  Between them the density is ``e^(-|y| / scale)`` times
+``e^(-1 / (2 scale)) / (scale (1 + r))``.
+
+**Gaussian**, shifted by s: the loss is ``s (2 x + s) / (2 sigma^2)``.  The sum of ``f(x) =
+e^(-x^2 / (2 sigma^2))`` over whole numbers a..b-1 is the integral of ``f - f'' / 24`` from
+``a - 1/2`` to ``b - 1/2``, up to ``7 f'''' / 5760`` a number (Euler and Maclaurin): relatively, at
+most ``u^4 / (800 sigma^4)`` at u > 2 standard deviations, far below the slack for the sigma above
+2000 that are not listed.  Integrals are by Gauss and Legendre with three points, on at most 1/50
+of a standard deviation: an error below a relative 2^-43 up to 20 standard deviations.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.core.losses.cells import SLACK, Floats, Listed, Spread
+
+__all__ = ["gaussian_losses", "laplace_losses"]
+
+_MOST_LISTED = 1 << 18
+_NODE = math.sqrt(3 / 5)
+
+
+def laplace_losses(scale: Fraction, shift: int) -> Listed | Spread:
+    """Return the losses of discrete Laplace noise against itself, shifted.
+
+    Args:
+        scale: of the noise, in whole units.
+        shift: in whole units, above zero.
+    """
+    rate, largest = float(1 / scale), float(shift / scale)
+    both = 1 + math.exp(-rate)
+    if shift <= _MOST_LISTED:
+        places = np.arange(-shift, 1, dtype=np.int64)
+        masses = np.asarray(np.exp(places * rate)) * (-math.expm1(-rate) / both)
+        masses[0], masses[-1] = math.exp(-largest) / both, 1 / both
+        return _listed(largest + 2 * rate * places, masses, places)
+    ends = np.array([-largest, largest])
+    alone = _listed(ends, np.array([math.exp(-largest), 1.0]) / both, None)
+    constant = math.exp(-rate / 2) / both
+
+    def masses_between(losses: Floats) -> tuple[Floats, Floats]:
+        # P has the power (loss - largest) / 2 of e at a loss, and Q -(loss + largest) / 2
+        width = np.diff(losses) / 2
+        p = constant * np.exp((losses[1:] - largest) / 2) * -np.expm1(-width)
+        q = constant * np.exp(-(losses[:-1] + largest) / 2) * -np.expm1(-width)
+        return p, q
+
+    inside = (-largest + rate, largest - rate)
+    return Spread(inside, masses_between, alone, 2 * SLACK, 2 * rate)
+
+
+def gaussian_losses(sigma: Fraction, shift: int, dust: float) -> Listed | Spread:
+    """Return the losses of discrete Gaussian noise against itself, shifted.
+
+    Args:
+        sigma: of the noise, in whole units.
+        shift: in whole units, above zero.
+        dust: the mass that may be left out at each end; it is below ``e^(-u^2 / 2)`` beyond u
+            standard deviations.
+    """
+    deviations = math.sqrt(-2 * math.log(dust)) + 2.0**-20
+    reach = math.ceil(deviations * sigma)
+    ratio, square = float(shift / sigma), float(sigma**2)
+    middle, infinite = ratio**2 / 2, (0.0, dust)
+    if 2 * reach + 1 <= _MOST_LISTED:
+        places = np.arange(-reach, reach + 1, dtype=np.int64)
+        masses: Floats = np.exp(-np.square(places.astype(np.float64)) / (2 * square))
+        masses /= masses.sum()
+        found = _listed(middle + float(shift / sigma**2) * places, masses, places, infinite)
+        found.most[0] += dust
+        return found
+
+    def density(u: Floats) -> Floats:
+        thin: Floats = np.exp(-np.square(u) / 2) * (1 - (np.square(u) - 1) / (24 * square))
+        return thin / math.sqrt(2 * math.pi)
+
+    def masses_between(losses: Floats) -> tuple[Floats, Floats]:
+        u = (losses - middle) / ratio
+        return _integrals(density, u), _integrals(density, u + ratio)
+
+    ends = (middle - ratio * deviations, middle + ratio * deviations)
+    below = np.array([ends[0]])
+    alone = Listed(below, below, np.zeros(1), np.full(1, dust), infinite)
+    return Spread(ends, masses_between, alone, 2 * SLACK, float(shift / sigma**2))
+
+
+def _listed(
+    losses: Any,
+    masses: Any,
+    places: NDArray[np.int64] | None,
+    infinite: tuple[float, float] = (0.0, 0.0),
+) -> Listed:
+    return Listed(losses, losses, masses * (1 - SLACK), masses * (1 + SLACK), infinite, places)
+
+
+def _integrals(density: object, ends: Floats) -> Floats:
+    """Integrate between neighbours, which are near each other."""
+    assert callable(density)
+    half, middle = np.diff(ends) / 2, (ends[1:] + ends[:-1]) / 2
+    outer = density(middle - _NODE * half) + density(middle + _NODE * half)
+    found: Floats = half * (5 * outer + 8 * density(middle)) / 9
+    return found

@@ -1,0 +1,186 @@
+"""A card: what an object says of itself, in parts that become text and a fragment of HTML alike.
+
+The fragment brings a style of its own, which holds for it alone: its colours are the notebook's
+text colour, mixed, so that it reads on a light and on a dark page.  It has no script, and asks for
+nothing from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tacit.display.svg_chart import budget_bar
+from tacit.display.templating import drawing, render
+from tacit.errors import TacitError
+
+__all__ = ["Card", "Pictures", "Plain", "Share", "Shares", "Shown", "Table"]
+
+_MOST = 60
+"""How many rows of a table are shown."""
+_BAR = 24
+"""The characters of a bar in text."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts.
+
+    Attributes:
+        head: the names of the columns.
+        rows: the cells; at most sixty rows are shown, and the others are counted.
+        names: how many columns, from the first, name the row.
+        caption: what stands above.
+        more: where the rows that are left out can be had.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    names: int = 0
+    caption: str = ""
+    more: str = "to_pandas()"
+
+    @property
+    def shown(self) -> Sequence[Sequence[str]]:
+        """The rows that are shown."""
+        return self.rows[:_MOST]
+
+    @property
+    def left_out(self) -> str:
+        """Say how many rows are not shown; nothing where all are."""
+        rest = len(self.rows) - _MOST
+        return f"and {rest:,} more: {self.more}" if rest > 0 else ""
+
+    def text(self) -> list[str]:
+        """Return its lines, aligned.
+
+        >>> Table(["site", "n"], [["a", "5 [2, 8]"]], caption="rows").text()
+        ['rows', 'site  n', 'a     5 [2, 8]']
+        """
+        rows = [self.head, *self.shown]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(self.head))]
+        lines = [
+            "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
+        ]
+        above = [self.caption] if self.caption else []
+        below = [self.left_out] if self.left_out else []
+        return [*above, *lines, *below]
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of a budget: ``before``, ``this`` or ``left``, in words, and from 0 to 1."""
+
+    css: str
+    name: str
+    amount: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A budget as a bar: what is spent of it, and what is left."""
+
+    total: str
+    parts: Sequence[Share]
+    spoken: bool = True
+    """Whether it stands in the text too, where no note says the same."""
+
+    @property
+    def bar(self) -> object:
+        """The drawing."""
+        known = {part.css: part.share for part in self.parts}
+        return drawing(budget_bar(*(known.get(css, 0.0) for css in ("before", "this", "left"))))
+
+    def text(self) -> list[str]:
+        """Return its line.
+
+        >>> Shares("epsilon 1", [Share("before", "spent", "0.5", 0.5)]).text()
+        ['[############------------] spent: 0.5, of epsilon 1']
+        """
+        if not self.spoken:
+            return []
+        gone = sum(part.share for part in self.parts if part.css != "left")
+        full = round(_BAR * gone)
+        told = ", ".join(f"{part.name}: {part.amount}" for part in self.parts)
+        return [f"[{'#' * full}{'-' * (_BAR - full)}] {told}, of {self.total}"]
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Drawings, made when they are shown; a table of the card says the same in text.
+
+    Attributes:
+        draw: returns each with its caption.
+    """
+
+    draw: Callable[[], Sequence[tuple[str, object]]]
+
+    def text(self) -> list[str]:
+        """Return no line."""
+        return []
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Lines that stand as they are."""
+
+    lines: Sequence[str]
+
+    def text(self) -> list[str]:
+        """Return them."""
+        return list(self.lines)
+
+
+@dataclass(frozen=True)
+class Card:
+    """What an object says of itself.
+
+    Attributes:
+        title: what it is.
+        lead: the most important, in a line.
+        parts: tables, bars and drawings.
+        notes: what else a reader should know, a line each.
+    """
+
+    title: str
+    lead: str = ""
+    parts: Sequence[Table | Shares | Pictures | Plain] = ()
+    notes: Sequence[str] = ()
+
+    def text(self) -> str:
+        """Return all of it but the drawings as text.
+
+        >>> print(Card("Answer", "protects each row", notes=["cost epsilon(1)"]).text())
+        protects each row
+        cost epsilon(1)
+        """
+        lines = [line for part in self.parts for line in part.text()]
+        return "\n".join([*([self.lead] if self.lead else []), *lines, *self.notes])
+
+    def html(self) -> str:
+        """Return all of it as a fragment of HTML.
+
+        Raises:
+            MissingExtraError: jinja2 is not installed.
+        """
+        parts = [(type(part).__name__.lower(), part) for part in self.parts]
+        return render("tacit.display", "card.html", {"card": self, "parts": parts})
+
+
+class Shown:
+    """Who has a card shows it in notebooks.
+
+    Where jinja2 is missing, or the object cannot be asked any more (its file is closed), the
+    notebook shows the text.
+    """
+
+    def card(self) -> Card:
+        """Return what a notebook shows of it: its text, where nothing else is said."""
+        return Card(type(self).__name__, parts=[Plain(str(self).splitlines())])
+
+    def _repr_html_(self) -> str | None:
+        try:
+            return self.card().html()
+        except TacitError:
+            return None

@@ -1,0 +1,142 @@
+"""Charts as inline SVG, with every value beside its mark; the colours are the style's."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Mark", "budget_bar", "chart", "ticks"]
+
+_WIDTH = 720
+_ROW = 22
+_HEAD, _FOOT = 8, 26
+_CHARACTER = 6.7  # the width of a character of a label, about, at 12 px
+_LONGEST_LABEL = 34
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One value with its interval; None where there is none."""
+
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    text: str
+
+
+def chart(marks: Sequence[Mark], bars: bool, title: str, width: int = _WIDTH) -> str:
+    """Draw values with their intervals, one a line.
+
+    Args:
+        marks: what to draw, from top to bottom.
+        bars: whether the values are amounts, drawn as bars from zero, rather than points.
+        title: what a screen reader says.
+        width: of the drawing, in pixels on the screen.
+
+    >>> "<svg" in chart([Mark("a", 3.0, 2.0, 4.0, "3")], bars=True, title="how many")
+    True
+    """
+    labels = [_short(mark.label) for mark in marks]
+    left = 14 + _CHARACTER * max([3, *(len(label) for label in labels)])
+    right = width - 16 - _CHARACTER * max([3, *(len(mark.text) for mark in marks)])
+    seen = [x for m in marks for x in (m.value, m.low, m.high) if x is not None]
+    seen = [0.0, *seen] if bars or not seen else seen
+    steps = ticks(min(seen), max(seen), most=max(3, round(width / 100)))
+    low, high = steps[0], steps[-1]
+
+    def across(value: float) -> float:
+        return round(left + (value - low) / (high - low) * (right - left), 1)
+
+    height = _HEAD + _ROW * len(marks) + _FOOT
+    bottom = _HEAD + _ROW * len(marks)
+    parts = [
+        f'<line class="grid" x1="{across(t)}" y1="{_HEAD}" x2="{across(t)}" y2="{bottom}"/>'
+        f'<text class="tick" x="{across(t)}" y="{bottom + 16}" text-anchor="middle">{_tick(t)}'
+        "</text>"
+        for t in steps
+    ]
+    for place, (mark, label) in enumerate(zip(marks, labels, strict=True)):
+        y = _HEAD + _ROW * place + _ROW / 2
+        parts.append(
+            f'<text x="{left - 8:.1f}" y="{y + 4}" text-anchor="end">{html.escape(label)}</text>'
+            f'<text class="value" x="{width - 2}" y="{y + 4}" text-anchor="end">'
+            f"{html.escape(mark.text)}</text>"
+        )
+        parts += _drawn(mark, y, across, bars)
+    axis = across(0.0) if low <= 0 <= high and bars else None
+    if axis is not None:
+        parts.append(f'<line class="axis" x1="{axis}" y1="{_HEAD}" x2="{axis}" y2="{bottom}"/>')
+    return (
+        f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="{html.escape(title, quote=True)}">{"".join(parts)}</svg>'
+    )
+
+
+def _drawn(mark: Mark, y: float, across: object, bars: bool) -> list[str]:
+    place = across
+    assert callable(place)
+    drawn = []
+    if bars and mark.value is not None:
+        start, end = sorted((place(0.0), place(mark.value)))
+        drawn.append(
+            f'<rect class="bar" x="{start}" y="{y - 6}" width="{end - start:.1f}" height="12"/>'
+        )
+    if mark.low is not None and mark.high is not None:
+        a, b = place(mark.low), place(mark.high)
+        drawn.append(f'<path class="interval" d="M{a} {y - 4}v8M{b} {y - 4}v8M{a} {y}H{b}"/>')
+    if not bars and mark.value is not None:
+        drawn.append(f'<circle class="point" cx="{place(mark.value)}" cy="{y}" r="4"/>')
+    return drawn
+
+
+def budget_bar(before: float, this: float, left: float) -> str:
+    """Draw shares of a budget (they sum to 1): spent before, by this release if any, and left.
+
+    >>> "<svg" in budget_bar(0.25, 0.5, 0.25)
+    True
+    """
+    by_this = f", {this:.0%} by this release" if this else ""
+    parts, x = [], 1.0
+    for name, share in (("before", before), ("this", this), ("left", left)):
+        wide = max(share, 0.0) * (_WIDTH - 2)
+        if wide:
+            parts.append(f'<rect class="{name}" x="{x:.1f}" y="1" width="{wide:.1f}" height="24"/>')
+        x += wide
+    return (
+        f'<svg class="chart" viewBox="0 0 {_WIDTH} 26" role="img" '
+        f'aria-label="the budget: {before:.0%} spent before{by_this}, '
+        f'{left:.0%} left"><defs><pattern id="tacit-hatch" width="6" height="6" '
+        'patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" '
+        'fill="none"/><line x1="0" y1="0" x2="0" y2="6" stroke="#5f6368" stroke-width="3"/>'
+        f"</pattern></defs>{''.join(parts)}</svg>"
+    )
+
+
+def ticks(low: float, high: float, most: int = 7) -> list[float]:
+    """Return round numbers that reach from ``low`` or below to ``high`` or above.
+
+    >>> ticks(0, 4583)
+    [0.0, 1000.0, 2000.0, 3000.0, 4000.0, 5000.0]
+    """
+    if not high > low:
+        low, high = low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2
+    raw = (high - low) / (most - 1)
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.9999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
+
+
+def _tick(value: float) -> str:
+    return f"{value:,.10g}".replace("-", "−")
+
+
+def _short(label: str) -> str:
+    """Cut a long label in the middle: both its ends distinguish it from others."""
+    if len(label) <= _LONGEST_LABEL:
+        return label
+    half = _LONGEST_LABEL // 2
+    return f"{label[: half - 1]}…{label[-half:]}"

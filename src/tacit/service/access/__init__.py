@@ -1,0 +1,1 @@
+"""Who may do what: callers, roles, tokens, and the one place that decides."""

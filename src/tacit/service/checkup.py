@@ -1,0 +1,202 @@
+"""What would stop a service or weaken it: rights of files, TLS, declarations, ledgers, clock."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.accounting.ledger.postgres.address import is_address
+from tacit.accounting.open_ledger import has_ledger, in_memory, open_ledger
+from tacit.errors import TacitError, UsageError
+from tacit.report.text.odds import weak_guarantee
+from tacit.service.access.tokens import Tokens
+from tacit.service.folder import KEY_FILE, declarations, open_store
+from tacit.service.hosting.declared import DeclaredStore
+from tacit.service.hosting.declaring import with_hosting
+from tacit.service.hosting.ledgers import Ledgers
+from tacit.service.hosting.owners import Owner
+from tacit.service.problem import Problem
+from tacit.service.settings import FILE, Settings
+from tacit.service.store.database import Database
+from tacit.tables.dataset.declaration import Dataset
+from tacit.tables.dataset.opening import open_dataset
+
+__all__ = ["Finding", "check_service"]
+
+STOPS, WEAKENS, GOOD = "stops", "weakens", "good"
+_CLOCK_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        level: ``stops``, ``weakens`` or ``good``.
+        about: what was looked at.
+        said: what was found.
+        remedy: what to do about it.
+    """
+
+    level: str
+    about: str
+    said: str
+    remedy: str = ""
+
+
+def check_service(settings: Settings, clock: Callable[[], float] = time.time) -> list[Finding]:
+    """Look at everything that a service of a folder rests on; reads no row, and charges nothing.
+
+    Args:
+        settings: of the folder.
+        clock: seconds since 1970.
+    """
+    found = [*_files(settings), *_network(settings)]
+    try:
+        database, key = open_store(settings)
+    except TacitError as error:
+        remedy = "look at the address, the server and the disk"
+        return [*found, Finding(STOPS, "database", str(error), remedy)]
+    try:
+        found.append(Finding(GOOD, "database", f"{database.name} answers"))
+        found += _clock(database, Tokens(database, key, clock), clock)
+        found += _datasets(settings, database)
+    except Problem as error:
+        found.append(Finding(STOPS, "database", error.message, error.remedy))
+    finally:
+        database.close()
+    return found
+
+
+def _files(settings: Settings) -> Iterator[Finding]:
+    secrets = [settings.folder / KEY_FILE]
+    if settings.login is not None and settings.login.secret_file is not None:
+        secrets.append(settings.login.secret_file)
+    if not is_address(settings.database):
+        secrets.append(Path(settings.database.removeprefix("sqlite:///")))
+    loose = [path for path in secrets if path.exists() and _mode(path) & 0o077]
+    for path in loose:
+        yield Finding(WEAKENS, str(path), "others on this machine can read it", f"chmod 600 {path}")
+    others = [settings.folder, settings.folder / FILE, *settings.folder.glob("*.toml")]
+    for path in {p for p in others if p.exists() and _mode(p) & 0o022}:
+        yield Finding(
+            WEAKENS,
+            str(path),
+            "others on this machine can change it",
+            f"chmod go-w {path}",
+        )
+        loose.append(path)
+    if not loose:
+        yield Finding(GOOD, "rights of files", "secrets are the operator's alone")
+    login = settings.login
+    if login is not None and login.secret_file is not None and not login.secret_file.is_file():
+        yield Finding(
+            STOPS, str(login.secret_file), "the secret of the login is not there", "write it"
+        )
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(os.stat(path).st_mode) if os.name == "posix" else 0
+
+
+def _network(settings: Settings) -> Iterator[Finding]:
+    if settings.secure:
+        yield Finding(GOOD, "TLS", f"people come through {settings.url}")
+        if not settings.trusted_proxies:
+            yield Finding(
+                WEAKENS,
+                "proxy",
+                "no trusted_proxies: every caller seems to come from the address of the proxy",
+                "trusted_proxies = ['127.0.0.1'] with the proxy's own address",
+            )
+    else:
+        yield Finding(
+            WEAKENS,
+            "TLS",
+            "only this machine can be served: no url = 'https://...' is said",
+            "put a proxy with TLS in front, or give tacit serve a certificate",
+        )
+
+
+def _datasets(settings: Settings, database: Database) -> Iterator[Finding]:
+    try:
+        declared = declarations(settings)
+        made = DeclaredStore(database).all()
+        settings = with_hosting(settings, made.values())
+        declared |= {name: one.dataset(settings.folder) for name, one in made.items()}
+        ledgers = Ledgers(declared, settings, database)
+    except TacitError as error:
+        yield Finding(STOPS, "data sets", str(error), "tacit check FILE says more")
+        return
+    if not declared:
+        yield Finding(
+            WEAKENS, "data sets", "the folder declares none", "tacit init TABLE drafts one"
+        )
+    for name, dataset in declared.items():
+        yield from _dataset(dataset, ledgers.owners[name], ledgers)
+
+
+def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Finding]:
+    """Look at one data set: whole, fitting its tables, its ledger there and its own."""
+    about = f"data set {dataset.name!r}"
+    place = owner.place_of(None)
+    try:
+        dataset.check()
+        exists = has_ledger(place)
+        known = ledgers.known(owner.key(None))
+        if known is not None and not exists:
+            raise UsageError("its ledger is gone, and what was spent with it: bring it back")
+        if owner.budget is None and not exists:
+            raise UsageError("it has no budget: declare one, budget = { epsilon = 1 }")
+        if exists:
+            _refuse_another(place, known)
+        own = exists and not (owner.people or owner.apart)
+        with open_dataset(dataset, ledger=None if own else in_memory) as session:
+            weak = weak_guarantee(session.budget)
+    except TacitError as error:
+        yield Finding(STOPS, about, str(error), "decide it, then run this again")
+        return
+    if weak is not None:
+        yield Finding(WEAKENS, about, f"the budget is large: {weak}", "declare a smaller one")
+    if owner.apart:
+        yield Finding(WEAKENS, about, "teams stand apart: the guarantee is for each team alone", "")
+    file = not is_address(place)
+    if exists and file and _mode(Path(place)) & 0o077:
+        yield Finding(
+            WEAKENS, place, "others on this machine can read all answers", f"chmod 600 {place}"
+        )
+    begins = "its ledger is there" if exists else "its ledger begins with the first question"
+    yield Finding(GOOD, about, f"whole; {begins}")
+
+
+def _refuse_another(place: str, known: str | None) -> None:
+    """Refuse a ledger that is not the one which the service opened before."""
+    with open_ledger(place) as ledger:
+        if known is not None and ledger.id != known:
+            raise UsageError("its ledger is another one than before: bring the first one back")
+
+
+def _clock(database: Database, tokens: Tokens, clock: Callable[[], float]) -> Iterator[Finding]:
+    ahead = database.clock_ahead()
+    latest = tokens.latest()
+    if abs(ahead) > _CLOCK_SECONDS:
+        word = "ahead of" if ahead > 0 else "behind"
+        yield Finding(
+            WEAKENS,
+            "clock",
+            f"this machine's clock is {abs(ahead):.0f} s {word} the database's",
+            "let both follow one time server",
+        )
+    elif latest > clock() + _CLOCK_SECONDS:
+        yield Finding(
+            WEAKENS,
+            "clock",
+            f"the clock was set back: a token was created {latest - clock():.0f} s from now",
+            "set the clock; tokens that expired stay expired",
+        )
+    else:
+        yield Finding(GOOD, "clock", "agrees with what the database has seen")

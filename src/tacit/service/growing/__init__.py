@@ -1,0 +1,1 @@
+"""Data that grows: refreshes, dashboards of counts over time, and reports of the local model."""

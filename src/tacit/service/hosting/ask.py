@@ -1,0 +1,217 @@
+"""What a request asks: a question in SQL, in the fields of a plan, or as a program describes it.
+
+What is asked, and at which price, is plain JSON from outside.  It is read by the parsers that the
+command line and Python use, through the doors that a user's own question goes through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.ledger.hash_chain import canonical
+from tacit.errors import BudgetError, UsageError
+from tacit.report.text.words import question_words
+from tacit.service.access.caller import Caller
+from tacit.service.hosting.hosted import Hosted
+from tacit.tables.dataset.fields import known_fields, mapping, text
+from tacit.tables.plan.preview import Preview
+from tacit.tables.plan.price import Price
+from tacit.tables.question import Question
+from tacit.tables.release.charge import Charge
+from tacit.tables.release.priced import charge_of
+from tacit.tables.session import Session
+from tacit.tables.written.question_fields import ROWS, read_question
+
+__all__ = ["Ask", "preview_of", "words_of"]
+
+_WAYS = ("sql", "question", "described")
+_PRICE = ("epsilon", "delta", "rho", "total")
+_FIELDS = (*_WAYS, *_PRICE, "tag", "table")
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question and what it may spend, as a request says them.
+
+    Attributes:
+        way: ``sql``, ``question`` or ``described``.
+        said: the question.
+        price: of ``epsilon``, ``delta``, ``rho`` and ``total`` what is said, as exact numbers.
+        tag: a label that makes it a new, separately paid release.
+        table: the protected table; the first where none is named.
+    """
+
+    way: str
+    said: Any
+    price: Price = field(default_factory=lambda: Price())
+    tag: str | None = None
+    table: str | None = None
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Ask:
+        """Read the JSON of a request.
+
+        A number with a fraction is read as its decimal digits say: ``0.1`` is a tenth.
+
+        Raises:
+            UsageError: a field that is unknown, missing or of another kind.
+
+        >>> ask = Ask.from_json({"sql": "select count(*) from visits", "epsilon": 0.1})
+        >>> ask.way, ask.price
+        ('sql', {'epsilon': '0.1'})
+        """
+        known_fields(said, _FIELDS, "the request")
+        given = [way for way in _WAYS if said.get(way) is not None]
+        if len(given) != 1:
+            raise UsageError("ask in one way: sql, question (the fields of a plan), or described")
+        (way,) = given
+        if way == "sql":
+            text(said, "sql", "the request")
+        else:
+            mapping(said[way], way)
+        price: Any = {n: _exact(said[n]) for n in _PRICE if said.get(n) is not None}
+        tag, table = text(said, "tag", "the request"), text(said, "table", "the request")
+        return cls(way, said[way], price, _optional(tag, "tag"), _optional(table, "table"))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what :meth:`from_json` reads."""
+        whole = {self.way: self.said, **self.price, "tag": self.tag, "table": self.table}
+        return {name: value for name, value in whole.items() if value is not None}
+
+    @property
+    def text(self) -> str:
+        """The request as one certain text: equal requests, equal texts."""
+        return canonical(self.to_json(), "request")
+
+    def question(self, hosted: Hosted, caller: Caller, *, on_paper: bool = True) -> Question:
+        """Return the question to a data set, on account of a caller; nothing is spent yet.
+
+        Args:
+            hosted: the data set.
+            caller: who asks.
+            on_paper: for a request, which reads no row; a worker, which does, says False.
+
+        Raises:
+            UsageError: it cannot be asked.
+            Problem: the caller has no budget here.
+            DataSourceError: a table is not there.
+        """
+        asked = {self.way: self.said}
+        if self.way == "question":  # its fields are read together with its price
+            asked |= {**self.price, "tag": self.tag}
+        said = canonical(asked, "request")
+        return hosted.question(caller, self.table, said, self._asked, on_paper=on_paper)
+
+    def _asked(self, session: Session) -> Question:
+        if self.way == "sql":
+            return session.sql(self.said)
+        if self.way == "described":
+            return session.described(self.said)
+        known_fields(self.said, ROWS, "the question")
+        keys = self.said.get("keys")
+        if keys is not None and not isinstance(keys, (list, dict)):
+            raise UsageError("keys is a list of values, or of each column a list of values")
+        price = {**self.price, **({"tag": self.tag} if self.tag else {})}
+        return read_question({**self.said, **price}, declared=True).question(session)
+
+
+def preview_of(
+    ask: Ask,
+    hosted: Hosted,
+    caller: Caller,
+    *,
+    rows: tuple[int, ...] = (100, 1_000, 10_000),
+    confidence: str | None = "0.95",
+    notes: tuple[str, ...] = (),
+    hides: Callable[[str], bool] = lambda _: False,
+) -> dict[str, Any]:
+    """Return what a release would cost and how far off its answers would be; reads no row.
+
+    Args:
+        ask: the question.
+        hosted: the data set.
+        caller: who asks.
+        rows: sizes of a group.
+        confidence: the level of the intervals; None for none.
+        notes: more that a reader should know.
+        hides: whether an answer that the ledger holds is not to be seen yet, by its key.
+
+    Raises:
+        UsageError: it cannot be asked.
+    """
+    charge, found, words = hosted.previews.of(
+        (caller.name, caller.team, ask.text, rows, confidence),
+        lambda: _on_paper(ask, hosted, caller, rows, confidence),
+    )
+    standing, remaining = charge.ledger.look(charge.key)
+    cost = charge.cost_of(standing, remaining)
+    charged = standing is not None
+    answered = standing is not None and standing.answer is not None and not hides(charge.key)
+    shown: Any = found.to_json()
+    shown["remaining"] = remaining.to_json()
+    shown["whereabouts"] = ""  # a place on the machine of the service
+    shown["notes"] = [*shown["notes"], *notes]
+    columns = [
+        {
+            "label": label,
+            "error_in": unit,
+            "expected_error": shown["errors"][label],
+            "interval": shown["intervals"].get(label),
+            "method": found.methods.get(label),
+        }
+        for label, unit in found.units.items()
+    ]
+    return {
+        "cost": cost.to_json(),
+        "remaining": shown["remaining"],
+        "affordable": charged or _covers(hosted, caller, cost),
+        "replay": answered,
+        "open": charged and not answered,
+        "text": words,
+        "protects": found.protects,
+        "rows": list(rows),
+        "columns": columns,
+        "notes": shown["notes"],
+        "weak": found.weak,
+        "preview": shown,
+    }
+
+
+def _on_paper(
+    ask: Ask, hosted: Hosted, caller: Caller, rows: tuple[int, ...], confidence: str | None
+) -> tuple[Charge, Preview, str]:
+    """Return of a preview what public facts alone decide; what remains is looked up each time."""
+    question = ask.question(hosted, caller)
+    found = question.preview(**ask.price, rows=rows, confidence=confidence)
+    return charge_of(question, tag=ask.tag, **ask.price), found, words_of(question)
+
+
+def words_of(question: Question) -> str:
+    """Say in words what a question asks."""
+    return question_words({"query": question.described()})
+
+
+def _covers(hosted: Hosted, caller: Caller, cost: Budget) -> bool:
+    try:
+        hosted.require(caller, cost)
+    except BudgetError:
+        return False
+    return True
+
+
+def _exact(value: Any) -> Any:
+    """Return a number of JSON as it was written."""
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, dict):
+        return {str(name): _exact(one) for name, one in value.items()}
+    return value
+
+
+def _optional(value: Any, name: str) -> str | None:
+    if value is not None and not (isinstance(value, str) and value.isprintable()):
+        raise UsageError(f"{name} of the request is a line of text, or left out")
+    return value

@@ -1,0 +1,250 @@
+"""The ledgers of a service: opened once, shared by its threads, and never begun anew in silence.
+
+The database of the service holds the random name that each ledger has.  A ledger that is not where
+it was, or another one in its place, is refused: whoever deleted it, or lost a disk, would otherwise
+be given the whole budget again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.ledger.hash_chain import canonical
+from tacit.accounting.ledger.ledger import Ledger
+from tacit.accounting.ledger.shared_budget import on_account_of, set_cap, shared_by, shares_of
+from tacit.accounting.open_ledger import has_ledger, open_ledger
+from tacit.errors import LedgerError, UsageError
+from tacit.service.hosting.owners import Owner, assuming, owners_of
+from tacit.service.problem import Problem
+from tacit.service.settings import Caps, Settings
+from tacit.service.store.database import Database, metadata
+from tacit.tables.dataset.declaration import Dataset
+from tacit.tables.dataset.opening import identity, terms
+
+__all__ = ["Ledgers"]
+
+_DECLARED = ("as service.toml says", "as declared")
+"""The reasons of a cap that a declaration set; one that a person set has their own."""
+
+_ledgers = sa.Table(
+    "hosted_ledger",
+    metadata,
+    sa.Column("name", sa.String(400), primary_key=True),
+    sa.Column("ledger", sa.String(64), nullable=False),
+)
+
+
+class Ledgers:
+    """The ledgers of all data sets of a service.
+
+    Args:
+        declared: the data sets, by name.
+        settings: of the service.
+        database: of the service.
+
+    Raises:
+        UsageError: data sets whose budgets do not go together.
+    """
+
+    def __init__(
+        self, declared: Mapping[str, Dataset], settings: Settings, database: Database
+    ) -> None:
+        self.owners = owners_of(declared, settings)
+        self._declared, self._database = dict(declared), database
+        self._open: dict[str, Ledger] = {}
+        self._views: dict[tuple[str, str], Ledger] = {}
+        self._lock = threading.Lock()
+
+    def add(self, declared: Mapping[str, Dataset], settings: Settings) -> None:
+        """Add data sets that are declared later.
+
+        Raises:
+            UsageError: their budgets do not go together with the others'.
+        """
+        every = {**self._declared, **declared}
+        self.owners = owners_of(every, settings)
+        self._declared = every
+
+    def of(self, dataset: str, team: str | None = None) -> Ledger:
+        """Return the ledger that pays for a data set: its own, or its view of that of its people.
+
+        Args:
+            dataset: the name of the data set.
+            team: who asks, where teams stand apart.
+
+        Raises:
+            Problem: teams stand apart and there is none; the ledger is gone or cannot be used.
+        """
+        owner = self.owners[dataset]
+        if owner.apart and team is None:
+            raise Problem(
+                "forbidden",
+                f"the teams that ask {dataset!r} have budgets apart, and you have no team",
+                "ask a curator for a token with a team",
+            )
+        key = owner.key(team)
+        with self._lock:
+            if (dataset, key) not in self._views:
+                if key not in self._open:
+                    self._open[key] = self._opened(owner, team)
+                whole, said = self._open[key], self._declared[dataset]
+                view = whole
+                if owner.people:
+                    name, named = identity(said), assuming(terms(said), owner.apart)
+                    view = shared_by(whole, name, _as_begun(named, shares_of(whole).get(name)))
+                self._views[dataset, key] = view
+            return self._views[dataset, key]
+
+    def for_caller(self, dataset: str, name: str, team: str | None) -> Ledger:
+        """Return the ledger as one that charges on account of a caller.
+
+        Raises:
+            Problem: as :meth:`of`.
+        """
+        return on_account_of(self.of(dataset, team), *self.accounts(dataset, name, team))
+
+    def accounts(self, dataset: str, name: str, team: str | None) -> list[str]:
+        """Return the accounts that a caller's charges name."""
+        shared = [f"dataset:{dataset}"] if self.owners[dataset].people else []
+        return [*shared, *([f"team:{team}"] if team else []), f"analyst:{name}"]
+
+    def sharing(self, dataset: str) -> list[str]:
+        """Return the data sets whose people have the budget of this one; itself among them."""
+        owner = self.owners[dataset]
+        return sorted(name for name, other in self.owners.items() if other == owner)
+
+    def teams(self, dataset: str) -> list[str]:
+        """Return the teams that have a ledger of their own for a data set."""
+        return self._teams(self.owners[dataset])
+
+    def _teams(self, owner: Owner) -> list[str]:
+        begin = f"{owner.key(None)}, team "
+        with self._database.read() as run:
+            names = run.execute(sa.select(_ledgers.c.name)).scalars()
+            return sorted(name.removeprefix(begin) for name in names if name.startswith(begin))
+
+    def check(self, dataset: str) -> None:
+        """Refuse where a ledger of a data set, of those that were begun, cannot be used now.
+
+        Raises:
+            LedgerError: it is gone, or cannot be read.
+        """
+        owner = self.owners[dataset]
+        for team in self._teams(owner) if owner.apart else [None]:
+            if self.known(owner.key(team)) is not None:
+                if not has_ledger(owner.place_of(team)):
+                    raise LedgerError(f"the ledger of {owner.key(team)} is not where it was")
+                _ = self.of(dataset, team).remaining
+
+    def known(self, key: str) -> str | None:
+        """Return the random name of a ledger that was opened before, by its :meth:`Owner.key`."""
+        with self._database.read() as run:
+            asked = sa.select(_ledgers.c.ledger).where(_ledgers.c.name == key)
+            found: str | None = run.execute(asked).scalar()
+        return found
+
+    def close(self) -> None:
+        """Close all that are open."""
+        with self._lock:
+            for ledger in self._open.values():
+                ledger.close()
+            self._open.clear()
+            self._views.clear()
+
+    def _opened(self, owner: Owner, team: str | None) -> Ledger:
+        key, place = owner.key(team), owner.place_of(team)
+        known = self.known(key)
+        exists = has_ledger(place)
+        if known is not None and not exists:
+            raise LedgerError(
+                f"the ledger of {key} is not where it was: what was spent would be forgotten. "
+                "Bring it back"
+            )
+        if not exists and owner.budget is None:
+            raise UsageError(
+                f"{owner.name!r} has no budget: declare it, budget = {{ epsilon = 1 }}"
+            )
+        budget = None if exists else owner.budget
+        said = owner.terms
+        if exists and owner.apart:
+            with open_ledger(place) as standing:
+                said = _as_begun(said, standing.terms)
+        ledger = open_ledger(place, dataset=owner.dataset, budget=budget, terms=said)
+        try:
+            _settle_caps(ledger, owner.settings.caps)
+            if known is None and team is not None and owner.apart:
+                self._settle_as_others(owner, team, ledger)
+            self._note(key, known, ledger)
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    def _settle_as_others(self, owner: Owner, team: str, ledger: Ledger) -> None:
+        """Set the caps in the ledger of a new team that a person set in those of the others."""
+        others = [other for other in self._teams(owner) if other != team]
+        if not others:
+            return
+        key = owner.key(others[0])
+        if key not in self._open:
+            self._open[key] = self._opened(owner, others[0])
+        for account, said in _latest_caps(self._open[key]).items():
+            if said["reason"] not in _DECLARED:
+                cap = None if said["cap"] is None else Budget.from_json(said["cap"])
+                set_cap(ledger, account, cap, said["reason"])
+
+    def _note(self, key: str, known: str | None, ledger: Ledger) -> None:
+        """Hold a ledger against the name that the service knows, or learn it."""
+        if known is None:
+            try:
+                with self._database.begin(lock="ledgers") as run:
+                    run.execute(_ledgers.insert().values(name=key, ledger=ledger.id))
+                known = ledger.id
+            except exc.IntegrityError:  # another process was first
+                known = self.known(key)
+        if known != ledger.id:
+            raise LedgerError(
+                f"the ledger of {key} is another one than before: what was spent would be "
+                "forgotten. Bring the first one back"
+            )
+
+
+def _as_begun(said: Mapping[str, Any], standing: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return terms as a ledger states them that began before ledgers stated what they assume."""
+    old = standing is not None and "assumes" not in standing
+    return {name: value for name, value in said.items() if not (old and name == "assumes")}
+
+
+def _settle_caps(ledger: Ledger, caps: Caps) -> None:
+    """Set the caps of the settings, where the settings changed since they were set last.
+
+    A cap that a person set since stays until the settings say something else.
+    """
+    said = _said(caps)
+    with ledger.chain.read() as (transaction, _):
+        events = [event.body for event in transaction.about(None) if event.event == "cap"]
+    before = {body["account"]: body["cap"] for body in events if body["reason"] in _DECLARED}
+    for account in {**before, **said}:
+        cap = said.get(account)
+        now = None if cap is None else cap.to_json()
+        if canonical({"cap": now}) != canonical({"cap": before.get(account)}):
+            set_cap(ledger, account, cap, _DECLARED[1])
+
+
+def _said(caps: Caps) -> dict[str, Budget]:
+    named = {f"team:{name}": cap for name, cap in caps.teams.items()}
+    named |= {f"analyst:{name}": cap for name, cap in caps.analysts.items()}
+    each = {"team:*": caps.each_team, "analyst:*": caps.each_analyst}
+    return named | {account: cap for account, cap in each.items() if cap is not None}
+
+
+def _latest_caps(ledger: Ledger) -> dict[str, dict[str, Any]]:
+    with ledger.chain.read() as (transaction, _):
+        events = [event.body for event in transaction.about(None) if event.event == "cap"]
+    return {body["account"]: body for body in events}

@@ -1,0 +1,328 @@
+"""The queue of releases, in the database of the service: asked once, claimed by one, never lost.
+
+A job refers to the entry of the ledger by its key, and holds no answer.  Its states::
+
+    waiting --approve--> queued --claim--> working --finish--> over
+       |                   |  ^               |
+     refuse              cancel `-- lease ends --'
+
+- **Asked once.**  With an idempotency key the same request of the same person is the same job.
+- **Claimed by one.**  A worker claims the oldest job in an exclusive transaction, and holds it as
+  long as it renews its lease.  A process that dies stops renewing; another worker claims the job
+  and asks the ledger the same question, which goes on under the charge that stands.
+- **Two at work do no harm.**  A worker that lost its lease and lives (a machine that slept, a clock
+  that was put forward) may finish too: the ledger gives both the one answer that was recorded
+  first, and the job takes its outcome from whoever holds the lease.
+- **Clocks.**  A lease that ends later than a lease can is void, so a clock that was set back holds
+  no job for longer than a lease.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from tacit.service.jobs.job import STATES, Job, Outcome
+from tacit.service.jobs.ticks import next_tick, tick_after
+from tacit.service.store.database import Database, metadata
+
+__all__ = ["LEASE", "STATES", "Job", "Outcome", "Queue"]
+
+LEASE = 30.0
+"""For how long a worker that says nothing holds a job, in seconds."""
+KEY_SECONDS = 7 * 24 * 3600.0
+"""For how long an idempotency key stands for its request; then it may stand for another one."""
+MOST_ATTEMPTS = 5
+"""How often a job is begun: one whose worker dies each time would be begun for ever."""
+
+_LOCK = "jobs"
+_jobs = sa.Table(
+    "job",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("id", sa.String(32), nullable=False, unique=True),
+    sa.Column("dataset", sa.String(100), nullable=False, index=True),
+    sa.Column("asked_by", sa.String(100), nullable=False, index=True),
+    sa.Column("team", sa.String(100)),
+    sa.Column("token", sa.String(32), nullable=False),
+    sa.Column("asked", sa.Float, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("words", sa.Text, nullable=False),
+    sa.Column("cost", sa.Text, nullable=False),
+    sa.Column("key", sa.String(64), nullable=False),
+    sa.Column("once", sa.String(200)),
+    sa.Column("state", sa.String(10), nullable=False, index=True),
+    sa.Column("started", sa.Float, nullable=False),
+    sa.Column("latency", sa.Float, nullable=False),
+    sa.Column("worker", sa.String(32)),
+    sa.Column("lease", sa.Float, nullable=False, default=0.0),
+    sa.Column("attempts", sa.Integer, nullable=False, default=0),
+    sa.Column("outcome", sa.String(10)),
+    sa.Column("visible", sa.Float, index=True),
+    sa.Column("error", sa.Text),
+    sa.Column("replayed", sa.Boolean, nullable=False, default=False),
+    sa.Column("decided_by", sa.String(100)),
+    sa.Column("decided", sa.Float),
+    sa.Column("reason", sa.Text),
+    sa.Column("told", sa.Boolean, nullable=False, default=False),
+    sa.UniqueConstraint("asked_by", "once"),
+)
+
+
+_COLUMNS = [_jobs.c[name] for name in Job.__dataclass_fields__]
+
+
+class Queue:
+    """The jobs of a service.
+
+    Args:
+        database: of the service.
+        clock: seconds since 1970.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database, self._clock = database, clock
+
+    def add(self, run: sa.Connection, **values: Any) -> Job:
+        """Add a job in a transaction; the first of an idempotency key stands.
+
+        Args:
+            run: the transaction, under the lock of the jobs.
+            **values: of the columns.
+
+        Raises:
+            IntegrityError: the same person used the idempotency key before.
+        """
+        name = secrets.token_hex(16)
+        once = values.get("once")
+        if once is not None:
+            same = sa.and_(_jobs.c.asked_by == values["asked_by"], _jobs.c.once == once)
+            old = _jobs.c.asked <= self._clock() - KEY_SECONDS
+            run.execute(_jobs.update().where(same, old).values(once=None))
+        run.execute(_jobs.insert().values(id=name, **values))
+        found = self._one(run, _jobs.c.id == name)
+        assert found is not None
+        return found
+
+    def transaction(self) -> Any:
+        """Begin a transaction that no other one on jobs runs beside."""
+        return self._database.begin(lock=_LOCK)
+
+    def find(self, name: str) -> Job | None:
+        """Return a job by what callers call it."""
+        with self._database.read() as run:
+            return self._one(run, _jobs.c.id == name)
+
+    def asked_once(self, who: str, once: str, run: sa.Connection | None = None) -> Job | None:
+        """Return the job that somebody asked for under an idempotency key, in the last week."""
+        fresh = _jobs.c.asked > self._clock() - KEY_SECONDS
+        where = sa.and_(_jobs.c.asked_by == who, _jobs.c.once == once, fresh)
+        if run is not None:
+            return self._one(run, where)
+        with self._database.read() as reading:
+            return self._one(reading, where)
+
+    def unfinished(self, who: str, run: sa.Connection | None = None) -> int:
+        """Return how many jobs of somebody are not over, as callers see them."""
+        unseen = sa.or_(_jobs.c.state == "waiting", self._shown("running"))
+        asked = sa.select(sa.func.count()).where(_jobs.c.asked_by == who, unseen)
+        if run is not None:
+            return int(run.execute(asked).scalar_one())
+        with self._database.read() as reading:
+            return int(reading.execute(asked).scalar_one())
+
+    def hides(self, dataset: str, key: str, team: tuple[str | None] | None = None) -> bool:
+        """Return whether the answer to a question, which the ledger may hold, is not to be seen.
+
+        It is so while every job that asked it waits for its tick, or was given up before.
+
+        Args:
+            dataset: the name of the data set.
+            key: what the ledger knows the release by.
+            team: whose ledger it is, where teams have ledgers of their own.
+        """
+        refused = _jobs.c.state.in_(("waiting", "refused"))
+        same = sa.and_(_jobs.c.dataset == dataset, _jobs.c.key == key)
+        if team is not None:
+            same = sa.and_(same, _jobs.c.team == team[0])
+        asked = sa.select(sa.func.count()).where(same, ~refused)
+        with self._database.read() as run:
+            every = run.execute(asked).scalar_one()
+            seen = run.execute(asked.where(self._shown("done"))).scalar_one()
+        return bool(every and not seen)
+
+    def first_done(self, job: Job, *, of_team: bool) -> Job | None:
+        """Return the first job that was answered with what a job shows; it may be the job itself.
+
+        Args:
+            job: which.
+            of_team: whether each team has a ledger, and so answers, of its own.
+        """
+        same = sa.and_(_jobs.c.dataset == job.dataset, _jobs.c.key == job.key)
+        if of_team:
+            same = sa.and_(same, _jobs.c.team == job.team)
+        asked = sa.select(*_COLUMNS).where(same, self._shown("done")).order_by(_jobs.c.number)
+        with self._database.read() as run:
+            row = run.execute(asked.limit(1)).mappings().first()
+        return None if row is None else Job(**row)
+
+    def listed(
+        self,
+        allowed: Sequence[tuple[str, str | None]],
+        *,
+        state: str | None = None,
+        left_open: bool = False,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[Job]:
+        """Return jobs, the latest first.
+
+        Args:
+            allowed: data sets, each with whose jobs are seen; None for everybody's.
+            state: as callers see it.
+            left_open: only those that failed, and whose charge stands without an answer.
+            before: only those with a lower number.
+            limit: the most at once.
+        """
+        seen = [
+            _jobs.c.dataset == dataset
+            if who is None
+            else sa.and_(_jobs.c.dataset == dataset, _jobs.c.asked_by == who)
+            for dataset, who in allowed
+        ]
+        if not seen:
+            return []
+        asked = sa.select(*_COLUMNS).where(sa.or_(*seen))
+        if before is not None:
+            asked = asked.where(_jobs.c.number < before)
+        asked = asked if state is None else asked.where(self._shown(state))
+        if left_open:
+            asked = asked.where(self._shown("failed"), ~self._answered())
+        asked = asked.order_by(_jobs.c.number.desc()).limit(limit)
+        with self._database.read() as run:
+            return [Job(**row) for row in run.execute(asked).mappings()]
+
+    def change(
+        self, run: sa.Connection, name: str, states: Sequence[str], **values: Any
+    ) -> Job | None:
+        """Change a job that is in one of some states; None where it is in none of them."""
+        where = sa.and_(_jobs.c.id == name, _jobs.c.state.in_(states))
+        if run.execute(_jobs.update().where(where).values(**values)).rowcount != 1:
+            return None
+        return self._one(run, _jobs.c.id == name)
+
+    # --- for workers
+
+    def claim(self, worker: str) -> Job | None:
+        """Claim the oldest job that is to be done, or whose worker stopped; None where none is."""
+        now = self._clock()
+        asked = sa.select(_jobs.c.id).where(_to_do(now))
+        asked = asked.order_by(_jobs.c.started, _jobs.c.number).limit(1)
+        with self._database.read() as run:
+            if run.execute(asked).scalar() is None:
+                return None
+        with self.transaction() as run:
+            name = run.execute(asked).scalar()
+            if name is None:
+                return None
+            values: dict[str, Any] = {"state": "working", "worker": worker, "lease": now + LEASE}
+            values["attempts"] = _jobs.c.attempts + 1
+            run.execute(_jobs.update().where(_jobs.c.id == name).values(**values))
+            return self._one(run, _jobs.c.id == name)
+
+    def renew(self, worker: str, names: Iterable[str]) -> None:
+        """Renew the leases of the jobs that a worker is at work on."""
+        held = sa.and_(_jobs.c.worker == worker, _jobs.c.id.in_(list(names)))
+        where = sa.and_(held, _jobs.c.state == "working")
+        with self.transaction() as run:
+            run.execute(_jobs.update().where(where).values(lease=self._clock() + LEASE))
+
+    def finish(self, job: Job, outcome: Outcome) -> bool:
+        """Write down how a job came out, for its next tick; False where it is another's by now."""
+        error = None if outcome.error is None else json.dumps(outcome.error)
+        mine = sa.and_(
+            _jobs.c.id == job.id,
+            _jobs.c.worker == job.worker,
+            _jobs.c.attempts == job.attempts,
+            _jobs.c.state == "working",
+        )
+        visible = tick_after(job.started, job.latency, self._clock())
+        values = {
+            "state": "over",
+            "outcome": "done" if outcome.done else "failed",
+            "error": error,
+            "visible": visible,
+        }
+        with self.transaction() as run:
+            written: bool = run.execute(_jobs.update().where(mine).values(**values)).rowcount == 1
+        now = self._clock()
+        if written and now > visible:  # the database took longer than the margin
+            later = next_tick(job.started, job.latency, now)
+            with self.transaction() as run:
+                run.execute(_jobs.update().where(_jobs.c.id == job.id).values(visible=later))
+        return written
+
+    def newly_visible(self) -> Iterator[tuple[sa.Connection, Job]]:
+        """Go through the jobs whose tick came, each once among all processes.
+
+        Yields:
+            The job, and the transaction in which it is noted that it was told.
+        """
+        due = sa.and_(
+            _jobs.c.told.is_(False), _jobs.c.state == "over", _jobs.c.visible <= self._clock()
+        )
+        asked = sa.select(_jobs.c.id).where(due).order_by(_jobs.c.visible).limit(1)
+        while True:
+            with self._database.read() as run:
+                if run.execute(asked).scalar() is None:
+                    return
+            with self.transaction() as run:
+                name = run.execute(asked).scalar()
+                if name is None:
+                    return
+                run.execute(_jobs.update().where(_jobs.c.id == name).values(told=True))
+                job = self._one(run, _jobs.c.id == name)
+                assert job is not None
+                yield run, job
+
+    def counted(self) -> dict[tuple[str, str], int]:
+        """Return how many jobs are in each data set and state, as callers see them."""
+        now = self._clock()
+        found: dict[tuple[str, str], int] = {}
+        for state in STATES:
+            asked = sa.select(_jobs.c.dataset, sa.func.count()).where(self._shown(state, now))
+            with self._database.read() as run:
+                for dataset, number in run.execute(asked.group_by(_jobs.c.dataset)):
+                    found[dataset, state] = number
+        return found
+
+    def _shown(self, state: str, now: float | None = None) -> sa.ColumnElement[bool]:
+        if state in ("waiting", "refused", "cancelled"):
+            return _jobs.c.state == state
+        moment = self._clock() if now is None else now
+        visible = sa.and_(_jobs.c.state == "over", _jobs.c.visible <= moment)
+        if state in ("done", "failed"):
+            return sa.and_(visible, _jobs.c.outcome == state)
+        unseen = sa.and_(_jobs.c.state == "over", _jobs.c.visible > moment)
+        return sa.or_(_jobs.c.state.in_(("queued", "working")), unseen)
+
+    def _answered(self) -> sa.ColumnElement[bool]:
+        """Whether the question of a job was answered when it was asked again, as callers see it."""
+        again = _jobs.alias()
+        done = sa.and_(again.c.outcome == "done", again.c.visible <= self._clock())
+        same = sa.and_(again.c.dataset == _jobs.c.dataset, again.c.key == _jobs.c.key)
+        return sa.exists().where(same, done)
+
+    @staticmethod
+    def _one(run: sa.Connection, where: sa.ColumnElement[bool]) -> Job | None:
+        row = run.execute(sa.select(*_COLUMNS).where(where)).mappings().one_or_none()
+        return None if row is None else Job(**row)
+
+
+def _to_do(now: float) -> sa.ColumnElement[bool]:
+    void = sa.or_(_jobs.c.lease < now, _jobs.c.lease > now + 2 * LEASE)
+    return sa.or_(_jobs.c.state == "queued", sa.and_(_jobs.c.state == "working", void))

@@ -1,0 +1,1 @@
+"""The pages of a service: what the API says, for people."""

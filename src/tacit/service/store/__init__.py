@@ -1,0 +1,1 @@
+"""What the service remembers: one database, in a file or on a server."""

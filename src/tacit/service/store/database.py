@@ -1,0 +1,251 @@
+"""The database of the service: a file of SQLite, or PostgreSQL for several machines.
+
+It holds what the service must remember beside the ledgers: tokens, jobs, schedules, the audit log.
+No answer stands in it, and no secret in a readable form.
+
+- Each owner of a table defines it on :data:`metadata`; :meth:`Database.create` makes what lacks.
+- A transaction of SQLite begins with ``BEGIN IMMEDIATE``, which takes the only write lock before
+  anything is read.  On PostgreSQL a transaction that reads and then writes names a ``lock``, which
+  the others of that name wait for.
+- An error of the database is not passed on: it could hold a value, an address or a password.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event, exc
+
+from tacit.accounting.ledger.postgres.address import Address, is_address
+from tacit.errors import UsageError
+from tacit.postgres.connection import Refused, connect, read_options, with_defaults
+from tacit.service.problem import Problem
+
+__all__ = ["VERSION", "Database", "metadata"]
+
+metadata = sa.MetaData()
+"""On it every owner defines its tables."""
+
+VERSION = 1
+"""Of the tables of this release; a newer one is refused."""
+
+_versions = sa.Table(
+    "tacit_service",
+    metadata,
+    sa.Column("one", sa.Integer, primary_key=True),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("key", sa.String(64)),
+)
+_PATIENCE = 30.0  # seconds to wait for another writer
+_POOL = 8  # connections that a process keeps
+_OVERFLOW = 24
+
+
+class Database:
+    """The database at an address.
+
+    Args:
+        address: ``sqlite:///PATH``, or ``postgresql://user@host/database``.
+
+    Raises:
+        UsageError: the address is none, or the database cannot be used.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     database = Database(f"sqlite:///{folder}/service.db")
+    ...     database.create()
+    ...     with database.begin() as transaction:
+    ...         found = transaction.execute(sa.text("select 1 + 1")).scalar()
+    ...     database.close()
+    >>> found
+    2
+    """
+
+    def __init__(self, address: str) -> None:
+        self.on_server = is_address(address)
+        if self.on_server:
+            self._engine, self.name = _on_server(address)
+        elif address.startswith("sqlite:///"):
+            self._engine, self.name = _in_file(Path(address.removeprefix("sqlite:///")))
+        else:
+            raise UsageError(
+                "the database of the service is a file, database = 'service.db', or a server, "
+                "database = 'postgresql://user@host/database'"
+            )
+
+    def create(self) -> None:
+        """Make the tables that lack, once for all processes that start together.
+
+        Raises:
+            UsageError: a newer release of Tacit made them, or the database cannot be used.
+        """
+        try:
+            with self.begin(lock="tables") as run:
+                metadata.create_all(run)
+                found = run.execute(sa.select(_versions.c.version)).scalar()
+                if found is None:
+                    run.execute(_versions.insert().values(one=1, version=VERSION))
+        except Problem as error:
+            raise UsageError(f"{self.name} cannot be used: {error.message}") from None
+        if found is not None and found > VERSION:
+            raise UsageError(
+                f"{self.name} was made by a newer Tacit (format {found}, and this one reads "
+                f"{VERSION}): upgrade Tacit on this machine"
+            )
+
+    @contextmanager
+    def begin(self, lock: str | None = None) -> Iterator[sa.Connection]:
+        """Run one transaction: committed at the end, undone where anything is raised.
+
+        Args:
+            lock: a name; on PostgreSQL transactions of one name follow each other.  (On SQLite all
+                that write do.)
+
+        Raises:
+            Problem: ``unavailable``, the database cannot be reached or written.
+        """
+        with _explained(), self._engine.begin() as connection:
+            if lock is not None and self.on_server:
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_number(lock))))
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """Read one state; waits for no writer on either engine.
+
+        Raises:
+            Problem: ``unavailable``, the database cannot be reached.
+        """
+        with _explained(), self._engine.connect() as made:
+            connection = made.execution_options(tacit_begin="BEGIN")
+            with connection.begin():
+                yield connection
+
+    def reachable(self) -> bool:
+        """Return whether the database answers and its tables are there."""
+        try:
+            with self.read() as run:
+                return run.execute(sa.select(_versions.c.version)).scalar() is not None
+        except (Problem, exc.SQLAlchemyError):
+            return False
+
+    def clock_ahead(self) -> float:
+        """Return by how many seconds this machine's clock is ahead of the database's."""
+        if not self.on_server:
+            return 0.0
+        with self.read() as run:
+            there = run.execute(sa.text("select extract(epoch from clock_timestamp())")).scalar()
+        return time.time() - float(there or 0)
+
+    def settle_key(self, digest: str) -> bool:
+        """Note the digest of the key that signs tokens; False where it is another one.
+
+        Several machines on one database must sign with one key.
+        """
+        with self.begin(lock="tables") as run:
+            found = run.execute(sa.select(_versions.c.key)).scalar()
+            if found is None:
+                run.execute(_versions.update().values(key=digest))
+        return found in (None, digest)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Hide what the database says of an error: it may quote values and addresses."""
+    try:
+        yield
+    except exc.IntegrityError:
+        raise  # two wrote the same: whoever asked knows what that means
+    except exc.SQLAlchemyError as error:
+        state = getattr(getattr(error, "orig", None), "sqlite_errorname", "")
+        cause = "its disk is full" if state == "SQLITE_FULL" else "it cannot be reached or written"
+        raise Problem(
+            "unavailable",
+            f"the service's own database failed: {cause}",
+            "try again in a minute; the operator sees more with tacit serve check",
+        ) from None
+
+
+def _number(lock: str) -> int:
+    """Return a whole number of 63 bits for the name of a lock."""
+    return int.from_bytes(hashlib.sha256(f"tacit {lock}".encode()).digest()[:8], "big") >> 1
+
+
+def _in_file(path: Path) -> tuple[sa.Engine, str]:
+    name = f"the database {str(path)!r}"
+    try:
+        # Made before SQLite does, so that nobody else can ever read it.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise UsageError(f"{name} cannot be opened: {error.strerror}") from None
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=str(path)),
+        hide_parameters=True,
+        pool_size=_POOL,
+        max_overflow=_OVERFLOW,
+        connect_args={"timeout": _PATIENCE, "check_same_thread": False, "isolation_level": None},
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine, name
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+    # Of several processes that begin a file at once SQLite refuses this to all but one, and does
+    # not wait as it does for a transaction.
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    how = connection.get_execution_options().get("tacit_begin", "BEGIN IMMEDIATE")
+    connection.exec_driver_sql(how)
+
+
+def _on_server(address: str) -> tuple[sa.Engine, str]:
+    if "ledger=" in address.partition("?")[2]:
+        raise UsageError("the database of the service has no ?ledger=: leave it out")
+    read = Address.parse(address)
+    name = f"the database {read.shown.partition('?')[0]!r}"
+    options = read_options(read.connect)
+    if options is None:
+        raise UsageError("the address of the service's database cannot be read")
+    whole = with_defaults(options, tcp_user_timeout="30000")
+
+    def connected() -> Any:
+        made = connect(whole)
+        if isinstance(made, Refused):
+            raise Problem("unavailable", "the service's own database refuses the connection")
+        made.autocommit = False
+        return made
+
+    engine = sa.create_engine(
+        "postgresql+psycopg://",
+        creator=connected,
+        hide_parameters=True,
+        pool_size=_POOL,
+        max_overflow=_OVERFLOW,
+        pool_pre_ping=True,
+    )
+    return engine, name

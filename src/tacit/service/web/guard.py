@@ -1,0 +1,192 @@
+"""What every request passes first and every reply last.
+
+- The body of a request is bounded in bytes and in time.
+- A request that changes something and comes by the cookie of a sign-in must come from our own
+  pages: the browser says so in ``Origin`` and ``Sec-Fetch-Site``, which no page of another site can
+  change.  (The cookie is ``SameSite=Lax`` beside that.)
+- Every reply has the headers that bind a browser: no script, style or frame of elsewhere.
+- An exception that nobody foresaw ends here, named by its kind alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tacit.errors import UsageError
+from tacit.outside import read_json
+from tacit.service.problem import Problem
+from tacit.service.seeing.logs import log
+from tacit.service.seeing.observe import route_of
+from tacit.service.settings import Settings
+from tacit.service.web.problems import problem_of, rendered
+
+__all__ = ["Guard"]
+
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_SEND_SECONDS = 60.0  # until a reader took what was sent
+_HELD_BYTES = 1 << 27  # of the bodies that are being read or answered, in one process
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    # With no-referrer a browser says Origin: null of our own forms, which could be any page.
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"cache-control", b"no-store"),
+)
+_STRICT_TRANSPORT = (b"strict-transport-security", b"max-age=31536000")
+
+
+class Guard:
+    """The outermost layer of the application.
+
+    Args:
+        app: what is guarded.
+        settings: of the service.
+        cookie: the name of the cookie of a sign-in.
+        large: the beginnings of paths whose bodies may be as large as reports of devices.
+    """
+
+    def __init__(
+        self, app: ASGIApp, settings: Settings, cookie: str, large: Iterable[str] = ()
+    ) -> None:
+        self._app = app
+        self._limits = settings.limits
+        self._url = settings.url
+        self._cookie = cookie
+        self._large = tuple(large)
+        self._held = 0
+        policy = (b"content-security-policy", _policy(settings).encode())
+        self._headers = (*_HEADERS, policy, *((_STRICT_TRANSPORT,) if settings.secure else ()))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and see to its reply."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return  # the service has no websockets
+        started = False
+        parts: list[bytes] = []  # of the body
+
+        async def dressed(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                given = {name.lower() for name, _ in message["headers"]}
+                more = [header for header in self._headers if header[0] not in given]
+                message = {**message, "headers": [*message["headers"], *more]}
+            async with asyncio.timeout(_SEND_SECONDS):
+                await send(message)
+
+        try:
+            self._refuse_other_sites(scope["method"], Headers(scope=scope))
+            await self._read(scope, receive, parts)
+            await self._app(scope, _again(b"".join(parts), receive), dressed)
+        except Exception as error:
+            # Passed on, it would be logged whole, and its text could quote the data.
+            if not isinstance(error, (Problem, UsageError)):
+                log("unexpected", level=logging.ERROR, error=True, route=route_of(scope))
+            if not started:
+                await rendered(problem_of(error))(scope, receive, dressed)
+        finally:
+            self._held -= sum(map(len, parts))
+
+    async def _read(self, scope: Scope, receive: Receive, parts: list[bytes]) -> None:
+        """Read the body of a request within the limits, part by part into a list.
+
+        It is read before anything else: what reads it later takes an error for a broken body.
+        """
+        path: str = scope["path"]
+        headers = Headers(scope=scope)
+        large = path.startswith(self._large) if self._large else False
+        most = self._limits.report_bytes if large else self._limits.body_bytes
+        said = headers.get("content-length", "0")
+        if not (said.isascii() and said.isdigit() and len(said) < 18 and int(said) <= most):
+            raise _too_large(most)
+        seen, more = 0, True
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                while more:
+                    message = await receive()
+                    parts.append(message.get("body", b""))
+                    seen += len(parts[-1])
+                    self._held += len(parts[-1])
+                    more = message.get("more_body", False)
+                    if seen > most:
+                        raise _too_large(most)
+                    if self._held > _HELD_BYTES:
+                        raise Problem("unavailable", "too much is being sent at once", "try again")
+        except TimeoutError:
+            raise Problem(
+                "too_large", f"the body took more than {self._limits.body_seconds} s to come"
+            ) from None
+        if seen and "json" in headers.get("content-type", ""):
+            read_json(b"".join(parts), "the body")  # neither deeper nor longer than any question
+
+    def _refuse_other_sites(self, method: str, headers: Headers) -> None:
+        """Refuse a change that another site's page has a browser make.
+
+        Raises:
+            Problem: ``forbidden``.
+        """
+        if method in _SAFE or "authorization" in headers:
+            return
+        signing_in = self._cookie not in headers.get("cookie", "")
+        origin, place = headers.get("origin"), headers.get("sec-fetch-site")
+        if signing_in and origin is None and place is None:
+            return  # no browser
+        if place not in (None, "same-origin", "none") or not self._own(origin, headers):
+            raise Problem(
+                "forbidden",
+                "the request comes from a page of another site",
+                "ask on the service's own pages, or send a token in the header",
+            )
+
+    def _own(self, origin: str | None, headers: Headers) -> bool:
+        if origin is None:
+            return False
+        if self._url is not None:
+            return origin == self._url
+        return urlsplit(origin).netloc == headers.get("host", "")
+
+
+def _policy(settings: Settings) -> str:
+    """Return what a page may load, and where its forms may lead: also on to the login's end."""
+    login = ""
+    if settings.login is not None:
+        parts = urlsplit(settings.login.issuer)
+        login = f" {parts.scheme}://{parts.netloc}"
+    return (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
+        f"font-src 'self'; connect-src 'self'; form-action 'self'{login}; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    )
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return a reader of a body that was read; after it comes that the caller went away."""
+    left = [body]
+
+    async def read() -> Message:
+        if left:
+            return {"type": "http.request", "body": left.pop(), "more_body": False}
+        return await receive()
+
+    return read
+
+
+def _too_large(most: int) -> Problem:
+    return Problem(
+        "too_large",
+        f"the body has more than {most} bytes, or does not say how many",
+        "send less at once",
+        {"most_bytes": most},
+    )

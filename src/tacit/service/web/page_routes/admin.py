@@ -1,0 +1,99 @@
+"""The pages of tokens and of the audit log."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from tacit.errors import TacitError
+from tacit.service.access.caller import EVERYTHING, Caller
+from tacit.service.access.policy import decide
+from tacit.service.pages.admin_view import event, roles, token
+from tacit.service.pages.frame import page
+from tacit.service.web.forms import FormOf
+from tacit.service.web.problems import wrong as said_wrong
+from tacit.service.web.routes import audit, tokens
+from tacit.service.web.routing import CallerOf, needs
+from tacit.service.web.schemas import Cursor
+from tacit.service.web.state import State, StateOf
+
+__all__ = ["router"]
+
+router = APIRouter(include_in_schema=False)
+_PAGE = 50
+
+
+@router.get("/tokens")
+def listed(caller: CallerOf, state: StateOf, cursor: Cursor = "") -> HTMLResponse:
+    """Show the tokens that the caller may revoke, and where one is made."""
+    return _tokens(caller, state, cursor)
+
+
+@router.post("/tokens")
+def create(
+    caller: Annotated[Caller, Depends(needs("tokens"))], state: StateOf, form: FormOf
+) -> HTMLResponse:
+    """Make a token; it is shown once."""
+    made, wrong = None, None
+    try:
+        grant = tokens.GrantFields(role=form.one("role"), dataset=form.one("dataset"))
+        days = int(form.one("days") or "0")
+        name, team = form.one("name").strip(), form.one("team").strip() or None
+        body = tokens.NewToken(name=name, team=team, grants=[grant], days=days)
+        made = {"name": name, "token": tokens.create(body, state, caller).token}
+    except (TacitError, ValueError) as error:
+        wrong = said_wrong(error)
+    return _tokens(caller, state, "", made=made, wrong=wrong)
+
+
+@router.post("/tokens/{id}/revoke")
+def revoke(id: tokens.TokenName, caller: CallerOf, state: StateOf) -> Response:
+    """Make a token void."""
+    try:
+        tokens.revoke(id, state, caller)
+    except TacitError as error:
+        return _tokens(caller, state, "", wrong=said_wrong(error))
+    return RedirectResponse("/tokens", status_code=303)
+
+
+@router.get("/audit")
+def log(
+    caller: Annotated[Caller, Depends(needs("audit"))], state: StateOf, cursor: Cursor = ""
+) -> HTMLResponse:
+    """Show who did what, the latest first."""
+    found = audit.audit(caller, state, cursor, _PAGE, True)
+    more = None if not found.next else f"/audit?cursor={quote(found.next, safe='')}"
+    given = {"rows": [event(one.model_dump()) for one in found.items], "next": more}
+    return HTMLResponse(page("audit.html", state.settings.title, caller, given))
+
+
+def _tokens(
+    caller: Caller,
+    state: State,
+    cursor: str,
+    *,
+    made: dict[str, Any] | None = None,
+    wrong: object = None,
+) -> HTMLResponse:
+    grants = roles(caller)
+    rows, more = [], None
+    if grants:
+        found = tokens.listed(state, caller, cursor, _PAGE)
+        rows = [token(one.model_dump(), state.clock()) for one in found.items]
+        more = f"/tokens?cursor={quote(found.next, safe='')}" if found.next else None
+    names = [n for n in state.datasets.names if decide(caller, "tokens", n).allowed]
+    if decide(caller, "tokens", EVERYTHING).allowed:
+        names.append(EVERYTHING)
+    given = {
+        "rows": rows,
+        "next": more,
+        "roles": grants,
+        "datasets": names,
+        "may_create": bool(grants),
+        "made": made,
+        "wrong": wrong,
+    }
+    return HTMLResponse(page("tokens.html", state.settings.title, caller, given))

@@ -1,0 +1,196 @@
+"""The pages of dashboards and of collections: what goes on while people look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Path as InPath
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from tacit.errors import TacitError
+from tacit.service.access.caller import Caller
+from tacit.service.access.policy import decide
+from tacit.service.pages.ask_view import LOSSES
+from tacit.service.pages.dataset_view import home_of, protection
+from tacit.service.pages.frame import bar, page
+from tacit.service.pages.live_view import (
+    board_card,
+    collection_card,
+    expected_board,
+    shown_board,
+    shown_estimate,
+)
+from tacit.service.problem import Problem
+from tacit.service.web.forms import Form, FormOf
+from tacit.service.web.problems import wrong as said_wrong
+from tacit.service.web.routes import collections, dashboards, datasets, releases
+from tacit.service.web.routing import CallerOf, needs
+from tacit.service.web.schemas import DatasetName
+from tacit.service.web.state import State, StateOf
+
+__all__ = ["router"]
+
+router = APIRouter(include_in_schema=False)
+_Seeing = Annotated[Caller, Depends(needs("see_dataset", on="name"))]
+_Deciding = Annotated[Caller, Depends(needs("approve"))]
+_Previewing = Annotated[Caller, Depends(needs("preview", on="name"))]
+_Board = Annotated[str, InPath(min_length=1, max_length=100)]
+_LENGTHS = (("1h", "an hour"), ("1d", "a day"), ("1w", "a week"), ("15min", "15 minutes"))
+_TIMES = ("date", "timestamp")
+_ASKED = ("column", "start", "every", "periods", "title", "grace", "amount")
+_FIRST = {"every": "1d", "periods": "365", "amount": "0.5"}
+
+
+@router.get("/dashboards")
+def boards(caller: CallerOf, state: StateOf) -> HTMLResponse:
+    """Show the dashboards that the caller may see, and where one is begun."""
+    found = dashboards.dashboards(caller, state)
+    names = [n for n in state.datasets.names if decide(caller, "preview", n).allowed]
+    given = {
+        "rows": [board_card(one.model_dump()) for one in found.items],
+        "datasets": [(name, f"{home_of(name)}/count") for name in names],
+    }
+    return HTMLResponse(page("dashboards.html", state.settings.title, caller, given))
+
+
+@router.get("/dashboards/{id}")
+def board(id: _Board, caller: CallerOf, state: StateOf) -> HTMLResponse:
+    """Show the counts of a dashboard."""
+    return _board(id, caller, state, None)
+
+
+@router.post("/dashboards/{id}/approve")
+def approve(id: _Board, caller: _Deciding, state: StateOf) -> Response:
+    """Approve exactly this count, at this price."""
+    return _decided(id, caller, state, lambda: dashboards.approve_dashboard(id, caller, state))
+
+
+@router.post("/dashboards/{id}/refuse")
+def refuse(id: _Board, caller: _Deciding, state: StateOf, form: FormOf) -> Response:
+    """Refuse a dashboard, with a reason."""
+    why = releases.Refusal(reason=form.one("reason"))
+    return _decided(id, caller, state, lambda: dashboards.refuse_dashboard(id, why, caller, state))
+
+
+@router.get("/datasets/{name}/count")
+def count(name: DatasetName, caller: _Previewing, state: StateOf) -> HTMLResponse:
+    """Show where a dashboard is described."""
+    return _counting(name, caller, state, _FIRST, None, None)
+
+
+@router.post("/datasets/{name}/count")
+def counted(name: DatasetName, caller: _Previewing, state: StateOf, form: FormOf) -> Response:
+    """Preview a dashboard, or begin it."""
+    said = {field: form.one(field).strip() for field in _ASKED}
+    shown, wrong = None, None
+    try:
+        body = _body(form, datasets.dataset(name, caller, state).budget["kind"])
+        if form.one("action") == "begin":
+            if not (allowed := decide(caller, "ask", name)).allowed:
+                raise Problem("forbidden", allowed.because, allowed.remedy)
+            made = dashboards.begin_dashboard(name, body, caller, state, Response())
+            return RedirectResponse(f"/dashboards/{made.id}", status_code=303)
+        told = dashboards.preview_dashboard(name, body, caller, state)
+        shown = expected_board(told.model_dump())
+    except (TacitError, ValueError) as error:
+        wrong = said_wrong(error)
+    return _counting(name, caller, state, said, shown, wrong)
+
+
+_Candidates = Annotated[str, Query(max_length=2000)]
+_Poisoned = Annotated[str, Query(max_length=20)]
+
+
+@router.get("/collections")
+def listed(caller: CallerOf, state: StateOf) -> HTMLResponse:
+    """Show the questions of the local model that the caller may answer or see."""
+    found = collections.collections(caller, state)
+    rows = [
+        {
+            **collection_card(one.model_dump()),
+            "seen": decide(caller, "see_dataset", one.name).allowed,
+        }
+        for one in found.items
+    ]
+    return HTMLResponse(page("collections.html", state.settings.title, caller, {"rows": rows}))
+
+
+@router.get("/collections/{name}")
+def collection(
+    name: DatasetName,
+    caller: _Seeing,
+    state: StateOf,
+    candidates: _Candidates = "",
+    poisoned: _Poisoned = "",
+) -> HTMLResponse:
+    """Show the live estimate of a collection."""
+    asked = [one.strip() for one in candidates.split(",") if one.strip()]
+    card = collection_card(collections.question(name, caller, state).model_dump())
+    given: dict[str, Any] = {**card, "found": None, "wrong": None, "moved": []}
+    try:
+        many = int(poisoned) if poisoned.strip() else None
+        if many is not None and not 1 <= many <= 10**9:
+            raise ValueError
+        told = collections.estimate(
+            name, caller, state, candidates=asked or None, poisoned=many
+        ).model_dump()
+        given["found"] = shown_estimate(told)
+        given["moved"] = (told.get("poisoned") or {}).get("text", [])
+    except (TacitError, ValueError) as error:
+        if not (isinstance(error, Problem) and error.code == "not_ready"):
+            given["wrong"] = said_wrong(error)
+    given |= {"options": True, "candidates": candidates, "poisoned": poisoned}
+    return HTMLResponse(page("collection.html", state.settings.title, caller, given))
+
+
+def _decided(id: str, caller: Caller, state: State, act: Callable[[], object]) -> Response:
+    try:
+        act()
+    except TacitError as error:
+        return _board(id, caller, state, said_wrong(error))
+    return RedirectResponse(f"/dashboards/{id}", status_code=303)
+
+
+def _board(id: str, caller: Caller, state: State, wrong: object) -> HTMLResponse:
+    one = dashboards.dashboard(id, caller, state).model_dump()
+    found = state.dashboard_requests.find(id)
+    may = one["state"] == "waiting" and decide(caller, "approve", one["dataset"]).allowed
+    may = may and found is not None and not state.dashboard_requests.is_own(found, caller)
+    given = {**shown_board(one), "wrong": wrong, "decide": may}
+    return HTMLResponse(page("dashboard.html", state.settings.title, caller, given))
+
+
+def _body(form: Form, kind: str) -> dashboards.DashboardBody:
+    said: dict[str, Any] = {n: form.one(n).strip() for n in ("column", "start", "every", "grace")}
+    said |= {"title": form.one("title").strip(), LOSSES[kind]: form.one("amount").strip()}
+    given = {name: value for name, value in said.items() if value}
+    return dashboards.DashboardBody(**given, periods=int(form.one("periods")))
+
+
+def _counting(
+    name: str,
+    caller: Caller,
+    state: State,
+    said: Mapping[str, str],
+    preview: object,
+    wrong: object,
+) -> HTMLResponse:
+    told = datasets.dataset(name, caller, state).model_dump()
+    columns = told["tables"][told["table"]]["columns"]
+    given = {
+        "name": name,
+        "home": home_of(name),
+        "protects": protection(told["protects"]),
+        "whole": bar(told["budget"], told["remaining"]),
+        "columns": [one["name"] for one in columns if one["kind"] in _TIMES],
+        "lengths": _LENGTHS,
+        "loss": LOSSES[told["budget"]["kind"]],
+        "form": {field: said.get(field, "") for field in _ASKED},
+        "preview": preview,
+        "may_ask": decide(caller, "ask", name).allowed,
+        "approval": told["approval"],
+        "wrong": wrong,
+    }
+    return HTMLResponse(page("count.html", state.settings.title, caller, given))

@@ -1,0 +1,163 @@
+"""The pages of releases: those asked, those that wait for a decision, answers and certificates."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from tacit.errors import TacitError
+from tacit.report import Certificate
+from tacit.service.access.caller import Caller
+from tacit.service.access.policy import decide
+from tacit.service.pages.frame import page
+from tacit.service.pages.live_view import board_card
+from tacit.service.pages.release_view import answered, row, shown_release
+from tacit.service.web.forms import FormOf
+from tacit.service.web.problems import wrong as said_wrong
+from tacit.service.web.routes import dashboards, releases
+from tacit.service.web.routing import needs
+from tacit.service.web.schemas import Cursor
+from tacit.service.web.state import State, StateOf
+
+__all__ = ["router"]
+
+router = APIRouter(include_in_schema=False)
+_Seeing = Annotated[Caller, Depends(needs("see_own_releases"))]
+_Deciding = Annotated[Caller, Depends(needs("approve"))]
+_PAGE = 30
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+
+
+@router.get("/releases")
+def listed(
+    caller: _Seeing,
+    state: StateOf,
+    dataset: Annotated[str | None, Query(max_length=100)] = None,
+    cursor: Cursor = "",
+) -> HTMLResponse:
+    """Show the releases that the caller may see."""
+    found = releases.releases(caller, state, dataset, None, False, cursor, _PAGE)
+    rows = [row(one.model_dump()) for one in found.items]
+    asked = {"dataset": dataset} if dataset else {}
+    given = {"rows": rows, "dataset": dataset, "next": _more("/releases", found.next, asked)}
+    return HTMLResponse(page("releases.html", state.settings.title, caller, given))
+
+
+@router.get("/approvals")
+def approvals(caller: _Deciding, state: StateOf, cursor: Cursor = "") -> HTMLResponse:
+    """Show what waits for a decision of the caller."""
+    found = releases.releases(caller, state, None, "waiting", False, cursor, _PAGE)
+    mine = [one for one in found.items if _may_decide(caller, state, one.dataset, one.id)]
+    rows = [row(one.model_dump()) for one in mine]
+    boards = [
+        board_card(one.model_dump())
+        for one in dashboards.dashboards(caller, state).items
+        if one.state == "waiting" and _may_begin(caller, state, one.dataset, one.id)
+    ]
+    given = {"rows": rows, "boards": boards, "next": _more("/approvals", found.next, {})}
+    return HTMLResponse(page("approvals.html", state.settings.title, caller, given))
+
+
+@router.get("/releases/{release}")
+async def release(
+    release: releases.ReleaseName,
+    caller: _Seeing,
+    state: StateOf,
+    wait: Annotated[int, Query(ge=0, le=60)] = 0,
+) -> HTMLResponse:
+    """Show a release: how far it is, or its answer."""
+    found = await releases.release(release, caller, state, wait)
+    return await run_in_threadpool(_page, found.model_dump(), caller, state, None)
+
+
+@router.get("/releases/{release}/certificate")
+def certificate(release: releases.ReleaseName, caller: _Seeing, state: StateOf) -> HTMLResponse:
+    """Show the certificate of a release."""
+    text = _certificate(release, caller, state).to_html()
+    style = _STYLE.search(text)
+    digest = hashlib.sha256((style[1] if style else "").encode()).digest()
+    allowed = f"'sha256-{base64.b64encode(digest).decode()}'"
+    policy = f"default-src 'none'; style-src {allowed}; base-uri 'none'; frame-ancestors 'none'"
+    return HTMLResponse(text, headers={"Content-Security-Policy": policy})
+
+
+@router.post("/releases/{release}/cancel")
+def cancel(
+    release: releases.ReleaseName,
+    caller: Annotated[Caller, Depends(needs("ask"))],
+    state: StateOf,
+) -> Response:
+    """Give a question up."""
+    return _done(release, caller, state, lambda: releases.cancel(release, caller, state))
+
+
+@router.post("/releases/{release}/approve")
+def approve(release: releases.ReleaseName, caller: _Deciding, state: StateOf) -> Response:
+    """Approve exactly this question at this price."""
+    return _done(release, caller, state, lambda: releases.approve(release, caller, state))
+
+
+@router.post("/releases/{release}/refuse")
+def refuse(
+    release: releases.ReleaseName, caller: _Deciding, state: StateOf, form: FormOf
+) -> Response:
+    """Refuse a question, with a reason."""
+    reason = releases.Refusal(reason=form.one("reason"))
+    return _done(release, caller, state, lambda: releases.refuse(release, reason, caller, state))
+
+
+def _done(release: str, caller: Caller, state: State, act: Any) -> Response:
+    """Do something, and go back to the page of the release."""
+    try:
+        act()
+    except TacitError as error:
+        job = releases.seen(state, caller, release)
+        shown = releases.shown_release(state, job, with_answer=True).model_dump()
+        return _page(shown, caller, state, said_wrong(error))
+    return RedirectResponse(f"/releases/{release}", status_code=303)
+
+
+def _page(one: dict[str, Any], caller: Caller, state: State, wrong: object) -> HTMLResponse:
+    name = str(one["dataset"])
+    own = one["asked_by"] == caller.name
+    given = {
+        **shown_release(
+            one,
+            may_cancel=own and decide(caller, "ask", name).allowed,
+            may_decide=_may_decide(caller, state, name, str(one["id"])),
+        )
+    }
+    if one.get("answer") is not None:
+        given |= answered(one, _certificate(str(one["id"]), caller, state))
+    if wrong is not None:
+        given["wrong"] = wrong
+    return HTMLResponse(page("release.html", state.settings.title, caller, given))
+
+
+def _certificate(release: str, caller: Caller, state: State) -> Certificate:
+    return Certificate(json.loads(bytes(releases.certificate(release, caller, state).body)))
+
+
+def _may_begin(caller: Caller, state: State, dataset: str, dashboard: str) -> bool:
+    found = state.dashboard_requests.find(dashboard)
+    own = found is None or state.dashboard_requests.is_own(found, caller)
+    return not own and decide(caller, "approve", dataset).allowed
+
+
+def _may_decide(caller: Caller, state: State, dataset: str, release: str) -> bool:
+    if not decide(caller, "approve", dataset).allowed:
+        return False
+    job = state.desk.queue.find(release)
+    return job is not None and not state.desk.is_own(job, caller)
+
+
+def _more(path: str, cursor: str | None, query: dict[str, str]) -> str | None:
+    return f"{path}?{urlencode({**query, 'cursor': cursor})}" if cursor else None

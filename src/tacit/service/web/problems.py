@@ -1,0 +1,141 @@
+"""Every error as a reply of one shape; what is not ours is named by its kind alone.
+
+A message of an engine, of the database or of Python could quote a value, so only exceptions of
+Tacit, which are made of public facts, speak for themselves.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from tacit.errors import (
+    RefusedError,
+    TacitError,
+    UsageError,
+)
+from tacit.service.pages.frame import page
+from tacit.service.problem import Problem, problem_of
+
+__all__ = ["handle_problems", "problem_of", "rendered", "wrong"]
+
+_log = logging.getLogger("tacit.service")
+
+
+def rendered(problem: Problem, status: int | None = None, **headers: str) -> JSONResponse:
+    """Return a problem as a reply."""
+    if problem.code == "unauthenticated":
+        headers["WWW-Authenticate"] = 'Bearer realm="tacit"'
+    if problem.code in ("too_many", "unavailable", "not_ready"):
+        headers.setdefault("Retry-After", str(problem.details.get("retry_after", 5)))
+    return JSONResponse(problem.to_json(), status or problem.status, headers)
+
+
+def wrong(error: Exception) -> Problem:
+    """Return what a page says of an error in a form: of fields that are wrong, which and how."""
+    if isinstance(error, ValidationError):
+        return _wrong_fields(error.errors(include_input=False))
+    if isinstance(error, ValueError) and not isinstance(error, TacitError):
+        return Problem("invalid_request", "a field of the form holds something else than asked")
+    return problem_of(error)
+
+
+def handle_problems(app: FastAPI) -> None:
+    """Have an application answer every error in the one shape."""
+    app.add_exception_handler(TacitError, _of_tacit)
+    app.add_exception_handler(RequestValidationError, _of_fields)
+    app.add_exception_handler(HTTPException, _of_http)
+
+
+async def _of_tacit(request: Request, error: Exception) -> Response:
+    caller = getattr(request.state, "caller", None)
+    if isinstance(error, Problem) and error.code == "forbidden" and caller is not None:
+        route = getattr(request.scope.get("route"), "path", "")
+        action = f"{request.method} {route}"
+        with suppress(Problem):  # it is refused, also where the log cannot be written
+            await run_in_threadpool(request.app.state.tacit.note_denial, caller, action, error)
+    if not isinstance(error, (Problem, UsageError, RefusedError)):
+        _log.error("a request failed: %s", type(error).__name__)
+    return _reply(request, problem_of(error))
+
+
+async def _of_fields(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return _reply(request, _wrong_fields(error.errors()))
+
+
+async def _of_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    headers = dict(error.headers or {})
+    if error.status_code == 404:
+        problem = Problem(
+            "not_found", "there is no such address", "GET /openapi.json lists those there"
+        )
+        return _reply(request, problem)
+    if error.status_code == 405:
+        problem = Problem("invalid_request", "this address does not take that method")
+        return _reply(request, problem, 405, **{**headers, "Allow": _methods(request)})
+    problem = Problem("invalid_request", "the request cannot be read")
+    return _reply(request, problem, error.status_code)
+
+
+def _reply(
+    request: Request, problem: Problem, status: int | None = None, **headers: str
+) -> Response:
+    """Return a problem as a page for whoever reads pages, and as JSON for everybody else."""
+    reads = "text/html" in request.headers.get("accept", "")
+    if not reads or request.url.path.startswith("/v1/"):
+        return rendered(problem, status, **headers)
+    if problem.code == "unauthenticated" and request.method == "GET":
+        return RedirectResponse("/sign-in", status_code=303)
+    settings = request.app.state.tacit.settings
+    if request.url.path == "/sign-in":
+        wrong = {"message": problem.message, "remedy": ""}
+        text = page("sign_in.html", settings.title, None, {"wrong": wrong, "login": settings.login})
+    else:
+        given = {"heading": _HEADINGS.get(problem.code, "That did not work")}
+        for_programs = problem.remedy.startswith("GET ")
+        given |= {"message": problem.message, "remedy": "" if for_programs else problem.remedy}
+        text = page("error.html", settings.title, None, given)
+    return HTMLResponse(text, status or problem.status, headers)
+
+
+_HEADINGS = {
+    "not_found": "Not found",
+    "forbidden": "Not for you",
+    "unauthenticated": "Sign in again",
+    "too_many": "Too many requests",
+    "unavailable": "Not available now",
+}
+
+
+def _wrong_fields(errors: Iterable[Mapping[str, Any]]) -> Problem:
+    """Say which fields are wrong and how, without repeating what was sent."""
+    found = [{"field": ".".join(map(str, one["loc"])), "wrong": str(one["msg"])} for one in errors][
+        :20
+    ]
+    first = f"{found[0]['field']}: {found[0]['wrong']}" if found else "it cannot be read"
+    return Problem(
+        "invalid_request",
+        f"the request is not as the service reads it: {first}",
+        "GET /openapi.json says what each route takes",
+        {"fields": found},
+    )
+
+
+def _methods(request: Request) -> str:
+    """Return all methods that an address takes: the framework names those of one route alone."""
+    routes = [one for one in request.app.state.every_route if one.include_in_schema]
+    fitting = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    literal = [route for route in fitting if "{" not in route.path]
+    return ", ".join(sorted({m for route in literal or fitting for m in route.methods or ()}))

@@ -1,0 +1,74 @@
+"""The audit log and the metrics."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import PlainTextResponse
+
+from tacit.service.access.caller import Caller
+from tacit.service.problem import Problem
+from tacit.service.seeing.metrics import CONTENT_TYPE
+from tacit.service.web.routing import needs
+from tacit.service.web.schemas import Cursor, Limit, Reply
+from tacit.service.web.state import StateOf
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["audit"])
+
+
+class EventReply(Reply):
+    """Something that happened."""
+
+    sequence: int
+    when: str
+    who: str
+    team: str | None
+    token: str | None
+    action: str
+    outcome: str
+    dataset: str | None
+    subject: str | None
+    details: dict[str, Any]
+    previous: str
+    hash: str
+
+
+class Events(Reply):
+    """A page of the audit log."""
+
+    items: list[EventReply]
+    next: str | None
+
+
+_Order = Annotated[bool, Query(description="from the latest event backwards")]
+
+
+@router.get("/v1/audit")
+def audit(
+    _caller: Annotated[Caller, Depends(needs("audit"))],
+    state: StateOf,
+    cursor: Cursor = "",
+    limit: Limit = 100,
+    newest_first: _Order = False,
+) -> Events:
+    """List who did what and when; every event carries the hash of the one before it."""
+    if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 18):
+        raise Problem("invalid_request", "the cursor is none", "send what `next` said, or leave it")
+    found = state.audit.read(int(cursor or 0), limit, newest_first=newest_first)
+    more = str(found[-1].sequence) if len(found) == limit else None
+    return Events(items=[EventReply(**event.to_json()) for event in found], next=more)
+
+
+@router.get(
+    "/metrics",
+    response_model=None,
+    responses={200: {"content": {"text/plain": {}}, "description": "The metrics"}},
+)
+def metrics(
+    _caller: Annotated[Caller, Depends(needs("observe"))], state: StateOf
+) -> PlainTextResponse:
+    """Give the metrics of this process in the text format of Prometheus; no number is private."""
+    return PlainTextResponse(state.metrics.text(), media_type=CONTENT_TYPE)

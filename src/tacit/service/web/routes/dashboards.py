@@ -1,0 +1,234 @@
+"""Dashboards of counts over time: previewed, begun and read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+from fastapi import Path as InPath
+from pydantic import Field
+
+from tacit.service.access.caller import Caller
+from tacit.service.access.policy import decide, demand
+from tacit.service.growing.dashboard import Counted, answer_json, preview_json
+from tacit.service.growing.dashboard_requests import DashboardRequest
+from tacit.service.growing.dashboards import Dashboard
+from tacit.service.problem import Problem
+from tacit.service.web.routes.releases import Refusal
+from tacit.service.web.routing import CallerOf, needs
+from tacit.service.web.schemas import Body, DatasetName, Reply
+from tacit.service.web.state import State, StateOf
+
+__all__ = ["readable", "router", "wanted"]
+
+router = APIRouter(tags=["dashboards"])
+
+_Text = Annotated[str, Field(min_length=1, max_length=200)]
+_Number = Annotated[str, Field(pattern=r"^[0-9./e-]{1,40}$")]
+
+
+class DashboardBody(Body):
+    """What is counted, by which periods, at which price."""
+
+    column: _Text
+    start: _Text
+    every: _Text
+    periods: Annotated[int, Field(ge=1, le=1_000_000)]
+    epsilon: _Number | None = None
+    rho: _Number | None = None
+    grace: _Text | None = None
+    table: _Text | None = None
+    tag: _Text | None = None
+    title: Annotated[str, Field(max_length=200)] = ""
+
+    def counted(self) -> Counted:
+        """Return it as the dashboards take it."""
+        return Counted(**self.model_dump())
+
+
+class DashboardPreview(Reply):
+    """What a dashboard would cost, once for all periods, and how exact it would be."""
+
+    cost: dict[str, Any]
+    remaining: dict[str, Any]
+    affordable: bool
+    periods: int
+    count_error: float
+    count_half_width: float
+    total_error: float
+    largest_total_error: float
+    text: str
+
+
+class Counts(Reply):
+    """The counts so far, with their errors: a list a column, in the order of the periods."""
+
+    periods: list[str]
+    columns: dict[str, dict[str, list[float]]]
+
+
+class DashboardReply(Reply):
+    """A dashboard."""
+
+    id: str
+    dataset: str
+    counted: dict[str, Any]
+    asked_by: str
+    state: str
+    reason: str | None = None
+    created: float
+    periods_shown: int
+    counts: Counts | None = None
+
+
+class DashboardList(Reply):
+    """The dashboards that the caller may see."""
+
+    items: list[DashboardReply]
+
+
+@router.post("/v1/datasets/{name}/dashboards/preview")
+def preview_dashboard(
+    name: DatasetName,
+    body: DashboardBody,
+    caller: Annotated[Caller, Depends(needs("preview", on="name"))],
+    state: StateOf,
+) -> DashboardPreview:
+    """Say what a dashboard would cost and how exact it would be; touches no row."""
+    return DashboardPreview(**preview_json(state.dashboards.preview(name, body.counted(), caller)))
+
+
+@router.post(
+    "/v1/datasets/{name}/dashboards",
+    status_code=201,
+    responses={202: {"model": DashboardReply, "description": "It waits for a decision"}},
+)
+def begin_dashboard(
+    name: DatasetName,
+    body: DashboardBody,
+    caller: Annotated[Caller, Depends(needs("ask", on="name"))],
+    state: StateOf,
+    response: Response,
+) -> DashboardReply:
+    """Begin a dashboard: all its periods are paid for now, and published as each is over.
+
+    The same request again returns the same dashboard, at no cost.  Where questions are approved it
+    waits (202), and is paid for once somebody approved it.
+    """
+    counted = body.counted()
+    if state.datasets.of(name).settings.approval and not _begun(state, name, counted, caller):
+        response.status_code = 202
+        return _waiting(state.dashboard_requests.ask(name, counted, caller))
+    return _reply(state.dashboards.begin(name, counted, caller))
+
+
+@router.get("/v1/dashboards")
+def dashboards(caller: CallerOf, state: StateOf) -> DashboardList:
+    """List the dashboards that the caller may see, without their counts."""
+    seen = [_reply(one) for one in state.dashboards.all() if readable(state, caller, one)]
+    asked = state.dashboard_requests.undecided()
+    return DashboardList(items=seen + [_waiting(one) for one in asked if _seen(caller, one)])
+
+
+_Id = Annotated[str, InPath(min_length=1, max_length=100)]
+
+
+@router.get("/v1/dashboards/{id}")
+def dashboard(id: _Id, caller: CallerOf, state: StateOf) -> DashboardReply:
+    """Give the counts of the periods that are over, and running totals, with their intervals."""
+    asked = state.dashboard_requests.find(id)
+    if asked is not None and asked.state != "approved":
+        return _waiting(wanted(state, caller, id))
+    found = state.dashboards.find(id)
+    if not readable(state, caller, found):
+        raise _nowhere()
+    return _reply(found, Counts(**answer_json(state.dashboards.answer(found))))
+
+
+_Deciding = Annotated[Caller, Depends(needs("approve"))]
+
+
+@router.post("/v1/dashboards/{id}/approve")
+def approve_dashboard(id: _Id, caller: _Deciding, state: StateOf) -> DashboardReply:
+    """Approve exactly this count, at this price for all its periods; not one's own."""
+    found = wanted(state, caller, id)
+    demand(caller, "approve", found.dataset)
+    state.dashboard_requests.approve(found, caller)
+    return _reply(state.dashboards.find(id))
+
+
+@router.post("/v1/dashboards/{id}/refuse")
+def refuse_dashboard(id: _Id, body: Refusal, caller: _Deciding, state: StateOf) -> DashboardReply:
+    """Refuse a dashboard, with a reason for who asked; nothing is spent."""
+    found = wanted(state, caller, id)
+    demand(caller, "approve", found.dataset)
+    state.dashboard_requests.refuse(found, caller, body.said())
+    return _waiting(wanted(state, caller, id))
+
+
+def wanted(state: State, caller: Caller, id: str) -> DashboardRequest:
+    """Return a dashboard that was asked for, where a caller may see it.
+
+    Raises:
+        Problem: ``not_found``.
+    """
+    found = state.dashboard_requests.find(id)
+    if found is None or not _seen(caller, found):
+        raise _nowhere()
+    return found
+
+
+def _seen(caller: Caller, found: DashboardRequest) -> bool:
+    own = found.who == caller.name and decide(caller, "see_own_releases", found.dataset).allowed
+    return own or decide(caller, "see_releases", found.dataset).allowed
+
+
+def _begun(state: State, name: str, counted: Counted, caller: Caller) -> bool:
+    try:
+        state.dashboards.find(state.dashboards.identity(name, counted, caller))
+    except Problem:
+        return False
+    return True
+
+
+def _nowhere() -> Problem:
+    return Problem("not_found", "there is no such dashboard", "GET /v1/dashboards lists all")
+
+
+def _waiting(found: DashboardRequest) -> DashboardReply:
+    return DashboardReply(
+        id=found.id,
+        dataset=found.dataset,
+        counted=found.counted.to_json(),
+        asked_by=found.who,
+        state=found.state,
+        reason=found.reason,
+        created=found.asked,
+        periods_shown=0,
+    )
+
+
+def readable(state: State, caller: Caller, found: Dashboard) -> bool:
+    """Return whether somebody may see a dashboard: whoever may ask the data set, for nothing.
+
+    Where teams stand apart it is its own team's, and theirs who may see all answers.
+    """
+    if decide(caller, "see_releases", found.dataset).allowed:
+        return True
+    apart = state.datasets.of(found.dataset).owner.apart
+    return decide(caller, "ask", found.dataset).allowed and not (
+        apart and caller.team != found.team
+    )
+
+
+def _reply(found: Dashboard, counts: Counts | None = None) -> DashboardReply:
+    return DashboardReply(
+        id=found.id,
+        dataset=found.dataset,
+        counted=found.counted.to_json(),
+        asked_by=found.who,
+        state="running",
+        created=found.created,
+        periods_shown=found.shown,
+        counts=counts,
+    )

@@ -1,0 +1,318 @@
+"""Data sets: what they hold and whom they protect, their budgets, and previews of questions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from pydantic import Field
+
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.ledger.accounts import Account
+from tacit.accounting.ledger.shared_budget import accounts_of
+from tacit.arithmetic.exact import as_fraction
+from tacit.errors import UsageError
+from tacit.report.text.words import protects_line
+from tacit.service.access.caller import Caller
+from tacit.service.access.policy import decide
+from tacit.service.hosting.ask import Ask, preview_of
+from tacit.service.hosting.hosted import Hosted
+from tacit.service.hosting.owners import collusion_words
+from tacit.service.problem import Problem
+from tacit.service.web.ask_body import PreviewBody
+from tacit.service.web.routing import CallerOf, needs
+from tacit.service.web.schemas import Body, Cursor, DatasetName, Limit, Reply
+from tacit.service.web.state import StateOf
+
+__all__ = ["DatasetReply", "router"]
+
+router = APIRouter(tags=["data sets"])
+_Json = dict[str, Any]
+
+
+class DatasetItem(Reply):
+    """A data set in a list."""
+
+    name: str
+    purpose: str | None
+    owner: str | None
+    protects: str
+    href: str
+
+
+class DatasetList(Reply):
+    """A page of data sets, by name."""
+
+    items: list[DatasetItem]
+    next: str | None
+
+
+class DatasetReply(Reply):
+    """What is public of a data set."""
+
+    name: str
+    identity: str
+    purpose: str | None
+    owner: str | None
+    people: str | None
+    protects: str
+    unit: _Json | str
+    table: str
+    tables: dict[str, _Json]
+    latency: float
+    approval: bool
+    collusion: str
+    refreshes: str
+    budget: _Json
+    spent: _Json
+    remaining: _Json
+
+
+class AccountReply(Reply):
+    """A share of the budget."""
+
+    name: str
+    cap: _Json | None
+    spent: _Json
+    remaining: _Json | None
+
+
+class BudgetReply(Reply):
+    """A budget, what is left of it, and the shares of it that the caller may see."""
+
+    budget: _Json
+    spent: _Json
+    remaining: _Json
+    belongs_to: str
+    collusion: str
+    accounts: list[AccountReply]
+
+
+class PreviewReply(Reply):
+    """What a release would cost, and how far off its answers would be."""
+
+    cost: _Json
+    remaining: _Json
+    affordable: bool
+    replay: bool
+    open: bool
+    text: str
+    protects: str
+    rows: list[int]
+    columns: list[_Json]
+    notes: list[str]
+    weak: str | None
+    preview: _Json
+
+
+class LossBody(Body):
+    """A privacy loss."""
+
+    epsilon: str | int | float | None = None
+    delta: str | int | float | None = None
+    rho: str | int | float | None = None
+
+
+class CapsBody(Body):
+    """Caps of accounts, such as `team:oncology`; null takes one away."""
+
+    caps: dict[str, LossBody | None] = Field(min_length=1, max_length=1000)
+    reason: str = Field(min_length=1, max_length=500)
+
+
+class BudgetBody(LossBody):
+    """The new whole budget: it can only be raised."""
+
+    reason: str = Field(min_length=1, max_length=500)
+    team: str | None = Field(None, max_length=100, description="where teams stand apart")
+
+
+@router.get("/v1/datasets")
+def datasets(
+    caller: CallerOf, state: StateOf, cursor: Cursor = "", limit: Limit = 100
+) -> DatasetList:
+    """List the data sets that the caller may see."""
+    most = min(limit, state.settings.limits.page)
+    names = [n for n in state.datasets.names if n > cursor]
+    names = [n for n in names if decide(caller, "see_dataset", n).allowed]
+    items = [_item(state.datasets.of(name)) for name in names[:most]]
+    return DatasetList(items=items, next=names[most - 1] if len(names) > most else None)
+
+
+@router.get("/v1/datasets/{name}")
+def dataset(
+    name: DatasetName,
+    caller: Annotated[Caller, Depends(needs("see_dataset", on="name"))],
+    state: StateOf,
+) -> DatasetReply:
+    """Describe a data set: its tables, whom it protects, and what is left of its budget."""
+    hosted = state.datasets.of(name)
+    said = hosted.dataset
+    ledger = hosted.ledger_shown(caller)
+    total = ledger.total
+    item = _item(hosted)
+    return DatasetReply(
+        name=name,
+        identity=hosted.identity,
+        purpose=item.purpose,
+        owner=item.owner,
+        people=hosted.settings.people,
+        protects=item.protects,
+        unit=said.unit if isinstance(said.unit, str) else dict(said.unit),
+        table=said.table(),
+        tables={table: shape.to_json() for table, shape in hosted.shapes().items()},
+        latency=float(hosted.settings.latency),
+        approval=hosted.settings.approval,
+        collusion=collusion_words(hosted.owner),
+        refreshes=state.refreshes.told(name, total),
+        budget=total.to_json(),
+        spent=ledger.spent.to_json(),
+        remaining=ledger.remaining.to_json(),
+    )
+
+
+@router.get("/v1/datasets/{name}/budget")
+def budget(
+    name: DatasetName,
+    caller: Annotated[Caller, Depends(needs("see_budget", on="name"))],
+    state: StateOf,
+) -> BudgetReply:
+    """Show the budget, what is spent of it, and the caps that the caller is under."""
+    return _budget(state.datasets.of(name), caller, None)
+
+
+@router.put("/v1/datasets/{name}/budget")
+def raise_budget(
+    name: DatasetName,
+    body: BudgetBody,
+    caller: Annotated[Caller, Depends(needs("set_budget", on="name"))],
+    state: StateOf,
+) -> BudgetReply:
+    """Raise the budget, on record; all that was published is then protected by the new one."""
+    hosted = state.datasets.of(name)
+    _refuse_a_part(hosted, caller)
+    ledger = hosted.ledger(body.team if body.team is not None else caller.team)
+    whole = _loss(body, ledger.total)
+    ledger.extend(whole, body.reason)
+    details = {"budget": whole.to_json(), "reason": body.reason}
+    state.audit.write(
+        "budget_raised", caller.name, token=caller.token_id, dataset=name, details=details
+    )
+    return _budget(hosted, caller, body.team)
+
+
+@router.put("/v1/datasets/{name}/caps")
+def set_caps(
+    name: DatasetName,
+    body: CapsBody,
+    caller: Annotated[Caller, Depends(needs("set_budget", on="name"))],
+    state: StateOf,
+) -> BudgetReply:
+    """Set caps of teams and analysts: `team:NAME`, `analyst:NAME`, or `team:*` for all others."""
+    hosted = state.datasets.of(name)
+    _refuse_a_part(hosted, caller)
+    total = hosted.ledger(hosted.team_shown(caller)).total
+    caps = {
+        account: None if said is None else _loss(said, total, zero=True)
+        for account, said in body.caps.items()
+    }
+    hosted.set_caps(caps, body.reason)
+    told = {account: cap and cap.to_json() for account, cap in caps.items()}
+    state.audit.write(
+        "caps_changed", caller.name, token=caller.token_id, dataset=name, details={"caps": told}
+    )
+    return _budget(hosted, caller, None)
+
+
+@router.post("/v1/datasets/{name}/preview")
+def preview(
+    name: DatasetName,
+    body: PreviewBody,
+    caller: Annotated[Caller, Depends(needs("preview", on="name"))],
+    state: StateOf,
+) -> PreviewReply:
+    """Show what a release would cost and its expected errors; free, and no row is read."""
+    hosted = state.datasets.of(name)
+    notes = (collusion_words(hosted.owner), state.refreshes.told(name, None))
+    level = body.confidence
+    found = preview_of(
+        Ask.from_json(body.asked()),
+        hosted,
+        caller,
+        rows=tuple(body.rows),
+        confidence=None if level is None else str(level),
+        notes=notes,
+        hides=lambda key: state.desk.hides(hosted, caller, key),
+    )
+    details = {"cost": found["cost"]}
+    state.audit.write(
+        "previewed", caller.name, token=caller.token_id, dataset=name, details=details
+    )
+    return PreviewReply(**found)
+
+
+def _item(hosted: Hosted) -> DatasetItem:
+    said = hosted.dataset
+    unit = said.unit_of(said.protected[0])
+    return DatasetItem(
+        name=said.name,
+        purpose=said.purpose if isinstance(said.purpose, str) else None,
+        owner=said.owner if isinstance(said.owner, str) else None,
+        protects=protects_line(unit.describe()),
+        href=f"/v1/datasets/{said.name}",
+    )
+
+
+def _budget(hosted: Hosted, caller: Caller, team: str | None) -> BudgetReply:
+    ledger = hosted.ledger_shown(caller) if team is None else hosted.ledger(team)
+    owner = hosted.owner
+    every = all(decide(caller, "see_releases", name).allowed for name in hosted.sharing())
+    if every:
+        accounts = accounts_of(ledger)
+    else:
+        accounts = [] if owner.apart and caller.team is None else hosted.accounts(caller)
+    return BudgetReply(
+        budget=ledger.total.to_json(),
+        spent=ledger.spent.to_json(),
+        remaining=ledger.remaining.to_json(),
+        belongs_to=f"the people {owner.name!r}" if owner.people else f"the data set {owner.name!r}",
+        collusion=collusion_words(owner),
+        accounts=[_account(one) for one in accounts],
+    )
+
+
+def _refuse_a_part(hosted: Hosted, caller: Caller) -> None:
+    """Refuse a change of a budget to whoever is curator of some only of the data sets it is of."""
+    if not all(decide(caller, "set_budget", name).allowed for name in hosted.sharing()):
+        raise Problem(
+            "forbidden",
+            f"the budget belongs to the people {hosted.owner.name!r}, and other data sets share it",
+            "ask a curator of all of them",
+        )
+
+
+def _account(one: Account) -> AccountReply:
+    return AccountReply(
+        name=one.name,
+        cap=None if one.cap is None else one.cap.to_json(),
+        spent=one.spent.to_json(),
+        remaining=None if one.remaining is None else one.remaining.to_json(),
+    )
+
+
+def _loss(said: LossBody, like: Budget, zero: bool = False) -> Budget:
+    """Return a loss, counted as a budget is."""
+    given = {n: getattr(said, n) for n in ("epsilon", "delta", "rho")}
+    exact = {
+        n: as_fraction(repr(v) if isinstance(v, float) else v, n)
+        for n, v in given.items()
+        if v is not None
+    }
+    amount = "rho" if like.kind == "concentrated" else "epsilon"
+    allowed = {amount, "delta"} if like.kind == "approximate" else {amount}
+    if amount not in exact or set(exact) - allowed:
+        raise UsageError(f"say it as the budget is counted, in {' and '.join(sorted(allowed))}")
+    found = Budget(like.kind, exact[amount], exact.get("delta", as_fraction(0)))
+    if found.is_nothing and not zero:
+        raise Problem("invalid_request", "a budget is above zero")
+    return found

@@ -1,0 +1,230 @@
+"""Declarations of data sets: read, checked, made and changed by curators."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Depends, Response
+from pydantic import Field
+
+from tacit.accounting.ledger.hash_chain import canonical
+from tacit.arithmetic.exact import show
+from tacit.report.text.words import protects_line
+from tacit.service.access.caller import Caller
+from tacit.service.access.policy import demand
+from tacit.service.growing.schedule import Schedule
+from tacit.service.hosting.declared import HOSTING, Declared
+from tacit.service.hosting.declaring import changes_of, notes_on
+from tacit.service.problem import Problem
+from tacit.service.settings import Caps, DatasetSettings
+from tacit.service.web.routes.datasets import DatasetReply, dataset
+from tacit.service.web.routing import needs
+from tacit.service.web.schemas import Body, DatasetName, Reply
+from tacit.service.web.state import State, StateOf
+from tacit.tables.dataset.declaration import Dataset
+from tacit.tables.dataset.table_shape import shapes_of
+
+__all__ = ["DeclarationBody", "check", "declaration", "declare", "router"]
+
+router = APIRouter(tags=["data sets"])
+_Json = dict[str, Any]
+_Declaring = Annotated[Caller, Depends(needs("declare", on="name"))]
+
+
+class DeclarationBody(Body):
+    """A declaration, and how its data set is hosted."""
+
+    declaration: _Json = Field(description="the fields of a declaration, as its file has them")
+    hosting: _Json = Field(
+        default_factory=dict,
+        description=f"of {', '.join(HOSTING)} what is not as for the other data sets",
+    )
+    replaces: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
+        None, description="the number of the declaration that this one changes"
+    )
+
+
+class DeclarationReply(Reply):
+    """What stands: a curator's declaration has a number, the operator's file has none."""
+
+    name: str
+    number: int | None
+    declared_by: str
+    declared_at: float | None
+    declaration: _Json
+    hosting: _Json
+
+
+class DeclarationCheck(Reply):
+    """What a declaration would come to; nothing is written."""
+
+    name: str
+    protects: str
+    budget: _Json
+    tables: dict[str, _Json]
+    hosting: _Json
+    changes: list[str]
+    notes: list[str]
+
+
+@router.get("/v1/datasets/{name}/declaration")
+def declaration(name: DatasetName, caller: _Declaring, state: StateOf) -> DeclarationReply:
+    """Show how a data set is declared and hosted, and the number to change it by."""
+    hosted = state.datasets.of(name)
+    made = state.datasets.standing(name)
+    if made is None:
+        fields = _plain(hosted.dataset.to_fields())
+        how = hosting_json(hosted.settings)
+        return DeclarationReply(
+            name=name,
+            number=None,
+            declared_by="operator",
+            declared_at=None,
+            declaration=fields,
+            hosting=how,
+        )
+    return DeclarationReply(
+        name=name,
+        number=made.number,
+        declared_by=made.who,
+        declared_at=made.at,
+        declaration=dict(made.fields),
+        hosting=dict(made.hosting),
+    )
+
+
+@router.post("/v1/datasets/{name}/declaration/check")
+def check(
+    name: DatasetName, body: DeclarationBody, caller: _Declaring, state: StateOf
+) -> DeclarationCheck:
+    """Check a declaration against its tables, and say what it would come to; writes nothing."""
+    made = _made(name, body, caller, state)
+    found, how = _checked(made, body, caller, state)
+    standing = state.datasets.standing(name)
+    budget = found.whole_budget
+    assert budget is not None
+    return DeclarationCheck(
+        name=name,
+        protects=protects_line(found.unit_of(found.protected[0]).describe()),
+        budget=budget.to_json(),
+        tables={table: shape.to_json() for table, shape in shapes_of(found).items()},
+        hosting=hosting_json(how),
+        changes=[] if standing is None else _changes(standing, made),
+        notes=notes_on(found, how),
+    )
+
+
+@router.put(
+    "/v1/datasets/{name}",
+    status_code=201,
+    responses={200: {"model": DatasetReply, "description": "It is declared anew"}},
+)
+def declare(
+    name: DatasetName,
+    body: DeclarationBody,
+    caller: _Declaring,
+    state: StateOf,
+    response: Response,
+) -> DatasetReply:
+    """Declare a data set whose tables are files in the data folder, or declare it anew.
+
+    What stands is changed by whoever says which declaration `replaces`; its unit, its people, its
+    files and its budget stay, because the ledger counts in them.
+    """
+    made = _made(name, body, caller, state)
+    _checked(made, body, caller, state)
+    standing = state.datasets.standing(name)
+    if body.replaces is not None:
+        _refuse_while_asked(state, name)
+        response.status_code = 200
+    changes = [] if standing is None else _changes(standing, made)
+    digest = hashlib.sha256(canonical([made.fields, made.hosting], "it").encode()).hexdigest()
+
+    def note(run: sa.Connection) -> None:
+        state.audit.write(
+            "declaration_changed",
+            caller.name,
+            token=caller.token_id,
+            dataset=name,
+            details={"digest": digest, "changes": changes},
+            connection=run,
+        )
+
+    state.datasets.declare(made, body.replaces, note)
+    if body.replaces is None:
+        state.refreshes.begin(name)
+    else:  # its tables are opened anew
+        state.refreshes.ask(name, caller.name, token=caller.token_id)
+    return dataset(name, caller, state)
+
+
+def hosting_json(how: DatasetSettings) -> _Json:
+    """Return how a data set is hosted, as :class:`DeclarationBody` says it."""
+    said = {
+        "latency": show(how.latency),
+        "approval": how.approval,
+        "people": how.people,
+        "refresh": how.refresh,
+        "caps": _caps(how.caps),
+    }
+    return {name: value for name, value in said.items() if value not in (None, {}, False)}
+
+
+def _caps(caps: Caps) -> _Json:
+    def said(cap: Any) -> _Json:
+        return {n: v for n, v in cap.to_json().items() if n != "kind"}
+
+    each = {"each_team": caps.each_team, "each_analyst": caps.each_analyst}
+    named = {"teams": caps.teams, "analysts": caps.analysts}
+    found: _Json = {name: said(cap) for name, cap in each.items() if cap is not None}
+    return found | {k: {n: said(cap) for n, cap in of.items()} for k, of in named.items() if of}
+
+
+def _made(name: str, body: DeclarationBody, caller: Caller, state: State) -> Declared:
+    return Declared(name, body.declaration, body.hosting, caller.name, state.clock())
+
+
+def _checked(
+    made: Declared, body: DeclarationBody, caller: Caller, state: State
+) -> tuple[Dataset, DatasetSettings]:
+    """Refuse what cannot stand, and a share in a budget that is not the caller's to give."""
+    found, how = state.datasets.check(made, body.replaces)
+    if how.refresh is not None:
+        Schedule.parse(how.refresh)
+    if how.people is not None:
+        for other in state.datasets.names:
+            if state.datasets.of(other).settings.people == how.people:
+                demand(caller, "set_budget", other)
+    return found, how
+
+
+def _refuse_while_asked(state: State, name: str) -> None:
+    """Refuse to change a data set of which answers are on their way: they would be lost."""
+    running = state.desk.queue.counted().get((name, "running"), 0)
+    if running:
+        raise Problem(
+            "conflict",
+            f"{running} questions to {name!r} are being answered as it is declared now",
+            "try again after their tick",
+            {"running": running},
+        )
+
+
+def _changes(standing: Declared, made: Declared) -> list[str]:
+    before = {"declaration": standing.fields, "hosting": standing.hosting}
+    return changes_of(before, {"declaration": made.fields, "hosting": made.hosting})
+
+
+def _plain(value: Any) -> Any:
+    """Return the fields of a declaration as JSON."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if value is None or isinstance(value, (str, int, bool)):
+        return value
+    return show(value) if isinstance(value, Fraction) else str(value)

@@ -1,0 +1,66 @@
+"""Data sets that grow: read again by call, and when they were."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from tacit.service.access.caller import Caller
+from tacit.service.growing.refreshes import Refresh
+from tacit.service.web.routing import needs
+from tacit.service.web.schemas import DatasetName, Reply
+from tacit.service.web.state import StateOf
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["refresh"])
+
+
+class RefreshReply(Reply):
+    """When a data set was read again."""
+
+    number: int
+    at: float
+    way: str
+
+
+class Refreshed(Reply):
+    """All refreshes of a data set, and what they mean."""
+
+    text: str
+    schedule: str | None
+    items: list[RefreshReply]
+
+
+@router.post("/v1/datasets/{name}/refresh", status_code=202)
+def refresh(
+    name: DatasetName,
+    caller: Annotated[Caller, Depends(needs("refresh", on="name"))],
+    state: StateOf,
+) -> RefreshReply:
+    """Have a data set read again before its next question; the budget stays what it is."""
+    state.datasets.of(name)
+    state.datasets.refuse_overlaps()
+    made = state.refreshes.ask(name, caller.name, token=caller.token_id)
+    state.metrics.refreshed(name)
+    return _reply(made)
+
+
+@router.get("/v1/datasets/{name}/refreshes")
+def refreshes(
+    name: DatasetName,
+    _caller: Annotated[Caller, Depends(needs("see_dataset", on="name"))],
+    state: StateOf,
+) -> Refreshed:
+    """List when a data set was read again (seconds since 1970, UTC), and by call or by clock."""
+    hosted = state.datasets.of(name)
+    return Refreshed(
+        text=state.refreshes.told(name, hosted.dataset.whole_budget),
+        schedule=hosted.settings.refresh,
+        items=[_reply(one) for one in state.refreshes.history(name)],
+    )
+
+
+def _reply(one: Refresh) -> RefreshReply:
+    return RefreshReply(number=one.number, at=one.at, way=one.way)

@@ -1,0 +1,320 @@
+"""Releases: asked, decided, waited for, and shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+
+from tacit.service.access.caller import Caller
+from tacit.service.access.policy import decide, demand
+from tacit.service.hosting.ask import Ask
+from tacit.service.hosting.formats import FORMATS, Form, answer_json, as_bytes, format_of
+from tacit.service.jobs.queue import STATES, Job
+from tacit.service.problem import Problem
+from tacit.service.web.ask_body import AskBody
+from tacit.service.web.routing import needs
+from tacit.service.web.schemas import Body, Cursor, DatasetName, Limit, Reply
+from tacit.service.web.state import State, StateOf
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["releases"])
+
+_WAIT = 60
+"""The most seconds that a request waits for a tick."""
+ReleaseName = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of the release")]
+Seeing = Annotated[Caller, Depends(needs("see_own_releases"))]
+
+
+class Submitted(Reply):
+    """A release that was asked for."""
+
+    id: str
+    state: str
+    ready_at: float | None
+    href: str
+    cost: dict[str, Any]
+    replayed: bool
+
+
+class Release(Reply):
+    """A release, as far as its outcome is visible."""
+
+    id: str
+    dataset: str
+    state: str
+    progress: float
+    ready_at: float | None
+    asked_by: str
+    team: str | None
+    asked_at: float
+    question: str
+    request: dict[str, Any]
+    cost: dict[str, Any]
+    replayed: bool
+    left_open: bool
+    data_from: float | None
+    decided_by: str | None
+    decided_at: float | None
+    reason: str | None
+    answer: dict[str, Any] | None
+    error: dict[str, Any] | None
+    links: dict[str, str]
+
+
+class Releases(Reply):
+    """A page of releases, the latest first."""
+
+    items: list[Release]
+    next: str | None
+
+
+class Refusal(Body):
+    """Why a question is refused."""
+
+    reason: str
+
+    def said(self) -> str:
+        """Return the reason.
+
+        Raises:
+            Problem: there is none, or a very long one.
+        """
+        reason = self.reason.strip()
+        if not reason or len(reason) > 500:
+            raise Problem("invalid_request", "say why, in at most 500 characters", "give a reason")
+        return reason
+
+
+_Once = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        description="sent again with the same request it is the same release",
+    ),
+]
+
+
+@router.post("/v1/datasets/{name}/releases", status_code=202)
+def submit(
+    name: DatasetName,
+    body: AskBody,
+    caller: Annotated[Caller, Depends(needs("ask", on="name"))],
+    state: StateOf,
+    once: _Once = None,
+) -> Submitted:
+    """Ask for a release: it is charged now, or when it is approved, and shown at a tick."""
+    job = state.desk.submit(name, caller, Ask.from_json(body.asked()), once)
+    now = state.clock()
+    return Submitted(
+        id=job.id,
+        state=job.shown(now),
+        ready_at=job.ready_at(now),
+        href=f"/v1/releases/{job.id}",
+        cost=json.loads(job.cost),
+        replayed=job.replayed and job.is_visible(now),
+    )
+
+
+_State = Annotated[str | None, Query(max_length=20, description=f"one of {', '.join(STATES)}")]
+_Dataset = Annotated[str | None, Query(max_length=100, description="only those of one data set")]
+
+_Open = Annotated[
+    bool, Query(description="only those that failed, whose charge stands without an answer")
+]
+
+
+@router.get("/v1/releases")
+def releases(
+    caller: Seeing,
+    state: StateOf,
+    dataset: _Dataset = None,
+    shown: Annotated[_State, Query(alias="state")] = None,
+    left_open: _Open = False,
+    cursor: Cursor = "",
+    limit: Limit = 100,
+) -> Releases:
+    """List the releases that the caller may see, the latest first; without their answers."""
+    if shown is not None and shown not in STATES:
+        raise Problem("invalid_request", f"a release is {', '.join(STATES)}", "leave state out")
+    if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 18):
+        raise Problem("invalid_request", "the cursor is none", "send what `next` said, or leave it")
+    names = state.datasets.names if dataset is None else [dataset]
+    before = int(cursor) if cursor else None
+    most = min(limit, state.settings.limits.page)
+    found = state.desk.queue.listed(
+        _allowed(caller, names), state=shown, left_open=left_open, before=before, limit=most
+    )
+    more = str(found[-1].number) if len(found) == most else None
+    return Releases(items=[shown_release(state, job) for job in found], next=more)
+
+
+_Wait = Annotated[int, Query(ge=0, le=_WAIT, description="seconds to wait for an outcome")]
+
+
+@router.get("/v1/releases/{release}")
+async def release(release: ReleaseName, caller: Seeing, state: StateOf, wait: _Wait = 0) -> Release:
+    """Show a release: its answer or its error, once their tick has come."""
+    end = state.clock() + wait
+    while True:
+        job = await run_in_threadpool(seen, state, caller, release)
+        now = state.clock()
+        if now >= end or job.shown(now) not in ("running", "waiting"):
+            break
+        ready = job.ready_at(now)
+        await asyncio.sleep(max(0.001, min(end, now + 1 if ready is None else ready) - now))
+        await run_in_threadpool(state.tokens.still, caller)
+    return await run_in_threadpool(shown_release, state, job, with_answer=True)
+
+
+_Format = Annotated[str | None, Query(max_length=20, description=f"one of {', '.join(FORMATS)}")]
+_Form = Annotated[Form, Query(description="a row a group, or a row a number")]
+
+
+@router.get("/v1/releases/{release}/answer", response_model=None)
+def answer(
+    release: ReleaseName,
+    request: Request,
+    caller: Seeing,
+    state: StateOf,
+    format: _Format = None,
+    form: _Form = "wide",
+) -> Response:
+    """Give the answer as JSON, CSV, Arrow or Parquet, as `format` or the Accept header says."""
+    asked = format or format_of(request.headers.get("accept"))
+    if asked not in FORMATS:
+        raise Problem("invalid_request", f"there is no format {asked!r}", ", ".join(FORMATS))
+    found = state.desk.answer(_done(state, seen(state, caller, release)))
+    if asked == "json":
+        table = answer_json(found) if form == "wide" else found.to_dict(form="long")
+        return Response(json.dumps(table, allow_nan=False), media_type=FORMATS["json"])
+    name = f"release-{release[:8]}.{asked}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(as_bytes(found, asked, form), media_type=FORMATS[asked], headers=headers)
+
+
+@router.get("/v1/releases/{release}/certificate", response_model=None)
+def certificate(release: ReleaseName, caller: Seeing, state: StateOf) -> Response:
+    """Give the certificate: what was released, and the proof of its loss."""
+    job = _found(state, caller, release, "see_certificates")
+    found = state.desk.answer(_done(state, job)).certificate
+    return Response(found.to_json(), media_type="application/json")
+
+
+@router.post("/v1/releases/{release}/cancel")
+def cancel(
+    release: ReleaseName, caller: Annotated[Caller, Depends(needs("ask"))], state: StateOf
+) -> Release:
+    """Give a question of one's own up; a charge that was made stays made."""
+    job = seen(state, caller, release)
+    if job.asked_by != caller.name:
+        demand(caller, "approve", job.dataset)
+    return shown_release(state, state.desk.cancel(job, caller))
+
+
+Deciding = Annotated[Caller, Depends(needs("approve"))]
+
+
+@router.post("/v1/releases/{release}/approve")
+def approve(release: ReleaseName, caller: Deciding, state: StateOf) -> Release:
+    """Approve exactly this question at this price; not one's own."""
+    job = seen(state, caller, release)
+    demand(caller, "approve", job.dataset)
+    return shown_release(state, state.desk.approve(job, caller))
+
+
+@router.post("/v1/releases/{release}/refuse")
+def refuse(release: ReleaseName, body: Refusal, caller: Deciding, state: StateOf) -> Release:
+    """Refuse a question, with a reason for who asked; nothing is spent."""
+    job = seen(state, caller, release)
+    demand(caller, "approve", job.dataset)
+    return shown_release(state, state.desk.refuse(job, caller, body.said()))
+
+
+def _allowed(caller: Caller, names: list[str]) -> list[tuple[str, str | None]]:
+    """Return the data sets whose releases a caller sees, each with whose."""
+    found: list[tuple[str, str | None]] = []
+    for name in names:
+        if decide(caller, "see_releases", name).allowed:
+            found.append((name, None))
+        elif decide(caller, "see_own_releases", name).allowed:
+            found.append((name, caller.name))
+    return found
+
+
+def seen(state: State, caller: Caller, name: str) -> Job:
+    return _found(state, caller, name, "see_releases")
+
+
+def _found(state: State, caller: Caller, name: str, action: str) -> Job:
+    """Return a release that a caller may see; others are as if they were not there."""
+    job = state.desk.queue.find(name)
+    if job is not None:
+        own = job.asked_by == caller.name
+        own = own and decide(caller, "see_own_releases", job.dataset).allowed
+        if own or decide(caller, action, job.dataset).allowed:
+            return job
+    raise Problem("not_found", "there is no such release, or it is not for you")
+
+
+def _done(state: State, job: Job) -> Job:
+    now = state.clock()
+    shown = job.shown(now)
+    if shown == "done":
+        return job
+    if shown in ("running", "waiting"):
+        ready = job.ready_at(now)
+        wait = 5 if ready is None else max(1, round(ready - now))
+        raise Problem(
+            "not_ready", f"the release is {shown}", "ask again later", {"retry_after": wait}
+        )
+    raise Problem("gone", f"the release is {shown}: it has no answer")
+
+
+def _answered_at(state: State, job: Job) -> float:
+    """Return when the question was first answered: that of a replay is the one before it."""
+    apart = state.datasets.of(job.dataset).owner.apart
+    first = state.desk.queue.first_done(job, of_team=apart)
+    return job.started if first is None else first.started
+
+
+def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
+    now = state.clock()
+    shown = job.shown(now)
+    error = json.loads(job.error) if shown == "failed" and job.error is not None else None
+    here = f"/v1/releases/{job.id}"
+    links = {"self": here}
+    if shown == "done":
+        links |= {"answer": f"{here}/answer", "certificate": f"{here}/certificate"}
+    found = state.desk.answer(job) if with_answer and shown == "done" else None
+    return Release(
+        id=job.id,
+        dataset=job.dataset,
+        state=shown,
+        progress=job.progress(now),
+        ready_at=job.ready_at(now),
+        asked_by=job.asked_by,
+        team=job.team,
+        asked_at=job.asked,
+        question=job.words,
+        request=json.loads(job.body),
+        cost=json.loads(job.cost),
+        replayed=shown == "done" and job.replayed,
+        left_open=shown == "failed",
+        data_from=state.refreshes.as_of(job.dataset, _answered_at(state, job)).at
+        if with_answer and shown == "done"
+        else None,
+        decided_by=job.decided_by,
+        decided_at=job.decided,
+        reason=job.reason,
+        answer=None if found is None else answer_json(found),
+        error=None if error is None else error["error"],
+        links=links,
+    )

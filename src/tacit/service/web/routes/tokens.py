@@ -1,0 +1,178 @@
+"""Tokens: created by curators, narrowed by whoever holds one, listed and revoked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, HTTPException, Path
+from pydantic import Field
+
+from tacit.service.access.caller import Caller, Grant
+from tacit.service.access.policy import decide, demand
+from tacit.service.access.tokens import Stored
+from tacit.service.problem import Problem
+from tacit.service.web.routing import CallerOf, needs
+from tacit.service.web.schemas import Body, Cursor, Limit, Reply
+from tacit.service.web.state import State, StateOf
+
+__all__ = ["GrantFields", "NewToken", "TokenName", "create", "listed", "revoke", "router"]
+
+router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
+_DAY = 24 * 3600
+
+_Days = Annotated[float, Field(gt=0, le=366, description="how long the token lives")]
+TokenName = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="the public name of a token")]
+
+
+class GrantFields(Body):
+    """A role, and the data set that it is for; `*` for all."""
+
+    role: Annotated[str, Field(max_length=40)]
+    dataset: Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class NewToken(Body):
+    """Whom a token is for, and what it allows."""
+
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    team: Annotated[str | None, Field(min_length=1, max_length=100)] = None
+    grants: Annotated[list[GrantFields], Field(min_length=1, max_length=100)]
+    days: _Days = 90
+
+
+class NarrowToken(Body):
+    """What the new token allows: no more than yours, and no longer."""
+
+    grants: Annotated[list[GrantFields] | None, Field(min_length=1, max_length=100)] = None
+    days: _Days = 1
+
+
+class TokenInfo(Reply):
+    """What is stored of a token; the token itself is not."""
+
+    id: str
+    kind: str
+    name: str
+    team: str | None
+    grants: list[GrantFields]
+    parent: str | None
+    issued_by: str
+    created: float
+    expires: float
+    ended: str | None
+
+
+class TokenMade(Reply):
+    """A new token: its text is shown here, and never again."""
+
+    token: str
+    id: str
+    expires: float
+
+
+class Revoked(Reply):
+    """How many tokens are void now: that one, and all that were narrowed from it."""
+
+    revoked: int
+
+
+class TokenList(Reply):
+    """A part of a list; `next` goes on with it, and is empty at its end."""
+
+    items: list[TokenInfo]
+    next: str
+
+
+@router.post("", status_code=201)
+def create(
+    body: NewToken, state: StateOf, caller: Annotated[Caller, Depends(needs("tokens"))]
+) -> TokenMade:
+    """Make a token for data sets of which the caller is curator."""
+    grants = _grants(body.grants)
+    for grant in grants:
+        demand(caller, "tokens", grant.dataset)
+    text, made = state.tokens.create(
+        body.name, grants, body.days * _DAY, team=body.team, issued_by=caller.name
+    )
+    return TokenMade(token=text, id=made.token_id, expires=made.expires)
+
+
+@router.post("/narrow", status_code=201)
+def narrow(body: NarrowToken, state: StateOf, caller: CallerOf) -> TokenMade:
+    """Make a token from one's own that allows less; what it spends counts as the caller's."""
+    grants = None if body.grants is None else _grants(body.grants)
+    text, made = state.tokens.narrow(caller, grants, body.days * _DAY)
+    return TokenMade(token=text, id=made.token_id, expires=made.expires)
+
+
+@router.get("")
+def listed(
+    state: StateOf,
+    caller: Annotated[Caller, Depends(needs("tokens"))],
+    cursor: Cursor = "",
+    limit: Limit = 100,
+) -> TokenList:
+    """List the tokens for data sets of which the caller is curator."""
+    found: list[Stored] = []
+    last = cursor
+    wanted = min(limit, state.settings.limits.page)
+    while len(found) < wanted:
+        more = state.tokens.listed(last, limit=wanted)
+        for one in more:
+            last = one.caller.token_id
+            if _curated(caller, one.caller.grants):
+                found.append(one)
+            if len(found) == wanted:
+                return TokenList(items=list(map(_info, found)), next=last)
+        if len(more) < wanted:
+            break
+    return TokenList(items=list(map(_info, found)), next="")
+
+
+@router.delete("/narrow", include_in_schema=False)
+def no_token(_caller: CallerOf) -> None:
+    """Refuse what the next route would take for the identifier of a token."""
+    raise HTTPException(405)
+
+
+@router.delete("/{id}")
+def revoke(id: TokenName, state: StateOf, caller: CallerOf) -> Revoked:
+    """Make a token void, with all that were narrowed from it: a curator's, or one's own."""
+    found = state.tokens.get(id)
+    own = found is not None and _is_own(state, caller, found)
+    if found is None or not (own or _curated(caller, found.caller.grants)):
+        raise Problem("not_found", "there is no such token that you may revoke")
+    return Revoked(revoked=state.tokens.revoke(id, by=caller.name))
+
+
+def _grants(given: Iterable[GrantFields]) -> list[Grant]:
+    return [Grant.from_fields(one.model_dump()) for one in given]
+
+
+def _curated(caller: Caller, grants: Iterable[Grant]) -> bool:
+    return all(decide(caller, "tokens", grant.dataset).allowed for grant in grants)
+
+
+def _is_own(state: State, caller: Caller, found: Stored | None) -> bool:
+    """Return whether a token is the caller's, or was narrowed from it."""
+    while found is not None:
+        if found.caller.token_id == caller.token_id:
+            return True
+        found = None if found.parent is None else state.tokens.get(found.parent)
+    return False
+
+
+def _info(one: Stored) -> TokenInfo:
+    return TokenInfo(
+        id=one.caller.token_id,
+        kind=one.kind,
+        name=one.caller.name,
+        team=one.caller.team,
+        grants=[GrantFields(**grant.to_fields()) for grant in one.caller.grants],
+        parent=one.parent,
+        issued_by=one.caller.issued_by,
+        created=one.created,
+        expires=one.caller.expires,
+        ended=one.why,
+    )

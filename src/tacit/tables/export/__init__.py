@@ -1,0 +1,1 @@
+"""A released answer as a table of other tools: in columns, and as a file."""

@@ -1,0 +1,132 @@
+"""One question in writing: what is asked of a table, and what the answer may spend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.read_loss import read_loss
+from tacit.arithmetic.exact import Number
+from tacit.errors import UsageError
+from tacit.expressions.expression import Expression
+from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.plan.price import Amount, Price
+from tacit.tables.question import Question
+from tacit.tables.session import Session
+from tacit.tables.written.join_text import JoinText
+
+__all__ = ["Asked"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question: what is asked, what it may spend, where the answer goes.
+
+    Attributes:
+        sql: the question in SQL, instead of everything before ``epsilon``.
+    """
+
+    aggregates: Mapping[str, Aggregate]
+    joins: tuple[JoinText, ...] = ()
+    where: tuple[Expression, ...] = ()
+    derived: Mapping[str, Expression] = field(default_factory=dict)
+    per_person: Mapping[str, Aggregate] = field(default_factory=dict)
+    where_person: tuple[Expression, ...] = ()
+    cuts: Mapping[str, Expression] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
+    keys: Any = None
+    sql: str | None = None
+    epsilon: Amount | None = None
+    delta: Number | None = None
+    rho: Amount | None = None
+    total: Number | None = None
+    tag: str | None = None
+    name: str | None = None
+    plot: str | None = None
+    certificates: tuple[str, ...] = ()
+
+    def question(self, session: Session) -> Question:
+        """Return the question to a session.
+
+        Raises:
+            UsageError: a question that does not fit the table.
+        """
+        if self.sql is not None:
+            return session.sql(self.sql)
+        if not self.aggregates:
+            raise UsageError(
+                "nothing is asked: say --count, --mean age:0:100 or another; see --help"
+            )
+        asked = self._rows(session).agg(**self.aggregates)
+        if self.by:
+            for name in self.by:
+                if name in asked.schema and asked.schema[name].kind in ("float", "decimal"):
+                    raise UsageError(
+                        f"{name!r} holds numbers with fractions, too many values to be groups; cut "
+                        f"it: --cut {name}:0,10,20 --by {name}_group"
+                    )
+            keys = self._keys(asked)
+            if keys is None and self.delta is None:
+                raise UsageError(
+                    f"the values of {', '.join(self.by)} are not known to be public. Either list "
+                    "them (--keys a,b,c or --keys-file public.csv; in a plan, keys = [...]), or "
+                    "release only the groups above a threshold (partition selection), which takes "
+                    "a delta: --delta 1e-7, from a budget with --budget-delta"
+                )
+            asked = asked.group_by(*self.by, keys=keys)
+        return asked
+
+    def _rows(self, session: Session) -> Question:
+        """Return the rows, or the people, that the question is about."""
+        if self.where_person and not self.per_person:
+            raise UsageError(
+                "which people count (--where-person) is said of a table of one row a person: make "
+                "it with --per-person total=sum:cost:0:5000"
+            )
+        rows = session.filter()
+        for join in self.joins:
+            rows = rows.join(join.table, on=join.on, how=join.how)
+        for name, expression in self.derived.items():
+            rows = rows.with_column(name, expression)
+        if self.per_person:
+            rows = rows.filter(*self.where).per_person(**self.per_person)
+        for name, cut in self.cuts.items():
+            rows = rows.with_column(name, cut)
+        return rows.filter(*(self.where_person if self.per_person else self.where))
+
+    def _keys(self, asked: Question) -> Any:
+        """Return the public keys: given, declared, or those that a computed column can have."""
+        made = {**({} if self.per_person else self.derived), **self.cuts}
+        known = [asked.declared.keys_of([name], list(made.items())) or {} for name in self.by]
+        public = {name: values for found in known for name, values in found.items()}
+        keys = self.keys(asked.schema) if callable(self.keys) else self.keys
+        if keys is None:
+            return public if set(public) == set(self.by) else None
+        return {**public, **keys} if isinstance(keys, Mapping) else keys
+
+    @property
+    def price(self) -> Price:
+        """What the release may spend, as the methods of a question take it."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rho": self.rho,
+            "total": self.total,
+        }
+
+    def loss(self, flag: str = "") -> Budget | None:
+        """Return what the release may spend in all; None where that is not said.
+
+        Raises:
+            UsageError: what does not go together.
+        """
+        whole = [self.total if isinstance(e, Mapping) else e for e in (self.epsilon, self.rho)]
+        weighted = any(isinstance(each, Mapping) for each in (self.epsilon, self.rho))
+        if weighted is (self.total is None):
+            raise UsageError(
+                f"{flag}total goes with weights, and weights with a {flag}total: "
+                f"{flag}epsilon n=1,cost=3 {flag}total 0.5"
+            )
+        return read_loss(whole[0], self.delta, whole[1], flag)

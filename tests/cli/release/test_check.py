@@ -1,0 +1,34 @@
+"""``tacit check`` says that it is not private."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.odd_file import PLAN
+
+
+@pytest.fixture
+def odd(folder):
+    text = "31;01.02.2024\n-;01.02.2024\nforty;03.02.2024\n50;31.12.2023\n\xe9;x\n"
+    (folder / "odd.csv").write_bytes(text.encode("latin-1"))
+    (folder / "plan.toml").write_text(PLAN)
+    return folder
+
+
+def test_check_says_that_it_is_not_private(tacit, odd):
+    done = tacit("check people.csv")
+    assert done.code == 0
+    assert "NOT PRIVATE" in done.out
+    assert "age=integer" in done.out
+    assert "pay=integer" in done.out
+
+
+def test_check_prints_json_that_says_that_it_is_not_private(tacit, odd):
+    done = tacit("check odd.csv --delimiter ; --header age,day --encoding latin-1 --json")
+    assert done.code == 0, done.err
+    assert "NOT PRIVATE" in done.err
+    found = done.json
+    assert (found["private"], found["rows"], found["types"]["day"]) == (False, 5, "text")
+    assert found["columns"]["age"]["missing_as"]["integer"] == 3
+    done = tacit("check people.csv --memory-limit much --json")
+    assert (done.code, done.out) == (2, "")

@@ -1,0 +1,214 @@
+"""What editors and type checkers know of the public names."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tacit as tc
+from house.project import ROOT
+from support.public_face import callables, face, names_of, parts, places
+from support.servers.left_out import needs
+
+BRINGS = "make check (or pip install -e '.[check]')"
+SCRIPT = Path(__file__).parent / "typed_script.txt"
+"""A user's script that asks for a bit of everything, with a line for each mistake at its end."""
+
+WRONG = "  # wrong"
+
+
+def stubs() -> dict[Path, str]:
+    path = ROOT / "tools" / "make_stubs.py"
+    spec = importlib.util.spec_from_file_location("make_stubs", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: dict[Path, str] = module.stubs()
+    return found
+
+
+def script(folder: Path) -> tuple[Path, set[int]]:
+    """The user's script as a file, and the numbers of its wrong lines."""
+    path = folder / "a_users_script.py"
+    text = SCRIPT.read_text(encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
+    return path, {n for n, line in enumerate(text.splitlines(), 1) if line.endswith(WRONG)}
+
+
+def test_the_stubs_name_what_is_loaded_late() -> None:
+    for path, text in stubs().items():
+        assert path.read_text(encoding="utf-8") == text, "run tools/make_stubs.py"
+
+
+def test_the_script_has_right_lines_and_wrong_ones(tmp_path: Path) -> None:
+    path, wrong = script(tmp_path)
+    assert 8 <= len(wrong) < len(path.read_text(encoding="utf-8").splitlines()) / 2
+
+
+def test_a_name_with_a_slip_gets_the_right_one() -> None:
+    with pytest.raises(AttributeError, match="did you mean 'Session'"):
+        tc.Sesion  # noqa: B018
+
+
+STILL = {
+    "Dataset.__init__(budget)": "a table of TOML, read with a sentence for each slip",
+    "Dataset.__init__(tables)": "tables of TOML, or declarations",
+    "Dataset.__init__(unit)": "a table of TOML, or the text row",
+    "Dataset.budget": "as it was declared",
+    "Dataset.from_fields(said)": "what a TOML file holds",
+    "Dataset.tables": "the declarations, made of what was given",
+    "Dataset.to_fields ->": "what a TOML file holds",
+    "Dataset.unit": "as it was declared",
+    "Entry.answer": "plain JSON values, as the ledger wrote them",
+    "Entry.question": "plain JSON values, as the ledger wrote them",
+    "Event.body": "plain JSON values, as the ledger wrote them",
+    "Ledger.about ->": "plain JSON values, as the ledger wrote them",
+    "Ledger.charge(question)": "plain JSON values",
+    "Ledger.record(answer)": "plain JSON values",
+    "Ledger.release(answer)": "plain JSON values",
+    "Ledger.release(question)": "plain JSON values",
+    "Ledger.view(terms)": "plain JSON values",
+    "Node.parameters": "constants of an expression, of the kind that its operation has",
+    "Node.to_json ->": "plain JSON values",
+}
+"""What of the public face is still untyped, with what it is; it may only become less."""
+
+UNTYPED = re.compile(r"\bAny\b|^nothing$")
+
+
+def untyped() -> set[str]:
+    """Where the public face says Any, or has no type, or hides an Any behind an alias."""
+    found = set()
+    for name, thing in face().items():
+        for place in places(name, thing):
+            hidden = any(names_of(place.module).get(part) is Any for part in parts(place.text))
+            if UNTYPED.search(place.text) or hidden:
+                found.add(place.defined)
+    return found
+
+
+def test_nothing_public_is_untyped() -> None:
+    assert untyped() == set(STILL)
+
+
+def test_no_signature_swallows_what_it_is_given() -> None:
+    """Keywords are swallowed only as labels, or where a TypedDict says which there are."""
+    loose = set()
+    for name, thing in face().items():
+        for inner, function in callables(name, thing):
+            for parameter in inspect.signature(inspect.unwrap(function)).parameters.values():
+                note = str(parameter.annotation)
+                keywords = parameter.kind is parameter.VAR_KEYWORD
+                several = keywords or parameter.kind is parameter.VAR_POSITIONAL
+                if (several and "Any" in note) or (keywords and note == "object"):
+                    loose.add(f"{inner}({parameter.name})")
+    assert loose == set(), loose
+
+
+def diagnosed(command: list[str], folder: Path) -> str:
+    """What a checker prints of the user's script."""
+    environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment,
+    )
+    return done.stdout
+
+
+@pytest.mark.full
+@needs("mypy", BRINGS)
+def test_mypy_finds_the_wrong_lines(tmp_path: Path) -> None:
+    path, wrong = script(tmp_path)
+    known = [
+        "--config-file",
+        str(ROOT / "pyproject.toml"),
+        "--cache-dir",
+        str(ROOT / ".mypy_cache"),
+    ]
+    printed = diagnosed(["mypy", *known, "--strict", "--no-pretty", path.name], tmp_path)
+    lines = [line for line in printed.splitlines() if ": error:" in line]
+    assert all(line.startswith(path.name) for line in lines), lines
+    assert {int(line.split(":")[1]) for line in lines} == wrong, printed
+
+
+@pytest.mark.full
+@needs("basedpyright", BRINGS)
+def test_pyright_finds_the_wrong_lines_and_no_any(tmp_path: Path) -> None:
+    path, wrong = script(tmp_path)
+    options = {
+        "typeCheckingMode": "strict",
+        "reportAny": "error",
+        "reportUnusedExpression": "none",
+        "extraPaths": [str(ROOT / "src")],
+    }
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(options), encoding="utf-8")
+    asked = ["basedpyright", "--outputjson", "--pythonpath", sys.executable, path.name]
+    found = json.loads(diagnosed(asked, tmp_path))["generalDiagnostics"]
+    said = [(f["range"]["start"]["line"] + 1, f["message"]) for f in found]
+    assert {line for line, _ in said} == wrong, said
+
+
+def read_by_jedi(text: str) -> Any:
+    """A text as jedi reads it."""
+    jedi: Any = importlib.import_module("jedi")
+    project = jedi.Project(ROOT, sys_path=[str(ROOT / "src"), *sys.path])
+    return jedi.Script(text, project=project)
+
+
+def completions(text: str) -> set[str]:
+    """What jedi, which IPython and Jupyter ask, offers at the end of a text."""
+    return {found.name for found in read_by_jedi(text).complete()}
+
+
+BEGINS = """import tacit as tc
+session = tc.Session("visits.csv", tc.one_row_each, tc.epsilon(1))
+question = session.group_by("site").agg(n=tc.count())
+answer = question.release(epsilon=1)
+"""
+OFFERED = {
+    "tc.": set(tc.__all__),
+    "tc.local.": set(tc.local.__all__),
+    "tc.noise.": set(tc.noise.__all__),
+    "tc.errors.": set(tc.errors.__all__),
+    "tc.data.": {"health_insurance"},
+    "session.": {name for name in dir(tc.Session) if not name.startswith("_")},
+    "question.": {"agg", "preview", "release", "cost", "filter"},
+    "question.preview(epsilon=1).": {"to_pandas", "intervals", "notes"},
+    "answer.": {"value", "interval", "to_pandas", "plot", "certificate", "cost"},
+    "answer.certificate.": {"save", "verify"},
+    "answer.certificate.verify().": {"failures", "unchecked", "checked"},
+    "session.history()[0].": {"cost", "question"},
+    "tc.col('age').": {"is_in", "is_null"},
+    "tc.local.UnaryEncoding(['a'], epsilon=1).": {"perturb", "estimate", "variance"},
+}
+"""What an editor must offer behind a text."""
+
+
+@pytest.mark.full
+@needs("jedi", BRINGS)
+@pytest.mark.parametrize("text", OFFERED)
+def test_jedi_completes_every_public_name(text: str) -> None:
+    assert OFFERED[text] - completions(BEGINS + text) == set()
+
+
+@pytest.mark.full
+@needs("jedi", BRINGS)
+@pytest.mark.parametrize("name", ["Session", "mean", "clamp", "laplace", "sensitivity", "open"])
+def test_jedi_shows_the_arguments(name: str) -> None:
+    found, *_ = read_by_jedi(f"import tacit as tc\ntc.{name}(").get_signatures()
+    shown = {each.name for each in found.params}
+    assert shown == set(inspect.signature(getattr(tc, name)).parameters)

@@ -1,0 +1,195 @@
+"""What a newcomer types, and the sentence that answers it.
+
+No call of these ends in an error of Python alone: each is told what was wrong and what to write.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tacit as tc
+from support.public_face import callables, face
+from tacit.data import health_insurance
+
+pd = pytest.importorskip("pandas")
+
+
+def session() -> tc.Session:
+    return tc.Session(health_insurance(), unit=tc.unit("person", rows=5), budget=tc.epsilon(1))
+
+
+TWO = pd.DataFrame({"age": [31, 45], "sex": ["f", "m"]})
+S = session
+ONE = tc.one_row_each
+HALF = tc.epsilon("1/2")
+FIVE = tc.Interval(0, 1, size=5)
+
+
+def q() -> Any:
+    return session().agg(n=tc.count())
+
+
+WRONG: dict[str, tuple[Callable[[], Any], str]] = {
+    # grouping
+    "group_by of an expression": (lambda: S().group_by(tc.col("site")), "group by columns, named"),
+    "group_by with key=": (lambda: S().group_by("site", key=[1]), "did you mean 'keys'"),
+    "group_by of a slip": (lambda: S().group_by("sight"), "did you mean 'site'"),
+    "keys that are a number": (lambda: S().group_by("site", keys=5), "keys are a list"),
+    "keys that are a text": (lambda: S().group_by("site", keys="abc"), "keys are a list"),
+    # statistics
+    "a list of statistics": (lambda: S().agg([tc.count()]), "must be an aggregate"),
+    "a mapping of statistics": (lambda: S().agg({"n": tc.count()}), "must be an aggregate"),
+    "a statistic by its name": (lambda: S().agg("count"), "must be an aggregate"),
+    "count without brackets": (lambda: S().agg(n=tc.count), r"call it: tc.count\("),
+    "mean without brackets": (lambda: S().agg(age=tc.mean), r"call it: tc.mean\("),
+    "one label twice": (lambda: S().agg(tc.count(), tc.count()), "a label of its own"),
+    "bounds as a pair": (lambda: tc.mean("age", (0, 80)), r"tc.mean\('age', 0, 80\)"),
+    "bounds as a list": (lambda: tc.median("age", [0, 80]), r"tc.median\('age', 0, 80\)"),
+    "bounds by that name": (
+        lambda: tc.mean("age", bounds=(0, 80)),
+        r"form is mean\(column=None, l",
+    ),
+    "a bound with a slip": (lambda: tc.mean("age", lower=0, uper=80), "did you mean 'upper'"),
+    "bounds that fall": (lambda: tc.mean("age", 80, 0), "must rise"),
+    "bounds of text": (lambda: tc.mean("age", "a", "b"), "must be a number"),
+    "no bounds": (lambda: S().agg(m=tc.mean("age")), r"such as tc.mean\('age', 0, 100\)"),
+    "no column": (lambda: tc.mean(0, 80), "named by text"),
+    "a column as an expression": (lambda: tc.mean(tc.col("age"), 0, 80), "named by text"),
+    "a column with a slip": (lambda: S().agg(m=tc.mean("agee", 0, 80)), "did you mean 'age'"),
+    "count of a column": (lambda: tc.count("age"), "none of its arguments without a name"),
+    "a number of bins": (lambda: tc.histogram("age", 10), "rising edges"),
+    "bins of a histogram": (lambda: tc.histogram("age", bins=10), r"histogram\(.*edges"),
+    "a method with a slip": (lambda: tc.median("a", 0, 9, method="smoth"), "did you mean 'smooth'"),
+    "the quantile of a chain": (lambda: tc.quantile("age", 0.5, 0, 80), "form is QuantileScores"),
+    # release
+    "no loss": (lambda: q().release(), "say what this release may spend"),
+    "a loss of nothing": (lambda: q().release(epsilon=0), "above zero"),
+    "a loss in words": (lambda: q().release(epsilon="lots"), "must be a number"),
+    "a loss that is a budget": (lambda: q().release(tc.epsilon(1)), "must be a number"),
+    "epsilons": (lambda: q().release(epsilons=1), "did you mean 'epsilon'"),
+    "a release of a session": (lambda: S().release(epsilon=1), "say first what is asked"),
+    # filters and columns
+    "a filter in words": (lambda: S().filter("age > 18"), r'tc.col\("age"\) >= 18'),
+    "a filter with =": (lambda: S().filter(age=18), r"form is filter\(\*conditions\)"),
+    "a filter by pandas": (lambda: S().filter(TWO["age"] > 1), r'tc.col\("age"\) >= 18'),
+    "a filter with and": (
+        lambda: S().filter(tc.col("age") > 1 and tc.col("age") < 9),
+        "join conditions with &",
+    ),
+    "is_in of one value": (lambda: tc.col("age").is_in(5), r"is_in\(\[5\]\)"),
+    "isin": (lambda: tc.col("age").isin([5]), "did you mean 'is_in'"),
+    "a column of a number": (lambda: S().with_column("old", 5), "a column is an expression"),
+    "a column by name": (lambda: S().with_column(old=tc.col("age")), r"form is with_column\(name"),
+    # names of other libraries
+    "groupby": (lambda: S().groupby("site"), "did you mean 'group_by'"),
+    "where": (lambda: S().where(tc.col("age") > 1), "keep rows with filter"),
+    "a mean of a session": (lambda: S().mean("age"), "ask for statistics in agg"),
+    "head": (lambda: S().head(), "no row can be seen"),
+    # sources
+    "a Series": (lambda: tc.Session(TWO["age"], ONE, HALF), "a Series is one column"),
+    "a frame of nothing": (lambda: tc.Session(pd.DataFrame(), ONE, HALF), "has no columns"),
+    "columns without names": (
+        lambda: tc.Session(pd.DataFrame([[1, 2]]), ONE, HALF),
+        "must be named by text",
+    ),
+    "complex numbers": (
+        lambda: tc.Session(pd.DataFrame({"z": [1j]}), ONE, HALF).filter(tc.col("z") > 1),
+        "no place in a private statistic",
+    ),
+    "a list": (lambda: tc.Session([1, 2], ONE, HALF), "is not a table"),
+    "a mapping": (lambda: tc.Session({"age": [1]}, ONE, HALF), "is not a table"),
+    "a file that is not there": (lambda: tc.Session("none.csv", ONE, HALF), "file not found"),
+    "the unit last": (lambda: tc.Session(TWO, HALF, ONE), "say whom an answer protects"),
+    "a budget of a number": (lambda: tc.Session(TWO, ONE, 1), "a budget is tc.epsilon"),
+    "no budget": (lambda: tc.Session(TWO, ONE), "say how much may be spent"),
+    "an option with a slip": (lambda: tc.Session(TWO, ONE, HALF, ledgr="x"), "ledgr="),
+    "row=5": (lambda: tc.unit("person", row=5), "did you mean 'rows'"),
+    "no person": (lambda: tc.unit(rows=5), "lacks 'column'"),
+    "a budget of nothing": (lambda: tc.epsilon(), "lacks 'value'"),
+    "no delta": (lambda: tc.epsilon_delta(1), "lacks 'delta'"),
+    # sensitivities
+    "a statistic with a slip": (lambda: tc.sensitivity("men", over=FIVE), "did you mean 'mean'"),
+    "a list as a domain": (lambda: tc.sensitivity("mean", over=[1, 2]), "over must be Records"),
+    "relations": (lambda: tc.sensitivity("mean", FIVE, relations="add"), "did you mean 'relation'"),
+    "an interval of a pair": (
+        lambda: tc.Interval((0, 1)),
+        r"lacks 'upper'.*Interval\(lower, upper",
+    ),
+    "eps": (
+        lambda: tc.propose_test_release("median", (0, 9), bound=1, eps=1, delta=1e-6),
+        "did you mean 'epsilon'",
+    ),
+    # chains
+    "clamp of one bound": (lambda: tc.clamp(0), "lacks 'upper'"),
+    "epsilon of Laplace noise": (lambda: tc.laplace(epsilon=1), r"form is Laplace\(scale"),
+    "a metric's class": (lambda: tc.Space(tc.Vector(float), tc.SymmetricDistance), r"Distance\(\)"),
+    "a number behind >>": (
+        lambda: tc.Space(tc.Vector(float), tc.SymmetricDistance()) >> 5,
+        "behind >> stands a step",
+    ),
+    "sum without brackets": (lambda: tc.clamp(0, 1) >> tc.sum, r"call sum: >> tc.sum\("),
+    # the rest
+    "a seed": (lambda: tc.noise.discrete_laplace(2, seed=1), r"form is discrete_laplace\(scale"),
+    "eps of a device": (lambda: tc.local.UnaryEncoding(["a"], eps=1), "did you mean 'epsilon'"),
+    "period=": (
+        lambda: S().count_over_time("year", start=0, every=1, period=5, epsilon=1),
+        "did you mean 'periods'",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_call_is_answered_in_a_sentence(what: str) -> None:
+    call, sentence = WRONG[what]
+    with pytest.raises((tc.errors.TacitError, AttributeError), match=sentence) as caught:
+        call()
+    assert not re.search("positional|unexpected keyword|NoneType", str(caught.value))
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(WRONG) >= 40
+
+
+def test_what_reads_as_it_should_works() -> None:
+    grouped = session().group_by(["site", "year"]).agg(tc.count(), tc.mean("age", 0, 80))
+    assert str(grouped) == "<Question count=count(), mean_age=mean(age, 0, 80) by site, year>"
+    old = tc.sensitivity_profile("mean", FIVE, [1], relations="bounded")
+    new = tc.sensitivity_profile("mean", FIVE, [1], relation="bounded")
+    assert [row.value for row in old.rows] == [row.value for row in new.rows]
+
+
+def can_be_wrong(signature: inspect.Signature) -> bool:
+    """Whether a function takes some arguments, and not all."""
+    taken = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
+    return bool(taken) and not any(p.kind is p.VAR_KEYWORD for p in taken)
+
+
+def called() -> dict[str, Any]:
+    """Every function that a user calls by a public name, and every method of a public class."""
+    return {
+        inner: function
+        for name, thing in face().items()
+        if name.startswith("tc.") and not (isinstance(thing, type) and issubclass(thing, Exception))
+        for inner, function in callables(name, thing)
+        if not inner.endswith("__rshift__") and can_be_wrong(inspect.signature(function))
+    }
+
+
+def test_every_public_call_answers_an_argument_that_it_does_not_take() -> None:
+    silent = []
+    for name, function in called().items():
+        answer = ""
+        try:
+            function(no_such_argument=1)
+        except tc.errors.CallError as error:
+            answer = str(error)
+        except Exception as error:
+            answer = f"{type(error).__name__} of Python"
+        if "Its form is" not in answer:
+            silent.append(f"{name}: {answer}")
+    assert silent == []

@@ -1,0 +1,59 @@
+"""Noisy maxima: Gumbel noise, permute-and-flip and exponential noise by their definitions."""
+
+import itertools
+import math
+
+import pytest
+
+from tacit.core import (
+    LInfinityDistance,
+    Space,
+    Vector,
+)
+from tacit.mechanisms import (
+    Exponential,
+    NoisyMax,
+    PermuteAndFlip,
+)
+
+SCORES = Space(Vector(int, size=3), LInfinityDistance())
+
+
+@pytest.mark.parametrize("scores", [[0, 1, 2], [5, 5, 5], [0, 0, 3]])
+def test_gumbel_noise_is_the_exponential_mechanism(scores):
+    one, other = (SCORES >> step for step in (NoisyMax(2, "gumbel"), Exponential(2)))
+    assert one.distribution(scores) == other.distribution(scores)
+    assert one.map(1) == other.map(1)
+
+
+@pytest.mark.parametrize("scores", [[0, 1, 2], [5, 5, 5], [0, 0, 3], [0, -4, 1]])
+def test_permute_and_flip_is_its_definition(scores):
+    """Over every order: the first index whose coin comes up."""
+    law = (SCORES >> PermuteAndFlip(2)).distribution(scores)
+    coin = [math.exp((s - max(scores)) / 2) for s in scores]
+    for i in range(3):
+        found = 0.0
+        for order in itertools.permutations(range(3)):
+            before = order[: order.index(i)]
+            found += math.prod(1 - coin[j] for j in before) * coin[i] / 6
+        assert float(law.probability(i)) == pytest.approx(found, abs=1e-15)
+    exact = (SCORES >> NoisyMax(2, "exponential")).distribution(scores)
+    assert exact == law
+
+
+def test_exponential_noise_wins_as_often_as_its_integral_says():
+    """P(i) = integral of e^-x prod over j of P(E_j <= x + (s_i - s_j) / scale), by quadrature."""
+    scores, scale = [0, 1, 2], 2
+    law = (SCORES >> NoisyMax(scale)).distribution(scores)
+    step, points = 1e-3, 40_000
+    for i in range(3):
+        total = 0.0
+        for k in range(points):
+            x = (k + 0.5) * step
+            value = math.exp(-x)
+            for j in range(3):
+                if j != i:
+                    gap = x + (scores[i] - scores[j]) / scale
+                    value *= -math.expm1(-gap) if gap > 0 else 0.0
+            total += value * step
+        assert float(law.probability(i)) == pytest.approx(total, abs=1e-6)

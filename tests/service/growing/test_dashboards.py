@@ -1,0 +1,293 @@
+"""Dashboards: paid once, updated once by the clock, shown at ticks, the same after a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tacit as tc
+from tacit.errors import BudgetError, DataSourceError, UsageError
+from tacit.service.access.caller import Caller
+from tacit.service.growing.dashboard import Counted, answer_json, preview_json
+from tacit.service.growing.dashboards import Dashboards
+from tacit.service.problem import Problem
+from tacit.service.seeing.audit_log import AuditLog
+from tacit.service.store.database import Database
+from tacit.tables.live.counter import TimeCounter
+
+ADA = Caller("ada", "oncology", (), "t1", 0)
+START = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
+HOURLY = Counted("arrived", "2026-03-01", "1h", 10, epsilon="1000000", title="Arrivals")
+HEAD = "person,arrived,day,n\n"
+
+
+class Clinic:
+    """A folder with a table that grows, a store, and a clock; started as often as one likes."""
+
+    def __init__(self, folder: Path, address: str | None = None) -> None:
+        self.folder, self.now, self.budget = folder, START, "2000000"
+        self.address = address or f"sqlite:///{folder}/service.db"
+        self.table = folder / "visits.csv"
+        if not self.table.exists():
+            self.table.write_text(HEAD)
+        self.start()
+
+    def start(self) -> None:
+        self.database = Database(self.address)
+        self.database.create()
+        self.audit = AuditLog(self.database)
+        self.session = tc.Session(
+            self.table,
+            unit=tc.unit("person", rows=5),
+            budget=tc.epsilon(self.budget),
+            types={"arrived": "timestamp", "day": "date", "n": "integer"},
+        )
+        self.dashboards = Dashboards(
+            self.database, self.audit, lambda *_: self.session, lambda _: 2.0, lambda: self.now
+        )
+
+    def stop(self) -> None:
+        self.session.close()
+        self.database.close()
+
+    def arrive(self, hour: int, people: range) -> None:
+        with self.table.open("a") as file:
+            for person in people:
+                file.write(f"{person},2026-03-01 {hour:02}:30:00,2026-03-01,{hour}\n")
+
+    def counts(self, identity: str) -> list[int]:
+        answer = self.dashboards.answer(self.dashboards.find(identity))
+        return [round(n) for n in answer.column("count")["value"]] if len(answer) else []
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Iterator[Clinic]:
+    made = Clinic(tmp_path)
+    yield made
+    made.stop()
+
+
+def test_it_is_paid_once_and_read_at_its_beginning_never(
+    clinic: Clinic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any) -> Any:
+        raise AssertionError("a row was read")
+
+    monkeypatch.setattr(TimeCounter, "_part", never)
+    made = clinic.dashboards.begin("visits", HOURLY, ADA)
+    again = clinic.dashboards.begin("visits", HOURLY, ADA)
+    assert made == again
+    assert clinic.session.spent == tc.epsilon(1_000_000)
+    assert [d.id for d in clinic.dashboards.all("visits")] == [made.id]
+    assert clinic.dashboards.all("births") == []
+    (event,) = clinic.audit.read()
+    assert (event.action, event.who, event.subject) == ("dashboard_begun", "ada", made.id)
+    assert event.details["cost"]["epsilon"] == "1000000"
+
+
+def test_periods_are_shown_at_the_tick_after_they_are_over(clinic: Clinic) -> None:
+    made = clinic.dashboards.begin("visits", HOURLY, ADA)
+    clinic.arrive(0, range(3))
+    clinic.arrive(1, range(4))
+    clinic.now = START + 3599
+    assert clinic.dashboards.update_due() == 0
+    clinic.now = START + 2 * 3600
+    assert clinic.dashboards.update_due() == 1
+    assert clinic.counts(made.id) == []  # it is done, and nobody can see when
+    clinic.now = START + 2 * 3600 + 1.99
+    assert clinic.counts(made.id) == []
+    clinic.now = START + 2 * 3600 + 2
+    assert clinic.counts(made.id) == [3, 4]
+    assert clinic.dashboards.update_due() == 0
+    clinic.now = START + 20 * 3600
+    assert clinic.dashboards.update_due() == 1
+    clinic.now += 10**6
+    assert clinic.dashboards.update_due() == 0  # all periods are over
+    assert clinic.counts(made.id) == [3, 4, *[0] * 8]
+
+
+def test_an_engine_that_took_longer_shows_at_a_power_of_two(
+    clinic: Clinic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = clinic.dashboards.begin("visits", HOURLY, ADA)
+    clinic.arrive(0, range(3))
+    clinic.now, update = START + 3600, TimeCounter.update
+
+    def slow(self: TimeCounter, now: Any = None) -> Any:
+        done = update(self, now)
+        clinic.now += 9
+        return done
+
+    monkeypatch.setattr(TimeCounter, "update", slow)
+    clinic.dashboards.update_due()
+    for later, shown in ((9, []), (15.9, []), (16, [3])):
+        clinic.now = START + 3600 + later
+        assert clinic.counts(made.id) == shown, later
+
+
+def test_periods_that_were_over_when_it_began_are_shown_at_the_first_tick_after(
+    clinic: Clinic,
+) -> None:
+    clinic.arrive(0, range(3))
+    clinic.now = START + 5 * 3600 - 60
+    made = clinic.dashboards.begin("visits", HOURLY, ADA)
+    clinic.now += 1
+    assert clinic.dashboards.update_due() == 1
+    assert clinic.counts(made.id) == []
+    clinic.now += 1
+    assert clinic.counts(made.id) == [3, 0, 0, 0]
+
+
+def test_it_goes_on_after_a_restart_where_it_was(clinic: Clinic) -> None:
+    made = clinic.dashboards.begin("visits", HOURLY, ADA)
+    clinic.arrive(0, range(3))
+    clinic.now = START + 3600
+    clinic.dashboards.update_due()
+    clinic.stop()
+    clinic.start()
+    clinic.now += 2
+    assert clinic.counts(made.id) == [3]
+    clinic.arrive(1, range(5))
+    clinic.now = START + 2 * 3600
+    clinic.dashboards.update_due()
+    clinic.now += 2
+    assert clinic.counts(made.id) == [3, 5]
+    assert clinic.session.spent == tc.epsilon(1_000_000)
+
+
+def test_a_process_that_died_in_an_update_is_followed_by_another(
+    clinic: Clinic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = clinic.dashboards.begin("visits", HOURLY, ADA)
+    clinic.arrive(0, range(3))
+    clinic.now = START + 3600
+    with monkeypatch.context() as patch:
+
+        def dies(*_: Any) -> Any:
+            raise KeyboardInterrupt
+
+        patch.setattr(Dashboards, "_come", dies)
+        with pytest.raises(KeyboardInterrupt):
+            clinic.dashboards.update_due()
+    assert clinic.dashboards.update_due() == 0  # the other process may still be at it
+    clinic.now += 1000
+    assert clinic.dashboards.update_due() == 1
+    assert clinic.counts(made.id) == []
+    clinic.now += 1000  # 2, 4, ... 1024 seconds after the period was over
+    assert clinic.counts(made.id) == [3]
+
+
+def test_of_processes_at_once_one_updates(clinic: Clinic) -> None:
+    clinic.dashboards.begin("visits", HOURLY, ADA)
+    clinic.arrive(0, range(3))
+    clinic.now = START + 3600
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(lambda _: clinic.dashboards.update_due(), range(8))) == 1
+
+
+def test_a_table_that_is_away_costs_nothing_more_and_is_tried_again(clinic: Clinic) -> None:
+    made = clinic.dashboards.begin("visits", HOURLY, ADA)
+    clinic.arrive(0, range(3))
+    aside = clinic.table.rename(clinic.folder / "aside.csv")
+    clinic.now = START + 3600
+    assert clinic.dashboards.update_due() == 0
+    aside.rename(clinic.table)
+    clinic.now += 1000
+    assert clinic.dashboards.update_due() == 1
+    clinic.now += 1000
+    assert clinic.counts(made.id) == [3]
+    assert clinic.session.spent == tc.epsilon(1_000_000)
+
+
+def test_what_cannot_be_paid_is_refused_and_audited(clinic: Clinic) -> None:
+    dear = Counted("arrived", "2026-03-01", "1h", 10, epsilon="3000000")
+    with pytest.raises(BudgetError):
+        clinic.dashboards.begin("visits", dear, ADA)
+    assert clinic.dashboards.all() == []
+    assert [(e.action, e.outcome) for e in clinic.audit.read()] == [("dashboard_begun", "refused")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"column": "n"}, "start must be a whole number"),
+        ({"column": "nothere"}, "nothere"),
+        ({"every": "1x"}, "every is a length"),
+        ({"periods": 0}, "periods"),
+        ({"epsilon": None}, "say what this release may spend"),
+        ({"every": "1h", "column": "day"}, "whole number of days"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_it_costs(
+    clinic: Clinic, changes: dict[str, Any], message: str
+) -> None:
+    said = Counted.from_json({**HOURLY.to_json(), **changes})
+    for ask in (clinic.dashboards.preview, clinic.dashboards.begin):
+        with pytest.raises(UsageError, match=message):
+            ask("visits", said, ADA)
+    assert clinic.session.remaining == clinic.session.budget
+
+
+def test_a_dashboard_that_is_not_there(clinic: Clinic) -> None:
+    with pytest.raises(Problem, match="no such dashboard"):
+        clinic.dashboards.find("x")
+
+
+def test_the_answer_is_plain_json(clinic: Clinic) -> None:
+    expected = clinic.dashboards.preview("visits", HOURLY, ADA)
+    told = json.loads(json.dumps(preview_json(expected), allow_nan=False))
+    assert told["affordable"] is True
+    assert told["periods"] == 10
+    made = clinic.dashboards.begin("visits", HOURLY, ADA)
+    clinic.now = START + 2 * 3600
+    clinic.dashboards.update_due()
+    clinic.now += 2
+    found = json.loads(
+        json.dumps(answer_json(clinic.dashboards.answer(clinic.dashboards.find(made.id))))
+    )
+    assert found["periods"] == ["2026-03-01T00:00:00", "2026-03-01T01:00:00"]
+    assert set(found["columns"]) == {"count", "total"}
+    assert set(found["columns"]["count"]) == {"value", "standard_error", "low", "high"}
+
+
+def test_a_dashboard_survives_its_own_json() -> None:
+    assert Counted.from_json(HOURLY.to_json()) == HOURLY
+    assert HOURLY.identity("visits", "L") == Counted(
+        **{**HOURLY.to_json(), "title": "Another"}
+    ).identity("visits", "L")
+    assert HOURLY.identity("visits", "L") != HOURLY.identity("visits", "M")
+
+
+def test_only_errors_of_a_place_are_passed_over(
+    clinic: Clinic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clinic.dashboards.begin("visits", HOURLY, ADA)
+    clinic.now = START + 3600
+
+    def broken(*_: Any) -> Any:
+        raise DataSourceError("4711")
+
+    monkeypatch.setattr(TimeCounter, "_part", broken)
+    assert clinic.dashboards.update_due() == 0
+
+
+def test_in_postgresql_it_is_begun_updated_and_shown_alike(tmp_path: Path, postgres: Any) -> None:
+    clinic = Clinic(tmp_path, postgres.dsn())
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: clinic.dashboards.begin("visits", HOURLY, ADA), range(4)))
+    assert len({one.id for one in made}) == 1
+    clinic.arrive(0, range(3))
+    clinic.now = START + 3600
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(lambda _: clinic.dashboards.update_due(), range(8))) == 1
+    assert clinic.counts(made[0].id) == []
+    clinic.now += 2
+    assert clinic.counts(made[0].id) == [3]
+    assert clinic.audit.verify() == 1
+    clinic.stop()

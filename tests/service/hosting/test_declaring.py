@@ -1,0 +1,222 @@
+"""Data sets that curators declare while a service runs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.service.client import Client, running
+from support.service.declaring import HERE, body, columns, declaring_clinic, put, table
+from support.service.hosting import COUNT, released
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    with running(declaring_clinic(tmp_path)) as client:
+        yield client
+
+
+def test_a_declared_data_set_is_asked_at_once_and_by_other_processes(client: Client) -> None:
+    curator = client.token("curator")
+    reply = put(client, curator)
+    assert reply.status_code == 201, reply.text
+    assert reply.json()["budget"]["epsilon"] == "3"
+    with running(client.state.settings.folder) as later:
+        assert later.state.datasets.names == ["stays", "visits"]
+    asked = client.post(f"{HERE}/releases", json=COUNT, token=curator)
+    assert asked.status_code == 202
+    actions = [event.action for event in client.state.audit.read(0, 100)]
+    assert "declaration_changed" in actions
+
+
+def test_another_process_that_runs_finds_it(client: Client) -> None:
+    with running(client.state.settings.folder) as other:
+        assert put(client, client.token("curator")).status_code == 201
+        found = other.get(HERE, token=other.token("analyst", "stays"))
+        assert found.json()["remaining"]["epsilon"] == "3"
+        listed = other.get("/v1/datasets", token=other.token("analyst")).json()["items"]
+        assert [one["name"] for one in listed] == ["stays", "visits"]
+
+
+def test_only_curators_of_it_declare(client: Client) -> None:
+    for role in ("analyst", "reviewer", "auditor", "device"):
+        assert put(client, client.token(role)).status_code == 403
+    assert put(client, client.token("curator", "visits")).status_code == 403
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "visits.csv",
+        "data",
+        "data/../visits.csv",
+        "data/../../etc/passwd",
+        "/etc/passwd",
+        "service.key",
+        "s3://bucket/visits.csv",
+        "data/out.csv",
+    ],
+)
+def test_what_the_operator_did_not_put_there_is_refused(client: Client, path: str) -> None:
+    folder = client.state.settings.folder
+    (folder / "data" / "out.csv").symlink_to(folder / "visits.csv")
+    reply = put(client, client.token("curator"), tables=table(path=path))
+    assert reply.status_code == 400
+    assert "in the folder data/" in reply.json()["error"]["message"]
+    assert client.state.datasets.store.all() == {}
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"tables": table(url="postgresql://db.example/x", table="t")}, 400),
+        ({"ledger": "visits.ledger"}, 400),
+        ({"name": "other"}, 400),
+        ({"budget": None}, 400),
+        ({"budget": "?"}, 400),
+        ({"unit": "?"}, 400),
+        ({"tables": table(path="data/nothere.csv")}, 503),
+        ({"unit": {"person": "nobody", "rows": 5}}, 400),
+        ({"colour": "red"}, 400),
+        ({"tables": {}}, 400),
+    ],
+)
+def test_what_is_no_declaration(client: Client, changes: dict[str, Any], status: int) -> None:
+    reply = put(client, client.token("curator"), **changes)
+    assert reply.status_code == status, reply.text
+    assert client.state.datasets.store.all() == {}
+
+
+@pytest.mark.parametrize("name", ["visits", "Visits", "service", "SERVICE"])
+def test_what_stands_is_not_written_over(client: Client, name: str) -> None:
+    before = (client.state.settings.folder / "visits.toml").read_text()
+    reply = put(client, client.token("curator"), f"/v1/datasets/{name}")
+    assert (reply.status_code, reply.json()["error"]["code"]) == (409, "conflict")
+    assert (client.state.settings.folder / "visits.toml").read_text() == before
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("name", ["..%2Fx", "a%2Fb", ".hidden", "a%00b", "%2e%2e", "x" * 101])
+def test_a_name_is_no_path(client: Client, name: str) -> None:
+    reply = put(client, client.token("curator"), f"/v1/datasets/{name}")
+    assert reply.status_code in (400, 404)
+    assert client.state.datasets.store.all() == {}
+
+
+def test_a_table_that_another_data_set_reads_begins_no_budget(client: Client) -> None:
+    curator = client.token("curator")
+    assert put(client, curator).status_code == 201
+    reply = put(client, curator, "/v1/datasets/twin")
+    assert reply.status_code == 400
+    assert "same people" in reply.json()["error"]["message"]
+    assert client.get("/v1/datasets/twin", token=curator).status_code == 404
+
+
+def test_what_was_declared_is_released(client: Client) -> None:
+    curator = client.token("curator")
+    put(client, curator)
+    assert released(client, curator)["state"] == "done"  # the data set that was there before
+    asked = client.post(f"{HERE}/releases", json=COUNT, token=curator).json()
+    found = client.get(f"{asked['href']}?wait=30", token=curator).json()
+    assert found["state"] == "done"
+    assert found["dataset"] == "stays"
+
+
+@pytest.mark.full
+def test_what_a_curator_declared_is_declared_anew(client: Client) -> None:
+    curator = client.token("curator")
+    assert put(client, curator).status_code == 201
+    assert released(client, curator, where="stays")["state"] == "done"
+    stands = client.get(f"{HERE}/declaration", token=curator).json()
+    assert (stands["number"], stands["declared_by"], stands["hosting"]) == (1, "curator", {})
+    wider = columns(cost={"bounds": [0, 0.1], "meaning": "of the stay"})
+    said = body(1, {"latency": 0.1, "approval": True}, tables=wider, purpose="beds")
+    checked = client.post(f"{HERE}/declaration/check", json=said, token=curator).json()
+    assert checked["changes"] == [
+        "declaration.purpose",
+        "declaration.tables.visits.columns.cost.bounds",
+        "declaration.tables.visits.columns.cost.meaning",
+        "hosting.approval",
+        "hosting.latency",
+    ]
+    assert client.get(HERE, token=curator).json()["purpose"] is None  # nothing was written
+    with running(client.state.settings.folder) as other:
+        reply = client.put(HERE, json=said, token=curator)
+        assert reply.status_code == 200, reply.text
+        for here in (client, other):
+            found = here.get(HERE, token=curator).json()
+            assert (found["purpose"], found["latency"], found["approval"]) == ("beds", 0.1, True)
+            (cost,) = [c for c in found["tables"]["visits"]["columns"] if c["name"] == "cost"]
+            assert (cost["bounds"], cost["meaning"]) == (["0", "1/10"], "of the stay")
+            assert found["spent"]["epsilon"] == "1/2"  # nothing was given back
+            waits = here.post(f"{HERE}/releases", json={**COUNT, "epsilon": 1}, token=curator)
+            assert waits.json()["state"] == "waiting"
+    event = [e for e in client.state.audit.read(0, 100) if e.action == "declaration_changed"][-1]
+    assert "hosting.approval" in event.details["changes"]
+    later = put(client, curator, replaces=1)
+    assert (later.status_code, later.json()["error"]["code"]) == (409, "conflict")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"unit": {"person": "person", "rows": 6}}, "the unit cannot change"),
+        ({"unit": "row"}, "the unit cannot change"),
+        ({"budget": {"epsilon": 4}}, "the budget cannot change"),
+        ({"tables": {"other": {"path": "data/stays.csv"}}}, "the protected tables"),
+        ({"tables": table(path="data/more.csv")}, "where the table 'visits' is"),
+        ({"tables": table(path="data/stays.csv", null="x")}, "where the table 'visits' is"),
+        ({"tables": columns(person={"kind": "text"})}, "which names a person"),
+        ({"hosting": {"approval": False}}, "the approval of questions"),
+        ({"hosting": {"approval": True, "people": "patients"}}, "whose people"),
+        ({"hosting": {"approval": True, "caps": {"each_team": {"epsilon": 1}}}}, "the caps"),
+    ],
+)
+def test_what_no_ledger_bears_stays_as_it_is(client: Client, change: Any, told: str) -> None:
+    folder, curator = client.state.settings.folder, client.token("curator")
+    shutil.copy(folder / "visits.csv", folder / "data" / "more.csv")
+    assert put(client, curator, hosting={"approval": True}).status_code == 201
+    reply = put(client, curator, **{"replaces": 1, "hosting": {"approval": True}, **change})
+    assert reply.status_code == 409, reply.text
+    assert told in reply.json()["error"]["message"]
+    assert client.state.datasets.standing("stays").number == 1  # type: ignore[union-attr]
+
+
+@pytest.mark.full
+def test_a_table_of_people_is_not_joined_as_a_public_one(client: Client) -> None:
+    folder, curator = client.state.settings.folder, client.token("curator")
+    shutil.copy(folder / "visits.csv", folder / "data" / "more.csv")
+    assert put(client, curator).status_code == 201
+    free = {"path": "data/stays.csv", "public": True, "key": "person"}
+    tables = {"visits": {"path": "data/more.csv"}, "free": free}
+    reply = put(client, curator, "/v1/datasets/more", tables=tables)
+    assert reply.status_code == 400
+    assert "not public" in reply.json()["error"]["message"]
+
+
+@pytest.mark.full
+def test_caps_and_hosting_are_checked_with_it(client: Client) -> None:
+    curator = client.token("curator")
+    for hosting in (
+        {"caps": {"each_team": {"rho": 1}}},
+        {"latency": 0},
+        {"refresh": "hourly"},
+        {"collusion": "teams apart"},
+    ):
+        assert put(client, curator, hosting=hosting).status_code == 400
+    assert (
+        put(client, curator, hosting={"caps": {"each_analyst": {"epsilon": 1}}}).status_code == 201
+    )
+    over = client.post(f"{HERE}/releases", json={**COUNT, "epsilon": 2}, token=curator)
+    assert (over.status_code, "cap of analyst:curator" in over.text) == (402, True)
+    noted = client.post(
+        f"{HERE}/declaration/check", json=body(1, budget={"epsilon": 50}), token=curator
+    )
+    assert noted.status_code == 409

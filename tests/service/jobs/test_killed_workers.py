@@ -1,0 +1,59 @@
+"""A process that is killed at any place of a release: one charge, one noise, and it goes on."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from support.service import other_process
+from support.service.hosting import hosted_clinic
+from support.service.other_process import ADA, PLACES, QUESTION
+from tacit.accounting import epsilon
+from tacit.service.hosting.ask import Ask
+from tacit.service.jobs.queue import LEASE
+from tacit.service.settings import Settings
+from tacit.service.web.state import State
+
+SCRIPT = Path(other_process.__file__)
+
+
+def later() -> float:
+    """A clock of a machine on which the lease of the dead is over."""
+    return time.time() + 3 * LEASE / 2
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("place", PLACES)
+def test_killed_at_every_place(tmp_path: Path, place: str) -> None:
+    settings = Settings.load(hosted_clinic(tmp_path))
+    first = State.open(settings)
+    assert first.datasets.of("visits").ledger(None).spent.is_nothing
+    first.datasets.close()
+    first.database.close()
+    command = [sys.executable, str(SCRIPT), "killed", str(tmp_path), place]
+    dead = subprocess.run(command, timeout=180, capture_output=True, text=True)
+    assert dead.returncode == -signal.SIGKILL, dead.stdout + dead.stderr
+    state = State.open(settings, later)
+    ledger = state.datasets.of("visits").ledger(None)
+    before = ledger.history()
+    assert len(before) <= 1
+    job = state.desk.submit("visits", ADA, Ask.from_json(QUESTION), "once")
+    state.workers.start()
+    end = time.monotonic() + 90
+    while (found := state.desk.queue.find(job.id)) is None or found.state != "over":
+        assert time.monotonic() < end, found
+        time.sleep(0.02)
+    (entry,) = ledger.history()
+    assert found.outcome == "done"
+    assert ledger.spent == epsilon(1)
+    assert state.desk.answer(found).to_dict()["n"] == entry.answer["columns"][0]["value"]  # type: ignore[index]
+    if before and before[0].answer is not None:
+        assert before[0].answer == entry.answer
+    assert [event.event for event in ledger.events()].count("answer") == 1
+    ledger.verify_chain()
+    state.close()

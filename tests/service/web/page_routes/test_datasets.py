@@ -1,0 +1,135 @@
+"""The pages of data sets: what they hold, a question by clicking or in SQL, what to expect."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from support.clinic import DECLARED, make_clinic
+from support.service.client import running
+from support.service.pages import browser
+
+SQL = "select site, count(*) as n, avg(cost) as c from visits group by site"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clinic")
+    make_clinic(folder)
+    (folder / "service.toml").write_text("latency = 0.2\ncaps = { each_team = { epsilon = 3 } }\n")
+    with running(folder) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def ada(client):
+    return browser(client, "analyst", "visits", name="ada", team="oncology")
+
+
+def test_the_list_shows_what_one_may_see(client, ada):
+    page = ada.get("/datasets")
+    assert '<a href="/datasets/visits">visits</a>' in page.text
+    assert "left of epsilon 1,000" in page.text or "left of epsilon 1000" in page.text
+    assert "visits" not in browser(client, "analyst", "births").get("/datasets").text
+
+
+def test_a_data_set_says_whom_it_protects_and_what_it_holds(ada):
+    page = ada.get("/datasets/visits").text
+    for told in ("How the clinic is used", "The statistics office", "where the visit was"):
+        assert told in page
+    for told in ("0 to 1000", "1, 2, 3", "Table sites (public)", "team oncology"):
+        assert told in page
+
+
+def test_what_is_not_for_somebody_is_refused(client):
+    other = browser(client, "analyst", "births")
+    for path in ("/datasets/visits", "/datasets/visits/ask", "/datasets/nothing"):
+        assert other.get(path).status_code == 403
+    auditor = browser(client, "auditor")
+    assert auditor.get("/datasets/visits").status_code == 200
+    assert auditor.get("/datasets/visits/ask").status_code == 403
+    assert auditor.post("/datasets/visits/release", sql=SQL, amount="1").status_code == 403
+
+
+def test_a_question_by_clicking_becomes_sql(ada):
+    page = ada.post(
+        "/datasets/visits/ask", action="write", statistic="avg", column="cost", by="site"
+    )
+    assert "avg(&#34;cost&#34;)" in page.text
+    assert "What to expect" not in page.text
+
+
+def test_a_preview_says_the_price_the_errors_and_the_odds(client, ada):
+    before = client.state.datasets.of("visits").ledger(None).spent
+    page = ada.post("/datasets/visits/ask", action="preview", sql=SQL, amount="1/2")
+    assert "this costs epsilon 0.5" in page.text
+    assert "10,000 rows" in page.text
+    assert "at most 15.5% sure" in page.text
+    assert page.text.count("<svg") == 2
+    assert "Release, and spend epsilon 0.5" in page.text
+    assert client.state.datasets.of("visits").ledger(None).spent == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"sql": "drop table visits", "amount": "1"}, "changes something"),
+        ({"sql": SQL, "amount": "much"}, "must be a number"),
+        ({"sql": SQL, "amount": ""}, "what this release may spend"),
+        ({"sql": "", "amount": "1"}, "ask in one way"),
+        ({"sql": SQL, "amount": "1", "tag": "x" * 300}, "tag"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_beside_what_was_written(ada, fields, told):
+    page = ada.post("/datasets/visits/ask", action="preview", **fields)
+    assert (page.status_code, 'role="alert"' in page.text) == (200, True)
+    assert told in page.text
+
+
+def test_what_is_typed_is_escaped(ada):
+    page = ada.post("/datasets/visits/ask", action="preview", sql="<script>alert(1)</script>")
+    assert "<script>alert" not in page.text
+
+
+def test_a_cap_is_shown_before_it_refuses(ada):
+    page = ada.post("/datasets/visits/ask", action="preview", sql=SQL, amount="50")
+    assert "does not cover it" in page.text
+    assert "Release, and spend" not in page.text
+    forced = ada.post("/datasets/visits/release", sql=SQL, amount="50")
+    assert 'role="alert"' in forced.text
+
+
+def test_a_release_is_asked_once_and_answered(client, ada):
+    asked = {"sql": SQL, "amount": "1/4", "key": "once"}
+    first, again = (ada.post("/datasets/visits/release", **asked) for _ in range(2))
+    assert first.status_code == 303
+    assert first.headers["location"] == again.headers["location"]
+    page = ada.get(first.headers["location"])
+    assert "The answer" in page.text
+    assert re.search(r"Digest <code>[0-9a-f]{64}", page.text)
+    free = ada.post("/datasets/visits/ask", action="preview", sql=SQL, amount="1/4")
+    assert "Show the answer, free" in free.text
+
+
+@pytest.mark.parametrize(
+    ("budget", "fields", "told"),
+    [
+        ('{ rho = "1/2" }', {"amount": "1/8"}, "this costs rho 0.125"),
+        (
+            '{ epsilon = 2, delta = "1e-5" }',
+            {"amount": "1", "delta": "1e-6"},
+            "this costs epsilon 1",
+        ),
+    ],
+)
+def test_other_kinds_of_budgets_are_asked_in_their_own_words(tmp_path, budget, fields, told):
+    make_clinic(tmp_path, DECLARED.replace("{ epsilon = 1000 }", budget))
+    query = "select person, count(*) as n from visits group by person"
+    query = SQL if "rho" in budget else query
+    with running(tmp_path) as client:
+        ada = browser(client, "analyst")
+        assert ada.get("/datasets").status_code == 200
+        page = ada.post("/datasets/visits/ask", action="preview", sql=query, **fields)
+        assert told in page.text
+        assert "at most" in page.text

@@ -1,0 +1,92 @@
+"""The pages on which curators declare a data set, and change what they declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.service.client import Client, running
+from support.service.declaring import HERE, declaring_clinic
+from support.service.pages import browser
+
+FORM = {
+    "name": "stays",
+    "file": "data/stays.csv",
+    "purpose": "beds",
+    "unit": "person",
+    "person": "person",
+    "rows": "5",
+    "epsilon": "3",
+    "each_analyst": "1",
+    "latency": "0.05",
+    "c0": "cost",
+    "kind0": "float",
+    "low0": "0",
+    "high0": "999",
+}
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    with running(declaring_clinic(tmp_path)) as client:
+        yield client
+
+
+def test_a_curator_declares_a_data_set_and_changes_it(client: Client) -> None:
+    cleo = browser(client, "curator", name="cleo")
+    first = cleo.get("/declare")
+    assert "<option>data/stays.csv</option>" in first.text
+    asked = cleo.get("/declare?name=stays&file=data/stays.csv")
+    assert asked.text.count('class="column"') == 4
+    seen = cleo.post("/declare", **FORM, action="check")
+    assert "It can stand like this" in seen.text
+    assert client.state.datasets.names == ["visits"]
+    made = cleo.post("/declare", **FORM, action="declare")
+    assert (made.status_code, made.headers["location"]) == (303, "/datasets/stays")
+    assert "Change its declaration" in cleo.get("/datasets/stays").text
+    page = cleo.get("/datasets/stays/declaration")
+    assert 'value="999"' in page.text
+    changed = {**FORM, "number": "1", "high0": "500", "approval": "yes", "epsilon": "9"}
+    told = cleo.post("/datasets/stays/declaration", **changed, action="check")
+    assert "declaration.tables.stays.columns.cost.bounds" in told.text
+    assert cleo.post("/datasets/stays/declaration", **changed, action="declare").status_code == 303
+    found = client.get(HERE, token=client.token("curator")).json()
+    assert (found["approval"], found["budget"]["epsilon"]) == (True, "3")
+    stale = cleo.post("/datasets/stays/declaration", **changed, action="declare")
+    assert "another declaration" in stale.text
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"epsilon": ""}, "budget"),
+        ({"rows": "many"}, "rows"),
+        ({"low0": "9", "high0": "1"}, "bounds"),
+        ({"file": "visits.csv"}, "data/"),
+        ({"latency": "soon"}, "latency"),
+    ],
+)
+def test_what_cannot_stand_is_said_and_the_form_is_kept(
+    client: Client, change: dict[str, str], told: str
+) -> None:
+    page = browser(client, "curator").post("/declare", **{**FORM, **change}, action="declare")
+    assert (page.status_code, 'role="alert"' in page.text) == (200, True)
+    assert told in page.text.partition('role="alert"')[2].partition("</div>")[0]
+    assert 'value="beds"' in page.text
+    assert client.state.datasets.names == ["visits"]
+
+
+@pytest.mark.full
+def test_only_curators_come_to_it_and_each_for_their_own(client: Client) -> None:
+    for role in ("analyst", "reviewer", "auditor"):
+        assert browser(client, role).get("/declare").status_code == 403
+    part = browser(client, "curator", "visits")
+    assert "data/stays.csv" not in part.get("/declare").text
+    page = part.get("/declare?name=stays&file=data/stays.csv")
+    assert "curator" in page.text
+    assert 'class="column"' not in page.text
+    assert part.post("/declare", **FORM, action="declare").status_code == 403
+    assert part.get("/datasets/visits/declaration").status_code == 409

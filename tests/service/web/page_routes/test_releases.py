@@ -1,0 +1,97 @@
+"""The pages of releases: waited for, decided, answered, with a certificate that is checked."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from support.clinic import make_clinic
+from support.service.client import running
+from support.service.pages import browser
+
+SQL = "select site, count(*) as n from visits group by site"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clinic")
+    make_clinic(folder)
+    (folder / "service.toml").write_text("latency = 0.2\napproval = true\n")
+    with running(folder) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def ada(client):
+    return browser(client, "analyst", "visits", name="ada")
+
+
+@pytest.fixture(scope="module")
+def rita(client):
+    return browser(client, "reviewer", name="rita")
+
+
+def asked(ada, amount):
+    reply = ada.post("/datasets/visits/release", sql=SQL, amount=amount, key=amount)
+    return reply.headers["location"].partition("?")[0]
+
+
+def test_a_reviewer_approves_and_the_answer_comes(client, ada, rita):
+    place = asked(ada, "1/2")
+    assert "A reviewer decides first" in ada.get(place).text
+    assert "Your decision" not in ada.get(place).text
+    waiting = rita.get("/approvals").text
+    assert place in waiting
+    assert "Approve" in rita.get(place).text
+    assert rita.post(f"{place}/approve").status_code == 303
+    page = ada.get(f"{place}?wait=10").text
+    assert "The answer" in page
+    assert "The certificate holds" in page
+    assert place not in rita.get("/approvals").text
+    for address in re.findall(r'href="(/v1/releases/[^"]+)"', page):
+        found = client.get(address.replace("&amp;", "&"), headers=ada.headers)
+        assert found.status_code == 200, address
+
+
+def test_a_certificate_is_a_page_that_only_its_own_style_touches(ada, rita, client):
+    place = asked(ada, "1/3")
+    rita.post(f"{place}/approve")
+    ada.get(f"{place}?wait=10")
+    page = ada.get(f"{place}/certificate")
+    assert page.status_code == 200
+    policy = page.headers["content-security-policy"]
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+
+
+def test_a_reviewer_refuses_with_a_reason(ada, rita):
+    place = asked(ada, "1/5")
+    assert 'role="alert"' in rita.post(f"{place}/refuse", reason=" ").text
+    assert rita.post(f"{place}/refuse", reason="too <b>fine</b>").status_code == 303
+    page = ada.get(place).text
+    assert "too &lt;b&gt;fine&lt;/b&gt;" in page
+    assert 'role="alert"' in rita.post(f"{place}/approve").text
+
+
+def test_nobody_approves_what_they_asked(client):
+    cleo = browser(client, "curator", name="cleo")
+    place = asked(cleo, "1/7")
+    assert "Your decision" not in cleo.get(place).text
+    assert 'role="alert"' in cleo.post(f"{place}/approve").text
+    assert cleo.get("/approvals").text.count(place) == 0
+
+
+def test_a_question_is_given_up(ada):
+    place = asked(ada, "1/9")
+    assert ada.post(f"{place}/cancel").status_code == 303
+    assert "It was cancelled" in ada.get(place).text
+
+
+def test_releases_of_others_are_as_if_they_were_not_there(client, ada):
+    place = asked(ada, "1/11")
+    bob = browser(client, "analyst", "visits", name="bob")
+    assert place not in bob.get("/releases").text
+    assert bob.get(place).status_code == 404
+    assert bob.post(f"{place}/cancel").status_code == 404
+    assert place in ada.get("/releases?dataset=visits").text

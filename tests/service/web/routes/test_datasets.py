@@ -1,0 +1,243 @@
+"""Data sets over HTTP: what is public of them, their budgets, previews."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.service.client import Client, running
+from support.service.hosting import COUNT, hosted_clinic, released
+from tacit.accounting import epsilon
+from tacit.report import Certificate
+from tacit.report.check.issued import digest
+from tacit.tables.dataset.table_shape import TableShape
+
+HERE = "/v1/datasets/visits"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with running(hosted_clinic(tmp_path_factory.mktemp("clinic"))) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def ada(client: Client) -> str:
+    return client.token("analyst", "visits", "ada", team="oncology")
+
+
+def test_a_list_shows_what_the_caller_may_see(client: Client, ada: str) -> None:
+    found = client.get("/v1/datasets", token=ada).json()
+    assert [(one["name"], one["href"]) for one in found["items"]] == [("visits", HERE)]
+    assert found["next"] is None
+    assert found["items"][0]["protects"].startswith("protects: each person")
+    other = client.get("/v1/datasets", token=client.token("analyst", "births")).json()
+    assert other["items"] == []
+
+
+def test_a_data_set_says_what_it_protects_and_what_is_left(client: Client, ada: str) -> None:
+    found = client.get(HERE, token=ada).json()
+    assert found["purpose"] == "How the clinic is used"
+    assert (found["table"], list(found["tables"])) == ("visits", ["visits", "patients", "sites"])
+    shapes = client.state.datasets.of("visits").shapes()
+    for name, one in found["tables"].items():
+        assert TableShape.from_json(name, one).to_json() == shapes[name].to_json()
+    assert found["budget"] == epsilon(1000).to_json()
+    assert found["unit"] == {"person": "person", "rows": 5, "groups": 2}
+    assert (found["latency"], found["approval"]) == (0.05, False)
+    assert "even if all of them compare" in found["collusion"]
+    assert "share one budget" in found["refreshes"]
+    assert str(client.state.settings.folder) not in str(found)
+
+
+def test_there_is_no_such_data_set(client: Client) -> None:
+    everywhere = client.token("analyst")
+    for path in ("/v1/datasets/visit", "/v1/datasets/..%2Fvisits", "/v1/datasets/visit/budget"):
+        assert client.get(path, token=everywhere).status_code in (404,)
+
+
+def test_a_preview_is_free_and_reads_nothing(client: Client, ada: str) -> None:
+    before = client.get(f"{HERE}/budget", token=ada).json()["spent"]
+    reply = client.post(
+        f"{HERE}/preview", json={**COUNT, "rows": [10], "confidence": 0.9}, token=ada
+    )
+    found = reply.json()
+    assert reply.status_code == 200, found
+    assert found["cost"] == epsilon("1/2").to_json()
+    assert (found["affordable"], found["replay"], found["open"]) == (True, False, False)
+    assert found["rows"] == [10]
+    assert found["preview"]["confidence"] == "9/10"
+    assert any("compare" in note for note in found["notes"])
+    assert client.get(f"{HERE}/budget", token=ada).json()["spent"] == before
+
+
+@pytest.mark.parametrize(
+    "more", [{"rows": []}, {"rows": [0]}, {"rows": list(range(1, 12))}, {"confidence": 2}]
+)
+def test_a_preview_that_is_none(client: Client, ada: str, more: dict[str, Any]) -> None:
+    reply = client.post(f"{HERE}/preview", json={**COUNT, **more}, token=ada)
+    assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_request")
+
+
+def test_a_preview_says_where_sql_has_no_translation(client: Client, ada: str) -> None:
+    reply = client.post(f"{HERE}/preview", json={"sql": "select\n cost from visits"}, token=ada)
+    error = reply.json()["error"]
+    assert error["code"] == "unsupported_query"
+    assert error["details"]["position"] == {"line": 2, "column": 2}
+
+
+def test_a_budget_is_raised_by_a_curator_in_the_open(tmp_path: Path) -> None:
+    with running(hosted_clinic(tmp_path)) as client:
+        curator, ada = client.token("curator", "visits"), client.token("analyst", "visits")
+        more = {"epsilon": 1001, "reason": "a yearly report"}
+        assert client.put(f"{HERE}/budget", json=more, token=ada).status_code == 403
+        reply = client.put(f"{HERE}/budget", json=more, token=curator)
+        assert reply.json()["budget"] == epsilon(1001).to_json()
+        for wrong in (
+            {"epsilon": 1000},
+            {"epsilon": 0},
+            {"rho": 2000},
+            {"epsilon": 2000, "delta": 0.1},
+        ):
+            said = {**wrong, "reason": "why"}
+            assert client.put(f"{HERE}/budget", json=said, token=curator).status_code == 400
+        assert (
+            client.put(f"{HERE}/budget", json={"epsilon": 2000}, token=curator).status_code == 400
+        )
+        ledger = client.state.datasets.of("visits").ledger(None)
+        assert [e.body.get("reason") for e in ledger.events() if e.event == "extend"] == [
+            "a yearly report"
+        ]
+
+
+def test_caps_under_caps(tmp_path: Path) -> None:
+    with running(hosted_clinic(tmp_path, "caps = { each_analyst = { epsilon = 2 } }")) as client:
+        curator = client.token("curator", "visits", "carl")
+        ada, eve = (client.token("analyst", "visits", n, team="a") for n in ("ada", "eve"))
+        caps = {"team:a": {"epsilon": 3}, "analyst:eve": {"epsilon": "5/2"}}
+        said = {"caps": caps, "reason": "a share"}
+        assert client.put(f"{HERE}/caps", json=said, token=ada).status_code == 403
+        assert client.put(f"{HERE}/caps", json=said, token=curator).status_code == 200
+        assert released(client, ada, {**COUNT, "epsilon": 2})["state"] == "done"
+        over = client.post(f"{HERE}/releases", json={**COUNT, "epsilon": "1/9"}, token=ada)
+        assert over.status_code == 402
+        assert "cap of analyst:ada" in over.json()["error"]["message"]
+        over = client.post(f"{HERE}/releases", json={**COUNT, "epsilon": "3/2"}, token=eve)
+        assert "cap of team:a" in over.json()["error"]["message"]
+        own = client.get(f"{HERE}/budget", token=ada).json()["accounts"]
+        assert [one["name"] for one in own] == ["team:a", "analyst:ada"]
+        every = client.get(f"{HERE}/budget", token=curator).json()["accounts"]
+        assert {one["name"] for one in every} >= {
+            "analyst:*",
+            "analyst:eve",
+            "analyst:ada",
+            "team:a",
+        }
+        none = {"caps": {"team:a": {"epsilon": 0}, "analyst:eve": None}, "reason": "enough"}
+        assert client.put(f"{HERE}/caps", json=none, token=curator).status_code == 200
+        over = client.post(f"{HERE}/releases", json={**COUNT, "epsilon": "1/9"}, token=eve)
+        assert over.status_code == 402
+        for wrong in ({"oncology": {"epsilon": 1}}, {"team:a": {"rho": 1}}, {}):
+            said = {"caps": wrong, "reason": "why"}
+            assert client.put(f"{HERE}/caps", json=said, token=curator).status_code == 400
+
+
+def test_teams_apart_have_a_budget_each(tmp_path: Path) -> None:
+    with running(hosted_clinic(tmp_path, "collusion = 'teams apart'")) as client:
+        one, other = (client.token("analyst", "visits", n, team=n) for n in ("one", "other"))
+        assert released(client, one, {**COUNT, "epsilon": 900})["state"] == "done"
+        assert client.get(HERE, token=one).json()["remaining"]["epsilon"] == "100"
+        assert client.get(HERE, token=other).json()["remaining"]["epsilon"] == "1000"
+        auditor = client.token("auditor", "visits")
+        shown = client.get(HERE, token=auditor).json()
+        assert shown["remaining"]["epsilon"] == "100"
+        assert "one team is answered" in shown["collusion"]
+        found = released(client, other, {**COUNT, "epsilon": 900})
+        assert found["replayed"] is False
+        text = client.get(found["links"]["certificate"], token=other).json()
+        assert text["protects"]["assumes"]["analysts"] == "teams apart"
+        ledger = client.state.datasets.of("visits").ledger("other")
+        report = Certificate(text).verify(ledger)
+        assert report, report.failures
+        assert any("do not compare their answers" in told for told in report.unchecked)
+        assert "What is assumed" in Certificate(text).to_html()
+        for assumes in (None, {"analysts": "nobody", "meaning": "nobody"}, {"analysts": "x"}):
+            changed = {**text, "protects": {**text["protects"], "assumes": assumes}}
+            if assumes is None:
+                del changed["protects"]["assumes"]
+            changed["digest"] = digest(changed)
+            assert not Certificate(changed).verify(ledger)
+        alone = client.token("analyst", "visits", "alone")
+        reply = client.post(f"{HERE}/releases", json=COUNT, token=alone)
+        assert (reply.status_code, reply.json()["error"]["code"]) == (403, "forbidden")
+
+
+def test_data_sets_of_the_same_people_spend_one_budget(tmp_path: Path) -> None:
+    folder = hosted_clinic(tmp_path)
+    text = (folder / "visits.toml").read_text().replace('name = "visits"', 'name = "twin"')
+    (folder / "twin.toml").write_text(text)
+    people = "".join(f'[datasets.{n}]\npeople = "patients"\n' for n in ("visits", "twin"))
+    (folder / "service.toml").write_text(f'latency = "1/20"\n{people}')
+    with running(folder) as client:
+        token = client.token("analyst")
+        first = released(client, token, {**COUNT, "epsilon": 600})
+        assert first["state"] == "done"
+        shown = client.get("/v1/datasets/twin", token=token).json()
+        assert (shown["people"], shown["remaining"]["epsilon"]) == ("patients", "400")
+        reply = client.post(
+            "/v1/datasets/twin/releases", json={**COUNT, "epsilon": 600}, token=token
+        )
+        assert reply.status_code == 402
+        certificate = client.get(first["links"]["certificate"], token=token).json()
+        assert certificate["dataset"].startswith("visits (")
+
+
+def test_the_budget_of_people_is_changed_by_a_curator_of_all_their_data_sets(
+    tmp_path: Path,
+) -> None:
+    folder = hosted_clinic(tmp_path)
+    text = (folder / "visits.toml").read_text().replace('name = "visits"', 'name = "twin"')
+    (folder / "twin.toml").write_text(text)
+    people = "".join(f'[datasets.{n}]\npeople = "patients"\n' for n in ("visits", "twin"))
+    (folder / "service.toml").write_text(f'latency = "1/20"\n{people}')
+    with running(folder) as client:
+        asked = client.token("analyst", "twin", "ada")
+        assert released(client, client.token("analyst", "visits", "bob"))["state"] == "done"
+        part, whole = client.token("curator", "visits"), client.token("curator")
+        raised = {"epsilon": 2000, "reason": "more people"}
+        capped = {"caps": {"dataset:twin": {"epsilon": "1/4"}}, "reason": "a share"}
+        for path, said in ((f"{HERE}/budget", raised), (f"{HERE}/caps", capped)):
+            reply = client.put(path, json=said, token=part)
+            assert (reply.status_code, reply.json()["error"]["code"]) == (403, "forbidden")
+            assert "twin" not in reply.text
+        assert client.get(HERE, token=whole).json()["budget"]["epsilon"] == "1000"
+        twin = client.token("curator", "twin")
+        shown = client.get("/v1/datasets/twin/budget", token=twin).json()
+        assert "analyst:bob" not in [one["name"] for one in shown["accounts"]]
+        for path, said in ((f"{HERE}/budget", raised), (f"{HERE}/caps", capped)):
+            reply = client.put(path, json=said, token=whole)
+            assert reply.status_code == 200
+        assert "analyst:bob" in [one["name"] for one in reply.json()["accounts"]]
+        over = client.post("/v1/datasets/twin/releases", json=COUNT, token=asked)
+        assert over.status_code == 402
+
+
+def test_a_cap_holds_for_a_team_that_comes_later(tmp_path: Path) -> None:
+    with running(hosted_clinic(tmp_path, "collusion = 'teams apart'")) as client:
+        curator = client.token("curator")
+        for path in (HERE, f"{HERE}/budget"):  # before any team has asked
+            assert client.get(path, token=curator).json()["remaining"]["epsilon"] == "1000"
+        assert client.get("/datasets", token=curator).status_code == 200
+        alone = client.token("analyst", "visits", "alone")
+        assert client.get(f"{HERE}/budget", token=alone).json()["accounts"] == []
+        capped = {"caps": {"analyst:*": {"epsilon": 1}}, "reason": "a share"}
+        assert client.put(f"{HERE}/caps", json=capped, token=curator).status_code == 404
+        assert released(client, client.token("analyst", name="ada", team="one"))["state"] == "done"
+        assert client.put(f"{HERE}/caps", json=capped, token=curator).status_code == 200
+        late = client.token("analyst", name="eve", team="two")
+        reply = client.post(f"{HERE}/releases", json={**COUNT, "epsilon": 2}, token=late)
+        assert (reply.status_code, "cap of analyst:eve" in reply.text) == (402, True)
+        assert released(client, late)["state"] == "done"

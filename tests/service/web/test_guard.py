@@ -1,0 +1,185 @@
+"""The guard: headers, bodies too large or too slow, requests from pages of other sites."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from support.service.client import ADDRESS, Client, running
+from tacit.service.settings import Limits, Settings
+from tacit.service.web.guard import Guard
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = tmp_path_factory.mktemp("clinic")
+    limits = Limits(body_bytes=2000, body_seconds=1)
+    with running(replace(Settings.load(folder), limits=limits)) as client:
+        yield client
+
+
+def test_every_reply_binds_the_browser(client: Client) -> None:
+    for method, path in (("GET", "/healthz"), ("GET", "/nothere"), ("POST", "/v1/tokens")):
+        headers = client.request(method, path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+        assert headers["referrer-policy"] == "same-origin"  # else a browser says Origin: null
+        assert "server" not in headers
+
+
+def test_browsers_keep_to_tls_where_there_is_one(tmp_path: Path) -> None:
+    (tmp_path / "service.toml").write_text("url = 'https://statistics.example'")
+    with running(tmp_path) as client:
+        assert "max-age" in client.get("/healthz").headers["strict-transport-security"]
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_body_that_is_too_large(client: Client, said: bool) -> None:
+    async def drops() -> AsyncIterator[bytes]:
+        for _ in range(300):
+            yield b"x" * 10
+
+    body: Any = b"x" * 3000 if said else drops()
+    reply = client.post("/v1/tokens/narrow", token=client.token("analyst"), content=body)
+    assert reply.status_code == 413
+    assert reply.json()["error"]["code"] == "too_large"
+
+
+def test_a_body_that_is_too_slow(client: Client) -> None:
+    async def drops() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            yield b" "
+            await asyncio.sleep(0.1)
+
+    reply = client.post("/v1/tokens/narrow", token=client.token("analyst"), content=drops())
+    assert reply.status_code == 413
+    assert "1 s" in reply.json()["error"]["message"]
+
+
+def test_many_bodies_at_once_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.service.web.guard._HELD_BYTES", 2500)
+    statuses: list[int] = []
+
+    async def ask(guard: Guard) -> None:
+        async def receive() -> Message:
+            await asyncio.sleep(0.01)
+            return {"type": "http.request", "body": b"x" * 1000, "more_body": False}
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        await guard({"type": "http", "method": "GET", "path": "/", "headers": []}, receive, send)
+
+    async def waits(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(0.05)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def rush() -> None:
+        guard = Guard(waits, Settings(Path()), "tacit")
+        await asyncio.gather(*(ask(guard) for _ in range(5)))
+        await ask(guard)  # what was held is free again
+
+    asyncio.run(rush())
+    assert sorted(statuses) == [200, 200, 200, 503, 503, 503]
+
+
+@pytest.mark.parametrize("length", ["-1", "1e3", "²", "1,2", "9" * 5000])
+def test_lengths_that_are_none(client: Client, length: str) -> None:
+    headers = {"Content-Length": length.encode("utf-8")}
+    reply = client.post("/v1/tokens/narrow", headers=headers, content=b"{}")
+    assert reply.status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": ADDRESS}, 303),
+        ({"Origin": ADDRESS, "Sec-Fetch-Site": "same-origin"}, 303),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": ADDRESS, "Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Origin": ADDRESS, "Sec-Fetch-Site": "same-site"}, 403),
+        ({"Origin": ADDRESS + ".evil.example"}, 403),
+        ({"Origin": "http://ann@evil.example"}, 403),
+        ({}, 403),
+    ],
+)
+def test_a_cookie_is_only_good_on_our_own_pages(
+    client: Client, headers: dict[str, str], status: int
+) -> None:
+    token = client.token("analyst")
+    reply = client.post("/sign-in", data={"token": token}, headers={"Origin": ADDRESS})
+    cookie = reply.headers["set-cookie"].partition(";")[0]
+    reply = client.post("/sign-out", headers={"Cookie": cookie, **headers})
+    assert reply.status_code == status
+    left = client.get("/v1/me", headers={"Cookie": cookie})
+    assert left.status_code == (401 if status == 303 else 200)
+
+
+def test_another_site_cannot_sign_somebody_in(client: Client) -> None:
+    token = client.token("analyst")
+    form = {"token": token}
+    for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert client.post("/sign-in", data=form, headers=headers).status_code == 403
+    assert client.post("/sign-in", data=form).status_code == 303  # a program, without a browser
+
+
+def test_a_token_in_the_header_is_no_cookie_and_needs_no_origin(client: Client) -> None:
+    reply = client.post(
+        "/v1/tokens/narrow",
+        token=client.token("analyst"),
+        json={},
+        headers={"Origin": "https://evil.example"},
+    )
+    assert reply.status_code == 201  # no page of another site can set that header
+
+
+def test_an_exception_that_nobody_foresaw_says_its_kind_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+        raise ValueError("ada has 17")
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    scope: Scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
+    with caplog.at_level(logging.DEBUG):
+        asyncio.run(Guard(broken, Settings(Path()), "tacit")(scope, receive, send))
+    assert sent[0]["status"] == 500
+    assert b"ValueError" in sent[1]["body"]
+    assert b"ada" not in sent[1]["body"]
+    assert "ada" not in caplog.text
+    assert all(record.exc_info is None for record in caplog.records)
+
+
+def test_websockets_are_not_answered() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError
+
+    async def none() -> Message:
+        raise AssertionError
+
+    async def nowhere(message: Message) -> None:
+        raise AssertionError
+
+    asyncio.run(Guard(app, Settings(Path()), "tacit")({"type": "websocket"}, none, nowhere))

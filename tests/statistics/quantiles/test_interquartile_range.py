@@ -1,0 +1,27 @@
+"""Interquartile ranges at a distance, against the definition."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.by_hand.substituted import by_definition
+from support.examples import examples
+from tacit.statistics.ask.smooth_sensitivity import at_distance
+from tacit.statistics.quantiles.interquartile_range import InterquartileRange
+
+
+@examples(0.6)
+@given(
+    data=st.lists(st.sampled_from([0, 1, 5, 12]), min_size=2, max_size=5),
+    steps=st.integers(0, 2),
+)
+def test_interquartile_range_is_never_below_the_definition(data: list[int], steps: int) -> None:
+    statistic = InterquartileRange()
+    found = at_distance(statistic, data, (0, 12), "bounded")
+    assert not found.exact
+    assert found.at(steps) >= by_definition(statistic, data, [0, 1, 5, 12], steps)
+    assert statistic(data) == pytest.approx(float(statistic.exact(sorted(map(Fraction, data)))))

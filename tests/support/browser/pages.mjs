@@ -1,0 +1,244 @@
+// Goes through the pages of a service in a real browser, with the keyboard, and checks each with axe.
+// Usage: node pages.mjs ORDERS.json, with { chromium, address, token, reviewer, folder }; prints JSON.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import puppeteer from "puppeteer-core";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+const orders = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const found = { pages: [], console: [], notes: {} };
+
+const browser = await puppeteer.launch({
+  executablePath: orders.chromium,
+  protocolTimeout: 60_000,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"],
+});
+
+async function newPage(options = {}) {
+  const context = await browser.createBrowserContext();
+  const page = await context.newPage();
+  await page.setViewport({ width: options.width ?? 1100, height: 900 });
+  const features = [{ name: "prefers-color-scheme", value: options.scheme ?? "light" }];
+  await page.emulateMediaFeatures(features);
+  if (options.scripts === false) await page.setJavaScriptEnabled(false);
+  page.on("console", (message) => found.console.push(message.text()));
+  page.on("pageerror", (error) => found.console.push(String(error)));
+  return page;
+}
+
+async function check(page, name, axe = true) {
+  const overflow = await page.evaluate(
+    () => document.documentElement.scrollWidth > document.documentElement.clientWidth + 1,
+  );
+  const title = await page.title();
+  const shot = { path: `${orders.folder}/${name}.png`, fullPage: true };
+  if (orders.folder) await page.screenshot(shot);
+  if (!axe) {
+    found.pages.push({ name, title, overflow, wrong: [], passes: 0 });
+    return;
+  }
+  // In a world of its own: the page's policy lets no script of elsewhere in, also not this one.
+  const client = await page.createCDPSession();
+  const { frameTree } = await client.send("Page.getFrameTree");
+  const { executionContextId } = await client.send("Page.createIsolatedWorld", {
+    frameId: frameTree.frame.id,
+  });
+  const run = async (expression) => {
+    const done = await client.send("Runtime.evaluate", {
+      expression,
+      contextId: executionContextId,
+      awaitPromise: true,
+      returnByValue: true,
+    });
+    if (done.exceptionDetails) throw new Error(JSON.stringify(done.exceptionDetails));
+    return done.result.value;
+  };
+  await run(AXE + "; 1");
+  const checked = await run(
+    `axe.run(document, { runOnly: ${JSON.stringify(TAGS)} }).then((r) => ({
+      wrong: r.violations.map((v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200)]),
+      passes: r.passes.length }))`,
+  );
+  found.pages.push({ name, title, overflow, ...checked });
+}
+
+async function signIn(page, token) {
+  await page.goto(`${orders.address}/`);
+  await page.focus("#token");
+  await page.keyboard.type(token);
+  await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+}
+
+async function submit(page, selector) {
+  await page.focus(selector);
+  await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+}
+
+async function walk(name, options) {
+  const page = await newPage(options);
+  const see = (what) => check(page, `${name}-${what}`, options.scripts !== false);
+  const go = (path) => page.goto(orders.address + path);
+  await go("/sign-in");
+  await see("sign-in");
+  await signIn(page, orders.token);
+  await see("datasets");
+  await go("/datasets/visits");
+  await see("dataset");
+  await go("/datasets/visits/ask");
+  await page.select("#statistic", "avg");
+  await page.select("#column", "cost");
+  await page.select("#by", "site");
+  await submit(page, "button[value=write]");
+  found.notes[`${name} sql`] = await page.$eval("#sql", (field) => field.value);
+  await page.$eval("#amount", (field) => { field.value = "0.5"; });
+  await submit(page, "button[value=preview]");
+  await see("preview");
+  await submit(page, ".preview form button");
+  await page.waitForSelector(".answer");
+  await see("release");
+  await Promise.all([page.waitForNavigation(), page.click(".seal a")]);
+  await see("certificate");
+  await go("/datasets/visits/ask");
+  await page.$eval("#sql", (field) => { field.value = "drop table visits"; });
+  await submit(page, "button[value=preview]");
+  await see("refused");
+  for (const path of ["releases", "tokens", "verify", "explorer", "nowhere"]) {
+    await go(`/${path}`);
+    await see(path);
+  }
+  await page.browserContext().close();
+}
+
+async function review() {
+  const ada = await newPage();
+  await signIn(ada, orders.token);
+  await ada.goto(`${orders.address}/datasets/births/ask`);
+  await ada.$eval("#sql", (field) => { field.value = "select count(*) as n from births"; });
+  await submit(ada, "button[value=preview]");
+  await submit(ada, ".preview form button");
+  await check(ada, "waiting");
+  const rita = await newPage();
+  await signIn(rita, orders.reviewer);
+  await rita.goto(`${orders.address}/approvals`);
+  await check(rita, "approvals");
+  await Promise.all([rita.waitForNavigation(), rita.click("tbody a")]);
+  await check(rita, "decision");
+  await submit(rita, "form[action$='/approve'] button");
+  await rita.goto(`${orders.address}/audit`);
+  await check(rita, "audit");
+  await rita.goto(`${orders.address}/tokens`);
+  await rita.type("#name", "bob");
+  await submit(rita, ".grid button");
+  await check(rita, "tokens-made");
+  await ada.reload();
+  await ada.waitForSelector(".answer, #running");
+}
+
+// A curator declares a data set, sets its budget, begins a dashboard and looks at a collection.
+async function curate(name, options) {
+  const page = await newPage(options);
+  const see = (what) => check(page, `${name}-${what}`);
+  const go = (path) => page.goto(orders.address + path);
+  await signIn(page, orders.reviewer);
+  await go("/declare");
+  await see("declare");
+  await page.type("#name", `${name} stays`);
+  await page.select("#file", `data/${name}.csv`);
+  await submit(page, "form.stack button");
+  await page.select("#person", "person");
+  await page.type("#rows", "5");
+  await page.type("#epsilon", "20");
+  await page.type("#latency", "0.5");
+  await page.type("#low2", "0");
+  await page.type("#high2", "1000");
+  await page.select("#kind3", "date");
+  await submit(page, "button[value=check]");
+  await see("declare-checked");
+  await submit(page, "button[value=declare]");
+  await see("declared");
+  const home = `/datasets/${name}%20stays`;
+  await go(`${home}/declaration`);
+  await see("declaration");
+  await go(`${home}/budget`);
+  await page.type("#who", "oncology");
+  await page.type("#cap", "1/2");
+  await page.type("#cap-reason", "a share");
+  await submit(page, "button[value=cap]");
+  await see("budget");
+  await go(`${home}/count`);
+  await page.type("#start", "2026-01-01");
+  await submit(page, "button[value=preview]");
+  await see("count");
+  await submit(page, "button[value=begin]");
+  await page.waitForSelector("svg.chart", { timeout: 100 }).catch(() => {});
+  for (let step = 0; step < 60 && !(await page.$("svg.chart")); step++) {
+    await new Promise((done) => setTimeout(done, 500));
+    await page.reload();
+  }
+  found.notes[`${name} charts`] = (await page.$$("svg.chart")).length;
+  await see("dashboard");
+  await go("/dashboards");
+  await see("dashboards");
+  await go("/collections");
+  await see("collections");
+  await go("/collections/colour?poisoned=5");
+  await see("collection");
+  await page.browserContext().close();
+}
+
+// Everything is reached with Tab alone, and what has the focus shows it.
+async function keyboard() {
+  const page = await newPage();
+  await signIn(page, orders.token);
+  await page.goto(`${orders.address}/datasets/visits/ask`);
+  const seen = [];
+  let unseen = 0;
+  for (let step = 0; step < 60; step++) {
+    await page.keyboard.press("Tab");
+    const now = await page.evaluate(() => {
+      const at = document.activeElement;
+      const style = getComputedStyle(at);
+      const shows = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+      return [at.tagName, at.id || at.getAttribute("href") || at.value || "", shows];
+    });
+    if (now[0] === "BODY") break;
+    seen.push(`${now[0]} ${now[1]}`);
+    if (!now[2]) unseen += 1;
+  }
+  found.notes.keyboard = seen;
+  found.notes.unseen = unseen;
+}
+
+// The explorer moves a point by its slider and by dragging it.
+async function explore() {
+  const page = await newPage();
+  await page.goto(`${orders.address}/explorer`);
+  const before = await page.$eval("#found", (part) => part.textContent);
+  await page.focus("#person-4");
+  for (let step = 0; step < 10; step++) await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction((text) => document.getElementById("found").textContent !== text, {}, before);
+  found.notes.slid = await page.$eval("#values", (field) => field.value);
+  const point = await page.$("svg .person");
+  const box = await point.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 200, box.y, { steps: 5 });
+  await page.mouse.up();
+  found.notes.dragged = await page.$eval("#values", (field) => field.value);
+}
+
+try {
+  await walk("light", {});
+  await walk("dark-phone", { scheme: "dark", width: 380 });
+  await walk("plain", { scripts: false });
+  await review();
+  await curate("desk", {});
+  await curate("night", { scheme: "dark", width: 380 });
+  await keyboard();
+  await explore();
+} finally {
+  await browser.close();
+}
+console.log(JSON.stringify(found));

@@ -1,0 +1,69 @@
+"""A service in this process, asked over its whole application without a socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from tacit.service.access.caller import Grant
+from tacit.service.settings import Settings
+from tacit.service.web.app import create_app
+from tacit.service.web.state import State
+
+ADDRESS = "http://127.0.0.1:8000"
+
+
+class Client:
+    """Asks an application that runs, and waits for the reply: ``client.get("/healthz")``."""
+
+    def __init__(self, portal: BlockingPortal, client: httpx.AsyncClient, state: State) -> None:
+        self._portal = portal
+        self._client = client
+        self.state = state
+
+    def request(self, method: str, url: str, *, token: str | None = None, **more: Any) -> Any:
+        headers = dict(more.pop("headers", {}))
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+
+        async def call() -> httpx.Response:
+            self._client.cookies.clear()  # a cookie is sent where a test says so
+            return await self._client.request(method, url, headers=headers, **more)
+
+        return self._portal.call(call)
+
+    def get(self, url: str, **more: Any) -> Any:
+        return self.request("GET", url, **more)
+
+    def post(self, url: str, **more: Any) -> Any:
+        return self.request("POST", url, **more)
+
+    def put(self, url: str, **more: Any) -> Any:
+        return self.request("PUT", url, **more)
+
+    def delete(self, url: str, **more: Any) -> Any:
+        return self.request("DELETE", url, **more)
+
+    def token(self, role: str, dataset: str = "*", name: str = "", team: str | None = None) -> str:
+        """A token of an hour; named after the role where no name is given."""
+        grants = [Grant(role, dataset)]
+        return self.state.tokens.create(name or role, grants, 3600, team=team)[0]
+
+
+@contextmanager
+def running(given: Path | Settings | State) -> Iterator[Client]:
+    """A service that runs until the end of the block."""
+    settings = Settings.load(given) if isinstance(given, Path) else given
+    app = create_app(settings)
+    with start_blocking_portal() as portal:
+        lifespan = app.router.lifespan_context(app)
+        with portal.wrap_async_context_manager(lifespan):
+            transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+            client = httpx.AsyncClient(transport=transport, base_url=ADDRESS)
+            with portal.wrap_async_context_manager(client):
+                yield Client(portal, client, app.state.tacit)

@@ -1,0 +1,44 @@
+"""A folder with a data set to host, and questions to it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from support.clinic import DECLARED, make_clinic
+from support.service.client import Client
+
+__all__ = ["COUNT", "DECLARED", "finished", "hosted_clinic", "released"]
+
+COUNT = {"sql": "select count(*) as n from visits", "epsilon": "1/2"}
+
+
+def hosted_clinic(folder: Path, settings: str = "", declared: str = DECLARED) -> Path:
+    """Write a data set and the settings of a service that answers every twentieth of a second."""
+    make_clinic(folder, declared)
+    (folder / "service.toml").write_text(f'latency = "1/20"\n{settings}')
+    return folder
+
+
+def finished(client: Client, token: str, name: str, seconds: float = 30) -> dict[str, Any]:
+    """Wait for the outcome of a release."""
+    end = time.monotonic() + seconds
+    while True:
+        found: dict[str, Any] = client.get(f"/v1/releases/{name}?wait=5", token=token).json()
+        if found["state"] not in ("running", "waiting"):
+            return found
+        assert time.monotonic() < end, found
+
+
+def released(
+    client: Client,
+    token: str,
+    ask: dict[str, Any] = COUNT,
+    where: str = "visits",
+    **more: Any,
+) -> Any:
+    """Ask for a release, and wait for it."""
+    reply = client.post(f"/v1/datasets/{where}/releases", json=ask, token=token, **more)
+    assert reply.status_code == 202, reply.text
+    return finished(client, token, reply.json()["id"])

@@ -1,0 +1,37 @@
+"""Jobs in a queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tacit.service.jobs.queue import Job, Queue
+
+__all__ = ["LATENCY", "add", "find"]
+
+LATENCY = 2.0
+
+
+def add(queue: Queue, **more: Any) -> Job:
+    values = {
+        "dataset": "visits",
+        "asked_by": "ada",
+        "team": None,
+        "token": "t",
+        "asked": 1000.0,
+        "body": "{}",
+        "words": "The number of rows",
+        "cost": "{}",
+        "key": "k",
+        "once": None,
+        "state": "queued",
+        "started": 1000.0,
+        "latency": LATENCY,
+    }
+    with queue.transaction() as run:
+        return queue.add(run, **{**values, **more})
+
+
+def find(queue: Queue, job: Job) -> Job:
+    found = queue.find(job.id)
+    assert found is not None
+    return found

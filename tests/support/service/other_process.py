@@ -1,0 +1,206 @@
+"""What the tests of the service let other processes do: ``python other_process.py ACTION ...``.
+
+It prints lines of JSON, and reads a line where it waits for the test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from tacit.accounting.ledger import sqlite_store
+from tacit.accounting.ledger.ledger import Ledger
+from tacit.service.access.caller import Caller, Grant
+from tacit.service.hosting.ask import Ask
+from tacit.service.jobs import job as job_module
+from tacit.service.jobs import queue as queue_module
+from tacit.service.jobs.desk import Desk
+from tacit.service.jobs.queue import Job, Queue
+from tacit.service.settings import Settings
+from tacit.service.web.app import create_app
+from tacit.service.web.state import State
+from tacit.tables import question as question_module
+from tacit.tables.release.collector import Collector
+
+ADA = Caller("ada", "oncology", (Grant("analyst", "*"),), "t", 0)
+
+
+def tell(value: object) -> None:
+    print(json.dumps(value), flush=True)
+
+
+def serve(folder: str, ticks: str, slow: str = "", seconds: str = "0") -> None:
+    """Serve a folder over a socket; without ``ticks`` an outcome is shown when it is there.
+
+    What is asked of the data set ``slow`` takes its worker so many seconds more.
+    """
+    work = Desk.work
+
+    def slower(desk: Desk, job: Job) -> Any:
+        if job.dataset == slow:
+            time.sleep(float(seconds))
+        return work(desk, job)
+
+    Desk.work = slower  # type: ignore[method-assign]
+    if ticks == "without":
+        queue_module.tick_after = lambda _asked, _latency, done: done  # type: ignore[attr-defined]
+        for module in (queue_module, job_module):
+            module.next_tick = lambda _asked, _latency, now: now + 0.0005  # type: ignore[attr-defined]
+    state = State.open(Settings.load(folder))
+    token, _ = state.tokens.create("ada", [Grant("analyst", "*")], 36_000)
+
+    async def run() -> None:
+        app = create_app(state)
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
+        task = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.01)
+        tell([server.servers[0].sockets[0].getsockname()[1], token])
+        await asyncio.to_thread(sys.stdin.readline)
+        server.should_exit = True
+        await task
+
+    asyncio.run(run())
+
+
+def _die(*_: object, **__: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+def _before(owner: Any, name: str) -> None:
+    setattr(owner, name, _die)
+
+
+def _after(owner: Any, name: str) -> None:
+    whole: Callable[..., Any] = getattr(owner, name)
+
+    def done_then_dead(*given: Any, **more: Any) -> None:
+        whole(*given, **more)
+        _die()
+
+    setattr(owner, name, done_then_dead)
+
+
+def _inside(nth: int) -> None:
+    """Die in the midst of the nth transaction of a ledger, once it has written its event."""
+    append, left = sqlite_store._Transaction.append, [nth]
+
+    def appended(self: Any, *given: Any) -> None:
+        append(self, *given)
+        left[0] -= 1
+        if not left[0]:
+            _die()
+
+    sqlite_store._Transaction.append = appended  # type: ignore[method-assign]
+
+
+PLACES: dict[str, Callable[[], None]] = {
+    "before the charge": lambda: _before(Ledger, "charge"),
+    "in the charge": lambda: _inside(1),
+    "charged": lambda: _after(Ledger, "charge"),
+    "asked": lambda: _after(Desk, "submit"),
+    "claimed": lambda: _before(Desk, "work"),
+    "before reading": lambda: _before(Collector, "collect"),
+    "read": lambda: _after(Collector, "collect"),
+    "noise drawn": lambda: _after(question_module, "release_answer"),
+    "before recording": lambda: _before(Ledger, "record"),
+    "in recording": lambda: _inside(2),
+    "recorded": lambda: _after(Ledger, "record"),
+    "answered": lambda: _after(Desk, "work"),
+    "before the outcome": lambda: _before(Queue, "finish"),
+    "outcome written": lambda: _after(Queue, "finish"),
+}
+"""Where a worker is killed, in the order of a release."""
+
+
+QUESTION = {"sql": "select site, count(*) as n from visits group by site", "epsilon": 1}
+
+
+def killed(folder: str, place: str) -> None:
+    """Ask a question and answer it, and be killed on the way."""
+    PLACES[place]()
+    state = State.open(Settings.load(folder))
+    state.desk.submit("visits", ADA, Ask.from_json(QUESTION), "once")
+    state.workers.start()
+    time.sleep(60)
+
+
+def race(folder: str, name: str, times: str) -> None:
+    """Ask many questions at once, over the whole application, and answer them here too."""
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    from support.service.client import running
+
+    granted = refused = 0
+    with running(Path(folder)) as client:
+        token = client.token("analyst", "visits", name, team="oncology")
+        tell("ready")
+        sys.stdin.readline()
+        asked = []
+        for k in range(int(times)):
+            ask = {"sql": "select count(*) as n from visits", "epsilon": 1, "tag": f"{name}/{k}"}
+            reply = client.post("/v1/datasets/visits/releases", json=ask, token=token)
+            if reply.status_code == 202:
+                asked.append(reply.json()["href"])
+            else:
+                assert reply.json()["error"]["code"] in ("budget_exceeded", "too_many"), reply.text
+                refused += 1
+        for href in asked:
+            while (found := client.get(f"{href}?wait=10", token=token).json())[
+                "state"
+            ] == "running":
+                pass
+            granted += found["state"] == "done"
+            refused += found["state"] == "failed"
+            if found["state"] == "failed":
+                assert found["error"]["code"] == "budget_exceeded", found
+    tell([granted, refused])
+
+
+def full_disk(folder: str) -> None:
+    """Ask until no file may grow any more, make room again, and ask the same once more."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    state = State.open(Settings.load(folder))
+    state.workers.start()
+    desk = state.desk
+
+    def one(tag: str) -> str:
+        try:
+            job = desk.submit("visits", ADA, Ask.from_json({**QUESTION, "tag": tag}))
+        except Exception as error:
+            return type(error).__name__
+        end = time.time() + 10
+        while (now := desk.queue.find(job.id)) is not None and now.shown(
+            state.clock()
+        ) == "running":
+            if time.time() > end:
+                return "running"
+            time.sleep(0.02)
+        assert now is not None
+        return now.shown(state.clock())
+
+    outcomes = [one("first")]
+    largest = max(path.stat().st_size for path in Path(folder).iterdir() if path.is_file())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest + 40_000, hard))
+    outcomes += [one(str(k)) for k in range(12)]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    again = [one(str(k)) for k in range(12)]
+    state.close()
+    tell([outcomes, again])
+
+
+if __name__ == "__main__":
+    threading.excepthook = lambda args: tell(repr(args.exc_value))
+    globals()[sys.argv[1]](*sys.argv[2:])

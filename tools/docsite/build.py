@@ -1,0 +1,44 @@
+"""Gather the pages, write those that come from the code, and run Sphinx over them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from docsite.commands import command_pages
+from docsite.navigation import navigation
+from docsite.reference import reference_pages
+from docsite.stage import Stage
+
+__all__ = ["build", "stage"]
+
+ROOT = Path(__file__).parents[2]
+
+
+def stage(folder: Path) -> Stage:
+    """Write every page into a folder as Sphinx reads them."""
+    staged = Stage(ROOT, folder)
+    staged.add_pages()
+    for name, text in {**reference_pages(), **command_pages()}.items():
+        staged.write(name, text)
+    navigation(staged)
+    staged.finish()
+    return staged
+
+
+def build(out: Path) -> int:
+    """Build the site into ``out/html``; return how many pages it has.
+
+    Raises:
+        SystemExit: Sphinx found something wrong, such as a link that leads nowhere.
+    """
+    from sphinx.cmd.build import build_main
+
+    source = out / "source"
+    staged = stage(source)
+    conf = str(Path(__file__).parent)
+    words = ["-q", "-W", "--keep-going", "-b", "html", "-c", conf, "-d", str(out / "cache")]
+    code = build_main([*words, str(source), str(out / "html")])
+    if code:
+        sys.exit(code)
+    return len(staged.pages)
