@@ -216,9 +216,11 @@ async function explore() {
   const page = await newPage();
   await page.goto(`${orders.address}/explorer`);
   const before = await page.$eval("#found", (part) => part.textContent);
+  const settled = () => page.waitForSelector("#found:not([aria-busy])");
   await page.focus("#person-4");
   for (let step = 0; step < 10; step++) await page.keyboard.press("ArrowLeft");
-  await page.waitForFunction((text) => document.getElementById("found").textContent !== text, {}, before);
+  await settled();
+  found.notes.answered = (await page.$eval("#found", (part) => part.textContent)) !== before;
   found.notes.slid = await page.$eval("#values", (field) => field.value);
   const point = await page.$("svg .person");
   const box = await point.boundingBox();
@@ -226,6 +228,7 @@ async function explore() {
   await page.mouse.down();
   await page.mouse.move(box.x + 200, box.y, { steps: 5 });
   await page.mouse.up();
+  await settled();
   found.notes.dragged = await page.$eval("#values", (field) => field.value);
 }
 

@@ -7,18 +7,20 @@
   const movers = document.getElementById("moving");
   if (!form || !movers) return;
   const LOW = 0, HIGH = 10, LEFT = 30, RIGHT = 690, WIDTH = 720;
-  let latest = 0;
+  let latest = 0, dragging = false;
 
   const numbers = () => field.value.split(/[\s,]+/).filter(Boolean).map(Number);
   const held = (value) => Math.min(HIGH, Math.max(LOW, Math.round(value * 10) / 10));
 
   const show = async () => {
     const mine = ++latest;
+    const found = document.getElementById("found");
+    found.setAttribute("aria-busy", "true");
     const query = new URLSearchParams(new FormData(form));
     const reply = await fetch(`/explorer?${query}`);
     const page = new DOMParser().parseFromString(await reply.text(), "text/html");
-    if (mine !== latest) return;
-    document.getElementById("found").replaceWith(page.getElementById("found"));
+    if (mine !== latest || dragging) return; // a later change shows itself; so does the end of a drag
+    found.replaceWith(page.getElementById("found"));
     draggable();
   };
 
@@ -55,6 +57,7 @@
       point.addEventListener("pointerdown", (down) => {
         down.preventDefault();
         point.setPointerCapture(down.pointerId);
+        dragging = true;
         const move = (event) => {
           const box = picture.getBoundingClientRect();
           const x = ((event.clientX - box.left) / box.width) * WIDTH;
@@ -64,6 +67,7 @@
         point.addEventListener("pointermove", move);
         point.addEventListener("pointerup", () => {
           point.removeEventListener("pointermove", move);
+          dragging = false;
           show();
         }, { once: true });
       });
