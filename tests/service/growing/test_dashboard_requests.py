@@ -10,6 +10,7 @@ import pytest
 import tacit as tc
 from tacit.errors import BudgetError
 from tacit.service.access.caller import Caller
+from tacit.service.access.decisions import Decisions
 from tacit.service.growing.dashboard import Counted
 from tacit.service.growing.dashboard_requests import DashboardRequests
 from tacit.service.growing.dashboards import Dashboards
@@ -34,14 +35,15 @@ def requests(tmp_path: Path) -> Iterator[DashboardRequests]:
         types={"arrived": "timestamp"},
     )
     boards = Dashboards(database, audit, lambda *_: session, lambda _: 2.0, lambda: 7.0)
-    yield DashboardRequests(database, audit, boards, lambda _, name: frozenset({name}), lambda: 7.0)
+    decisions = Decisions(lambda _, name: frozenset({name}))
+    yield DashboardRequests(database, audit, boards, decisions, lambda: 7.0)
     session.close()
     database.close()
 
 
 def test_it_is_asked_once_and_decided_once(requests: DashboardRequests) -> None:
     asked = requests.ask("visits", HOURLY, ADA)
-    assert (asked.state, asked.who, asked.asked) == ("waiting", "ada", 7.0)
+    assert (asked.state, asked.asked_by, asked.asked) == ("waiting", "ada", 7.0)
     assert requests.ask("visits", HOURLY, RITA) == asked  # whoever asks for it again
     assert requests.undecided() == [asked]
     with pytest.raises(Problem, match="does not decide"):

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from tacit.errors import BudgetError, TacitError
 from tacit.service.access.caller import Caller
+from tacit.service.access.decisions import Decisions, asked_by, asked_columns, asker_of
 from tacit.service.growing.dashboard import Counted
 from tacit.service.growing.dashboards import Dashboards
 from tacit.service.problem import Problem
@@ -32,10 +33,7 @@ _requests = sa.Table(
     sa.Column("id", sa.String(24), primary_key=True),
     sa.Column("dataset", sa.String(200), nullable=False, index=True),
     sa.Column("counted", sa.Text, nullable=False),
-    sa.Column("who", sa.String(100), nullable=False),
-    sa.Column("team", sa.String(100)),
-    sa.Column("token", sa.String(32), nullable=False),
-    sa.Column("asked", sa.Float, nullable=False),
+    *asked_columns("who"),
     sa.Column("state", sa.String(10), nullable=False, index=True),
     sa.Column("reason", sa.Text),
 )
@@ -49,7 +47,7 @@ class DashboardRequest:
         id: its number, and that of the dashboard once it began.
         dataset: the data set.
         counted: what it would count, and its price.
-        who: asked.
+        asked_by: who asked.
         team: theirs, or None.
         token: the public name of the token that they came with.
         asked: seconds since 1970.
@@ -60,7 +58,7 @@ class DashboardRequest:
     id: str
     dataset: str
     counted: Counted
-    who: str
+    asked_by: str
     team: str | None
     token: str
     asked: float
@@ -75,7 +73,7 @@ class DashboardRequests:
         database: the store.
         audit: where it is told who asked and who decided.
         dashboards: where they begin.
-        behind: as :class:`tacit.service.jobs.desk.Desk` takes it.
+        decisions: keeps who asked from deciding.
         clock: seconds since 1970.
     """
 
@@ -84,11 +82,12 @@ class DashboardRequests:
         database: Database,
         audit: AuditLog,
         dashboards: Dashboards,
-        behind: Callable[[str, str], frozenset[str]],
+        decisions: Decisions,
         clock: Callable[[], float],
     ) -> None:
         self._database, self._audit = database, audit
-        self._dashboards, self._behind, self._clock = dashboards, behind, clock
+        self._dashboards, self._clock = dashboards, clock
+        self.decisions = decisions
 
     def ask(self, dataset: str, counted: Counted, caller: Caller) -> DashboardRequest:
         """Ask for a dashboard; one that was refused waits anew.
@@ -108,10 +107,7 @@ class DashboardRequests:
             "id": identity,
             "dataset": dataset,
             "counted": json.dumps(counted.to_json(), sort_keys=True),
-            "who": caller.name,
-            "team": caller.team,
-            "token": caller.token_id,
-            "asked": self._clock(),
+            **asked_by(caller, self._clock()),
             "state": WAITING,
             "reason": None,
         }
@@ -120,8 +116,14 @@ class DashboardRequests:
             if standing is None or standing.state == REFUSED:
                 run.execute(_requests.delete().where(_requests.c.id == identity))
                 run.execute(_requests.insert().values(**row))
-                cost = expected.cost.to_json()
-                self._tell(run, "release_asked", caller, dataset, identity, {"cost": cost})
+                self._audit.acted(
+                    "release_asked",
+                    caller,
+                    dataset=dataset,
+                    subject=identity,
+                    details={"cost": expected.cost.to_json()},
+                    connection=run,
+                )
         found = self.find(identity)
         assert found is not None
         return found
@@ -138,11 +140,6 @@ class DashboardRequests:
         with self._database.read() as run:
             return [_read(row) for row in run.execute(asked.order_by(_requests.c.asked.desc()))]
 
-    def is_own(self, found: DashboardRequest, caller: Caller) -> bool:
-        """Return whether one person can be behind a request and whoever would decide on it."""
-        asked = self._behind(found.token, found.who)
-        return not asked.isdisjoint(self._behind(caller.token_id, caller.name))
-
     def approve(self, found: DashboardRequest, caller: Caller) -> None:
         """Approve exactly this count at this price: it is paid, and begins.
 
@@ -152,8 +149,7 @@ class DashboardRequests:
         """
         self._decide(found, caller, APPROVED, None)
         try:
-            who = Caller(found.who, found.team, (), found.token, 0.0)
-            self._dashboards.begin(found.dataset, found.counted, who)
+            self._dashboards.begin(found.dataset, found.counted, asker_of(found))
         except TacitError:
             with self._database.begin(lock=_LOCK) as run:
                 _set(run, found.id, APPROVED, state=WAITING)
@@ -170,38 +166,20 @@ class DashboardRequests:
     def _decide(
         self, found: DashboardRequest, caller: Caller, state: str, reason: str | None
     ) -> None:
-        if self.is_own(found, caller):
-            raise Problem(
-                "forbidden",
-                "who asked for a dashboard, or made the token that did, does not decide on it",
-                "ask a reviewer whose token the operator made, or who comes by the login",
-            )
+        self.decisions.refuse_own(found, caller, "for a dashboard")
         action = "release_approved" if state == APPROVED else "release_refused"
         with self._database.begin(lock=_LOCK) as run:
             if not _set(run, found.id, WAITING, state=state, reason=reason):
                 raise Problem("conflict", "it is decided already")
             details = {} if reason is None else {"reason": reason}
-            self._tell(run, action, caller, found.dataset, found.id, details)
-
-    def _tell(
-        self,
-        run: sa.Connection,
-        action: str,
-        caller: Caller,
-        dataset: str,
-        identity: str,
-        details: dict[str, Any],
-    ) -> None:
-        self._audit.write(
-            action,
-            caller.name,
-            team=caller.team,
-            token=caller.token_id,
-            dataset=dataset,
-            subject=identity,
-            details=details,
-            connection=run,
-        )
+            self._audit.acted(
+                action,
+                caller,
+                dataset=found.dataset,
+                subject=found.id,
+                details=details,
+                connection=run,
+            )
 
 
 def _one(identity: str) -> Any:
@@ -219,7 +197,7 @@ def _read(row: Any) -> DashboardRequest:
         row.id,
         row.dataset,
         counted,
-        row.who,
+        row.asked_by,
         row.team,
         row.token,
         row.asked,

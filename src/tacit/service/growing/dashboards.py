@@ -163,12 +163,10 @@ class Dashboards:
         run: sa.Connection | None = None,
         **details: Any,
     ) -> None:
-        self._audit.write(
+        self._audit.acted(
             "dashboard_begun",
-            caller.name,
+            caller,
             outcome=outcome,
-            team=caller.team,
-            token=caller.token_id,
             dataset=dataset,
             subject=identity,
             details=details,

@@ -146,10 +146,9 @@ def preview_of(
         (caller.name, caller.team, ask.text, rows, confidence),
         lambda: _on_paper(ask, hosted, caller, rows, confidence),
     )
-    standing, remaining = charge.ledger.look(charge.key)
-    cost = charge.cost_of(standing, remaining)
-    charged = standing is not None
-    answered = standing is not None and standing.answer is not None and not hides(charge.key)
+    standing = charge.look()
+    cost, remaining, charged = charge.cost_of(standing), standing.remaining, standing.is_charged
+    answered = standing.is_answered and not hides(charge.key)
     shown: Any = found.to_json()
     shown["remaining"] = remaining.to_json()
     shown["whereabouts"] = ""  # a place on the machine of the service

@@ -25,6 +25,7 @@ from sqlalchemy import exc
 
 from tacit.errors import UsageError
 from tacit.service.access.caller import Caller
+from tacit.service.access.decisions import Decisions, asked_by, asker_of
 from tacit.service.hosting.ask import Ask, words_of
 from tacit.service.hosting.hosted import Hosted
 from tacit.service.jobs.queue import Job, Outcome, Queue
@@ -47,11 +48,11 @@ class Desk:
         audit: writes down who did what, in the transaction that does it.
         waiting: the most jobs of one caller that are not over.
         clock: seconds since 1970.
-        behind: returns of a token, by its public name and whose it is, who can have used it: that
-            person, whoever made it for them, and so on.
+        decisions: keeps who asked from deciding.
 
     Attributes:
         queue: of the service.
+        decisions: who may decide.
         wake: is called where there is a new job.
     """
 
@@ -62,9 +63,9 @@ class Desk:
         audit: Audit,
         waiting: int,
         clock: Callable[[], float],
-        behind: Callable[[str, str], frozenset[str]] = lambda _, name: frozenset({name}),
+        decisions: Decisions,
     ) -> None:
-        self.queue, self._behind = queue, behind
+        self.queue, self.decisions = queue, decisions
         self._hosted, self._audit = hosted, audit
         self._waiting, self._clock = waiting, clock
         self.wake: Callable[[], None] = lambda: None
@@ -85,18 +86,17 @@ class Desk:
         """
         body = json.dumps(ask.to_json(), sort_keys=True)
         if once is not None:
-            standing = self.queue.asked_once(caller.name, once)
-            if standing is not None:
-                return _same(standing, dataset, body)
+            known = self.queue.asked_once(caller.name, once)
+            if known is not None:
+                return _same(known, dataset, body)
         hosted = self._hosted(dataset)
         question = ask.question(hosted, caller)
         price: Any = {**ask.price, "tag": ask.tag}
         charge = charge_of(question, **price)
         key = charge.key
-        entry, remaining = charge.ledger.look(key)
-        cost = charge.cost_of(entry, remaining)
-        answered = entry is not None and entry.answer is not None
-        answered = answered and not self.hides(hosted, caller, key)
+        standing = charge.look()
+        cost = charge.cost_of(standing)
+        answered = standing.is_answered and not self.hides(hosted, caller, key)
         how = hosted.settings
         approved_later = how.approval and not answered
         if not cost.is_nothing:
@@ -105,10 +105,7 @@ class Desk:
         now = self._clock()
         values = {
             "dataset": dataset,
-            "asked_by": caller.name,
-            "team": caller.team,
-            "token": caller.token_id,
-            "asked": now,
+            **asked_by(caller, now),
             "body": body,
             "words": words_of(question),
             "cost": json.dumps(cost.to_json()),
@@ -167,7 +164,7 @@ class Desk:
                 declared anew since.
             BudgetError: the budget or a cap does not cover it any more; nothing was spent.
         """
-        self._refuse_own(job, caller)
+        self.decisions.refuse_own(job, caller, "a question")
         question, price = self._unchanged(job, self._hosted(job.dataset))
         question.rehearse(**price)
         now = self._clock()
@@ -178,32 +175,13 @@ class Desk:
         self.wake()
         return found
 
-    def is_own(self, job: Job, caller: Caller) -> bool:
-        """Return whether one person can be behind a question and whoever would decide on it.
-
-        A curator can make a token under any name, ask with it or decide with it.  So nobody decides
-        who made the token that asked, or with a token that the asker made, or where somebody made
-        both.  (The operator makes tokens too, and is trusted with all of it.)
-        """
-        asked = self._behind(job.token, job.asked_by)
-        return not asked.isdisjoint(self._behind(caller.token_id, caller.name))
-
-    def _refuse_own(self, job: Job, caller: Caller) -> None:
-        if self.is_own(job, caller):
-            raise Problem(
-                "forbidden",
-                "who asked a question, or made the token that did, does not decide on it; nor does "
-                "a token that was made by the same person",
-                "ask a reviewer whose token the operator made, or who comes by the login",
-            )
-
     def refuse(self, job: Job, caller: Caller, reason: str) -> Job:
         """Refuse a question; nothing is spent.
 
         Raises:
             Problem: the caller asked it themselves, or it is decided already.
         """
-        self._refuse_own(job, caller)
+        self.decisions.refuse_own(job, caller, "a question")
         decided = {
             "decided_by": caller.name,
             "decided": self._clock(),
@@ -297,9 +275,8 @@ class Desk:
         return question, price
 
     def _question(self, job: Job, hosted: Hosted, on_paper: bool = True) -> tuple[Question, Any]:
-        caller = Caller(job.asked_by, job.team, (), job.token, 0.0)
         ask = Ask.from_json(json.loads(job.body))
-        question = ask.question(hosted, caller, on_paper=on_paper)
+        question = ask.question(hosted, asker_of(job), on_paper=on_paper)
         return question, {**ask.price, "tag": ask.tag}
 
 

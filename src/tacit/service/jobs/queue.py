@@ -26,6 +26,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from tacit.service.access.decisions import asked_columns
 from tacit.service.jobs.job import STATES, Job, Outcome
 from tacit.service.jobs.ticks import next_tick, tick_after
 from tacit.service.store.database import Database, metadata
@@ -46,10 +47,7 @@ _jobs = sa.Table(
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
     sa.Column("id", sa.String(32), nullable=False, unique=True),
     sa.Column("dataset", sa.String(100), nullable=False, index=True),
-    sa.Column("asked_by", sa.String(100), nullable=False, index=True),
-    sa.Column("team", sa.String(100)),
-    sa.Column("token", sa.String(32), nullable=False),
-    sa.Column("asked", sa.Float, nullable=False),
+    *asked_columns(index=True),
     sa.Column("body", sa.Text, nullable=False),
     sa.Column("words", sa.Text, nullable=False),
     sa.Column("cost", sa.Text, nullable=False),

@@ -40,11 +40,9 @@ class Records:
         details: Mapping[str, Any],
     ) -> None:
         """Write down what somebody did, in the transaction that does it."""
-        self._audit.write(
+        self._audit.acted(
             action,
-            caller.name,
-            team=caller.team,
-            token=caller.token_id,
+            caller,
             dataset=job.dataset,
             subject=job.id,
             details=dict(details),

@@ -25,12 +25,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import sqlalchemy as sa
 
 from tacit.errors import UsageError, VerificationError, did_you_mean
 from tacit.outside import read_json
+from tacit.service.access.caller import Caller
 from tacit.service.seeing.logs import log
 from tacit.service.store.database import Database, metadata
 
@@ -140,6 +141,16 @@ class AuditEvent:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+class About(TypedDict, total=False):
+    """What an event is about; see :meth:`AuditLog.write`."""
+
+    outcome: str
+    dataset: str | None
+    subject: str | None
+    details: Mapping[str, Any] | None
+    connection: sa.Connection | None
+
+
 class AuditLog:
     """The audit log of a service, in its store; any number of processes write to it.
 
@@ -215,6 +226,19 @@ class AuditLog:
         # The event before is there for certain; this one only once its transaction ended.
         log("audit", action=action, outcome=outcome, after=sequence - 1, hash=previous)
         return _parse(stored, digest)
+
+    def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> AuditEvent:
+        """Append what a caller did, with their name, team and token.
+
+        Args:
+            action: as in :meth:`write`.
+            caller: who did it.
+            **about: ``outcome``, ``dataset``, ``subject``, ``details`` and ``connection`` as there.
+
+        Raises:
+            UsageError: as :meth:`write`.
+        """
+        return self.write(action, caller.name, team=caller.team, token=caller.token_id, **about)
 
     @contextmanager
     def _transaction(self, given: sa.Connection | None) -> Iterator[sa.Connection]:

@@ -12,6 +12,7 @@ from fastapi import Depends, Request
 
 from tacit import __version__ as version
 from tacit.service.access.caller import Caller
+from tacit.service.access.decisions import Decisions
 from tacit.service.access.token_table import behind
 from tacit.service.access.tokens import Tokens
 from tacit.service.folder import declarations, open_store
@@ -116,8 +117,8 @@ class State:
         queue = Queue(database, clock)
         records = Records(queue, audit, metrics, traces)
         most = settings.limits.waiting_jobs
-        who = partial(behind, database)
-        desk = Desk(queue, datasets.of, records.acted, most, clock, who)
+        decisions = Decisions(partial(behind, database))
+        desk = Desk(queue, datasets.of, records.acted, most, clock, decisions)
         workers = Workers(queue, desk.work, records.tell, settings.workers)
         desk.wake = workers.wake
         dashboards = Dashboards(database, audit, datasets.session, datasets.latency, clock)
@@ -148,7 +149,7 @@ class State:
             workers,
             records,
             dashboards,
-            DashboardRequests(database, audit, dashboards, who, clock),
+            DashboardRequests(database, audit, dashboards, decisions, clock),
             clockwork,
             clock,
         )
@@ -170,12 +171,10 @@ class State:
             self.denials.note(caller.token_id)
         except Problem:
             return
-        self.audit.write(
+        self.audit.acted(
             "denied",
-            caller.name,
+            caller,
             outcome="refused",
-            team=caller.team,
-            token=caller.token_id,
             details={"action": action, "because": problem.message},
         )
 

@@ -15,7 +15,7 @@ from tacit.errors import BudgetError
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 
-__all__ = ["Charge", "KeptPlans", "fitted"]
+__all__ = ["Charge", "KeptPlans", "Standing", "fitted"]
 
 _KEPT = 8
 
@@ -47,6 +47,29 @@ def fitted(request: Budget, remaining: Budget) -> Budget:
     if remaining.kind != "concentrated" or request.kind == remaining.kind:
         return fit(request.cost_in(remaining.kind), remaining)
     return request
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a ledger holds of a release at one moment, and what is left of the budget.
+
+    Attributes:
+        entry: its charge, with the answer once there is one; None where it was not charged.
+        remaining: what is left.
+    """
+
+    entry: Entry | None
+    remaining: Budget
+
+    @property
+    def is_charged(self) -> bool:
+        """Whether the release costs nothing more: it is answered, or still open."""
+        return self.entry is not None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether a recorded answer is there to be replayed."""
+        return self.entry is not None and self.entry.answer is not None
 
 
 @dataclass(frozen=True)
@@ -86,6 +109,10 @@ class Charge:
         """What the ledger holds of it now: a charge that is open, or an answer."""
         return self.ledger.find(self.key)
 
+    def look(self) -> Standing:
+        """Return what the ledger holds of it, and what is left, of one state of the ledger."""
+        return Standing(*self.ledger.look(self.key))
+
     def on_paper(self) -> Plan:
         """Return the plan for the whole request, whatever remains of the budget."""
         return self.plans.of(self.key, self.query, self.request)
@@ -111,13 +138,14 @@ class Charge:
 
     def cost(self) -> Budget:
         """Return what a release takes now: nothing where the ledger holds its charge."""
-        return self.cost_of(*self.ledger.look(self.key))
+        return self.cost_of(self.look())
 
-    def cost_of(self, standing: Entry | None, remaining: Budget) -> Budget:
+    def cost_of(self, standing: Standing) -> Budget:
         """Return what a release takes, where a charge stands or not and so much remains."""
-        if standing is not None:
-            return Budget.nothing(remaining.kind)
-        return self._plan(remaining).cost.cost_in(remaining.kind)
+        kind = standing.remaining.kind
+        if standing.is_charged:
+            return Budget.nothing(kind)
+        return self._plan(standing.remaining).cost.cost_in(kind)
 
     def _plan(self, remaining: Budget) -> Plan:
         return self.plans.of(self.key, self.query, fitted(self.request, remaining))

@@ -72,8 +72,7 @@ class Priced:
         Raises:
             UsageError: as :meth:`release`.
         """
-        found = self._priced(epsilon, delta, rho, total, tag).standing
-        return found is not None and found.answer is not None
+        return self._priced(epsilon, delta, rho, total, tag).look().is_answered
 
     def is_charged(
         self,
@@ -89,7 +88,7 @@ class Priced:
         Raises:
             UsageError: as :meth:`release`.
         """
-        return self._priced(epsilon, delta, rho, total, tag).standing is not None
+        return self._priced(epsilon, delta, rho, total, tag).look().is_charged
 
     def release_key(
         self,

@@ -157,7 +157,7 @@ def _board(id: str, caller: Caller, state: State, wrong: object) -> HTMLResponse
     one = dashboards.dashboard(id, caller, state).model_dump()
     found = state.dashboard_requests.find(id)
     may = one["state"] == "waiting" and decide(caller, "approve", one["dataset"]).allowed
-    may = may and found is not None and not state.dashboard_requests.is_own(found, caller)
+    may = may and found is not None and not state.dashboard_requests.decisions.is_own(found, caller)
     given = {**shown_board(one), "wrong": wrong, "decide": may}
     return HTMLResponse(page("dashboard.html", state.settings.title, caller, given))
 

@@ -148,7 +148,7 @@ def _certificate(release: str, caller: Caller, state: State) -> Certificate:
 
 def _may_begin(caller: Caller, state: State, dataset: str, dashboard: str) -> bool:
     found = state.dashboard_requests.find(dashboard)
-    own = found is None or state.dashboard_requests.is_own(found, caller)
+    own = found is None or state.dashboard_requests.decisions.is_own(found, caller)
     return not own and decide(caller, "approve", dataset).allowed
 
 
@@ -156,7 +156,7 @@ def _may_decide(caller: Caller, state: State, dataset: str, release: str) -> boo
     if not decide(caller, "approve", dataset).allowed:
         return False
     job = state.desk.queue.find(release)
-    return job is not None and not state.desk.is_own(job, caller)
+    return job is not None and not state.desk.decisions.is_own(job, caller)
 
 
 def _more(path: str, cursor: str | None, query: dict[str, str]) -> str | None:

@@ -179,7 +179,9 @@ def wanted(state: State, caller: Caller, id: str) -> DashboardRequest:
 
 
 def _seen(caller: Caller, found: DashboardRequest) -> bool:
-    own = found.who == caller.name and decide(caller, "see_own_releases", found.dataset).allowed
+    own = (
+        found.asked_by == caller.name and decide(caller, "see_own_releases", found.dataset).allowed
+    )
     return own or decide(caller, "see_releases", found.dataset).allowed
 
 
@@ -200,7 +202,7 @@ def _waiting(found: DashboardRequest) -> DashboardReply:
         id=found.id,
         dataset=found.dataset,
         counted=found.counted.to_json(),
-        asked_by=found.who,
+        asked_by=found.asked_by,
         state=found.state,
         reason=found.reason,
         created=found.asked,

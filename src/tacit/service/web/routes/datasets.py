@@ -195,9 +195,7 @@ def raise_budget(
     whole = _loss(body, ledger.total)
     ledger.extend(whole, body.reason)
     details = {"budget": whole.to_json(), "reason": body.reason}
-    state.audit.write(
-        "budget_raised", caller.name, token=caller.token_id, dataset=name, details=details
-    )
+    state.audit.acted("budget_raised", caller, dataset=name, details=details)
     return _budget(hosted, caller, body.team)
 
 
@@ -218,9 +216,7 @@ def set_caps(
     }
     hosted.set_caps(caps, body.reason)
     told = {account: cap and cap.to_json() for account, cap in caps.items()}
-    state.audit.write(
-        "caps_changed", caller.name, token=caller.token_id, dataset=name, details={"caps": told}
-    )
+    state.audit.acted("caps_changed", caller, dataset=name, details={"caps": told})
     return _budget(hosted, caller, None)
 
 
@@ -245,9 +241,7 @@ def preview(
         hides=lambda key: state.desk.hides(hosted, caller, key),
     )
     details = {"cost": found["cost"]}
-    state.audit.write(
-        "previewed", caller.name, token=caller.token_id, dataset=name, details=details
-    )
+    state.audit.acted("previewed", caller, dataset=name, details=details)
     return PreviewReply(**found)
 
 

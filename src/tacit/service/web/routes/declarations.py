@@ -145,10 +145,9 @@ def declare(
     digest = hashlib.sha256(canonical([made.fields, made.hosting], "it").encode()).hexdigest()
 
     def note(run: sa.Connection) -> None:
-        state.audit.write(
+        state.audit.acted(
             "declaration_changed",
-            caller.name,
-            token=caller.token_id,
+            caller,
             dataset=name,
             details={"digest": digest, "changes": changes},
             connection=run,
