@@ -71,7 +71,7 @@ FOLDERS = {
     ),
     "service.web": (
         *("schemas", "ask_body", "problems", "guard", "forms", "failures", "readiness"),
-        *("state", "routing"),
+        *("gauges", "state", "routing"),
         *("routes", "page_routes", "openapi", "app", "server"),
     ),
     "statistics": (

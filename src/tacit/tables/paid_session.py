@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tacit.accounting.ledger.ledger import Ledger
+from tacit.tables.release.opened_table import SharedTable
 from tacit.tables.session import Session
 
 __all__ = ["PaidSession"]
@@ -34,7 +35,7 @@ class PaidSession(Session):
     def __init__(
         self, whole: Session, ledger: Ledger, others: Mapping[str, Callable[[Ledger], Session]]
     ) -> None:
-        self._table, self.unit = whole._table, whole.unit
+        self._table, self.unit = SharedTable(whole._table), whole.unit
         self._declared, self._others = whole._declared, others
         self.ledger = self._open(ledger, None)
 

@@ -66,6 +66,30 @@ def test_each_schedule_is_kept_and_a_failure_stops_nothing(
     database.close()
 
 
+def test_what_was_counted_is_noted_by_the_clock_and_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tacit.service.growing.clockwork._EVERY", 0.001)
+    boards: Any = Boards()
+    noted: list[int] = []
+    twice = threading.Event()
+
+    def note() -> None:
+        noted.append(boards.looks)
+        if len(noted) == 2:
+            twice.set()
+        if len(noted) == 1:
+            raise OSError("4711")
+
+    none: Any = Refreshes(None, None, None)  # type: ignore[arg-type]
+    clockwork = Clockwork(dict, none, boards, print, note=note)
+    clockwork.start()
+    assert twice.wait(10)
+    clockwork.stop()
+    assert noted[:2] == [5, 10]
+    assert noted[-1] == boards.looks
+
+
 def test_it_looks_until_it_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.service.growing.clockwork._EVERY", 0.01)
     boards: Any = Boards()

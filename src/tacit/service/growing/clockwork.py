@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from itertools import count
 
 from tacit.errors import TacitError
 from tacit.service.growing.dashboards import Dashboards
@@ -15,6 +16,8 @@ __all__ = ["Clockwork"]
 
 _EVERY = 1.0
 """Seconds between two looks at what is due."""
+_NOTED = 5
+"""After so many looks what this process counted is noted, whatever was due."""
 
 
 class Clockwork:
@@ -28,6 +31,7 @@ class Clockwork:
         dashboards: of all data sets.
         refreshed: is called for each refresh, with the name of the data set.
         allowed: raises where data sets may not be read again now.
+        note: notes what this process counted for the metrics.
     """
 
     def __init__(
@@ -37,9 +41,11 @@ class Clockwork:
         dashboards: Dashboards,
         refreshed: Callable[[str], None],
         allowed: Callable[[], None] = lambda: None,
+        note: Callable[[], None] = lambda: None,
     ) -> None:
         self._schedules, self._refreshes = schedules, refreshes
         self._dashboards, self._refreshed, self._allowed = dashboards, refreshed, allowed
+        self._note = note
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -55,8 +61,19 @@ class Clockwork:
             self._thread.join()
 
     def _run(self) -> None:
-        while not self._stopping.wait(_EVERY):
+        for looks in count(1):
+            if self._stopping.wait(_EVERY):
+                break
             self.look()
+            if looks % _NOTED == 0:
+                self._noted()
+        self._noted()
+
+    def _noted(self) -> None:
+        try:
+            self._note()
+        except Exception as error:  # it is noted the next time
+            log("metrics", outcome="failed", code=type(error).__name__)
 
     def look(self) -> None:
         """Do what is due; what fails is tried again at the next look."""

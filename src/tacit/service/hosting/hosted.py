@@ -169,6 +169,12 @@ class Hosted:
         """Return the data sets whose people have this budget; itself among them."""
         return self._ledgers.sharing(self.name)
 
+    def teams(self) -> list[str | None]:
+        """Return the teams whose ledgers were begun; ``[None]`` where all teams share one."""
+        if self.owner.apart:
+            return list(self._ledgers.teams(self.name))
+        return [None] if self._ledgers.known(self.owner.key(None)) is not None else []
+
     def all_accounts(self, team: str | None) -> list[Account]:
         """Return every account of a ledger that has a cap or has spent."""
         return accounts_of(self.ledger(team))

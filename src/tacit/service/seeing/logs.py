@@ -39,6 +39,7 @@ EVENTS: Mapping[str, frozenset[str]] = {
         "refresh": "dataset number way outcome code",
         "dashboard": "dashboard dataset outcome code",
         "worker": "state",
+        "metrics": "outcome code",
     }.items()
 }
 """What is logged, and the fields that each event has."""

@@ -12,6 +12,12 @@
 ``tacit_refreshes_total``               refreshes by data set: by clock or by call
 ``tacit_reports_total``                 local reports by collection and outcome: a report was made
                                         random on the device and is public from there on
+``tacit_releases``                      releases by data set and state, as whoever asked sees them
+                                        now: before its tick an outcome counts as running
+``tacit_budget``                        the whole budget of each ledger, in epsilon or rho and delta
+``tacit_budget_spent``                  what is spent of it, rounded up: a charge is made when a
+                                        question is asked or approved, and of public facts alone
+``tacit_budget_remaining``              what remains, rounded down
 ``tacit_audit_events``                  events in the audit log
 ``tacit_build_info``                    the version
 ======================================  ===========================================================
@@ -20,8 +26,9 @@ What is left out, because it depends on the rows: seconds of an engine, the proc
 memory of the process (the usual collectors of the Prometheus client have both and are not
 registered), sizes of answers, numbers of rows.
 
-Counters are those of one process.  With several processes, give each its own port and have
-Prometheus read each; the events of the audit log are the same in all.
+All numbers are those of the whole service: counters are added up in its store
+(:mod:`tacit.service.seeing.tallies`), and the others are read from it.  So it does not matter which
+process a balancer sends Prometheus to.
 """
 
 from __future__ import annotations
@@ -30,6 +37,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import need
+from tacit.service.seeing.tallies import Tallies
+from tacit.service.store.database import Database
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -38,13 +47,24 @@ __all__ = ["Metrics"]
 
 Sample = tuple[Mapping[str, str], float]
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_COUNTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "tacit_requests": (
+        "Requests by route, method and status",
+        ("route", "method", "status"),
+    ),
+    "tacit_outcomes": ("Outcomes of releases, at their ticks", ("dataset", "state")),
+    "tacit_late_ticks": ("Ticks by which outcomes were late", ("dataset",)),
+    "tacit_refreshes": ("Refreshes", ("dataset",)),
+    "tacit_reports": ("Local reports by outcome", ("collection", "outcome")),
+}
 
 
 class Metrics:
-    r"""The metrics of one process.
+    r"""The metrics of a service, as one of its processes counts and shows them.
 
     Args:
         version: that of Tacit.
+        database: the store of the service; None counts in this process alone.
 
     Example:
         >>> metrics = Metrics("0.1")
@@ -54,49 +74,43 @@ class Metrics:
         True
     """
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, database: Database | None = None) -> None:
         client: Any = need("prometheus_client", "serve")
         # A registry of its own: the default one has the time and memory of the process.
         self.registry: CollectorRegistry = client.CollectorRegistry(auto_describe=False)
         self._client = client
-        self._requests = self._counter(
-            "tacit_requests", "Requests by route, method and status", "route", "method", "status"
-        )
-        self._releases = self._counter(
-            "tacit_outcomes", "Outcomes of releases, at their ticks", "dataset", "state"
-        )
-        self._late = self._counter(
-            "tacit_late_ticks", "Ticks by which outcomes were late", "dataset"
-        )
-        self._refreshes = self._counter("tacit_refreshes", "Refreshes", "dataset")
-        self._reports = self._counter(
-            "tacit_reports", "Local reports by outcome", "collection", "outcome"
-        )
+        self._tallies = Tallies(database)
+        self.registry.register(_Counted(self._tallies))
         build = client.Gauge("tacit_build_info", "The version", ["version"], registry=self.registry)
         build.labels(version).set(1)
 
-    def _counter(self, name: str, about: str, *labels: str) -> Any:
-        return self._client.Counter(name, about, labels, registry=self.registry)
-
     def request(self, route: str, method: str, status: int) -> None:
         """Count a request, by the pattern of its route."""
-        self._requests.labels(route, method, str(status)).inc()
+        self._tallies.add("tacit_requests", (route, method, str(status)))
 
     def release(self, dataset: str, state: str) -> None:
         """Count the outcome of a release; called when it becomes visible, at its tick."""
-        self._releases.labels(dataset, state).inc()
+        self._tallies.add("tacit_outcomes", (dataset, state))
 
     def late(self, dataset: str, ticks: int) -> None:
         """Count ticks by which an outcome was late; called at the tick."""
-        self._late.labels(dataset).inc(ticks)
+        self._tallies.add("tacit_late_ticks", (dataset,), ticks)
 
     def refreshed(self, dataset: str) -> None:
         """Count a refresh."""
-        self._refreshes.labels(dataset).inc()
+        self._tallies.add("tacit_refreshes", (dataset,))
 
     def reports(self, collection: str, outcome: str, number: int) -> None:
         """Count local reports of one outcome: ``accepted``, or why they were refused."""
-        self._reports.labels(collection, outcome).inc(number)
+        self._tallies.add("tacit_reports", (collection, outcome), number)
+
+    def note(self) -> None:
+        """Add what was counted here to the counters of the service; called by a clock.
+
+        Raises:
+            Problem: the store is away; what was counted is added the next time.
+        """
+        self._tallies.note()
 
     def gauge(
         self, name: str, about: str, labels: tuple[str, ...], read: Callable[[], Iterable[Sample]]
@@ -115,6 +129,31 @@ class Metrics:
         """Return all metrics in the text format of Prometheus."""
         made: bytes = self._client.generate_latest(self.registry)
         return made.decode()
+
+
+class _Counted:
+    """The counters of the service, as the store has them; the client calls ``collect``."""
+
+    def __init__(self, tallies: Tallies) -> None:
+        self._tallies = tallies
+
+    def describe(self) -> list[Any]:
+        """Return nothing: what there is shows when it is read."""
+        return []
+
+    def collect(self) -> Iterable[Any]:
+        """Yield the counters with their numbers of now; none where the store is away."""
+        core: Any = need("prometheus_client.core", "serve")
+        try:
+            totals = self._tallies.totals()
+        except Exception:  # a counter that is read as nought would look as if it began anew
+            return
+        for counter, (about, names) in _COUNTERS.items():
+            family = core.CounterMetricFamily(counter, about, labels=names)
+            for (name, labels), number in totals.items():
+                if name == counter:
+                    family.add_metric(labels, number)
+            yield family
 
 
 class _Stored:

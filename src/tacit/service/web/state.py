@@ -37,6 +37,7 @@ from tacit.service.seeing.traces import Traces
 from tacit.service.settings import Settings
 from tacit.service.store.database import Database
 from tacit.service.web.failures import FailedTokens
+from tacit.service.web.gauges import add_gauges
 from tacit.service.web.readiness import Readiness
 from tacit.tables.dataset.declaration import Dataset
 
@@ -59,7 +60,7 @@ class State:
         denials: of tokens that ask for what they may not do; beyond some a minute the audit log is
             spared.
         audit: who did what.
-        metrics: the numbers of this process.
+        metrics: the numbers of the service.
         traces: the spans of this process.
         refreshes: when data sets that grow were read again.
         collections: the questions of the local model, by name.
@@ -111,7 +112,7 @@ class State:
         declared = declarations(settings)
         collections = collections_of(settings.collections, settings.folder)
         database, key = open_store(settings)
-        audit, metrics, traces = AuditLog(database), Metrics(version), Traces()
+        audit, metrics, traces = AuditLog(database), Metrics(version, database), Traces()
         refreshes = Refreshes(database, audit, clock)
         datasets = Datasets(declared, settings, database, lambda n: refreshes.current(n).number)
         queue = Queue(database, clock)
@@ -129,6 +130,7 @@ class State:
             dashboards,
             metrics.refreshed,
             datasets.refuse_overlaps,
+            metrics.note,
         )
         made = cls(
             settings,
@@ -155,9 +157,7 @@ class State:
         )
         for name in declared:
             made.refreshes.begin(name)
-        made.metrics.gauge(
-            "tacit_audit_events", "Events in the audit log", (), lambda: [({}, audit.length())]
-        )
+        add_gauges(metrics, audit, queue, datasets)
         return made
 
     def start(self) -> None:

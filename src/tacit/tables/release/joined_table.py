@@ -106,7 +106,7 @@ def join_table(
     if known not in table.joined:
         table.joined[known] = _join(table, other, how, pairs)
     made, join = table.joined[known]
-    return made, *beside(query, declared, join, other)
+    return table.beside(made), *beside(query, declared, join, other)
 
 
 def _join(

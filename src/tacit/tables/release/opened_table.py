@@ -13,7 +13,7 @@ from tacit.tables.release.collector import Collector
 from tacit.tables.release.other_table import OtherTable
 from tacit.tables.release.rehearsal import Rehearsed
 
-__all__ = ["OpenedTable", "settled"]
+__all__ = ["OpenedTable", "SharedTable", "settled"]
 
 _T = TypeVar("_T")
 
@@ -68,8 +68,60 @@ class OpenedTable:
             self._source, self._collector = fresh, Collector(fresh)
         return fresh
 
+    def beside(self, made: OpenedTable) -> OpenedTable:
+        """Return the join of this table with another one, as who asks this table asks it."""
+        return made
+
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise UsageError("a session is not pickled: open the table and the ledger where they are")
+
+
+class SharedTable(OpenedTable):
+    """A table that somebody else holds open, for one of the many who ask it.
+
+    The plans of the questions, and what of them was tried on no rows, are kept apart: a question
+    that is answered faster because somebody asked the same a moment ago tells that they did.  What
+    the table was joined with is shared: a public table is read once for all.
+
+    Args:
+        whole: the table, as it is open for all.
+    """
+
+    def __init__(self, whole: OpenedTable) -> None:
+        self._whole, self.named = whole, whole.named
+        self.others, self.plans = whole.others, KeptPlans()
+        self._tried: tuple[Source, Rehearsed] | None = None
+
+    @property
+    def source(self) -> Source:
+        """The table as it was opened last."""
+        return self._whole.source
+
+    @property
+    def collector(self) -> Collector:
+        """What is asked of the table, and what of that is kept."""
+        return self._whole.collector
+
+    @property
+    def joined(self) -> dict[Any, Any]:  # type: ignore[override]
+        """What the table was joined with since it was opened."""
+        return self._whole.joined
+
+    @property
+    def rehearsed(self) -> Rehearsed:  # type: ignore[override]
+        """What was tried on no rows since the table was opened."""
+        source, tried = self.source, self._tried
+        if tried is None or tried[0] is not source:
+            self._tried = tried = source, Rehearsed()
+        return tried[1]
+
+    def reopen(self) -> Source:
+        """Return the table, opened after this was called."""
+        return self._whole.reopen()
+
+    def beside(self, made: OpenedTable) -> OpenedTable:
+        """Return a join of the table, with plans kept apart as well."""
+        return SharedTable(made)
 
 
 def settled(ask: Callable[[], _T], outcome: str) -> _T:

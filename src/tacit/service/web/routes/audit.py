@@ -70,5 +70,5 @@ def audit(
 def metrics(
     _caller: Annotated[Caller, Depends(needs("observe"))], state: StateOf
 ) -> PlainTextResponse:
-    """Give the metrics of this process in the text format of Prometheus; no number is private."""
+    """Give the metrics of the service in the text format of Prometheus; no number is private."""
     return PlainTextResponse(state.metrics.text(), media_type=CONTENT_TYPE)
