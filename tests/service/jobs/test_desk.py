@@ -17,7 +17,7 @@ from tacit.errors import BudgetError, UsageError
 from tacit.service.access.caller import Caller, Grant
 from tacit.service.hosting.ask import Ask
 from tacit.service.jobs.desk import Desk
-from tacit.service.jobs.queue import Job
+from tacit.service.jobs.queue import Job, Whose
 from tacit.service.problem import Problem
 from tacit.tables.release.rehearsal import Rehearsed
 
@@ -118,7 +118,7 @@ def test_what_public_facts_decide_is_refused_at_once(client: Client) -> None:
         submit(client, {**COUNT, "epsilon": 0})
     with pytest.raises(UsageError):
         submit(client, {"sql": "select cost from visits", "epsilon": 1})
-    assert client.state.desk.queue.listed([("visits", None)]) == []
+    assert client.state.desk.queue.listed([Whose("visits")]) == []
 
 
 def test_what_the_engine_refuses_of_no_rows_costs_nothing(

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import exc
 
 from support.service.jobs import LATENCY, add, find
-from tacit.service.jobs.queue import KEY_SECONDS, LEASE, Outcome, Queue
+from tacit.service.jobs.queue import KEY_SECONDS, LEASE, Outcome, Queue, Whose
 from tacit.service.jobs.ticks import margin
 from tacit.service.store.database import Database
 
@@ -173,14 +173,36 @@ def test_a_state_changes_only_from_where_it_may(queue: Queue) -> None:
 def test_lists_are_in_pages_and_by_who_may_see(queue: Queue, clock: Clock) -> None:
     jobs = [add(queue, asked_by=who) for who in ("ada", "eve", "ada")]
     add(queue, dataset="births")
-    everything = queue.listed([("visits", None)])
+    everything = queue.listed([Whose("visits")])
     assert [job.id for job in everything] == [job.id for job in reversed(jobs)]
-    own = queue.listed([("visits", "ada")])
+    own = queue.listed([Whose("visits", "ada")])
     assert [job.id for job in own] == [jobs[2].id, jobs[0].id]
-    page = queue.listed([("visits", None)], limit=2)
-    rest = queue.listed([("visits", None)], limit=2, before=page[-1].number)
+    page = queue.listed([Whose("visits")], limit=2)
+    rest = queue.listed([Whose("visits")], limit=2, before=page[-1].number)
     assert [job.id for job in [*page, *rest]] == [job.id for job in everything]
     assert queue.listed([]) == []
+
+
+def test_where_teams_stand_apart_each_has_its_own(queue: Queue, clock: Clock) -> None:
+    """A charge that is left open is so until the same team has its answer, not another one."""
+    failed = [add(queue, team=team) for team in (None, "a", "b")]
+    for job in failed:
+        claimed = queue.claim("w")
+        assert claimed is not None
+        assert claimed.id == job.id
+        queue.finish(claimed, Outcome(False, {"error": {"code": "internal"}}))
+    add(queue, team="b", started=1001.0)
+    claimed = queue.claim("w")
+    assert claimed is not None
+    queue.finish(claimed, DONE)
+    clock.now += 1000
+    every = [Whose("visits")]
+    assert queue.listed(every, left_open=True) == []
+    left = queue.listed(every, left_open=True, apart=["visits"])
+    assert [job.team for job in left] == ["a", None]
+    for team in (None, "a", "b"):
+        own = queue.listed([Whose("visits", "ada", (team,))])
+        assert {job.team for job in own} == {team}
 
 
 def test_a_list_by_state_follows_the_ticks(queue: Queue, clock: Clock) -> None:
@@ -191,7 +213,7 @@ def test_a_list_by_state_follows_the_ticks(queue: Queue, clock: Clock) -> None:
     queue.finish(claimed, DONE)
 
     def states() -> dict[str, int]:
-        all_of = [("visits", None)]
+        all_of = [Whose("visits")]
         shown = {s: len(queue.listed(all_of, state=s)) for s in ("running", "done", "waiting")}
         assert {("visits", state): n for state, n in shown.items() if n} == queue.counted()
         return shown

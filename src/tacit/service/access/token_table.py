@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from tacit.service.access.caller import Caller
 from tacit.service.store.database import Database, metadata
 
-__all__ = ["LOGIN_NAMES", "OPERATOR", "Note", "Stored", "behind", "silent", "token_table"]
+__all__ = ["LOGIN_NAMES", "OPERATOR", "Note", "Stored", "behind", "root", "silent", "token_table"]
 
 OPERATOR = "operator"
 """Who makes the tokens that no curator made."""
@@ -89,3 +89,20 @@ def behind(database: Database, identifier: str, name: str) -> frozenset[str]:
                 asked = sa.select(issuer).where(token_table.c.name == maker).distinct()
                 left += run.execute(asked).scalars()
     return frozenset(names)
+
+
+def root(database: Database, identifier: str) -> str:
+    """Return the token that one was narrowed from, in the end: itself where it was not.
+
+    What a token may do so many times, all that were narrowed from it may do together.
+
+    Args:
+        database: of the service.
+        identifier: the public name of the token.
+    """
+    own = (token_table.c.id, token_table.c.parent)
+    family = sa.select(*own).where(token_table.c.id == identifier).cte(recursive=True)
+    family = family.union(sa.select(*own).join(family, family.c.parent == token_table.c.id))
+    with database.read() as run:
+        asked = sa.select(family.c.id).where(family.c.parent.is_(None))
+        return run.execute(asked).scalar() or identifier

@@ -165,6 +165,13 @@ class Hosted:
         """
         shapes_of(self.dataset)
 
+    def is_own(self, caller: Caller, team: str | None) -> bool:
+        """Return whether what somebody of the caller's name did in a team is the caller's.
+
+        Where teams stand apart, two people of one name are two, and so is one in two teams.
+        """
+        return not self.owner.apart or caller.team == team
+
     def sharing(self) -> list[str]:
         """Return the data sets whose people have this budget; itself among them."""
         return self._ledgers.sharing(self.name)

@@ -85,11 +85,11 @@ class Desk:
             Problem: the key stands for another request, or too many jobs of the caller wait.
         """
         body = json.dumps(ask.to_json(), sort_keys=True)
+        hosted = self._hosted(dataset)
         if once is not None:
             known = self.queue.asked_once(caller.name, once)
             if known is not None:
-                return _same(known, dataset, body)
-        hosted = self._hosted(dataset)
+                return _same(known, dataset, body, hosted.is_own(caller, known.team))
         question = ask.question(hosted, caller)
         price: Any = {**ask.price, "tag": ask.tag}
         charge = charge_of(question, **price)
@@ -142,7 +142,8 @@ class Desk:
             standing = None if once is None else self.queue.asked_once(caller.name, once)
             if standing is None:
                 raise
-            return _same(standing, values["dataset"], values["body"])
+            own = self._hosted(values["dataset"]).is_own(caller, standing.team)
+            return _same(standing, values["dataset"], values["body"], own)
         self.wake()
         return job
 
@@ -280,13 +281,14 @@ class Desk:
         return question, {**ask.price, "tag": ask.tag}
 
 
-def _same(job: Job, dataset: str, body: str) -> Job:
-    if (job.dataset, job.body) != (dataset, body):
+def _same(job: Job, dataset: str, body: str, own: bool) -> Job:
+    """Return the job of an idempotency key; of one's own team, where teams stand apart."""
+    if (job.dataset, job.body, own) != (dataset, body, True):
         raise Problem(
             "conflict",
             "this Idempotency-Key stands for another request of yours",
             "use a new key for a new request",
-            {"release": job.id},
+            {"release": job.id} if own and job.dataset == dataset else {},
         )
     return job
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -31,7 +31,7 @@ from tacit.service.jobs.job import STATES, Job, Outcome
 from tacit.service.jobs.ticks import next_tick, tick_after
 from tacit.service.store.database import Database, metadata
 
-__all__ = ["LEASE", "STATES", "Job", "Outcome", "Queue"]
+__all__ = ["LEASE", "STATES", "Job", "Outcome", "Queue", "Whose"]
 
 LEASE = 30.0
 """For how long a worker that says nothing holds a job, in seconds."""
@@ -72,6 +72,23 @@ _jobs = sa.Table(
 
 
 _COLUMNS = [_jobs.c[name] for name in Job.__dataclass_fields__]
+
+
+class Whose(NamedTuple):
+    """Jobs that somebody may see: those of a data set, of all or of one person."""
+
+    dataset: str
+    who: str | None = None
+    team: tuple[str | None] | None = None  # of that person alone, where teams stand apart
+
+    def where(self) -> sa.ColumnElement[bool]:
+        """Return the condition on the table."""
+        found = _jobs.c.dataset == self.dataset
+        if self.who is not None:
+            found = sa.and_(found, _jobs.c.asked_by == self.who)
+        if self.team is not None:
+            found = sa.and_(found, _jobs.c.team.is_not_distinct_from(self.team[0]))
+        return found
 
 
 class Queue:
@@ -170,36 +187,32 @@ class Queue:
 
     def listed(
         self,
-        allowed: Sequence[tuple[str, str | None]],
+        allowed: Sequence[Whose],
         *,
         state: str | None = None,
         left_open: bool = False,
+        apart: Sequence[str] = (),
         before: int | None = None,
         limit: int = 100,
     ) -> list[Job]:
         """Return jobs, the latest first.
 
         Args:
-            allowed: data sets, each with whose jobs are seen; None for everybody's.
+            allowed: whose jobs are seen.
             state: as callers see it.
             left_open: only those that failed, and whose charge stands without an answer.
+            apart: the data sets of which each team has a ledger, and so answers, of its own.
             before: only those with a lower number.
             limit: the most at once.
         """
-        seen = [
-            _jobs.c.dataset == dataset
-            if who is None
-            else sa.and_(_jobs.c.dataset == dataset, _jobs.c.asked_by == who)
-            for dataset, who in allowed
-        ]
-        if not seen:
+        if not allowed:
             return []
-        asked = sa.select(*_COLUMNS).where(sa.or_(*seen))
+        asked = sa.select(*_COLUMNS).where(sa.or_(*(one.where() for one in allowed)))
         if before is not None:
             asked = asked.where(_jobs.c.number < before)
         asked = asked if state is None else asked.where(self._shown(state))
         if left_open:
-            asked = asked.where(self._shown("failed"), ~self._answered())
+            asked = asked.where(self._shown("failed"), ~self._answered(apart))
         asked = asked.order_by(_jobs.c.number.desc()).limit(limit)
         with self._database.read() as run:
             return [Job(**row) for row in run.execute(asked).mappings()]
@@ -308,12 +321,15 @@ class Queue:
         unseen = sa.and_(_jobs.c.state == "over", _jobs.c.visible > moment)
         return sa.or_(_jobs.c.state.in_(("queued", "working")), unseen)
 
-    def _answered(self) -> sa.ColumnElement[bool]:
+    def _answered(self, apart: Sequence[str]) -> sa.ColumnElement[bool]:
         """Whether the question of a job was answered when it was asked again, as callers see it."""
         again = _jobs.alias()
         done = sa.and_(again.c.outcome == "done", again.c.visible <= self._clock())
         same = sa.and_(again.c.dataset == _jobs.c.dataset, again.c.key == _jobs.c.key)
-        return sa.exists().where(same, done)
+        one_ledger = sa.or_(
+            ~_jobs.c.dataset.in_(apart), again.c.team.is_not_distinct_from(_jobs.c.team)
+        )
+        return sa.exists().where(same, one_ledger, done)
 
     @staticmethod
     def _one(run: sa.Connection, where: sa.ColumnElement[bool]) -> Job | None:

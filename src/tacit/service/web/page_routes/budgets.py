@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse
 from tacit.errors import TacitError
 from tacit.service.access.caller import Caller
 from tacit.service.access.policy import decide
+from tacit.service.jobs.queue import Whose
 from tacit.service.pages.budget_view import account_in, shown_budget
 from tacit.service.pages.frame import page
 from tacit.service.web.forms import Form, FormOf
@@ -65,7 +66,12 @@ def _page(
     told = datasets.budget(name, caller, state).model_dump()
     left: list[dict[str, Any]] = []
     if decide(caller, "see_releases", name).allowed:
-        jobs = state.desk.queue.listed([(name, None)], left_open=True, limit=_MOST)
+        jobs = state.desk.queue.listed(
+            [Whose(name)],
+            left_open=True,
+            apart=[name] if state.datasets.of(name).owner.apart else [],
+            limit=_MOST,
+        )
         left = [releases.shown_release(state, job).model_dump() for job in jobs]
     given = shown_budget(name, told, left, state.datasets.of(name).owner.apart)
     given |= {"done": done, "wrong": wrong}

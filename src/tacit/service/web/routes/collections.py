@@ -12,9 +12,10 @@ from tacit.outside import read_json
 from tacit.report.text.local_estimates import Wanted
 from tacit.service.access.caller import Caller
 from tacit.service.access.policy import visible
+from tacit.service.access.token_table import root
 from tacit.service.growing.collection import Collection
 from tacit.service.growing.live_estimate import live_estimate
-from tacit.service.growing.report_store import MOST_REPORTS
+from tacit.service.growing.report_store import MOST_REPORTS, Posted
 from tacit.service.problem import Problem
 from tacit.service.web.routing import CallerOf, needs
 from tacit.service.web.schemas import DatasetName, Reply
@@ -120,7 +121,7 @@ async def reports(
         raise Problem("invalid_request", f"send the reports as {_BYTES} or as {_JSON}")
     sent = await _body(request, state.settings.limits.report_bytes)
     given: Any = sent if kind == _BYTES else read_json(sent, "the request")
-    posted = await run_in_threadpool(state.reports.post, collection, given, caller.token_id)
+    posted = await run_in_threadpool(_post, state, collection, given, caller)
     state.metrics.reports(name, "accepted", posted.accepted)
     for reason, number in posted.refused.items():
         state.metrics.reports(name, reason, number)
@@ -162,6 +163,11 @@ def estimate(
     sums, refused = state.reports.state(collection)
     wanted = Wanted(level, together, candidates, ranges, heaviest)
     return EstimateReply(**live_estimate(collection, sums, refused, wanted, poisoned))
+
+
+def _post(state: State, collection: Collection, given: Any, caller: Caller) -> Posted:
+    """Store reports; a token has one share with all that were narrowed from it."""
+    return state.reports.post(collection, given, root(state.database, caller.token_id))
 
 
 def _known(state: State, name: str) -> Collection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
@@ -14,7 +15,7 @@ from tacit.service.access.caller import Caller
 from tacit.service.access.policy import decide, demand
 from tacit.service.hosting.ask import Ask
 from tacit.service.hosting.formats import FORMATS, Form, answer_json, as_bytes, format_of
-from tacit.service.jobs.queue import STATES, Job
+from tacit.service.jobs.queue import STATES, Job, Whose
 from tacit.service.problem import Problem
 from tacit.service.web.ask_body import AskBody
 from tacit.service.web.routing import needs
@@ -144,15 +145,18 @@ def releases(
     """List the releases that the caller may see, the latest first; without their answers."""
     if shown is not None and shown not in STATES:
         raise Problem("invalid_request", f"a release is {', '.join(STATES)}", "leave state out")
-    if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 18):
-        raise Problem("invalid_request", "the cursor is none", "send what `next` said, or leave it")
     names = state.datasets.names if dataset is None else [dataset]
-    before = int(cursor) if cursor else None
+    before = _before(state, caller, cursor) if cursor else None
     most = min(limit, state.settings.limits.page)
     found = state.desk.queue.listed(
-        _allowed(caller, names), state=shown, left_open=left_open, before=before, limit=most
+        _allowed(state, caller, names),
+        state=shown,
+        left_open=left_open,
+        apart=_apart(state, names),
+        before=before,
+        limit=most,
     )
-    more = str(found[-1].number) if len(found) == most else None
+    more = found[-1].id if len(found) == most else None
     return Releases(items=[shown_release(state, job) for job in found], next=more)
 
 
@@ -214,7 +218,7 @@ def cancel(
 ) -> Release:
     """Give a question of one's own up; a charge that was made stays made."""
     job = seen(state, caller, release)
-    if job.asked_by != caller.name:
+    if not _is_own(state, caller, job):
         demand(caller, "approve", job.dataset)
     return shown_release(state, state.desk.cancel(job, caller))
 
@@ -238,15 +242,39 @@ def refuse(release: ReleaseName, body: Refusal, caller: Deciding, state: StateOf
     return shown_release(state, state.desk.refuse(job, caller, body.said()))
 
 
-def _allowed(caller: Caller, names: list[str]) -> list[tuple[str, str | None]]:
+def _before(state: State, caller: Caller, cursor: str) -> int:
+    """Return where a page begins: a cursor is the last release of the page before.
+
+    (The place of a release among all of them would tell how many the others asked.)
+    """
+    with suppress(Problem):
+        return seen(state, caller, cursor).number
+    raise Problem("invalid_request", "the cursor is none", "send what `next` said, or leave it")
+
+
+def _apart(state: State, names: list[str]) -> list[str]:
+    """Return the data sets whose teams have ledgers of their own."""
+    with suppress(Problem):
+        return [name for name in names if state.datasets.of(name).owner.apart]
+    return []  # no data set of that name, and so no release
+
+
+def _allowed(state: State, caller: Caller, names: list[str]) -> list[Whose]:
     """Return the data sets whose releases a caller sees, each with whose."""
-    found: list[tuple[str, str | None]] = []
+    found = []
+    apart = _apart(state, names)
     for name in names:
         if decide(caller, "see_releases", name).allowed:
-            found.append((name, None))
+            found.append(Whose(name))
         elif decide(caller, "see_own_releases", name).allowed:
-            found.append((name, caller.name))
+            found.append(Whose(name, caller.name, (caller.team,) if name in apart else None))
     return found
+
+
+def _is_own(state: State, caller: Caller, job: Job) -> bool:
+    if job.asked_by != caller.name:
+        return False
+    return state.datasets.of(job.dataset).is_own(caller, job.team)
 
 
 def seen(state: State, caller: Caller, name: str) -> Job:
@@ -257,8 +285,8 @@ def _found(state: State, caller: Caller, name: str, action: str) -> Job:
     """Return a release that a caller may see; others are as if they were not there."""
     job = state.desk.queue.find(name)
     if job is not None:
-        own = job.asked_by == caller.name
-        own = own and decide(caller, "see_own_releases", job.dataset).allowed
+        own = decide(caller, "see_own_releases", job.dataset).allowed
+        own = own and _is_own(state, caller, job)
         if own or decide(caller, action, job.dataset).allowed:
             return job
     raise Problem("not_found", "there is no such release, or it is not for you")
