@@ -146,6 +146,16 @@ def test_no_link_leads_nowhere_and_nothing_comes_from_elsewhere(site: Site) -> N
 
 
 @marked
+def test_the_gallery_and_the_benchmarks_show_their_pictures(site: Site) -> None:
+    calls = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8").count('.svg")')
+    shown = [image for image in site.pages["gallery.html"].loaded if image.endswith(".svg")]
+    assert len(set(shown) - {"_static/mark.svg"}) == calls > 10
+    drawn = [image for image in site.pages["benchmarks.html"].loaded if image.endswith(".svg")]
+    assert {Path(image).name for image in drawn} >= {"ten-tasks.svg", "plans.svg"}
+    assert "drawn:" not in (site.folder / "benchmarks.html").read_text(encoding="utf-8")
+
+
+@marked
 def test_every_page_of_the_docs_is_reached_from_the_first(site: Site) -> None:
     docs = ROOT / "docs"
     wanted = {p.relative_to(docs).with_suffix(".html").as_posix() for p in docs.rglob("*.md")}
@@ -204,7 +214,7 @@ def test_pages_read_well_in_a_browser(site: Site, tmp_path: Path) -> None:
         *("index.html", "first-statistics.html", "command-line.html", "project/security.html"),
         *("reference/index.html", "reference/tables.html", "reference/commands.html"),
         *("reference/errors.html", "tutorials/2-local-sensitivity.html"),
-        *("notebooks/2-local-sensitivity.html",),
+        *("notebooks/2-local-sensitivity.html", "gallery.html", "benchmarks.html"),
     ]
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Quiet, directory=site.folder)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from docsite.benchmark_page import draw_benchmarks
 from docsite.commands import command_pages
+from docsite.gallery import draw_gallery
 from docsite.navigation import navigation
 from docsite.notebook_pages import notebook_pages
 from docsite.reference import reference_pages
@@ -22,6 +24,8 @@ def stage(folder: Path) -> Stage:
     homes = {book: f"notebooks/{book.stem}.md" for book in books}
     staged = Stage(ROOT, folder, homes)
     staged.add_pages()
+    draw_gallery(staged)
+    draw_benchmarks(staged)
     for book, text in books.items():
         staged.write(homes[book], staged.moved(text, ROOT / "docs" / homes[book], homes[book]))
         staged.put(f"notebooks/{book.name}", book.read_bytes())
