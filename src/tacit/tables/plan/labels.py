@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from tacit.errors import UsageError
-from tacit.tables.answers.aggregate import Aggregate, kind_of
+from tacit.tables.answers.aggregate import Aggregate, kind_of, kinds
 
 __all__ = ["INSTEAD", "check_labels", "columns_named", "labels_of", "refuse_brackets"]
 
 _ASKED = 'ask for statistics in agg: agg(n=tc.count(), age=tc.mean("age", 0, 100))'
 INSTEAD = {
-    **dict.fromkeys(("count", "sum", "mean", "median", "min", "max", "std", "var"), _ASKED),
-    **dict.fromkeys(("count_people", "count_distinct", "percentile", "histogram"), _ASKED),
-    **dict.fromkeys(("interquartile_range", "covariance", "correlation"), _ASKED),
-    **dict.fromkeys(("linear_regression", "top_k", "mode", "corr", "cov", "nunique"), _ASKED),
+    **dict.fromkeys((kind.name for kind in kinds()), _ASKED),
+    **dict.fromkeys(("mode", "corr", "cov", "nunique"), _ASKED),
     **dict.fromkeys(("quantile", "describe", "value_counts", "select"), _ASKED),
     **dict.fromkeys(("where", "query"), 'keep rows with filter(tc.col("age") >= 18)'),
     **dict.fromkeys(("head", "sample", "show", "to_pandas"), "no row can be seen: ask with agg"),
