@@ -19,7 +19,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,8 +34,9 @@ _PART = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _IMAGE = re.compile(r"^!\[[^\]]*\]\(figures/([\w-]+\.svg)\)\n?", re.MULTILINE)
+_DESCRIBED = re.compile(r"^!(?=\[[^]]*\]\(figures/([\w-]+\.svg)\))\[([^]]*)\]", re.MULTILINE)
 _NAME = re.compile(r'learn\.check\("([\w-]+)"')
-_SAVED = re.compile(r"^(.*)\.savefig\(.*\)$")
+_SAVED = re.compile(r"^(.*)\.savefig\((.*)\)$")
 _TABLE = """# The table that comes with Tacit, as a file of this folder.
 import shutil
 from tacit.data import health_insurance
@@ -44,11 +45,23 @@ shutil.copy(health_insurance(), "health_insurance.parquet")"""
 
 
 class Cell(NamedTuple):
-    """A cell of a notebook: text or code, and whether the code is meant to fail."""
+    """A cell of a notebook.
+
+    Attributes:
+        text: its text or code.
+        code: whether it is code.
+        fails: whether the code is meant to fail.
+        shows: what the page says that it answers.
+        figure: the file of the figure that it draws.
+        alt: what the figure shows, in words.
+    """
 
     text: str
     code: bool = False
     fails: bool = False
+    shows: str = ""
+    figure: str = ""
+    alt: str = ""
 
 
 def pages() -> list[Path]:
@@ -59,10 +72,11 @@ def pages() -> list[Path]:
 def cells(page: str) -> list[Cell]:
     """Return a page as the cells of a notebook."""
     made: list[Cell] = []
+    words = dict(_DESCRIBED.findall(page))
     end = 0
     for part in _PART.finditer(page):
         made.append(Cell(_text(page[end : part.start()])))
-        made += _code_cells(part) if part["code"] is not None else _exercise(part[0])
+        made += _code_cells(part, words) if part["code"] is not None else _exercise(part[0])
         end = part.end()
     made.append(Cell(_text(page[end:])))
     if "'health_insurance.parquet'" in page:
@@ -77,26 +91,33 @@ def _text(markdown: str) -> str:
     return re.sub(r"\]\((index\.md)", r"](../tutorials/\1", own).strip()
 
 
-def _code_cells(block: re.Match[str]) -> Iterator[Cell]:
+def _code_cells(block: re.Match[str], words: Mapping[str, str]) -> Iterator[Cell]:
     """The cells of a block: of Python what runs, of anything else its text."""
     if block["language"] != "python" or "no-run" in block["marks"]:
         yield Cell(block[0])
     elif ">>> " in block["code"]:
-        yield from _answered(block["code"])
+        yield from _answered(block["code"], words)
     else:
-        yield Cell(_shown(block["code"]), code=True)
+        yield _drawn(block["code"], words)
 
 
-def _answered(code: str) -> Iterator[Cell]:
+def _drawn(code: str, words: Mapping[str, str], shows: str = "", fails: bool = False) -> Cell:
+    """Return a cell of code, with the figure that its last line saves."""
+    saved = _SAVED.match(code.strip().splitlines()[-1])
+    figure = saved[2].strip("'\"") if saved else ""
+    return Cell(_shown(code), True, fails, shows, figure, words.get(figure, ""))
+
+
+def _answered(code: str, words: Mapping[str, str]) -> Iterator[Cell]:
     """The cells of a block with answers: each ends where an answer is shown."""
     lines: list[str] = []
     for example in doctest.DocTestParser().get_examples(code):
         lines.append(example.source.rstrip("\n"))
         if example.want or ".savefig(" in example.source:
-            yield Cell(_shown("\n".join(lines)), True, example.exc_msg is not None)
+            yield _drawn("\n".join(lines), words, example.want, example.exc_msg is not None)
             lines = []
     if lines:
-        yield Cell(_shown("\n".join(lines)), True)
+        yield _drawn("\n".join(lines), words)
 
 
 def _shown(code: str) -> str:

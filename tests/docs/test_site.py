@@ -24,6 +24,7 @@ import pytest
 
 import tacit
 from support.servers.left_out import needs, reason
+from tacit import learn
 
 ROOT = Path(__file__).parents[2]
 BROWSER = ROOT / "tests" / "support" / "browser"
@@ -145,6 +146,16 @@ def test_no_link_leads_nowhere_and_nothing_comes_from_elsewhere(site: Site) -> N
 
 
 @marked
+def test_the_gallery_and_the_benchmarks_show_their_pictures(site: Site) -> None:
+    calls = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8").count('.svg")')
+    shown = [image for image in site.pages["gallery.html"].loaded if image.endswith(".svg")]
+    assert len(set(shown) - {"_static/mark.svg"}) == calls > 10
+    drawn = [image for image in site.pages["benchmarks.html"].loaded if image.endswith(".svg")]
+    assert {Path(image).name for image in drawn} >= {"ten-tasks.svg", "plans.svg"}
+    assert "drawn:" not in (site.folder / "benchmarks.html").read_text(encoding="utf-8")
+
+
+@marked
 def test_every_page_of_the_docs_is_reached_from_the_first(site: Site) -> None:
     docs = ROOT / "docs"
     wanted = {p.relative_to(docs).with_suffix(".html").as_posix() for p in docs.rglob("*.md")}
@@ -168,6 +179,24 @@ def test_a_dead_link_is_found(tmp_path: Path) -> None:
     assert Site(tmp_path).dead() == ["index.html: #b", "index.html: x.html", "index.html: y.png"]
 
 
+def answers() -> dict[str, list[tuple[str, str, str]]]:
+    """By page what is typed into each box: the exercise, the text, and what the page must say."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for path in sorted((ROOT / "docs" / "tutorials").glob("[0-9]*.md")):
+        typed = found.setdefault(f"tutorials/{path.stem}.html", [])
+        for name in re.findall(r"Solution of ([\w-]+)<", path.read_text(encoding="utf-8")):
+            exercise = learn.EXERCISES[name]
+            truth = exercise.answer()
+            given = [truth, *(mistake() for mistake in exercise.mistakes.values())]
+            texts = [f"{each:.12f}" if isinstance(each, float) else str(each) for each in given]
+            texts += [" -12345.5 ", "9/0", "ln 9", "yes", "No"]
+            if not isinstance(truth, str):
+                texts += [f"{float(truth) + 0.0009:.5f}", f"{float(truth) + 0.0011:.5f}"]
+            typed += [(name, text, learn.check(name, text).text) for text in texts]
+            typed.append((name, " ", "Not answered yet: type your answer."))
+    return found
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
     """Serves a folder and says nothing."""
 
@@ -184,7 +213,8 @@ def test_pages_read_well_in_a_browser(site: Site, tmp_path: Path) -> None:
     pages = [
         *("index.html", "first-statistics.html", "command-line.html", "project/security.html"),
         *("reference/index.html", "reference/tables.html", "reference/commands.html"),
-        *("reference/errors.html",),
+        *("reference/errors.html", "tutorials/2-local-sensitivity.html"),
+        *("notebooks/2-local-sensitivity.html", "gallery.html", "benchmarks.html"),
     ]
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Quiet, directory=site.folder)
@@ -196,6 +226,7 @@ def test_pages_read_well_in_a_browser(site: Site, tmp_path: Path) -> None:
         "pages": pages,
         "search": "smooth_noise",
         "folder": str(tmp_path),
+        "exercises": {page: [one[:2] for one in typed] for page, typed in answers().items()},
     }
     (tmp_path / "orders.json").write_text(json.dumps(orders))
     try:
@@ -214,3 +245,7 @@ def test_pages_read_well_in_a_browser(site: Site, tmp_path: Path) -> None:
     assert [p for p in found["pages"] if p["overflow"] or p["broken"] or p["violations"]] == []
     assert (found["wrong"], found["outside"]) == ([], [])
     assert found["hits"] >= 1
+    wanted = [said for typed in answers().values() for _, _, said in typed]
+    assert found["said"] == wanted
+    # Without scripts there is no box, and the solution opens all the same.
+    assert found["hidden"] == [[False, True] * 4] * 5

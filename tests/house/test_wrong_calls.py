@@ -89,6 +89,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "groupby": (lambda: S().groupby("site"), "did you mean 'group_by'"),
     "where": (lambda: S().where(tc.col("age") > 1), "keep rows with filter"),
     "a mean of a session": (lambda: S().mean("age"), "ask for statistics in agg"),
+    "a histogram of a session": (lambda: S().histogram("age"), "ask for statistics in agg"),
+    "a column in brackets": (lambda: S()["age"], r'agg\(age=tc.mean\("age", 0, 100\)\)'),
+    "a column of a question": (lambda: S().filter()["age"], r'tc.col\("age"\)'),
+    "a loop over rows": (lambda: list(S()), "no column can be taken out"),
     "head": (lambda: S().head(), "no row can be seen"),
     # sources
     "a Series": (lambda: tc.Session(TWO["age"], ONE, HALF), "a Series is one column"),

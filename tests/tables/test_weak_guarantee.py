@@ -22,13 +22,15 @@ def session(budget):
 def test_the_odds_are_never_understated(amount):
     told = weak_guarantee(tc.epsilon(amount))
     assert told is not None
+    if float(amount) > 20:
+        assert told.endswith("someone who is 10% sure could become practically certain")
+        return
     shown = Fraction(told.rpartition("at most ")[2].partition("%")[0])
     doubt = Fraction(9 * math.exp(-float(amount)))
     truth = 100 / (1 + doubt)
     assert truth - Fraction(1, 10**12) <= shown <= 100
-    if float(amount) <= 20:
-        assert shown < 100
-        assert 100 - shown >= (100 - truth) / 10
+    assert shown < 100
+    assert 100 - shown >= (100 - truth) / 10
 
 
 def test_where_it_begins():

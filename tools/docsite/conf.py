@@ -29,6 +29,7 @@ html_theme = "furo"
 html_title = f"Tacit {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = [("exercises.js", {"defer": "defer"})]
 html_favicon = "static/mark.svg"
 html_copy_source = False
 html_show_sourcelink = False

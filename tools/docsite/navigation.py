@@ -15,6 +15,7 @@ __all__ = ["navigation"]
 
 _FOLDERS = {
     "tutorials": ("Learn", "Tutorials", "five questions, each with figures and exercises."),
+    "notebooks": ("Learn", "Notebooks", "the tutorials as notebooks, to read and to download."),
     "how-to": ("Work with it", "How to", "short recipes, each with code that runs."),
     "explanations": (
         "Understand",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+
+from docsite.exercises import with_boxes
 
 __all__ = ["Stage"]
 
@@ -19,7 +22,7 @@ _ELSEWHERE = {
 }
 """Where pages stand on the site that are not below ``docs/``."""
 _FILES = "files"
-"""The folder of what pages link to and what is no page; it is offered for download."""
+"""The folder of what pages link to and what is no page, each below its folder in the project."""
 
 
 class Stage:
@@ -28,9 +31,10 @@ class Stage:
     Args:
         root: of the project.
         folder: what is written to; files in it that nothing writes any more are removed.
+        instead: of files that are no pages, the pages that show them, which links lead to.
     """
 
-    def __init__(self, root: Path, folder: Path) -> None:
+    def __init__(self, root: Path, folder: Path, instead: Mapping[Path, str] | None = None) -> None:
         self.root = root
         self.folder = folder
         self.pages: dict[str, str] = {}
@@ -39,13 +43,17 @@ class Stage:
         docs = root / "docs"
         for path in sorted(docs.rglob("*.md")):
             self._homes[path] = path.relative_to(docs).as_posix()
+        self._own = tuple(self._homes)
+        self._homes |= instead or {}
 
     def add_pages(self) -> None:
         """Take over every Markdown page of the project, with what it links to."""
-        for path, home in self._homes.items():
+        for path in self._own:
+            home = self._homes[path]
             if path.name == "README.md" and path.parent == self.root:
                 continue  # the index of the docs is the first page
-            self.write(home, self._moved(path.read_text(encoding="utf-8"), path, home))
+            text = path.read_text(encoding="utf-8")
+            self.write(home, self.moved(with_boxes(text), path, home))
 
     def write(self, name: str, text: str) -> None:
         """Write a page, or write over it; one that is as it was keeps its date."""
@@ -70,7 +78,7 @@ class Stage:
         if not path.exists() or path.read_bytes() != content:
             path.write_bytes(content)
 
-    def _moved(self, text: str, path: Path, home: str) -> str:
+    def moved(self, text: str, path: Path, home: str) -> str:
         """Return a page with each link to a file of the project turned to the file's new place."""
 
         def turned(found: re.Match[str]) -> str:
@@ -90,7 +98,8 @@ class Stage:
             return f"{target.relative_to(self.root / 'docs').as_posix()}/index.md"
         docs = self.root / "docs"
         inside = target.is_relative_to(docs)
-        name = str(target.relative_to(docs)) if inside else f"{_FILES}/{target.name}"
+        name = target.relative_to(docs if inside else self.root).as_posix()
+        name = name if inside else f"{_FILES}/{name}"
         self._kept.add(self.folder / name)
         (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(target, self.folder / name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from tacit.calls import instead, public
 from tacit.display.card import Card, Shown, Table
@@ -18,7 +18,13 @@ from tacit.expressions.schema import Schema
 from tacit.report.text.words import aggregate_words, protects_line, question_words
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.plan.declared import Declared
-from tacit.tables.plan.labels import INSTEAD, check_labels, columns_named, labels_of
+from tacit.tables.plan.labels import (
+    INSTEAD,
+    check_labels,
+    columns_named,
+    labels_of,
+    refuse_brackets,
+)
 from tacit.tables.plan.per_person import asked_per_person
 from tacit.tables.plan.query import Query, Unit
 from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
@@ -42,6 +48,9 @@ class Asking(Shown, ABC):
     _query: Query
     _declared: Declared
     _arrangement: Arrangement
+
+    if not TYPE_CHECKING:  # to editors, brackets are the mistake that they are
+        __getitem__ = refuse_brackets
 
     @abstractmethod
     def _of(self, query: Query, declared: Declared, arrangement: Arrangement) -> Self:
@@ -225,6 +234,9 @@ _FIRST = "say first what is asked: session.agg(n=tc.count()).release(epsilon='1/
 @instead(**INSTEAD, **dict.fromkeys(("preview", "release", "cost"), _FIRST))
 class AskedTable(ABC, Generic[Q]):
     """A table that questions begin at."""
+
+    if not TYPE_CHECKING:
+        __getitem__ = refuse_brackets
 
     @abstractmethod
     def _question(self) -> Q:

@@ -1,5 +1,6 @@
 // Opens pages of the built site in a real browser, light and dark, wide and on a phone; checks each with axe.
-// Usage: node site.mjs ORDERS.json, with { chromium, address, pages, search, folder }; prints JSON.
+// Then searches, types answers to exercises, and reads the boxes of a page without scripts.
+// Usage: node site.mjs ORDERS.json, with { chromium, address, pages, search, folder, exercises }; prints JSON.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,7 +10,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 const LOOKS = { "light": ["light", 1200], "dark-phone": ["dark", 390] };
 const orders = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const found = { pages: [], wrong: [], outside: [], hits: 0 };
+const found = { pages: [], wrong: [], outside: [], hits: 0, said: [], hidden: [] };
 
 const browser = await puppeteer.launch({
   executablePath: orders.chromium,
@@ -58,6 +59,21 @@ try {
   const page = await open(`search.html?q=${orders.search}`, LOOKS.light);
   await page.waitForSelector("#search-results li a", { timeout: 20_000 });
   found.hits = (await page.$$("#search-results li a")).length;
+  for (const [path, typed] of Object.entries(orders.exercises)) {
+    const page = await open(path, LOOKS.light);
+    for (const [name, text] of typed) {
+      const box = await page.$(`#exercise-${name}`);
+      await box.evaluate((input) => { input.value = ""; });
+      await box.type(text);
+      await box.press("Enter");
+      found.said.push(await page.$eval(`output[for="exercise-${name}"]`, (output) => output.textContent));
+    }
+    await page.setJavaScriptEnabled(false);
+    await page.reload();
+    const boxes = await page.$$("form.exercise, details");
+    found.hidden.push(await Promise.all(boxes.map((one) => one.isVisible())));
+    await page.close();
+  }
 } finally {
   await browser.close();
 }

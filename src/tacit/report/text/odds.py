@@ -110,6 +110,8 @@ def weak_guarantee(loss: Budget, size: int | None = None) -> str | None:
     >>> from tacit.accounting import epsilon, epsilon_delta
     >>> print(weak_guarantee(epsilon(11)))
     epsilon 11 is above 10: someone who is 10% sure could become at most 99.99% sure
+    >>> print(weak_guarantee(epsilon(10_000)))
+    epsilon 10000 is above 10: someone who is 10% sure could become practically certain
     >>> print(weak_guarantee(epsilon_delta(1, "1e-3"), size=5000))
     delta 0.001 is above 1/5000, one in the number of people: the rows of 1 in 1,000 people could \
 be published as they are
@@ -124,7 +126,8 @@ be published as they are
             told = f"rho {show(loss.amount)}, an epsilon of {float(epsilon):.4g} at a delta of "
             told += show(STATED_DELTA) + ","
         sure = _nearly(epsilon, 10)
-        return f"{told} is above 10: someone who is 10% sure could become at most {sure}% sure"
+        become = "practically certain" if sure == "100" else f"at most {sure}% sure"
+        return f"{told} is above 10: someone who is 10% sure could become {become}"
     people = _ASSUMED_SIZE if size is None else size
     if loss.delta * people <= 1:
         return None

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 from tacit.errors import UsageError
-from tacit.tables.answers.aggregate import Aggregate, kind_of
+from tacit.tables.answers.aggregate import Aggregate, kind_of, kinds
 
-__all__ = ["INSTEAD", "check_labels", "columns_named", "labels_of"]
+__all__ = ["INSTEAD", "check_labels", "columns_named", "labels_of", "refuse_brackets"]
 
 _ASKED = 'ask for statistics in agg: agg(n=tc.count(), age=tc.mean("age", 0, 100))'
 INSTEAD = {
-    **dict.fromkeys(("count", "sum", "mean", "median", "min", "max", "std", "var"), _ASKED),
+    **dict.fromkeys((kind.name for kind in kinds()), _ASKED),
+    **dict.fromkeys(("mode", "corr", "cov", "nunique"), _ASKED),
     **dict.fromkeys(("quantile", "describe", "value_counts", "select"), _ASKED),
     **dict.fromkeys(("where", "query"), 'keep rows with filter(tc.col("age") >= 18)'),
     **dict.fromkeys(("head", "sample", "show", "to_pandas"), "no row can be seen: ask with agg"),
     "assign": 'add a column with with_column("old", tc.col("age") >= 65)',
 }
 """What to write for names of other libraries that people look for."""
+
+
+def refuse_brackets(_table: object, name: object) -> NoReturn:  # noqa: D103
+    # Without a docstring, so that the reference does not offer table["age"] as a method.
+    column = name if isinstance(name, str) and name.isidentifier() else "age"
+    raise UsageError(
+        "no column can be taken out: ask for a statistic of it, as in "
+        f'agg({column}=tc.mean("{column}", 0, 100)), or name it in an expression, '
+        f'tc.col("{column}")'
+    )
 
 
 def columns_named(by: Sequence[str | Sequence[str]]) -> tuple[str, ...]:

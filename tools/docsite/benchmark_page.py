@@ -1,0 +1,136 @@
+"""The page of benchmarks: tables and figures made from the runs in ``benchmarks/results``."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from docsite.stage import Stage
+from tacit import plotting
+
+__all__ = ["DRAWN", "draw_benchmarks"]
+
+_MARK = re.compile(r"^<!-- drawn: (\w+) -->$", re.MULTILINE)
+_FOLDER = "benchmark-figures"
+_WORDS = {"epsilon_for_an_error": "epsilon for an error", "mean_by_group": "a mean by group"}
+
+
+def draw_benchmarks(staged: Stage) -> None:
+    """Put each table and figure where the page has its mark.
+
+    Raises:
+        KeyError: a mark that nothing is drawn for.
+    """
+    results = staged.root / "benchmarks" / "results"
+
+    def drawn(mark: re.Match[str]) -> str:
+        return DRAWN[mark[1]](results, staged)
+
+    staged.write("benchmarks.md", _MARK.sub(drawn, staged.pages["benchmarks.md"]))
+
+
+def _read(results: Path, name: str) -> dict[str, Any]:
+    return dict(json.loads((results / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _ten_tasks(results: Path, staged: Stage) -> str:
+    run = _read(results, "ten_tasks")
+    libraries = run["libraries"]
+    tasks = list(next(iter(libraries.values()))["tasks"])
+    made = plotting.figure(7.5, 4.6)
+    left, right = plotting.axes(made, 1, 2, share_y=True)[0]
+    high = 0.8 / len(libraries)
+    for index, (name, one) in enumerate(libraries.items()):
+        colour = plotting.series(index).colour
+        places = [n + high * (index - (len(libraries) - 1) / 2) for n in range(len(tasks))]
+        for panel, field in ((left, "lines"), (right, "seconds")):
+            sizes = [one["tasks"][task].get(field, 0) for task in tasks]
+            panel.barh(places, sizes, height=high, color=colour, label=name)
+    left.set_yticks(range(len(tasks)), [_WORDS.get(t, t.replace("_", " ")) for t in tasks])
+    left.invert_yaxis()
+    left.set_xlabel("lines")
+    right.set_xlabel("seconds of CPU")
+    right.legend(frameon=False, fontsize=9)
+    rows = []
+    for task in tasks:
+        cells = [one["tasks"][task] for one in libraries.values()]
+        said = [
+            f"{c['lines']} lines, {c['seconds']:.2f} s" if "seconds" in c else "not offered"
+            for c in cells
+        ]
+        rows.append([_WORDS.get(task, task.replace("_", " ")), *said])
+    heads = [f"{name} {one['version']}" for name, one in libraries.items()]
+    alt = "Lines and seconds of CPU of each task, in three libraries"
+    return "\n\n".join(
+        [
+            _picture(made, "ten-tasks.svg", alt, staged),
+            _table(["task", *heads], rows),
+            f"Run on {run['date']}, Python {run['python']}, {run['cores']} cores.",
+        ]
+    )
+
+
+def _plans(results: Path, staged: Stage) -> str:
+    run = _read(results, "plans")
+    ranges: Mapping[str, Mapping[str, float]] = run["ranges"]
+    made = plotting.figure(7, 3)
+    for index, (panel, budget) in enumerate(
+        zip(plotting.axes(made, 1, 2, share_y=True)[0], next(iter(ranges.values())), strict=True)
+    ):
+        sizes = [errors[budget] for errors in ranges.values()]
+        ours = [plotting.ACCENT if name == "Tacit" else plotting.MUTED for name in ranges]
+        panel.barh(range(len(ranges)), sizes, color=ours)
+        panel.set_xlabel("root mean square error")
+        plotting.title(panel, budget)
+        if index == 0:
+            panel.set_yticks(range(len(ranges)), list(ranges))
+            panel.invert_yaxis()
+    rows = [[name, *(f"{e:.3f}" for e in errors.values())] for name, errors in ranges.items()]
+    head = [f"all ranges of {run['cells']} cells", *next(iter(ranges.values()))]
+    alt = "Errors of all ranges by strategy: Tacit is next to the lower bound at rho 1/2"
+    said = f"Run on {run['date']}, Python {run['python']}, Tacit {run['tacit']}."
+    return "\n\n".join([_picture(made, "plans.svg", alt, staged), _table(head, rows), said])
+
+
+def _pairs(results: Path, staged: Stage) -> str:
+    pairs = _read(results, "plans")["pairs"]
+    head = ["attributes of 10 cells", "error", "lower bound"]
+    row = [str(pairs["attributes"]), f"{pairs['error']:.2f}", f"{pairs['bound']:.2f}"]
+    return _table(head, [row])
+
+
+def _side_by_side(results: Path, staged: Stage) -> str:
+    run = _read(results, "side_by_side")
+    libraries = run["libraries"]
+    tasks = sorted({task for one in libraries.values() for task in one["answered"]})
+    rows = [
+        [f"{name} {one['version']}", *("yes" if t in one["answered"] else "-" for t in tasks)]
+        for name, one in libraries.items()
+    ]
+    said = f"Run on {run['date']}, Python {run['python']}, {run['rows']:,} rows."
+    return f"{_table(['library', *(t.replace('_', ' ') for t in tasks)], rows)}\n\n{said}"
+
+
+def _picture(made: Any, name: str, alt: str, staged: Stage) -> str:
+    out = io.BytesIO()
+    made.savefig(out, format="svg", metadata={"Date": None})
+    staged.put(f"{_FOLDER}/{name}", out.getvalue())
+    return f"![{alt}]({_FOLDER}/{name})"
+
+
+DRAWN = {
+    "ten_tasks": _ten_tasks,
+    "plans": _plans,
+    "pairs": _pairs,
+    "side_by_side": _side_by_side,
+}
+"""What each mark of the page stands for."""
