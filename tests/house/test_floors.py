@@ -39,7 +39,7 @@ FOLDERS = {
         *("accounts", "hash_chain", "store", "sqlite_store", "open_release", "keyed_lock"),
         *("entry", "checked_chain", "ledger", "installments", "shared_budget", "postgres"),
     ),
-    "audit": ("comparison", "claims"),
+    "audit": ("comparison", "claims", "sampling"),
     "cli": ("shared", "sensitivity", "local", "release", "service", "app"),
     "client": (
         *("address", "refusal", "transport", "job", "remote_dataset", "remote_question"),
