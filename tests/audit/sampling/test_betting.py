@@ -11,7 +11,9 @@ import pytest
 from tacit.audit.sampling.betting import Bets, grid_up_to
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "q"), [(0.0, 0.0, 0.5), (1.0, 0.0, 0.1), (0.5, 0.2, 0.3)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "q"), [(0.0, 0.0, 0.5), (1.0, 0.0, 0.1), (0.5, 0.2, 0.3)]
+)
 def test_the_wealth_never_grows_on_average_at_the_border_of_the_claim(epsilon, delta, q):
     """By the definition: over all outcomes of four rounds, weighted by their probabilities."""
     p = math.exp(epsilon) * q + delta

@@ -36,7 +36,9 @@ def test_what_float_noise_leaves_behind_is_a_feature():
 
 
 def test_features_take_every_output():
-    table = numbers_of([1, -2.5, math.nan, math.inf, None, "text", [1, 2], np.arange(3), {"a": 1e300}])
+    table = numbers_of(
+        [1, -2.5, math.nan, math.inf, None, "text", [1, 2], np.arange(3), {"a": 1e300}]
+    )
     assert table.shape[0] == 9
     assert np.isfinite(table).all()
 

@@ -31,6 +31,7 @@ _REPEATS = 0.25
 _ROUNDS = 60
 _RIDGE = 1e-3
 _WIDEST = 64
+_MOST_FITTED = 5_000
 
 
 def learned_event(left: Sequence[Any], right: Sequence[Any], delta: float) -> Event:
@@ -45,7 +46,7 @@ def learned_event(left: Sequence[Any], right: Sequence[Any], delta: float) -> Ev
     if len(names[0] | names[1]) <= max(2, _REPEATS * (len(left) + len(right))):
         score = _by_count(names[0], names[1])
     else:
-        score = _by_regression(left, right)
+        score = _by_regression(left[-_MOST_FITTED:], right[-_MOST_FITTED:])
     return _best_threshold(score, left, right, delta)
 
 

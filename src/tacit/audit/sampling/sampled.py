@@ -120,7 +120,8 @@ def sampled(
     Args:
         mechanism: called with u or v, gives an output: a number, a text, a list, a dictionary of
             numbers or an array; see :func:`tacit.audit.command` for programs that are not Python.
-        u, v: two neighbouring data sets, in the form that the mechanism takes.
+        u: a data set, in the form that the mechanism takes.
+        v: its neighbour.
         epsilon: the claim, where there is one: runs stop when it is refuted.
         delta: the delta at which epsilon is bounded.
         confidence: the probability, at least, with which the bound is below the true epsilon.
@@ -173,7 +174,7 @@ def sampled(
     )
 
 
-_MOST_KEPT = 20_000
+_MOST_KEPT = 200_000
 
 
 def _given(event: Callable[[Any], bool]) -> Event:
