@@ -62,7 +62,7 @@ class Bets:
 
     >>> bets = Bets(delta=0.0, confidence=0.99)
     >>> bets.add(left=[True] * 60, right=[False] * 60)
-    >>> bets.lower > 2
+    >>> bets.lower > 1
     True
     """
 

@@ -30,7 +30,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     """Return the exact epsilon of mu-Gaussian DP at delta (Balle and Wang 2018).
 
     >>> round(gaussian_epsilon(1.0, 1e-5), 3)
-    4.378
+    4.377
     """
 
     def tail(x: float) -> float:
