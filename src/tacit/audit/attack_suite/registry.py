@@ -40,7 +40,8 @@ def load_cases() -> tuple[Case, ...]:
     """
     for module in _MODULES:
         importlib.import_module(f"{_HOME}.cases.{module}")
-    return all_cases()
+    place = {f"{_HOME}.cases.{module}": number for number, module in enumerate(_MODULES)}
+    return tuple(sorted(all_cases(), key=lambda case: place[case.program.__module__]))
 
 
 def system_named(name: str) -> System:

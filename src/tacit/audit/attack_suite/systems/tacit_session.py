@@ -193,9 +193,9 @@ class TacitSession(System):
         """Release a count of rows joined with a public table; both are CSV files."""
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
-            for name, rows in (("visits", keys), ("sites", public_keys)):
+            for name, head, rows in (("visits", "v", keys), ("sites", "region", public_keys)):
                 cells = "\n".join("," if key is None else f"{key},1" for key in rows)
-                (place / f"{name}.csv").write_text(f"site,region\n{cells}\n")
+                (place / f"{name}.csv").write_text(f"site,{head}\n{cells}\n")
             (place / "visits.toml").write_text(
                 'name = "visits"\nunit = "row"\n'
                 f"budget = {{ epsilon = {_PLENTY} }}\n"
