@@ -172,7 +172,7 @@ _RENAMED: dict[str, tuple[str, str]] = {
 }
 """Steps of a chain are classes; in a chain they read as verbs."""
 
-_ROOMS = ("data", "errors", "learn", "local", "noise", "sklearn", "workload")
+_ROOMS = ("audit", "data", "errors", "learn", "local", "noise", "sklearn", "workload")
 
 _FOUND: dict[str, tuple[str, str]] = {
     **{name: (home, name) for home, names in _HOMES.items() for name in names},

@@ -1,5 +1,6 @@
 """Where each name of ``tacit`` is; tools/make_stubs.py writes this file."""
 
+from tacit import audit as audit
 from tacit import data as data
 from tacit import errors as errors
 from tacit import learn as learn
@@ -181,6 +182,7 @@ __all__ = [
     "ZeroConcentratedDP",
     "above_threshold",
     "adaptive",
+    "audit",
     "batched",
     "bin",
     "calibrate",

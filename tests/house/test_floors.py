@@ -39,8 +39,11 @@ FOLDERS = {
         *("accounts", "hash_chain", "store", "sqlite_store", "open_release", "keyed_lock"),
         *("entry", "checked_chain", "ledger", "installments", "shared_budget", "postgres"),
     ),
-    "audit": ("comparison", "claims"),
-    "cli": ("shared", "sensitivity", "local", "release", "service", "app"),
+    "audit": ("comparison", "claims", "sampling", "attack_suite"),
+    "audit.attack_suite": (
+        *("system", "case", "looking", "cases", "systems", "registry", "table", "run", "worker"),
+    ),
+    "cli": ("shared", "sensitivity", "local", "release", "service", "audit", "app"),
     "client": (
         *("address", "refusal", "transport", "job", "remote_dataset", "remote_question"),
         *("remote_table", "connection"),

@@ -25,6 +25,16 @@ BESIDE = {"docs", "house", "laws", "slow", "support"}
 
 THROUGH: dict[str, tuple[str, ...]] = {
     "accounting/ledger/postgres/test_store.py": ("accounting.ledger.postgres.connection",),
+    "audit/attack_suite/test_every_case.py": (
+        "audit.attack_suite.cases.certificates",
+        "audit.attack_suite.cases.domain",
+        "audit.attack_suite.cases.errors",
+        "audit.attack_suite.cases.hostile_values",
+        "audit.attack_suite.cases.leaks",
+        "audit.attack_suite.cases.local_model",
+        "audit.attack_suite.cases.numbers",
+        "audit.attack_suite.cases.people",
+    ),
     "audit/comparison/test_compare.py": ("audit.comparison.candidate",),
     "cli/test_cli_documented.py": ("cli.shared.signature",),
     "expressions/test_operations.py": ("expressions.functions.row_function",),

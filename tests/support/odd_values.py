@@ -112,6 +112,7 @@ COMMANDS = {
     "local perturb": "people.csv --column site --items a,b,c --epsilon 1 --out made.reports",
     "local collect": "kept.reports --out made.tally",
     "local estimate": "kept.reports",
+    "audit attacks": "--systems nobody",
     "local choose": "-n 100 --items a,b --epsilon 1",
 }
 """A line of each command that works, but for what the command says it lacks."""

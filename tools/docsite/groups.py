@@ -109,6 +109,7 @@ GROUPS = (
 ROOMS = {
     "local": "The local model",
     "noise": "Exact noise",
+    "audit": "Audits of mechanisms",
     "workload": "Workloads of linear questions",
     "data": "Bundled data",
     "learn": "Exercises of the tutorials",

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from tacit.cli.audit.commands import audit_app
 from tacit.cli.local.commands import local_app
 from tacit.cli.release.check import check
 from tacit.cli.release.count_over_time import count_over_time
@@ -142,5 +143,6 @@ app.command(name="registry")(registry)
 app.command()(sensitivity)
 app.command(name="choose-epsilon")(choose_epsilon)
 app.add_typer(local_app, name="local")
+app.add_typer(audit_app, name="audit")
 app.command()(serve)
 app.add_typer(token_app, name="token")

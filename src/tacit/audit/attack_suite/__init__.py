@@ -1,0 +1,1 @@
+"""Known attacks on software for differential privacy, as programs with a verdict."""

@@ -1,0 +1,1 @@
+"""The attacks, by what they aim at; importing a module registers its cases."""

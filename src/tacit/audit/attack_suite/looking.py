@@ -1,0 +1,122 @@
+"""How cases look: by loud releases, by raised errors, by how often something is seen.
+
+A *loud* release has an epsilon of 10^6, which the framework of differential privacy allows: its
+noise is a millionth of what one person may move.  Where two loud releases of neighbours differ by
+more than one person may move, one row has moved the statistic by more than the noise was made for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tacit.audit.attack_suite.case import Outcome, falls, holds
+from tacit.audit.attack_suite.system import NotOfferedError
+from tacit.audit.sampling.sampled import sampled
+
+__all__ = ["LOUD", "attempt", "compared", "distinguished", "moved_at_most"]
+
+LOUD = 10.0**6
+_SLACK = 1e-2
+_SURE = 1 - 1e-5
+
+
+def attempt(action: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    """Return what an action returns, or the error that the system raised."""
+    try:
+        return action(), None
+    except NotOfferedError:
+        raise
+    except Exception as error:
+        return None, error
+
+
+def _plain(value: Any) -> list[float]:
+    if isinstance(value, dict):
+        return [float(value[key]) for key in sorted(value, key=str)]
+    if isinstance(value, (list, tuple)):
+        return [float(part) for part in value]
+    return [float(value)]
+
+
+def moved_at_most(
+    left: Callable[[], Any], right: Callable[[], Any], allowed: float, change: str
+) -> Outcome:
+    """Return whether two loud releases differ, in total, by no more than is allowed.
+
+    Args:
+        left: releases on one data set.
+        right: releases on its neighbour.
+        allowed: the largest sum of differences that the noise is made for.
+        change: what differs between the two, as a sentence begins.
+    """
+    found = compared(left, right, change)
+    if isinstance(found, Outcome):
+        return found
+    first, second = found
+    if len(first) != len(second):
+        return falls(f"{change} changed the number of answers from {len(first)} to {len(second)}")
+    if any(not math.isfinite(x) for x in (*first, *second)):
+        return falls(f"{change} gave an answer that is no finite number")
+    moved = sum(abs(a - b) for a, b in zip(first, second, strict=True))
+    told = f"{change} moved the answer by {moved:.6g}, where {allowed:.6g} is allowed"
+    return holds(told) if moved <= allowed * (1 + _SLACK) else falls(told)
+
+
+def compared(
+    left: Callable[[], Any], right: Callable[[], Any], change: str
+) -> tuple[list[float], list[float]] | Outcome:
+    """Return the numbers of two releases, or the verdict where only one of them fails."""
+    first, error = attempt(left)
+    second, other = attempt(right)
+    if error is not None and other is not None:
+        if type(error) is type(other):
+            return holds(f"refused with and without: {type(error).__name__}")
+        names = f"{type(error).__name__} against {type(other).__name__}"
+        return falls(f"{change} raised another error: {names}")
+    if error is not None or other is not None:
+        name = type(error or other).__name__
+        return falls(f"{change} decided whether an error was raised: {name}")
+    return _plain(first), _plain(second)
+
+
+def distinguished(
+    left: Callable[[], Any],
+    right: Callable[[], Any],
+    event: Callable[[Any], bool],
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    what: str,
+    runs: int = 300,
+) -> Outcome:
+    """Return whether an event refutes (epsilon, delta) with confidence 1 - 10^-5.
+
+    Args:
+        left: releases on one data set.
+        right: releases on its neighbour.
+        event: from an answer to True or False.
+        epsilon: the claim.
+        delta: the claim.
+        what: the event, as a sentence begins.
+        runs: the most releases on each side.
+    """
+    quiet = 80
+    if not any(event(release()) for _ in range(quiet) for release in (left, right)):
+        return holds(f"{what}: in none of {quiet} releases on either side")
+    sides = {True: left, False: right}
+    found = sampled(
+        lambda side: sides[side](),
+        True,
+        False,
+        epsilon=epsilon,
+        delta=delta,
+        confidence=_SURE,
+        samples=runs,
+        event=event,
+    )
+    shares = f"{found.shares[0]:.3g} against {found.shares[1]:.3g} of {found.samples} releases"
+    if found.refuted:
+        return falls(f"{what}: {shares}, so epsilon is above {found.lower:.3g} and not {epsilon:g}")
+    return holds(f"{what}: {shares}, which agrees with epsilon {epsilon:g}")

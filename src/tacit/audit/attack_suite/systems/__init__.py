@@ -1,0 +1,1 @@
+"""Adapters: each system in the words of the attacks."""

@@ -1,0 +1,104 @@
+"""diffprivlib (IBM): numpy's functions with privacy."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows, System
+from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
+
+__all__ = ["SYSTEM", "Diffprivlib"]
+
+
+def _tools() -> Any:
+    return importlib.import_module("diffprivlib.tools")
+
+
+class Diffprivlib(System):
+    """``diffprivlib.tools``, its mechanisms and its accountant."""
+
+    name = "diffprivlib"
+    title = "diffprivlib"
+
+    def version(self) -> str:
+        """Return the version that is installed."""
+        return version("diffprivlib")
+
+    def statistic(
+        self,
+        kind: str,
+        rows: Rows,
+        *,
+        bounds: Bounds | None = None,
+        edges: Sequence[float] | None = None,
+        epsilon: float = 1.0,
+    ) -> Any:
+        """Call the function of the same name on an array."""
+        tools, values = _tools(), np.array(rows)
+        if kind == "count":
+            return float(tools.count_nonzero(np.ones(len(rows)), epsilon=epsilon))
+        if kind == "histogram":
+            bins = 3 if edges is None else list(edges)
+            reach = None if edges is None else (edges[0], edges[-1])
+            counts, _ = tools.histogram(values, epsilon=epsilon, bins=bins, range=reach)
+            return [float(x) for x in counts]
+        function = getattr(tools, {"variance": "var"}.get(kind, kind))
+        return float(function(values, epsilon=epsilon, bounds=bounds))
+
+    def account(self, budget: float) -> Account:
+        """Return its budget accountant."""
+        return _Accountant(budget)
+
+    def noise(self, kind: str, value: float, scale: float) -> float:
+        """Add the noise of a mechanism of sensitivity 1."""
+        mechanisms = importlib.import_module("diffprivlib.mechanisms")
+        if kind != "laplace":
+            raise NotOfferedError(f"{kind} noise of a given scale")
+        return float(mechanisms.Laplace(epsilon=1 / scale, sensitivity=1).randomise(value))
+
+    def seeded(self, seed: int) -> Sequence[float]:
+        """Seed Python's and numpy's generators, and release."""
+        seed_everything(seed)
+        return [self.statistic("sum", [1.0] * 9, bounds=(0, 1), epsilon=0.1) for _ in range(3)]
+
+    def forked(self) -> tuple[Sequence[float], Sequence[float]]:
+        """Release in two forked processes."""
+        self.noise("laplace", 0.0, 5.0)
+        return forked_numbers(lambda: [self.noise("laplace", 0.0, 5.0) for _ in range(4)])
+
+    def group_counts(
+        self,
+        keys: Sequence[Any],
+        public: Sequence[Any] | None,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+    ) -> Mapping[Any, float]:
+        """It has no grouping."""
+        raise NotOfferedError("counts by group")
+
+
+class _Accountant(Account):
+    def __init__(self, budget: float) -> None:
+        self._own = importlib.import_module("diffprivlib").BudgetAccountant(budget, 0)
+
+    def ask(self, epsilon: float, label: str) -> float:
+        """Count a hundred ones."""
+        ones = np.ones(100)
+        return float(_tools().count_nonzero(ones, epsilon=epsilon, accountant=self._own))
+
+    def spent(self) -> float:
+        """Return the total of the accountant."""
+        return float(self._own.total()[0])
+
+    def fail(self, epsilon: float, label: str) -> None:
+        """Ask for the median of ties, which its exponential mechanism refuses."""
+        _tools().median(np.full(8, 5.0), epsilon=epsilon, bounds=(0, 10), accountant=self._own)
+
+
+SYSTEM = Diffprivlib

@@ -1,0 +1,110 @@
+"""Tacit's local model: questions, devices and a collector."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.audit.attack_suite.system import LocalMechanism, System
+from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
+from tacit.local import (
+    Collector,
+    Device,
+    DirectEncoding,
+    UnaryEncoding,
+)
+from tacit.local import RandomizedResponse as OneBit
+
+__all__ = ["SYSTEM", "TacitLocal"]
+
+
+class TacitQuestion(LocalMechanism):
+    """One question over the items 0, 1, ..."""
+
+    def __init__(self, size: int, epsilon: float, form: str) -> None:
+        self.size = size
+        if form == "binary":
+            self.oracle: Any = OneBit(epsilon=epsilon)
+        else:
+            kind: Any = {"direct": DirectEncoding, "unary": UnaryEncoding}[form]
+            self.oracle = kind(range(size), epsilon=epsilon)
+
+    def report(self, item: Any) -> Any:
+        """Return the report of one person."""
+        return self.oracle.perturb(item)
+
+    def losses(self) -> float:
+        """Return the logarithm of the exact ratio of probabilities."""
+        return float(self.oracle.epsilon)
+
+    def accepts(self, report: Any) -> bool:
+        """Return whether a collector counts it."""
+        return Collector(self.oracle).add([report]) == 1
+
+    def impossible(self) -> Sequence[Any]:
+        """Return numbers out of range, and what is no number."""
+        return [self.size, -1, 2**40, "x", 0.5]
+
+    def counts(self, reports: Sequence[Any]) -> Sequence[float]:
+        """Return the estimated counts; of one bit, those of no and yes."""
+        found = np.ravel(self.oracle.estimate(np.array(reports)).counts)
+        counts = [float(x) for x in found]
+        return counts if len(counts) > 1 else [len(reports) - counts[0], counts[0]]
+
+    def device(self) -> Any:
+        """Return a device with a budget for one answer."""
+        return _Phone(self.oracle)
+
+
+class _Phone:
+    def __init__(self, oracle: Any) -> None:
+        self._oracle, self._device = oracle, Device(budget=2)
+
+    def report(self, item: Any) -> int:
+        report: Any = self._device.report(self._oracle, item)
+        return int(report)
+
+
+class TacitLocal(System):
+    """Questions whose answers are randomised at the person."""
+
+    name = "tacit-local"
+    title = "Tacit, the local model"
+
+    def version(self) -> str:
+        """Return the version of Tacit."""
+        from tacit import __version__
+
+        return __version__
+
+    def local(self, size: int, epsilon: float, form: str) -> LocalMechanism:
+        """Return a question."""
+        return TacitQuestion(size, epsilon, form)
+
+    def seeded(self, seed: int) -> Sequence[float]:
+        """Seed Python's and numpy's generators, and draw reports."""
+        seed_everything(seed)
+        question = TacitQuestion(1000, 0.1, "direct")
+        return [float(question.report(3)) for _ in range(12)]
+
+    def forked(self) -> tuple[Sequence[float], Sequence[float]]:
+        """Draw reports in two forked processes."""
+        question = TacitQuestion(1000, 0.1, "direct")
+        question.report(3)
+        return forked_numbers(lambda: [float(question.report(3)) for _ in range(12)])
+
+    def noise_costs(self, count: int) -> Sequence[tuple[float, float]]:
+        """Time single reports; the size of the noise is whether the report is the answer."""
+        question = TacitQuestion(1000, 6.0, "direct")
+        found = []
+        for _ in range(count):
+            begun = time.thread_time_ns()
+            report = question.report(3)
+            found.append((float(int(report) != 3), float(time.thread_time_ns() - begun)))
+        return found
+
+
+SYSTEM = TacitLocal

@@ -1,0 +1,382 @@
+"""Tacit: a session on a table in DuckDB, with its ledger and its certificates."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import json
+import logging
+import math
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from tacit.accounting import epsilon, epsilon_delta
+from tacit.accounting.open_ledger import in_memory
+from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows, System
+from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
+from tacit.audit.attack_suite.systems.tacit_account import TacitAccount
+from tacit.errors import WeakGuaranteeWarning
+from tacit.noise import discrete_laplace
+from tacit.report import Certificate
+from tacit.report.check.issued import digest
+from tacit.tables import (
+    Session,
+    col,
+    count,
+    histogram,
+    mean,
+    median,
+    one_row_each,
+    unit,
+    var,
+)
+from tacit.tables import sum as total
+from tacit.tables.dataset.opening import open_dataset
+
+__all__ = ["SYSTEM", "TacitSession"]
+
+_STATISTICS = {"sum": total, "mean": mean, "median": median, "variance": var}
+_PLENTY = 10**9
+_ASKED_AT = (0.0, 10.0)
+
+
+def _table(**columns: Rows) -> dict[str, Any]:
+    """Return columns as Arrow would have them, without Arrow: numpy arrays, None as a mask."""
+    return {name: _column(rows) for name, rows in columns.items()}
+
+
+def _column(rows: Rows) -> Any:
+    kinds = {type(value) for value in rows if value is not None}
+    if kinds <= {int, bool} and kinds:
+        wide = max(abs(v) for v in rows if v is not None)
+        if wide < 2**63:
+            return [None if v is None else int(v) for v in rows], "bigint"
+        return [None if v is None else float(v) for v in rows], "double"
+    if kinds <= {int, float}:
+        return [None if v is None else float(v) for v in rows], "double"
+    return [None if v is None else str(v) for v in rows], "varchar"
+
+
+def _filled(columns: Mapping[str, Any]) -> Any:
+    """Return a connection to a database in memory with one table."""
+    connection = duckdb.connect(config={"threads": 1})
+    names = ", ".join(f'"{name}" {kind}' for name, (_, kind) in columns.items())
+    connection.execute(f"create table rows_of_people ({names})")
+    arrays = {}
+    for name, (values, kind) in columns.items():
+        made = np.empty(len(values), dtype=object)
+        made[:] = values
+        if kind != "varchar" and None not in values:
+            made = np.array(values, dtype=np.int64 if kind == "bigint" else np.float64)
+        arrays[name] = made
+    if all(len(array) for array in arrays.values()):
+        _insert(connection, arrays)
+    return connection
+
+
+def _insert(connection: Any, arrays: Mapping[str, Any]) -> None:
+    if all(array.dtype != object for array in arrays.values()):
+        connection.register("given", dict(arrays))
+        connection.execute("insert into rows_of_people select * from given")
+        return
+    marks = ", ".join("?" for _ in arrays)
+    rows = list(zip(*(array.tolist() for array in arrays.values()), strict=True))
+    connection.executemany(f"insert into rows_of_people values ({marks})", rows)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Loud releases are meant: what Tacit says of their epsilon is not shown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakGuaranteeWarning)
+        yield
+
+
+class TacitSession(System):
+    """Questions of a session, as analysts ask them."""
+
+    name = "tacit"
+    title = "Tacit, a session on DuckDB"
+
+    def version(self) -> str:
+        """Return the version of Tacit."""
+        from tacit import __version__
+
+        return __version__
+
+    def _session(self, budget: Any = None, ledger: Any = in_memory, **columns: Rows) -> Session:
+        source = _filled(_table(**columns))
+        spend = epsilon(_PLENTY) if budget is None else budget
+        return Session(
+            source, unit=one_row_each, budget=spend, ledger=ledger, table="rows_of_people"
+        )
+
+    def statistic(
+        self,
+        kind: str,
+        rows: Rows,
+        *,
+        bounds: Bounds | None = None,
+        edges: Sequence[float] | None = None,
+        epsilon: float = 1.0,
+    ) -> Any:
+        """Release one statistic of a column."""
+        ask: Any
+        if kind == "count":
+            ask = count()
+        elif kind == "histogram":
+            # without edges, as who forgets them asks
+            ask = histogram("x") if edges is None else histogram("x", list(edges))
+        elif bounds is None:
+            ask = _STATISTICS[kind]("x")  # type: ignore[operator]
+        else:
+            ask = _STATISTICS[kind]("x", *bounds)  # type: ignore[operator]
+        with _quiet(), self._session(_budget(epsilon), x=rows) as session:
+            answer = session.agg(answer=ask).release(epsilon=epsilon)
+            if kind == "histogram":
+                bars: Any = answer.value("answer")
+                return [float(v) for v in np.ravel(bars)]
+            return _value(answer, "answer")
+
+    def group_counts(
+        self,
+        keys: Sequence[Any],
+        public: Sequence[Any] | None,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+    ) -> Mapping[Any, float]:
+        """Release counts by group."""
+        budget = epsilon_delta(epsilon, repr(delta)) if delta else _budget(epsilon)
+        with _quiet(), self._session(budget, g=[str(key) for key in keys]) as session:
+            grouped = session.group_by("g", keys=None if public is None else list(public))
+            price = {"delta": repr(delta)} if delta else {}
+            answer = grouped.agg(n=count()).release(epsilon=epsilon, **price)
+            found: Any = answer.to_dict()
+            return dict(zip(found["g"], map(float, found["n"]), strict=True))
+
+    def people_sum(
+        self,
+        rows: Sequence[tuple[int, str, float]],
+        public: Sequence[str],
+        *,
+        rows_each: int,
+        groups_each: int,
+        upper: float,
+        epsilon: float,
+    ) -> Mapping[str, float]:
+        """Release sums by group, private by person."""
+        person, group, value = zip(*rows, strict=True)
+        source = _filled(_table(person=person, g=group, x=value))
+        each = unit("person", rows=rows_each * groups_each, groups=groups_each)
+        with (
+            _quiet(),
+            Session(
+                *(source, each, _budget(epsilon), in_memory),
+                table="rows_of_people",
+            ) as session,
+        ):
+            asked = session.group_by("g", keys=list(public)).agg(s=total("x", 0, upper))
+            found: Any = asked.release(epsilon=epsilon).to_dict()
+            return dict(zip(found["g"], map(float, found["s"]), strict=True))
+
+    def joined_count(self, keys: Rows, public_keys: Rows, *, epsilon: float) -> float:
+        """Release a count of rows joined with a public table; both are CSV files."""
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder)
+            for name, head, rows in (("visits", "v", keys), ("sites", "region", public_keys)):
+                cells = "\n".join("," if key is None else f"{key},1" for key in rows)
+                (place / f"{name}.csv").write_text(f"site,{head}\n{cells}\n")
+            (place / "visits.toml").write_text(
+                'name = "visits"\nunit = "row"\n'
+                f"budget = {{ epsilon = {_PLENTY} }}\n"
+                '[tables.visits]\npath = "visits.csv"\n[tables.visits.columns]\n'
+                'site = { kind = "integer" }\n'
+                '[tables.sites]\npath = "sites.csv"\npublic = true\nkey = "site"\n'
+                '[tables.sites.columns]\nsite = { kind = "integer" }\n'
+                'region = { kind = "integer", keys = [1] }\n'
+            )
+            with _quiet(), open_dataset(place / "visits.toml") as session:
+                asked = session.join("sites").filter(col("region") == 1).agg(n=count())
+                return _value(asked.release(epsilon=epsilon), "n")
+
+    def filtered_count(
+        self, predicate: str, rows: Rows, *, epsilon: float, other: Rows = ()
+    ) -> float:
+        """Release a count under a filter."""
+        x = col("x")
+        asked: dict[str, Any] = {
+            "quotient": lambda: 1 / x > 0,
+            "equal": lambda: x == other[0],
+        }
+        if predicate not in asked:
+            raise NotOfferedError(f"the predicate {predicate}")
+        with _quiet(), self._session(_budget(epsilon), x=rows) as session:
+            question = session.filter(asked[predicate]()).agg(n=count())
+            return _value(question.release(epsilon=epsilon), "n")
+
+    def read_sum(
+        self, text: str, column: str, kind: str, bounds: Bounds, *, epsilon: float
+    ) -> float:
+        """Release the sum of a column of a CSV file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.csv"
+            path.write_text(text)
+            with (
+                _quiet(),
+                Session(
+                    *(path, one_row_each, _budget(epsilon), in_memory), types={column: kind}
+                ) as session,
+            ):
+                asked = session.agg(s=total(column, *bounds))
+                return _value(asked.release(epsilon=epsilon), "s")
+
+    def changing_source(self, rows_each: int, *, epsilon: float) -> float:
+        """Sum over a view in which one person has about half of a thousand rows."""
+        connection = duckdb.connect(config={"threads": 1})
+        connection.execute(
+            "create view drawn as select 7 as person, 1.0 as x from range(1000) "
+            "where random() < 0.5"
+        )
+        each = unit("person", rows=rows_each, groups=1)
+        opened = Session(connection, each, _budget(epsilon), in_memory, table="drawn")
+        with _quiet(), opened as session:
+            return _value(session.agg(s=total("x", 0, 1)).release(epsilon=epsilon), "s")
+
+    def account(self, budget: float) -> Account:
+        """Return a session with a ledger in a file."""
+        return TacitAccount.fresh(budget)
+
+    def noise(self, kind: str, value: float, scale: float) -> float:
+        """Only tables here: the framework adds noise to numbers."""
+        raise NotOfferedError(f"{kind} noise on a number")
+
+    def noise_costs(self, count: int) -> Sequence[tuple[float, float]]:
+        """Time single draws, in nanoseconds of this thread."""
+        found = []
+        for _ in range(count):
+            begun = time.thread_time_ns()
+            drawn = discrete_laplace(1000)
+            found.append((float(abs(int(drawn))), float(time.thread_time_ns() - begun)))
+        return found
+
+    def seeded(self, seed: int) -> Sequence[float]:
+        """Seed Python's and numpy's generators, and release."""
+        seed_everything(seed)
+        return [self.statistic("count", [1.0] * 50, epsilon=0.01) for _ in range(3)]
+
+    def forked(self) -> tuple[Sequence[float], Sequence[float]]:
+        """Draw noise in two forked processes."""
+        discrete_laplace(10**6)
+        return forked_numbers(lambda: [float(discrete_laplace(10**6)) for _ in range(8)])
+
+    def written(self, where: str, rows: Rows) -> str:
+        """Return what is written beside an answer with much noise."""
+        log, told = io.StringIO(), io.StringIO()
+        handler = logging.StreamHandler(log)
+        root = logging.getLogger()
+        before = root.level
+        root.addHandler(handler)
+        root.setLevel(1)
+        try:
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                text = self._released(where, rows)
+            told.write("\n".join(str(warning.message) for warning in seen))
+        finally:
+            root.removeHandler(handler)
+            root.setLevel(before)
+        if where.startswith("log"):
+            return log.getvalue()
+        return told.getvalue() if where == "warning" else text
+
+    def _released(self, where: str, rows: Rows) -> str:
+        with self._session(epsilon(1), x=rows) as session:
+            if where == "session":
+                return f"{session!r}{session}{session._repr_html_()}"
+            if where == "log of a failure":
+                _fails(session)
+                return ""
+            answer = session.agg(n=count(), s=total("x", 0, 10)).release(epsilon="1/10000")
+            if where == "certificate":
+                return json.dumps(answer.certificate.body)
+            if where == "history":
+                return "\n".join(map(str, session.history()))
+            if where == "repr":
+                return repr(session.agg(n=count())) + repr(answer.certificate)
+            if where == "pickle":
+                return _pickled(session) + _pickled(session.agg(n=count()))
+            return json.dumps(answer.to_dict(), default=str)
+
+    def certificate(self) -> str:
+        """Return the certificate of a sum."""
+        return json.dumps(self._certified())
+
+    def _certified(self) -> dict[str, Any]:
+        with self._session(epsilon(1), x=[1.0, 2.0]) as session:
+            answer = session.agg(s=total("x", 0, 10)).release(epsilon="1/2")
+            return dict(answer.certificate.body)
+
+    def forgeries(self) -> Mapping[str, str]:
+        """Return certificates that were changed and sealed again."""
+        body = self._certified()
+
+        def changed(change: Any) -> str:
+            other = copy.deepcopy(body)
+            change(other)
+            return json.dumps({**other, "digest": digest(other)})
+
+        def steps(page: Any, name: str) -> Any:
+            (step,) = [s for chain in page["chains"] for s in chain["steps"] if s["step"] == name]
+            return step
+
+        return {
+            "smaller epsilon": changed(lambda b: b["composition"].update(loss="1/100")),
+            "narrower bound": changed(lambda b: steps(b, "sum_by_group").update(upper="1")),
+            "larger noise": changed(lambda b: b["question"]["request"].update(epsilon="1/100")),
+            "other statistic": changed(
+                lambda b: b["question"]["query"]["aggregates"][0][1].update(kind="mean")
+            ),
+            "other unit": changed(lambda b: b["protects"]["unit"].update(rows=100)),
+        }
+
+    def verifies(self, certificate: str) -> bool:
+        """Return what ``Certificate.verify`` says."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "page.json"
+            path.write_text(certificate)
+            return bool(Certificate.load(path).verify())
+
+
+def _value(answer: Any, name: str) -> float:
+    return float(answer.value(name))
+
+
+def _budget(amount: float) -> Any:
+    return epsilon(max(1, 2 * amount)) if math.isfinite(amount) and amount > 0 else epsilon(1)
+
+
+def _pickled(thing: Any) -> str:
+    """Return a pickle as text; what refuses to be pickled holds nothing."""
+    try:
+        return bytes(ForkingPickler.dumps(thing)).decode("latin-1")
+    except Exception as error:
+        return type(error).__name__
+
+
+def _fails(session: Session) -> None:
+    """Ask while the table is taken away."""
+    with contextlib.suppress(Exception):
+        session.filter(col("absent") > 1).agg(n=count()).release(epsilon="1/100")
+
+
+SYSTEM = TacitSession

@@ -1,0 +1,1 @@
+"""Lower bounds on epsilon from runs, valid at whatever moment the runs stop."""

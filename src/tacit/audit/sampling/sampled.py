@@ -1,0 +1,224 @@
+"""Run a mechanism on two neighbours until its claim is refuted, or the runs are used up."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit import plotting
+from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.audit.sampling.betting import Bets
+from tacit.audit.sampling.events import Event, learned_event
+from tacit.calls import public
+from tacit.display.card import Shown
+from tacit.errors import UsageError
+
+__all__ = ["SampledAudit", "command", "sampled"]
+
+_FIRST = 50
+"""The runs a side that choose the first event, and are not counted."""
+
+
+@public
+@dataclass(frozen=True)
+class SampledAudit(Shown):
+    """What the runs of a mechanism show.  Truthy where the claim stands.
+
+    Attributes:
+        lower: a lower bound on epsilon at delta; 0 where the runs show nothing.
+        samples: how often the mechanism was run on each side.
+        refuted: whether the claim is refuted, with the stated confidence.
+        epsilon, delta: the claim; None where there was none.
+        confidence: how sure the bound is, at whatever moment the runs stopped.
+        path: the bound after so many runs, as pairs.
+        shares: how often the events came, of u and of v.
+    """
+
+    lower: float
+    samples: int
+    refuted: bool
+    epsilon: float | None
+    delta: float
+    confidence: float
+    path: tuple[tuple[int, float], ...]
+    shares: tuple[float, float]
+
+    def __bool__(self) -> bool:
+        return not self.refuted
+
+    def __str__(self) -> str:
+        at = f" at delta = {self.delta:g}" if self.delta else ""
+        sure = f"with confidence {self.confidence:g}, after {self.samples} runs on each side"
+        if self.refuted:
+            return (
+                f"REFUTED: epsilon is above {self.lower:.4g}{at}, and {self.epsilon:.4g} was "
+                f"claimed ({sure})"
+            )
+        claimed = "" if self.epsilon is None else f"; the claim of {self.epsilon:.4g} stands"
+        return f"epsilon is above {self.lower:.4g}{at}{claimed} ({sure}; this proves no claim)"
+
+    def plot(self) -> Any:
+        """Draw the bound over the runs beside the claim, and the trade-off curve beside the event.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        fig = plotting.figure(8.4, 3.6)
+        panels = plotting.axes(fig, 1, 2)[0]
+        runs = [n for n, _ in self.path]
+        panels[0].step(runs, [b for _, b in self.path], where="post", color=plotting.ACCENT)
+        if self.epsilon is not None:
+            panels[0].axhline(self.epsilon, color=plotting.SECOND, linestyle="--")
+        panels[0].set_xlabel("runs on each side")
+        panels[0].set_ylabel("lower bound on epsilon")
+        errors = np.linspace(0, 1, 201)
+        for loss, colour in ((self.epsilon, plotting.SECOND), (self.lower, plotting.ACCENT)):
+            if loss is not None:
+                panels[1].plot(errors, _trade_off(errors, loss, self.delta), color=colour)
+        panels[1].plot([self.shares[1]], [1 - self.shares[0]], "o", color=plotting.INK)
+        panels[1].set_xlabel("type I error")
+        panels[1].set_ylabel("type II error")
+        return fig
+
+
+def _trade_off(errors: Any, epsilon: float, delta: float) -> Any:
+    """Return the least type II error that (epsilon, delta) allows (Wasserman and Zhou 2010)."""
+    steep = 1 - delta - math.exp(min(epsilon, 700)) * errors
+    flat = math.exp(-epsilon) * (1 - delta - errors)
+    return np.maximum(0, np.maximum(steep, flat))
+
+
+@public
+def sampled(
+    mechanism: Callable[..., Any],
+    u: Any,
+    v: Any,
+    *,
+    epsilon: Number | None = None,
+    delta: Number = 0,
+    confidence: float = 0.99,
+    samples: int = 10_000,
+    event: Callable[[Any], bool] | None = None,
+    batch: bool = False,
+) -> SampledAudit:
+    """Bound the epsilon of anything that can be run from below, from its outputs on two neighbours.
+
+    The first 50 runs on each side choose an event; from then on every run is counted on the event
+    that the runs before it chose, and the bound holds at every moment at once
+    (:mod:`tacit.audit.sampling.betting` has the proof).  So the runs end as soon as the claim is
+    refuted, with no penalty for having looked: a gross violation takes some hundred runs.
+
+    Nothing here proves a claim.  What is rarer than the runs can show stays unseen, which
+    :func:`tacit.verify` finds where outputs can be listed.
+
+    Args:
+        mechanism: called with u or v, gives an output: a number, a text, a list, a dictionary of
+            numbers or an array; see :func:`tacit.audit.command` for programs that are not Python.
+        u: a data set, in the form that the mechanism takes.
+        v: its neighbour.
+        epsilon: the claim, where there is one: runs stop when it is refuted.
+        delta: the delta at which epsilon is bounded.
+        confidence: the probability, at least, with which the bound is below the true epsilon.
+        samples: the most runs on each side.
+        event: from an output to True or False, in place of one that is chosen from the runs.
+        batch: the mechanism is called with a data set and a number, and returns so many outputs.
+
+    Returns:
+        The bound with its path; falsy where the claim is refuted.
+
+    Raises:
+        UsageError: a confidence outside of (0, 1), fewer than 100 samples, a delta outside [0, 1).
+
+    Source: Gonzalez et al., "Sequentially auditing differential privacy" (arXiv 2509.07055);
+        the bets are those of Waudby-Smith and Ramdas (2024).
+
+    Example:
+        >>> import tacit as tc
+        >>> def forgetful(data):
+        ...     return sum(data) + tc.noise.discrete_laplace(1)
+        >>> bool(sampled(forgetful, [0, 0], [0, 9], epsilon=1, samples=2000))
+        False
+    """
+    limit = as_integer(samples, "samples", minimum=100)
+    claim = None if epsilon is None else float(as_fraction(epsilon, "epsilon"))
+    rest = float(as_fraction(delta, "delta"))
+    if not 0 < confidence < 1:
+        raise UsageError("confidence is a number between 0 and 1, for example 0.99")
+    if not 0 <= rest < 1 or (claim is not None and claim < 0):
+        raise UsageError("epsilon is at least 0, and delta at least 0 and below 1")
+    bets = Bets(rest, confidence)
+    seen: tuple[list[Any], list[Any]] = ([], [])
+    path: list[tuple[int, float]] = []
+    chosen = _given(event) if event is not None else None
+    done = 0
+    while done < limit and not (claim is not None and bets.lower > claim):
+        count = min(limit - done, _FIRST if done < 4 * _FIRST else done // 4)
+        fresh = [_outputs(mechanism, data, count, batch) for data in (u, v)]
+        done += count
+        if chosen is not None:
+            bets.add(chosen(fresh[0]), list(chosen(fresh[1])))
+        path.append((done, bets.lower))
+        if event is None:
+            seen[0].extend(fresh[0])
+            seen[1].extend(fresh[1])
+            chosen = learned_event(seen[0][-_MOST_KEPT:], seen[1][-_MOST_KEPT:], rest)
+    refuted = claim is not None and bets.lower > claim
+    return SampledAudit(
+        bets.lower, done, refuted, claim, rest, confidence, tuple(path), bets.shares
+    )
+
+
+_MOST_KEPT = 200_000
+
+
+def _given(event: Callable[[Any], bool]) -> Event:
+    return lambda outputs: np.array([bool(event(output)) for output in outputs], dtype=np.bool_)
+
+
+def _outputs(mechanism: Callable[..., Any], data: Any, count: int, batch: bool) -> Sequence[Any]:
+    if not batch:
+        return [mechanism(data) for _ in range(count)]
+    found = list(mechanism(data, count))
+    if len(found) != count:
+        raise UsageError(f"the mechanism was asked for {count} outputs and gave {len(found)}")
+    return found
+
+
+@public
+def command(line: str | Sequence[str], *, timeout: float = 60.0) -> Callable[[str], str]:
+    """Return a mechanism for :func:`tacit.audit.sampled` that runs a program.
+
+    The program gets the data set on its standard input, as the text that ``u`` or ``v`` is, and its
+    output is what it prints.  Where it fails, the output is the text ``exit`` with its code: that a
+    program fails on one of two neighbours is an output like any other.
+
+    Args:
+        line: the program with its arguments; no shell reads it.
+        timeout: the seconds after which a run counts as the output ``timeout``.
+
+    Raises:
+        UsageError: the line is empty.
+
+    >>> command("cat")("7")
+    '7'
+    """
+    words = shlex.split(line) if isinstance(line, str) else list(line)
+    if not words:
+        raise UsageError("a command has at least the name of a program")
+
+    def run(data: str) -> str:
+        try:
+            found = subprocess.run(
+                words, input=str(data), capture_output=True, text=True, timeout=timeout, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return "timeout"
+        return found.stdout.strip() if found.returncode == 0 else f"exit {found.returncode}"
+
+    return run

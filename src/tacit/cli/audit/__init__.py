@@ -1,0 +1,1 @@
+"""``tacit audit``: attacks on software for differential privacy."""

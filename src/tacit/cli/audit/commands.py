@@ -1,0 +1,80 @@
+"""``tacit audit attacks``: run the known attacks on systems, and draw the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["audit_app"]
+
+audit_app = typer.Typer(
+    help="Known attacks on software for differential privacy, run on Tacit and on others.",
+    no_args_is_help=True,
+)
+
+
+@audit_app.callback()
+def _group() -> None:
+    """Known attacks on software for differential privacy, run on Tacit and on others."""
+
+
+@audit_app.command()
+def attacks(
+    systems: Annotated[
+        str,
+        typer.Option("--systems", help="Names of systems, between commas. Without it the cases."),
+    ] = "",
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="A class of attack, or one case. May be given several times."),
+    ] = None,
+    python: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--python",
+            help="The interpreter in which a system is installed. May be given several times.",
+            metavar="NAME=PATH",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, with the evidence.")] = False,
+    html: Annotated[
+        str | None, typer.Option("--html", help="Also write a page, with the evidence.")
+    ] = None,
+) -> None:
+    """List the known attacks, or run them on systems and draw the table.
+
+    Ends with 1 if one of the systems falls under an attack.
+
+    [bold]tacit audit attacks --systems tacit,opendp[/bold]
+    """
+    from tacit.audit.attack_suite.run import attacks as run
+    from tacit.cli.shared.output import check_files, note, print_table
+    from tacit.errors import UsageError, VerificationError
+
+    if html is not None:
+        if not html.endswith(".html"):
+            raise UsageError(f"a page ends in .html, and {html} does not")
+        check_files(None, [html])
+    pairs = [given.partition("=") for given in python or ()]
+    if any(not path for _, _, path in pairs):
+        raise UsageError("write --python NAME=PATH, for example --python opendp=/venv/bin/python")
+    names = [name.strip() for name in systems.split(",") if name.strip()]
+    found = run(names, only=only or (), pythons={name: path for name, _, path in pairs})
+    if json:
+        print(found.to_json())
+    elif not names:
+        print_table(["case", "question"], [[case.id, case.question] for case in found])
+    else:
+        print_table(found.header, found.rows())
+    if html is not None:
+        Path(html).write_text(found.to_html(), encoding="utf-8")
+        note(f"wrote {html}")
+    if not json:
+        for result in found.results:
+            for name in found.fallen(result.system):
+                note(f"{result.system} falls under {name}: {result.outcomes[name].evidence}")
+    fallen = [name for name in names if found.fallen(name)]
+    if fallen:
+        raise VerificationError(f"these systems fall under an attack: {', '.join(fallen)}")
