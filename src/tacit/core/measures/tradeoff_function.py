@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tacit import plotting
 from tacit.arithmetic.enclosure import Enclosure
@@ -33,6 +33,9 @@ from tacit.calls import public
 from tacit.core.measures.profile_points import Concave, ProfilePoints, epsilon_near, power_of
 from tacit.display.card import Card, Shown, Table
 from tacit.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["TradeoffFunction"]
 
@@ -109,7 +112,7 @@ class TradeoffFunction(Shown):
         few.ask(epsilon)
         return True
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """Draw the curve beside guessing, with the odds of some tests in words.
 
         Returns:
@@ -119,13 +122,13 @@ class TradeoffFunction(Shown):
             MissingExtraError: matplotlib is not installed.
         """
         points = self.points()
-        figure = plotting.figure(5.2, 5.4)
+        figure: Figure = plotting.figure(5.2, 5.4)
         one = plotting.axes(figure, 1, 1)[0][0]
         alphas, betas = ([float(p[i]) for p in points] for i in (0, 1))
         one.fill_between(alphas, 0, betas, color=plotting.FAINT, alpha=0.5, linewidth=0)
         one.plot(alphas, betas, color=plotting.ACCENT, linewidth=1.8, label="the best attack")
-        line = {"color": plotting.MUTED, "linewidth": 1, "linestyle": ":"}
-        one.plot([0, 1], [1, 0], label="guessing without looking", **line)
+        label = "guessing without looking"
+        one.plot([0, 1], [1, 0], color=plotting.MUTED, linewidth=1, linestyle=":", label=label)
         one.set_xlim(0, 1)
         one.set_ylim(0, 1)
         one.set_aspect("equal")
