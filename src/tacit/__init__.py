@@ -52,6 +52,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Space",
         "SymmetricDistance",
         "Tradeoff",
+        "TradeoffFunction",
         "Transformation",
         "Vector",
         "ZeroConcentratedDP",

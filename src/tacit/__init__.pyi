@@ -40,6 +40,7 @@ from tacit.core import RenyiDP as RenyiDP
 from tacit.core import Space as Space
 from tacit.core import SymmetricDistance as SymmetricDistance
 from tacit.core import Tradeoff as Tradeoff
+from tacit.core import TradeoffFunction as TradeoffFunction
 from tacit.core import Transformation as Transformation
 from tacit.core import Vector as Vector
 from tacit.core import ZeroConcentratedDP as ZeroConcentratedDP
@@ -176,6 +177,7 @@ __all__ = [
     "Space",
     "SymmetricDistance",
     "Tradeoff",
+    "TradeoffFunction",
     "Transformation",
     "Values",
     "Vector",

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tacit.arithmetic.exact import as_fraction, as_integer, float_down, float_up, positive, show
+from tacit.arithmetic.exact import (
+    as_fraction,
+    as_integer,
+    float_down,
+    float_up,
+    positive,
+    show,
+    show_between,
+)
 from tacit.errors import UsageError
 
 
@@ -125,3 +133,32 @@ def test_numbers_for_people():
     assert show(Fraction(1, 10**400)) == "1e-400"
     assert show(3 * Fraction(2) ** -1075) == "7.41098e-324"
     assert show(0.1 + 0.2) == "0.3"
+
+
+@given(st.fractions(), st.fractions(0, 1), st.integers(0, 400))
+def test_a_written_enclosure_encloses_the_number(lower, width, places):
+    upper = lower + width / 2**places
+    text = show_between(lower, upper)
+    low, _, high = text.partition(" to ")
+    if "(" in text or " to " not in text:
+        assert lower == upper or "(" in text
+        return
+    assert Fraction(low) <= lower <= upper <= Fraction(high)
+    size = max(abs(lower), abs(upper))
+    assert Fraction(high) - Fraction(low) <= 3 * (upper - lower) + size / 10**10
+
+
+def test_an_enclosure_is_written_with_the_digits_that_differ():
+    cases = {
+        ("4.88630796", "4.88655752"): "4.8863 to 4.8866",
+        ("-1", "0"): "-1 to 0",
+        ("0.25", "0.75"): "0.25 to 0.75",
+        ("1e-30", "1.0007e-30"): "1.0000e-30 to 1.0007e-30",
+        ("-2.00000000000000001", "-2"): "-2.00000000001 to -2.00000000000",
+    }
+    found = {ends: show_between(*map(Fraction, ends)) for ends in cases}
+    assert found == cases
+
+
+def test_an_enclosure_of_giants_is_written_by_powers_of_two():
+    assert show_between(Fraction(0), Fraction(2) ** -65536) == "0 to about 2^-65536"

@@ -82,8 +82,8 @@ GROUPS = (
         "divergences",
         "Divergences and privacy loss",
         "Two output distributions, compared in exact numbers.",
-        "divergence privacy_loss PrivacyLossDistribution Tradeoff max_divergence hockey_stick "
-        "renyi_divergence total_variation IdealisedLaplace IdealisedGaussian",
+        "divergence privacy_loss PrivacyLossDistribution Tradeoff TradeoffFunction max_divergence "
+        "hockey_stick renyi_divergence total_variation IdealisedLaplace IdealisedGaussian",
     ),
     Group(
         "transformations",

@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import TypeAlias
 
-from tacit.arithmetic.exact import float_up
+from tacit.arithmetic.exact import float_up, show_between
 from tacit.arithmetic.fixed_point import exp_scaled, log_two, log_unit, pi_fixed
 from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError
@@ -34,13 +34,14 @@ LARGEST_EXPONENT = 1 << 16
 
 
 @public
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Enclosure:
     """A closed interval of rationals that contains the number meant.
 
     Arithmetic with enclosures, integers and fractions gives an enclosure of every possible
     result.  Two enclosures compare only when they do not overlap: see :meth:`below`,
     :meth:`above`.  ``float()`` gives the upper end, rounded up.
+    It is written with the digits in which its ends differ, rounded outwards: ``4.8863 to 4.8866``.
 
     Raises:
         UsageError: the ends are reversed, a division by an interval that contains zero.
@@ -50,7 +51,7 @@ class Enclosure:
     True
     >>> x = Enclosure(Fraction(1), Fraction(2))
     >>> 1 - x, x.contains(Fraction(3, 2)), float(x)
-    (Enclosure(lower=Fraction(-1, 1), upper=Fraction(0, 1)), True, 2.0)
+    (-1 to 0, True, 2.0)
     """
 
     lower: Fraction
@@ -73,7 +74,7 @@ class Enclosure:
         """Return ``[low / 2**bits, high / 2**bits]``; ``bits`` may be negative.
 
         >>> Enclosure.scaled(1, 3, 2)
-        Enclosure(lower=Fraction(1, 4), upper=Fraction(3, 4))
+        0.25 to 0.75
         """
         if bits < 0:
             return cls(Fraction(low << -bits), Fraction(high << -bits))
@@ -119,6 +120,9 @@ class Enclosure:
         """Enclose the lesser of the two numbers."""
         other = Enclosure.of(value)
         return Enclosure(min(self.lower, other.lower), min(self.upper, other.upper))
+
+    def __repr__(self) -> str:
+        return show_between(self.lower, self.upper)
 
     def __float__(self) -> float:
         return float_up(self.upper)
@@ -270,7 +274,7 @@ def sqrt(x: Exactly, bits: int = 64) -> Enclosure:
         UsageError: ``x`` is negative.
 
     >>> sqrt(Fraction(9, 4))
-    Enclosure(lower=Fraction(3, 2), upper=Fraction(3, 2))
+    1.5
     >>> (sqrt(2) ** 2).contains(2)
     True
     """

@@ -26,6 +26,7 @@ __all__ = [
     "float_up",
     "positive",
     "show",
+    "show_between",
 ]
 
 Number: TypeAlias = int | float | str | Fraction | Decimal
@@ -37,6 +38,8 @@ _LARGEST_EXPONENT = 1000
 _LARGEST_POWER = 3400
 """Beyond two to it, or under one by it, a number is not written in decimal."""
 _SIX_DIGITS = Context(prec=6, Emin=MIN_EMIN, Emax=MAX_EMAX)
+_MOST_DIGITS = 12
+_LOG_TWO = math.log10(2)
 _EXPONENT = re.compile(r"[eE]\s*[+-]?([0-9_]+)")
 
 
@@ -180,6 +183,58 @@ def show(value: Fraction | int | float) -> str:
     if number.denominator <= 1000 and small:
         return f"{number.numerator}/{number.denominator} ({rounded})"
     return rounded
+
+
+def show_between(lower: Fraction, upper: Fraction) -> str:
+    """Write an enclosure for people: both ends in the digits that they differ in.
+
+    The lower end is rounded down and the upper end up, to no more than twelve digits, so what is
+    written encloses the number too.  Where the ends are one number it is written once.
+
+    >>> show_between(Fraction("4.88630796"), Fraction("4.88655752"))
+    '4.8863 to 4.8866'
+    >>> show_between(*2 * [Fraction(1, 2)]), show_between(Fraction(0), Fraction(1, 3 * 10**6))
+    ('0.5', '0 to 3.34e-07')
+    """
+    largest = max(abs(lower), abs(upper))
+    if _shown_exactly(lower) and _shown_exactly(upper):
+        return show(lower) if lower == upper else f"{show(lower)} to {show(upper)}"
+    if abs(largest.numerator.bit_length() - largest.denominator.bit_length()) > _LARGEST_POWER:
+        return f"{show(lower)} to {show(upper)}"
+    top = _decimal_place(largest)
+    place = top - _MOST_DIGITS + 1
+    if upper > lower:
+        width = _decimal_place(upper - lower)
+        place = max(width if width < top else top - 2, place)
+    unit = Fraction(10) ** place
+    low, high = math.floor(lower / unit), math.ceil(upper / unit)
+    return f"{_in_units(low, place, top)} to {_in_units(high, place, top)}"
+
+
+def _shown_exactly(number: Fraction) -> bool:
+    text = show(number)
+    return "(" in text or ("^" not in text and Fraction(text) == number)
+
+
+def _decimal_place(size: Fraction) -> int:
+    """Return the place of the first decimal digit of a positive number: 0 for 1 up to 10."""
+    place = math.floor((size.numerator.bit_length() - size.denominator.bit_length()) * _LOG_TWO)
+    while Fraction(10) ** place > size:
+        place -= 1
+    while Fraction(10) ** (place + 1) <= size:
+        place += 1
+    return place
+
+
+def _in_units(count: int, place: int, top: int) -> str:
+    """Write ``count 10^place``, with an exponent where the largest number about it has one."""
+    if not count:
+        return "0"
+    if -5 < top < 16:
+        return f"{Decimal(count).scaleb(place):f}" if place < 0 else str(count * 10**place)
+    digits = str(abs(count))
+    point = f"{digits[0]}.{digits[1:]}" if len(digits) > 1 else digits
+    return f"{'-' if count < 0 else ''}{point}e{place + len(digits) - 1:+03d}"
 
 
 def _short(number: Fraction) -> str:

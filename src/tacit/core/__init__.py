@@ -22,6 +22,7 @@ from tacit.core.measures.measure import (
     measure_from,
 )
 from tacit.core.measures.output_divergence import divergence, privacy_loss
+from tacit.core.measures.tradeoff_function import TradeoffFunction
 from tacit.core.spaces.domain import Category, Domain, Frame, Number, Vector
 from tacit.core.spaces.metric import (
     AbsoluteDistance,
@@ -65,6 +66,7 @@ __all__ = [
     "Step",
     "SymmetricDistance",
     "Tradeoff",
+    "TradeoffFunction",
     "Transformation",
     "Unfinished",
     "Vector",

@@ -13,7 +13,9 @@ from tacit.calls import public
 from tacit.core.chain.measurement import Measurement
 from tacit.core.chain.space import Space
 from tacit.core.divergences.outcomes import Product
-from tacit.core.measures.epsilon_bound import composed_losses
+from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.bounds import Dominating
+from tacit.core.measures.epsilon_bound import LossMap, composed_losses
 from tacit.core.measures.measure import Loss, Measure, PureDP
 from tacit.core.spaces.domain import Vector
 from tacit.core.spaces.metric import ChangeOneDistance, SymmetricDistance
@@ -200,7 +202,30 @@ def _on_parts(parts: Mapping[Hashable, Measurement], space: Space, measure: Meas
             f"parallel splits a distance that counts records, not {space.metric}", space.metric
         )
     whole = Space(Parts(tuple(parts), space.domain), PartsDistance(space.metric))
-    return _together(parts, whole, measure, lambda data: data)
+    return _together(parts, whole, measure, _as_it_is)
+
+
+def _as_it_is(data: Any) -> Any:
+    return data
+
+
+def _of_one_part(parts: Sequence[Measurement], *, known: bool) -> LossMap | None:
+    """Return the losses at a distance of one record, which is in one part, if all have the same.
+
+    Where the parts are made by a function of the records, that some record is in a part is not
+    known: the losses are a bound alone.
+    """
+    maps = [part.losses for part in parts]
+
+    def losses(d: Fraction) -> PrivacyLoss | None:
+        if d > 1:
+            return None
+        found = [None if one is None else one(d) for one in maps]
+        if found[0] is None or any(other != found[0] for other in found):
+            return None
+        return found[0] if known else Dominating(found[0])
+
+    return losses if None not in maps else None
 
 
 def _together(
@@ -221,6 +246,7 @@ def _together(
         release,
         lambda d: _worst_split(measure, [part.privacy for part in parts.values()], int(d)),
         distribution=_product(parts, lambda data, key: divided(data)[key], named=True),
+        losses=_of_one_part(list(parts.values()), known=divided is _as_it_is),
         name=f"parallel over {len(parts)}",
     )
 

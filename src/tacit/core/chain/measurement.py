@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tacit.arithmetic.enclosure import Enclosure
-from tacit.arithmetic.exact import Number, as_fraction
+from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.calls import public
 from tacit.core.chain.explain import Link, chain_card, chain_text, distances
 from tacit.core.chain.protocols import Distribution
@@ -19,7 +19,10 @@ from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import Dominating
 from tacit.core.measures import plot_outputs
 from tacit.core.measures.epsilon_bound import LossMap, delta_bound, epsilon_bound
+from tacit.core.measures.gaussian_mu import least_mu
 from tacit.core.measures.measure import Loss, Measure
+from tacit.core.measures.profile_points import ProfilePoints
+from tacit.core.measures.tradeoff_function import TradeoffFunction
 from tacit.display.card import Card, Shown
 from tacit.errors import UsageError
 
@@ -163,6 +166,46 @@ class Measurement(Shown):
         if known is not None:
             return known.delta(level)
         return delta_bound(self.measure, self.privacy(distance), level)
+
+    def tradeoff(self, d_in: Number = 1) -> TradeoffFunction:
+        """Return the trade-off function at ``d_in``: the least miss rate of any attack, ``.beta``.
+
+        >>> from tacit.core import AbsoluteDistance
+        >>> from tacit.core import Number as Numbers
+        >>> from tacit.mechanisms import Gaussian
+        >>> m = Space(Numbers("int"), AbsoluteDistance()) >> Gaussian(4)
+        >>> m.tradeoff().sentence("0.05")
+        'an attack with 5% false alarms misses at least 91.8%'
+        """
+        return TradeoffFunction(ProfilePoints(lambda epsilon: self.delta(epsilon, d_in)))
+
+    def gaussian_mu(self, delta: Number = 0, d_in: Number = 1) -> Enclosure:
+        """Enclose the least mu such that the release is mu-GDP, but for a probability ``delta``.
+
+        The release is then, at every epsilon, (epsilon, delta')-DP with delta' the larger of
+        ``delta`` and that of a Gaussian release whose mean moves by mu standard deviations.  With a
+        delta of zero it is mu-GDP (Dong, Roth, Su 2022); noise without a largest loss, as the
+        discrete Gaussian, needs one above zero, such as "1e-15".
+
+        Raises:
+            UsageError: a delta outside 0..1, or one that no finite epsilon reaches.
+
+        >>> from tacit.core import AbsoluteDistance
+        >>> from tacit.core import Number as Numbers
+        >>> from tacit.mechanisms import Gaussian
+        >>> m = Space(Numbers("int"), AbsoluteDistance()) >> Gaussian(4)
+        >>> round(float(m.gaussian_mu("1e-9")), 2)
+        0.25
+        """
+        forgiven = as_fraction(delta, "delta")
+        end = self.epsilon(forgiven, d_in)
+        if not isinstance(end, Enclosure):
+            raise UsageError(
+                f"no finite epsilon reaches a delta of {show(forgiven)}; forgive a larger one, "
+                "such as gaussian_mu('1e-15')"
+            )
+        profile = ProfilePoints(lambda epsilon: self.delta(epsilon, d_in))
+        return least_mu(profile, end.upper, forgiven)
 
     def __call__(self, data: object) -> object:
         """Release: evaluate on data, with fresh noise."""

@@ -68,7 +68,7 @@ def excess(pairs: Iterable[Pair], epsilon: Fraction, bits: int) -> tuple[Enclosu
 
     >>> one, none = Enclosure.of(1), Enclosure.of(0)
     >>> excess([(none, one), (one, none)], Fraction(0), 64)
-    (Enclosure(lower=Fraction(1, 1), upper=Fraction(1, 1)), [1])
+    (1, [1])
     """
     factor = exp(epsilon, bits)
     low, high = _ZERO, _ZERO

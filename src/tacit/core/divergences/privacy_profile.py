@@ -34,7 +34,7 @@ class Curve:
 
     >>> curve = Curve.of([(Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))])
     >>> curve.delta(Fraction(0))
-    Enclosure(lower=Fraction(1, 2), upper=Fraction(1, 2))
+    0.5
     >>> float(curve.epsilon(Fraction(0)))
     1.0986122886681098
     """

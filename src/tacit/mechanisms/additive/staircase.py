@@ -14,10 +14,14 @@ from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_integer, positive
 from tacit.core import AbsoluteDistance, Measurement, PureDP, Space, Step, Vector, register
+from tacit.core.losses.distribution import PrivacyLossDistribution, dominating_pair
+from tacit.core.losses.few_losses import three_losses
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.grid_noise import Lattice, LatticeDistribution
 
 __all__ = ["DiscreteStaircase", "Staircase", "best_step"]
+
+_BITS = 256
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,23 @@ class DiscreteStaircase:
     def stairs(self, x: int) -> int:
         """Return n(|x|)."""
         return (abs(x) + self.width - self.step) // self.width
+
+    def losses(self, shift: int) -> PrivacyLossDistribution | None:
+        """Return the privacy losses of the noise against itself, shifted; None beyond the width.
+
+        A shift s of at most the width crosses one stair or none, so the losses are epsilon, 0 and
+        -epsilon.  P is at least Q where ``|x| <= |x + s|``, so the total variation is
+        ``P(-s/2 <= X < s/2)``, and it is ``1 - e^-epsilon`` times the mass whose loss is epsilon.
+        Both grow with s: of all shifts up to s in size, s is the worst.
+        """
+        if shift > self.width:
+            return None
+        if not shift:
+            return dominating_pair(Fraction(0))
+        first, last = -(shift // 2), (shift - 1) // 2
+        apart = self.cdf(last, _BITS) - self.cdf(first - 1, _BITS)
+        up = (apart / (1 - exp(-self.epsilon, _BITS))).rounded(_BITS)
+        return three_losses(self.epsilon, up)
 
     def _total(self, bits: int) -> Enclosure:
         """Enclose the sum of the weights: twice one side, less the zero counted twice.
@@ -242,5 +263,6 @@ class Staircase(Step):
             lambda value: lattice.numbers(lattice.units(value) + law.draw()),
             lambda d: epsilon * math.ceil(d / stretch),
             distribution=lambda value: LatticeDistribution(law, lattice.units(value), lattice.grid),
+            losses=lattice.losses(lambda _, shift: law.losses(shift), Fraction(1)),
             step=self,
         )

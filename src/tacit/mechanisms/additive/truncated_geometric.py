@@ -12,6 +12,7 @@ from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, positive
 from tacit.core import AbsoluteDistance, Measurement, PureDP, Space, Step, Vector, register
+from tacit.core.losses.additive_noise import LaplaceShift
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.grid_noise import Lattice
 
@@ -32,7 +33,8 @@ class TruncatedGeometric(Step):
     ``upper - lower``; then the loss is that of :class:`~tacit.mechanisms.Laplace`, which no
     function of the answer makes larger.  Tight: with ``q = exp(-1 / scale)`` the answer ``lower``
     has probability ``q^(v - lower) / (1 + q)`` on an input v above lower, and on lower itself
-    ``1 / (1 + q)``; the ratio is ``q^-d``.
+    ``1 / (1 + q)``; the ratio is ``q^-d``.  Clamping joins only answers beyond both inputs, whose
+    privacy loss is the same; so the losses are those of :class:`~tacit.mechanisms.Laplace`.
 
     Source: Ghosh, Roughgarden, Sundararajan, STOC 2009 (the range-restricted geometric mechanism).
 
@@ -103,6 +105,7 @@ class TruncatedGeometric(Step):
             lambda value: lattice.numbers(clamp(clamp(lattice.units(value)) + law.draw())),
             lambda d: min(d, width) / scale,
             distribution=distribution,
+            losses=lattice.losses(LaplaceShift, scale / lattice.grid, (first, last)),
             step=self,
         )
 

@@ -10,6 +10,10 @@ from tacit import noise
 from tacit.arithmetic.enclosure import exp
 from tacit.arithmetic.exact import Number, positive
 from tacit.core import Measure, Measurement, PureDP, Space, Step, ZeroConcentratedDP, register
+from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.bounded_range import BoundedRange
+from tacit.core.losses.distribution import dominating_pair
+from tacit.core.measures.concentrated_too import ConcentratedToo
 from tacit.errors import UsageError
 from tacit.mechanisms.selection.scores import costs_below_best, score_lattice
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, normalised
@@ -31,7 +35,9 @@ class Exponential(Step):
     In zCDP ``d -> d^2 / (2 scale^2)``, a quarter of that where monotone: the log ratios of all
     indices lie in an interval of length ``e = 2 d / scale`` (``d / scale`` where monotone), since
     they are ``(s_i - t_i) / scale`` plus a constant; and a mechanism of bounded range e is
-    ``e^2 / 8``-zCDP by Hoeffding's lemma (Cesar and Rogers, ALT 2021).
+    ``e^2 / 8``-zCDP by Hoeffding's lemma (Cesar and Rogers, ALT 2021).  Its privacy losses are
+    dominated by those of all mechanisms of that range
+    (:class:`~tacit.core.losses.bounded_range.BoundedRange`), which lie far below those of e-DP.
 
     Source: McSherry and Talwar, "Mechanism design via differential privacy", FOCS 2007.
 
@@ -94,5 +100,13 @@ class Exponential(Step):
             ),
             loss,
             distribution=distribution,
+            losses=lambda d: _losses(reach * d),
             step=self,
         )
+
+
+def _losses(reach: Fraction) -> PrivacyLoss:
+    """Return what dominates the losses of a mechanism of bounded range."""
+    if not reach:
+        return dominating_pair(reach)
+    return ConcentratedToo(BoundedRange(reach), reach**2 / 8)

@@ -24,6 +24,10 @@ from tacit.core import (
     Vector,
     register,
 )
+from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.bounds import Dominating
+from tacit.core.losses.distribution import dominating_pair
+from tacit.core.losses.few_losses import response_losses
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, Product
 
@@ -113,8 +117,25 @@ class RandomizedResponse(Step):
             release,
             partial(_single_loss, once) if single else lambda d: d * once,
             distribution=law,
+            losses=partial(self._losses, space),
             step=self,
         )
+
+    def _losses(self, space: Space, distance: Fraction) -> PrivacyLoss:
+        """Return the losses of the labels that change; a bound where no two labels may be data."""
+        column = isinstance(space.domain, Vector)
+        changed = int(distance) if column else min(1, int(distance))
+        size = getattr(space.domain, "size", None) if column else 1
+        changed = changed if size is None else min(changed, size)
+        if not changed:
+            return dominating_pair(Fraction(0))
+        given = None if self.epsilon is None else Fraction(self.epsilon)
+        share = None if self.p is None else Fraction(self.p)
+        found = response_losses(len(self.categories), share, given).self_compose(changed)
+        element: Any = getattr(space.domain, "element", space.domain)
+        known = element.categories or ()
+        met = sum(label in self.categories for label in known)
+        return found if met > 1 else Dominating(found)
 
     def loss(self) -> Fraction:
         """Return the epsilon of one report: exact where it was given, else rounded up."""

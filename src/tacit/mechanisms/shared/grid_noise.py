@@ -14,14 +14,17 @@ import numpy as np
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction
-from tacit.core import Number, Space, Step, Vector
-from tacit.core.losses.additive_noise import ShiftedLoss
+from tacit.core import L2Distance, Number, Space, Step, Vector
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import Dominating
+from tacit.core.losses.summed import Summand
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.output_distribution import Product
 
 __all__ = ["Lattice", "LatticeDistribution"]
+
+_MOST_SQUARE = 3
+"""The square of an L2 distance in units up to which no cell can move by two."""
 
 
 @dataclass(frozen=True)
@@ -130,30 +133,61 @@ class Lattice:
         return self.numbers(_added(units, np.asarray(draw(len(units)))))
 
     def losses(
-        self, kind: Callable[[Fraction, int], ShiftedLoss], scale: Fraction
-    ) -> Callable[[Fraction], PrivacyLoss] | None:
-        """Return the privacy losses of a number plus noise, by distance; None for vectors.
+        self,
+        kind: Callable[[Fraction, int], Summand | None],
+        scale: Fraction,
+        within: tuple[int, int] | None = None,
+    ) -> Callable[[Fraction], PrivacyLoss | None]:
+        """Return the privacy losses of numbers plus noise, by distance; None where not known.
 
-        Two inputs within d are at most ``floor((d + charge) / grid)`` whole units apart, and of all
-        shifts that far the largest loses most.  Two numbers that far apart have these losses; where
-        the bounds have no room for them, or inputs are rounded, they are a bound alone.
+        Two numbers within d are at most ``floor((d + charge) / grid)`` whole units apart, and of
+        all shifts that far the largest loses most.  Two numbers that far apart have these losses;
+        where the bounds have no room for them, or inputs are rounded, they are a bound alone.
+
+        Of a vector the cells that may move are few where d is small.  Under L1, one unit is one
+        cell moved by one.  Under L2, with a square of the distance of n units up to three, at most
+        n cells move, each by one; and of these n of them lose most, for each adds its own losses.
+
+        Args:
+            kind: the losses of one number, of a scale and a whole shift.
+            scale: in units.
+            within: the units that inputs are clamped to, if they are.
         """
         domain = self.space.domain
-        if isinstance(domain, Vector):
-            return None
-        assert isinstance(domain, Number)
-        ends = domain.bounds
-        lowest, highest = (None, None) if ends is None else (e / self.grid for e in ends)
-        room = math.inf
-        if lowest is not None and highest is not None:
-            room = math.floor(highest) - math.ceil(lowest)
+        room = _room(domain.element if isinstance(domain, Vector) else domain, self.grid, within)
 
-        def losses(d: Fraction) -> PrivacyLoss:
-            shift = math.floor((d + self.charge) / self.grid) if d else 0
+        def losses(d: Fraction) -> PrivacyLoss | None:
+            far = (d + self.charge) / self.grid if d else Fraction(0)
+            if isinstance(domain, Vector):
+                return self._of_cells(kind, scale, far, room)
+            shift = math.floor(far)
+            if within is not None:
+                shift = min(shift, within[1] - within[0])
             found = kind(scale, shift)
-            return Dominating(found) if self.charge or shift > room else found
+            bound = self.charge or shift > room
+            return Dominating(found) if bound and found is not None else found
 
         return losses
+
+    def _of_cells(
+        self,
+        kind: Callable[[Fraction, int], Summand | None],
+        scale: Fraction,
+        far: Fraction,
+        room: float,
+    ) -> PrivacyLoss | None:
+        """Return the losses of a vector whose inputs are this many units apart, if they are few."""
+        domain = self.space.domain
+        size = domain.size if isinstance(domain, Vector) else 1
+        square = isinstance(self.space.metric, L2Distance)
+        moved = math.floor(far * far) if square else math.floor(far)
+        if moved > (_MOST_SQUARE if square else 1):
+            return None
+        cells = moved if size is None else min(moved, size)
+        one = kind(scale, 1 if cells else 0)
+        found = None if one is None else one.self_compose(max(cells, 1))
+        bound = self.charge or (cells and room < 1)
+        return Dominating(found) if bound and found is not None else found
 
     def distribution(self, law: Any, value: Any) -> LatticeDistribution | Product:
         """Return the exact distribution of a value plus noise in grid units."""
@@ -161,6 +195,15 @@ class Lattice:
         if not isinstance(self.space.domain, Vector):
             return LatticeDistribution(law, units, self.grid)
         return Product([LatticeDistribution(law, int(u), self.grid) for u in units])
+
+
+def _room(element: Any, grid: Fraction, within: tuple[int, int] | None) -> float:
+    """Return how many units apart two numbers of a domain can be, as far as the noise sees them."""
+    low, high = (-math.inf, math.inf) if within is None else within
+    if element.bounds is not None:
+        low = max(low, math.ceil(element.bounds[0] / grid))
+        high = min(high, math.floor(element.bounds[1] / grid))
+    return high - low
 
 
 def _added(units: Any, noise: Any) -> Any:
