@@ -247,6 +247,17 @@ class Plan:
         """Return how far the interval of an answer is expected to reach; None where unknown."""
         places = self.parts_of(aggregate)
         parts, noises = [self.parts[i] for i in places], [self.noises[i] for i in places]
+        return self.reach(aggregate, parts, noises, rows, level)
+
+    def reach(
+        self,
+        aggregate: Aggregate,
+        parts: Sequence[Part],
+        noises: Sequence[Noise],
+        rows: float,
+        level: float,
+    ) -> float | None:
+        """Return how far the interval of an answer reaches with noise of some parts."""
         kind = kind_of(aggregate.kind)
         if kind.key(aggregate) != kind.name:
             return parts[0].half_width(kind.key(aggregate), noises[0], rows, level)

@@ -16,6 +16,7 @@ from tacit.expressions.expression import Expression
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.plan.labels import check_labels
 from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.spec.cell_axis import Axis
 from tacit.tables.together.kind import cells_asked
@@ -79,7 +80,8 @@ def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None
 
     Every count and histogram becomes a count of cells: its grouping columns are axes, and so are
     its bins, and its filter where the questions have different ones.  Everything else is asked
-    beside them as it is.
+    beside them as it is.  Where there is something else, the counts share what they would share if
+    every label had an even share: so no other answer has less than asked one by one.
 
     Args:
         queries: the questions.
@@ -126,8 +128,12 @@ def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None
         aggregates=tuple(asked),
         weights=(),
     )
-    check_labels([label for label, _ in asked], ())
-    return Merged(whole, tuple(members))
+    labels = [label for label, _ in asked]
+    check_labels(labels, ())
+    # one by one every label would take an even share: the counts together take that of all of them
+    counts = [label for label, each in asked if each.axes is not None]
+    shares = {label: len(counts) if label in counts else 1 for label in labels}
+    return Merged(replace(whole, weights=read_weights(shares, labels)), tuple(members))
 
 
 def _check(query: Query, first: Query) -> None:

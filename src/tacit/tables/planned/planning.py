@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,9 @@ from tacit.errors import UsageError
 from tacit.report.text.words import aggregate_words, protects_line
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
+from tacit.tables.plan.price import read_weights
+from tacit.tables.plan.target import read_confidence
+from tacit.tables.planned.cheapest import needed_losses, read_targets, set_of_parts
 from tacit.tables.planned.merge import Merged, merged
 from tacit.tables.question import Question
 from tacit.tables.release.answer import Answer
@@ -47,8 +51,8 @@ class QuestionPlan(Shown):
         ...     ]
         ... )
         >>> whole, sexes, ages = plan.release(rho="1/2")
-        >>> sexes.keys, len(ages.column("ages")["value"][0]), session.remaining
-        ([('f',), ('m',)], 2, rho(0))
+        >>> sexes.keys, len(ages.column("ages")["value"][0]), session.budget.covers(session.spent)
+        ([('f',), ('m',)], 2, True)
     """
 
     def __init__(self, whole: Question, plan: Merged, questions: Sequence[Question]) -> None:
@@ -133,6 +137,43 @@ class QuestionPlan(Shown):
         """Return what :meth:`release` would take now: zero where it is answered, or still open."""
         return self._whole.cost(epsilon=epsilon, delta=delta, rho=rho, tag=tag)
 
+    def cheapest(
+        self,
+        targets: Mapping[str, Number | str],
+        confidence: Number = "0.95",
+        *,
+        rows: int = 1000,
+    ) -> CheapestPlan:
+        """Return the least loss, and its split, with which answers are within their targets.
+
+        Reads no row, as :meth:`tacit.tables.question.Question.epsilon_for`, whose targets these
+        are.  All counts share one amount; every other part takes what its own target needs.
+
+        Args:
+            targets: for each label how far its interval may reach, in the unit of its preview; a
+                noun may follow: ``{"n": "5 people", "age": "1 year"}``.
+            confidence: the level of the interval.
+            rows: the size of the table, for means and the like.
+
+        Returns:
+            The loss, a rho where the budget of the session is one, else an epsilon, with the plan
+            whose parts share it so.
+
+        Raises:
+            UsageError: a label that is not asked, a part without a target, or a target that no loss
+                reaches.
+        """
+        level, query = read_confidence(confidence), self._plan.query
+        kind = "concentrated" if self._whole._ledger.kind == "concentrated" else "pure"
+        needed = needed_losses(query, read_targets(targets, query), kind, rows, level)
+        total = sum(set_of_parts(needed).values(), Fraction(0))
+        weights = read_weights({label: loss for label, (_, loss) in needed.items()}, [*needed])
+        whole = replace(query, weights=weights)
+        asked = Question(self._whole._table, self._whole._ledger, whole, self._whole._declared)
+        plan = QuestionPlan(asked, Merged(whole, self._plan.members), self._questions)
+        shares = {label: loss / total for label, (_, loss) in needed.items()}
+        return CheapestPlan(Budget(kind, total), shares, plan)
+
     @property
     def labels(self) -> tuple[str, ...]:
         """What every answer is called in a preview of the plan, in the order of the questions."""
@@ -180,6 +221,45 @@ class QuestionPlan(Shown):
 
     def __repr__(self) -> str:
         return f"<QuestionPlan of {len(self._questions)} questions: {', '.join(self.labels)}>"
+
+
+@public
+@dataclass(frozen=True)
+class CheapestPlan:
+    """The least loss of a plan whose answers are within their targets.
+
+    Attributes:
+        loss: a rho or an epsilon.
+        shares: of each label, the share of the loss that its part takes; labels that one part
+            answers, as all counts, take it once.
+        plan: the plan with these shares.
+
+    Example:
+        >>> import pyarrow as pa, tacit as tc
+        >>> people = pa.table({"sex": ["f", "m", "f"], "age": [31, 45, 67]})
+        >>> session = tc.Session(people, tc.one_row_each, tc.rho(2))
+        >>> plan = session.plan([session.agg(n=tc.count(), age=tc.mean("age", 0, 100))])
+        >>> found = plan.cheapest({"n": "5 people", "age": "2 years"})
+        >>> found.loss, round(float(found.shares["n"]), 2)
+        (rho(0.122512), 0.98)
+        >>> (answer,) = found.release()
+    """
+
+    loss: Budget
+    shares: Mapping[str, Fraction]
+    plan: QuestionPlan
+
+    def release(self, *, tag: str | None = None) -> list[Answer]:
+        """Publish the answers at this loss; see :meth:`QuestionPlan.release`."""
+        return self.plan.release(**self._price, tag=tag)
+
+    def preview(self) -> Preview:
+        """Return the expected error of every answer at this loss."""
+        return self.plan.preview(**self._price)
+
+    @property
+    def _price(self) -> dict[str, Any]:
+        return {"rho" if self.loss.kind == "concentrated" else "epsilon": self.loss.amount}
 
 
 def _shown(columns: Any) -> str:

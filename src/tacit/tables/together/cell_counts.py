@@ -252,7 +252,7 @@ class CellsPart(Part):
     def _residuals(self, released: Sequence[Any], noise: Noise) -> Mapping[Subset, Array]:
         """Return the residual of each set of axes, from all noisy numbers that tell of it."""
         laws = self._laws(noise)
-        shares = self._told(noise)
+        shares = self._details(noise)[0]
         found: dict[Subset, Array] = {}
         for (subset, _), numbers in zip(laws, released, strict=True):
             shape = tuple(self.axes[i].size for i in subset)
@@ -264,10 +264,6 @@ class CellsPart(Part):
                 told = _centred(noisy.sum(axis=gone) if gone else noisy) * share
                 found[part] = found[part] + told if part in found else told
         return found
-
-    def _told(self, noise: Noise) -> dict[tuple[Subset, Subset], float]:
-        """Return how much each noisy vector counts in each residual, the most precise the most."""
-        return self._details(noise)[0]
 
     def _variances(self, noise: Noise) -> dict[Subset, float]:
         """Return the number s_B of the residual of each set B (:mod:`strategy`)."""
@@ -343,7 +339,7 @@ class CellsPart(Part):
 
     def _terms(self, subset: Subset, noise: Noise) -> list[Term]:
         """Return the weights of all noisy numbers in one cell, the equal ones together."""
-        told, found = self._told(noise), []
+        told, found = self._details(noise)[0], []
         sizes = [axis.size for axis in self.axes]
         for measured, law in self._laws(noise):
             shared = tuple(i for i in subset if i in measured)
