@@ -128,12 +128,12 @@ def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None
         aggregates=tuple(asked),
         weights=(),
     )
-    labels = [label for label, _ in asked]
-    check_labels(labels, ())
+    every = [label for label, _ in asked]
+    check_labels(every, ())
     # one by one every label would take an even share: the counts together take that of all of them
     counts = [label for label, each in asked if each.axes is not None]
-    shares = {label: len(counts) if label in counts else 1 for label in labels}
-    return Merged(replace(whole, weights=read_weights(shares, labels)), tuple(members))
+    shares = {label: len(counts) if label in counts else 1 for label in every}
+    return Merged(replace(whole, weights=read_weights(shares, every)), tuple(members))
 
 
 def _check(query: Query, first: Query) -> None:

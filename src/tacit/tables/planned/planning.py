@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.budgets.budget import epsilon as unit_loss
@@ -22,7 +22,7 @@ from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.target import read_confidence
 from tacit.tables.planned.cheapest import needed_losses, read_targets, set_of_parts
 from tacit.tables.planned.merge import Merged, merged
-from tacit.tables.question import Question
+from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Answer
 from tacit.tables.together.cell_counts import CellsPart
 
@@ -119,7 +119,7 @@ class QuestionPlan(Shown):
         found = []
         for question, member in zip(self._questions, self._plan.members, strict=True):
             query = member.query.describe()
-            arrangement = question._arrangement
+            arrangement = held_by(question).arrangement
             answer = arrangement.shown(member.query.by, member.answer(columns))
             names = arrangement.called(member.query.by)
             paid = whole.certificate, whole.cost, whole.replayed
@@ -164,12 +164,14 @@ class QuestionPlan(Shown):
                 reaches.
         """
         level, query = read_confidence(confidence), self._plan.query
-        kind = "concentrated" if self._whole._ledger.kind == "concentrated" else "pure"
+        of_rho = held_by(self._whole).ledger.kind == "concentrated"
+        kind: Literal["pure", "concentrated"] = "concentrated" if of_rho else "pure"
         needed = needed_losses(query, read_targets(targets, query), kind, rows, level)
         total = sum(set_of_parts(needed).values(), Fraction(0))
         weights = read_weights({label: loss for label, (_, loss) in needed.items()}, [*needed])
         whole = replace(query, weights=weights)
-        asked = Question(self._whole._table, self._whole._ledger, whole, self._whole._declared)
+        held = held_by(self._whole)
+        asked = Question(held.table, held.ledger, whole, held.declared)
         plan = QuestionPlan(asked, Merged(whole, self._plan.members), self._questions)
         shares = {label: loss / total for label, (_, loss) in needed.items()}
         return CheapestPlan(Budget(kind, total), shares, plan)
@@ -186,7 +188,7 @@ class QuestionPlan(Shown):
         Of the noise that the budget of the session goes with: Gaussian for a rho, else Laplace.
         Empty where nothing is counted.
         """
-        kind = "gaussian" if self._whole._ledger.kind == "concentrated" else "laplace"
+        kind = "gaussian" if held_by(self._whole).ledger.kind == "concentrated" else "laplace"
         if self._counts is None:
             return []
         axes, found = self._counts.axes, self._counts.strategy(kind)
@@ -291,13 +293,12 @@ class Planning:
             raise UsageError(
                 "a plan is of questions: session.plan([session.agg(n=tc.count()), ...])"
             )
-        first = asked[0]
-        if any(
-            each._ledger is not self.ledger or each._table is not first._table for each in asked
-        ):
+        held = [held_by(each) for each in asked]
+        first = held[0]
+        if any(each.ledger is not self.ledger or each.table is not first.table for each in held):
             raise UsageError(
                 "a plan is of questions of one session, about one table: make them of this session"
             )
-        found = merged([each._query for each in asked], weights)
-        whole = Question(first._table, first._ledger, found.query, first._declared)
+        found = merged([each.query for each in held], weights)
+        whole = Question(first.table, first.ledger, found.query, first.declared)
         return QuestionPlan(whole, found, asked)
