@@ -268,6 +268,7 @@ def _shown(columns: Any) -> str:
     return " and ".join(map(str, columns)) or "all rows"
 
 
+@public
 class Planning:
     """What a session adds: plans of several of its questions."""
 
