@@ -33,6 +33,7 @@ GROUPS = (
         "Session unit one_row_each open Dataset check connect",
         {
             "Question": "tacit.tables.question",
+            "QuestionPlan": "tacit.tables.planned.planning",
             "Preview": "tacit.tables.plan.preview",
             "Answer": "tacit.tables.release.answer",
             "Estimate": "tacit.tables.chain.estimate",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Self, Unpack
+from typing import Any, NamedTuple, Self, Unpack
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.entry import Entry
@@ -32,7 +32,7 @@ from tacit.tables.release.joined_table import join_table
 from tacit.tables.release.opened_table import OpenedTable, settled
 from tacit.tables.release.priced import Priced
 
-__all__ = ["Question"]
+__all__ = ["Held", "Question", "held_by"]
 
 
 @public
@@ -256,3 +256,19 @@ class Question(Asking, Priced):
 
     def _of(self, query: Query, declared: Declared, arrangement: Arrangement) -> Self:
         return type(self)(self._table, self._ledger, query, declared, arrangement)
+
+
+class Held(NamedTuple):
+    """What a question is made of, for whoever makes one of several."""
+
+    table: OpenedTable
+    ledger: Ledger
+    query: Query
+    declared: Declared
+    arrangement: Arrangement
+
+
+def held_by(question: Question) -> Held:
+    """Return what a question is made of."""
+    own = question
+    return Held(own._table, own._ledger, own._query, own._declared, own._arrangement)

@@ -23,6 +23,7 @@ from tacit.tables.live.counter import TimeCounter
 from tacit.tables.open_source import Source
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
 from tacit.tables.plan.query import Query, Unit
+from tacit.tables.planned.planning import Planning
 from tacit.tables.question import Question
 from tacit.tables.release.history import History, session_card
 from tacit.tables.release.opened_table import OpenedTable
@@ -38,7 +39,7 @@ NEIGHBOURS = "unbounded"
 
 
 @public
-class Session(AskedTable[Question], Shown):
+class Session(Planning, AskedTable[Question], Shown):
     """Ask a table for statistics, under one budget.
 
     Args:
@@ -104,14 +105,8 @@ class Session(AskedTable[Question], Shown):
             raise UsageError(
                 "a budget is tc.epsilon(1), tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
             )
-        options = {
-            "table": table,
-            "name": name,
-            "memory_limit": memory_limit,
-            "threads": threads,
-            "timeout": timeout,
-            **csv,
-        }
+        limits = {"memory_limit": memory_limit, "threads": threads, "timeout": timeout}
+        options = {"table": table, "name": name, **limits, **csv}
         opened, beside = OpenedTable(source, options), None
         if ledger is None:
             ledger = beside = ledger_beside(source, table)

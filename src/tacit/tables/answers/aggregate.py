@@ -25,6 +25,7 @@ from tacit.report.text.vocabulary import say_answer
 from tacit.report.text.words import column_words
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.part import Noise, Part
+from tacit.tables.spec.cell_axis import Axis
 from tacit.tables.spec.method import METHODS, Method
 
 __all__ = [
@@ -71,6 +72,8 @@ class Aggregate(Step):
         method: the mechanism that answers, where it is not the global one.
         k, keys: how many of which public categories.
         others: the further columns, of a statistic of several.
+        axes: the columns whose cells are counted, in a plan of several questions.
+        importance: how much its squared errors count there.
     """
 
     kind: str
@@ -84,6 +87,8 @@ class Aggregate(Step):
     k: int | None = None
     keys: tuple[object, ...] | None = None
     others: tuple[Clamped, ...] = ()
+    axes: tuple[Axis, ...] | None = None
+    importance: int = 1
 
     name: ClassVar[str] = "aggregate"
 
@@ -142,6 +147,8 @@ class Aggregate(Step):
             parts += [name, *(show(end) for end in (low, high) if end is not None)]
         if self.edges is not None:
             parts.append(f"{len(self.edges) - 1} bins")
+        if self.axes is not None:
+            parts += [axis.name for axis in self.axes]
         if self.k is not None:
             parts += [str(self.k), *([f"{len(self.keys)} categories"] if self.keys else [])]
         if self.ddof:
@@ -163,6 +170,10 @@ class Aggregate(Step):
             found["method"] = self.method.to_json()
         if self.k is not None:
             found |= {"k": self.k, "keys": list(self.keys or ())}
+        if self.axes is not None:
+            found["axes"] = [axis.to_json() for axis in self.axes]
+        if self.importance != 1:
+            found["importance"] = self.importance
         if self.others:
             found["others"] = [[one.column, str(one.lower), str(one.upper)] for one in self.others]
         return found
@@ -200,6 +211,8 @@ class Kind(ABC):
             the same for any data, and a picture draws it as a bar from zero.
         whole: whether it is published in whole numbers.
         each: over a table of its numbers, where it is several: of their names, and of them.
+        alone: whether people ask it by itself; else it stands in plans only.
+        counts: whether it is how many rows there are, in all or between its edges.
         joins: parts made for other kinds that answer this one too, and keep it from a part of its
             own.
     """
@@ -215,10 +228,16 @@ class Kind(ABC):
     amount: bool = False
     whole: bool = False
     each: tuple[str, str] = "bin", "rows"
+    alone: bool = True
+    counts: bool = False
 
     joins: ClassVar[type[Part] | None] = None
 
     # ---- what is asked
+
+    def key(self, asked: Aggregate) -> str:
+        """Return what the part that answers knows the answer by."""
+        return self.name
 
     def label(self, asked: Aggregate) -> str:
         """Return the name of the answer that its flag asks for."""
@@ -341,8 +360,8 @@ def register_kind(kind: Kind) -> Kind:
 
 
 def kinds() -> list[Kind]:
-    """Return every kind, in order."""
-    return sorted(_KINDS.values(), key=lambda kind: kind.order)
+    """Return every kind that people ask by itself, in order."""
+    return sorted((k for k in _KINDS.values() if k.alone), key=lambda kind: kind.order)
 
 
 def kind_of(name: str) -> Kind:

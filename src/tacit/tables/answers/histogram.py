@@ -169,6 +169,7 @@ register_kind(
         fields=("column", "edges"),
         amount=True,
         whole=True,
+        counts=True,
     )
 )
 

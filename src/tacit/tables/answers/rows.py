@@ -199,6 +199,7 @@ register_kind(
         chained=Count,
         amount=True,
         whole=True,
+        counts=True,
     )
 )
 

@@ -235,10 +235,10 @@ class Plan:
 
     def expected_error(self, aggregate: Aggregate, rows: float) -> float:
         """Return the error of an answer in a group of so many rows, without any data."""
-        places = self.parts_of(aggregate)
+        places, key = self.parts_of(aggregate), kind_of(aggregate.kind).key(aggregate)
         noises = [self.noises[place] for place in places]
         errors = [
-            self.parts[place].expected_error(aggregate.kind, noise, rows)
+            self.parts[place].expected_error(key, noise, rows)
             for place, noise in zip(places, noises, strict=True)
         ]
         return error_of_mean(errors, noises)
@@ -247,7 +247,21 @@ class Plan:
         """Return how far the interval of an answer is expected to reach; None where unknown."""
         places = self.parts_of(aggregate)
         parts, noises = [self.parts[i] for i in places], [self.noises[i] for i in places]
-        return kind_of(aggregate.kind).half_width(parts, noises, rows, level)
+        return self.reach(aggregate, parts, noises, rows, level)
+
+    def reach(
+        self,
+        aggregate: Aggregate,
+        parts: Sequence[Part],
+        noises: Sequence[Noise],
+        rows: float,
+        level: float,
+    ) -> float | None:
+        """Return how far the interval of an answer reaches with noise of some parts."""
+        kind = kind_of(aggregate.kind)
+        if kind.key(aggregate) != kind.name:
+            return parts[0].half_width(kind.key(aggregate), noises[0], rows, level)
+        return kind.half_width(parts, noises, rows, level)
 
     @cached_property
     def keys(self) -> KeysPart | None:

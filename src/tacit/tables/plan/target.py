@@ -24,7 +24,7 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 
-__all__ = ["least_epsilon", "read_confidence"]
+__all__ = ["least_amount", "least_epsilon", "read_confidence"]
 
 _DIGITS = 1000
 """A candidate is a whole number from this to ten times it, times a power of ten."""
@@ -97,8 +97,7 @@ def least_epsilon(
     def holds(number: int) -> bool:
         return all(half <= exact[label] for label, half in reach(number).items())
 
-    last = 9 * _DIGITS * _DECADES
-    number = least_integer_until(holds, last)
+    number = least_integer_until(holds, last := 9 * _DIGITS * _DECADES)
     if number is None:
         far = {label: half for label, half in reach(last).items() if half > exact[label]}
         label, half = next(iter(far.items()))
@@ -109,6 +108,20 @@ def least_epsilon(
             "or give closer bounds"
         )
     return _candidate(number)
+
+
+def least_amount(holds: Callable[[Fraction], bool]) -> tuple[Fraction, bool]:
+    """Return the least amount of loss at which something holds, and whether it does at any.
+
+    Args:
+        holds: of an amount; once it holds, it holds for every larger one.
+
+    >>> least_amount(lambda amount: amount >= Fraction(1, 3))
+    (Fraction(1667, 5000), True)
+    """
+    last = 9 * _DIGITS * _DECADES
+    number = least_integer_until(lambda n: holds(_candidate(n)), last)
+    return (_candidate(last), False) if number is None else (_candidate(number), True)
 
 
 def _candidate(number: int) -> Fraction:

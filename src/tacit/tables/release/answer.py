@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tacit.accounting import Entry, Ledger
@@ -52,12 +52,15 @@ class Answer(Exports, Shown):
         certificate: Certificate,
         cost: Budget,
         replayed: bool,
+        query: Mapping[str, Any] | None = None,
     ) -> None:
         self.by = by
         self.keys = [tuple(key) for key in released["keys"]]
         self.cost = cost
         self.replayed = replayed
         self.certificate = certificate
+        body: Any = certificate.body
+        self._query: Any = body["question"]["query"] if query is None else query
         self._columns = {column["label"]: column for column in released["columns"]}
 
     @classmethod
@@ -80,8 +83,7 @@ class Answer(Exports, Shown):
     @property
     def protects(self) -> str:
         """Whom the answer protects, in one line."""
-        body: Any = self.certificate.body
-        return protects_line(body["question"]["query"]["unit"])
+        return protects_line(self._query["unit"])
 
     @property
     def about(self) -> dict[str, str]:
@@ -91,15 +93,14 @@ class Answer(Exports, Shown):
         """
         body: Any = self.certificate.body
         said = body.get("declared", {})
-        asked = body["question"]["query"]["aggregates"]
+        asked = self._query["aggregates"]
         known = [(label, column_note(a.get("column"), said)) for label, a in asked]
         return {label: told for label, told in known if told}
 
     @property
     def asked_of(self) -> dict[str, str]:
         """The column that each label was asked of; labels without one are left out."""
-        body: Any = self.certificate.body
-        asked = body["question"]["query"]["aggregates"]
+        asked = self._query["aggregates"]
         return {label: str(a["column"]) for label, a in asked if a.get("column") is not None}
 
     @property
@@ -152,8 +153,7 @@ class Answer(Exports, Shown):
 
     def statistics(self) -> Sequence[Statistic]:
         """Return what was released, by label, with the edges of histograms."""
-        body: Any = self.certificate.body
-        asked = dict(body["question"]["query"]["aggregates"])
+        asked = dict(self._query["aggregates"])
         edges = {label: asked.get(label, {}).get("edges") for label in self._columns}
         return [
             Statistic(label, column, edges[label] and [_plain(edge) for edge in edges[label]])
@@ -213,8 +213,7 @@ class Answer(Exports, Shown):
 
     def _charts(self) -> list[tuple[str, Any]]:
         """Return a chart for each label that has several marks, and few enough to be read."""
-        body: Any = self.certificate.body
-        query = {**body["question"]["query"], "by": self.by}
+        query = {**self._query, "by": self.by}
         shown = {"keys": self.keys, "columns": list(self._columns.values())}
         found = answers({"question": {"query": query}, "answer": shown})
         charts: list[tuple[str, Any]] = []

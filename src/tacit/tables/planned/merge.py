@@ -1,0 +1,257 @@
+"""Several questions as one: their counts from one strategy, their other answers beside it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+from tacit.accounting.budgets.budget import epsilon
+from tacit.arithmetic.exact import Number, as_integer
+from tacit.errors import UsageError, did_you_mean
+from tacit.expressions.expression import Expression
+from tacit.tables.answers.aggregate import Aggregate, kind_of
+from tacit.tables.plan.labels import check_labels
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.price import read_weights
+from tacit.tables.plan.query import Query, plain_key
+from tacit.tables.spec.cell_axis import Axis
+from tacit.tables.together.kind import cells_asked
+
+__all__ = ["Member", "Merged", "merged"]
+
+_PARTS = ("value", "standard_error", "low", "high")
+_MOST_LABELS = 10_000
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of the questions, and where its answers stand among those of the plan.
+
+    Attributes:
+        query: the question.
+        labels: of each of its labels, the one in the plan.
+        places: of each group, where its first number stands among those of a label with cells.
+        bins: of each label with cells, how many numbers a group has; None for the others.
+    """
+
+    query: Query
+    labels: Mapping[str, str]
+    places: tuple[int, ...]
+    bins: Mapping[str, int | None]
+
+    def answer(self, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the answer to the question, from the columns of the whole plan by label."""
+        keys = [[plain_key(part) for part in key] for key in self.query.keys or [()]]
+        return {"keys": keys, "columns": [self._column(label, columns) for label in self.labels]}
+
+    def _column(self, label: str, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        whole, bins = columns[self.labels[label]], self.bins[label]
+        if bins is None:
+            return {**whole, "label": label}
+        asked = dict(self.query.aggregates)[label]
+        names = kind_of(asked.kind).names(asked)
+        found: dict[str, Any] = {"label": label, "kind": asked.kind}
+        for part in _PARTS:
+            numbers = whole[part][0] if isinstance(whole[part][0], list) else whole[part]
+            each = [numbers[place * bins : (place + 1) * bins] for place in self.places]
+            found[part] = each if names is not None else [number for (number,) in each]
+        return found if names is None else {**found, "bins": names}
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The questions as one, and each of them.
+
+    Attributes:
+        query: the whole plan as a question without groups.
+        members: the questions.
+    """
+
+    query: Query
+    members: tuple[Member, ...]
+
+
+def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None) -> Merged:
+    """Return several questions about one table as one.
+
+    Every count and histogram becomes a count of cells: its grouping columns are axes, and so are
+    its bins, and its filter where the questions have different ones.  Everything else is asked
+    beside them as it is.  Where there is something else, the counts share what they would share if
+    every label had an even share: so no other answer has less than asked one by one.
+
+    Args:
+        queries: the questions.
+        weights: how much the squared errors of the counts of a label count, whole numbers; 1
+            without.
+
+    Raises:
+        UsageError: questions about different rows, groups that are not listed, columns of one name
+            that are not the same, or statistics by group that are no counts.
+    """
+    first = queries[0]
+    for query in queries:
+        _check(query, first)
+    alike = all(_same_rows(query, first) for query in queries)
+    derived, filters = _columns(queries, alike)
+    names = _labels(queries)
+    counted = _weights(weights or {}, names, queries)
+    members, asked = [], []
+    for query, labels, where in zip(queries, names, filters, strict=True):
+        axes, places = _groups(query)
+        axes += [Axis((where,), ((True,),))] if where is not None else []
+        bins: dict[str, int | None] = {}
+        for label, aggregate in query.aggregates:
+            kind = kind_of(aggregate.kind)
+            if not kind.counts:
+                _refuse_beside(query, label, aggregate, where)
+                asked.append((labels[label], aggregate))
+                bins[label] = None
+                continue
+            own = (
+                [Axis((aggregate.require_column(),), edges=aggregate.edges)]
+                if aggregate.edges
+                else []
+            )
+            bins[label] = math.prod(axis.listed for axis in own)
+            asked.append((labels[label], cells_asked([*axes, *own], counted[labels[label]])))
+        members.append(Member(query, labels, places, bins))
+    whole = replace(
+        first,
+        where=first.where if alike else (),
+        derived=derived,
+        by=(),
+        keys=None,
+        aggregates=tuple(asked),
+        weights=(),
+    )
+    every = [label for label, _ in asked]
+    check_labels(every, ())
+    # one by one every label would take an even share: the counts together take that of all of them
+    counts = [label for label, each in asked if each.axes is not None]
+    shares = {label: len(counts) if label in counts else 1 for label in every}
+    return Merged(replace(whole, weights=read_weights(shares, every)), tuple(members))
+
+
+def _check(query: Query, first: Query) -> None:
+    """Refuse a question that cannot be planned, or is about another table than the first."""
+    if query.unknown_keys:
+        raise UsageError(
+            f"the groups of {', '.join(query.by)} are not listed, and a plan is of listed groups: "
+            "give keys=[...], or declare them in a data set"
+        )
+    Plan(query, epsilon(1))  # refuses columns that hold no numbers, and nothing asked
+    for part in ("schema", "unit", "table", "tables", "inner", "joins"):
+        if getattr(query, part) != getattr(first, part):
+            raise UsageError(
+                "the questions of a plan are about the same rows: the same table, with the same "
+                "joins, and of people all or none"
+            )
+    if len(query.aggregates) > _MOST_LABELS:
+        raise UsageError(f"at most {_MOST_LABELS:,} answers are planned together")
+
+
+def _same_rows(query: Query, first: Query) -> bool:
+    return [str(c.to_json()) for c in query.where] == [str(c.to_json()) for c in first.where]
+
+
+def _columns(
+    queries: Sequence[Query], alike: bool
+) -> tuple[tuple[tuple[str, Expression], ...], list[str | None]]:
+    """Return the columns that are computed, and of each question the one that is its filter."""
+    found: dict[str, Expression] = {}
+    for name, expression in itertools.chain.from_iterable(query.derived for query in queries):
+        known = found.setdefault(name, expression)
+        if known.to_json() != expression.to_json():
+            raise UsageError(
+                f"two questions compute a column {name!r}, in different ways: give one of them "
+                "another name"
+            )
+    taken = {*queries[0].columns, *found}
+    free = (name for n in itertools.count(1) if (name := f"filter {n}") not in taken)
+    known_filters: dict[str, str] = {}
+    filters: list[str | None] = []
+    for query in queries:
+        if alike or not query.where:
+            filters.append(None)
+            continue
+        whole = reduce(lambda a, b: a & b, query.where)
+        text = str(whole.to_json())
+        if text not in known_filters:
+            known_filters[text] = next(free)
+            found[known_filters[text]] = whole
+        filters.append(known_filters[text])
+    return tuple(found.items()), filters
+
+
+def _labels(queries: Sequence[Query]) -> list[dict[str, str]]:
+    """Return of each question's labels their names in the plan: as they are, if no other has it."""
+    every = [label for query in queries for label, _ in query.aggregates]
+    taken = set(every)
+
+    def free(label: str, number: int) -> Iterator[str]:
+        yield f"{label}_{number}"
+        yield from (f"{label}_{number}_{again}" for again in itertools.count(2))
+
+    found = []
+    for number, query in enumerate(queries, 1):
+        own = {}
+        for label, _ in query.aggregates:
+            own[label] = label
+            if every.count(label) > 1:
+                own[label] = next(name for name in free(label, number) if name not in taken)
+                taken.add(own[label])
+        found.append(own)
+    return found
+
+
+def _weights(
+    given: Mapping[str, Number], names: Sequence[Mapping[str, str]], queries: Sequence[Query]
+) -> dict[str, int]:
+    """Return how much each label of the plan counts."""
+    known = {name for own in names for name in own.values()}
+    for label in given:
+        if label not in known:
+            raise UsageError(f"there is no answer {label!r}; {did_you_mean(str(label), known)}")
+    exact = {
+        label: as_integer(weight, f"the weight of {label!r}", minimum=1)
+        for label, weight in given.items()
+    }
+    return {label: exact.get(label, 1) for label in known}
+
+
+def _groups(query: Query) -> tuple[list[Axis], tuple[int, ...]]:
+    """Return the axes of a question's groups, and where each group stands among their cells.
+
+    Groups that are all combinations of the keys of their columns have an axis a column; others have
+    one axis for all columns.
+    """
+    if not query.by:
+        return [], (0,)
+    keys = [tuple(plain_key(part) for part in key) for key in query.keys or ()]
+    each = [
+        list(dict.fromkeys((type(part), part) for part in column))
+        for column in zip(*keys, strict=True)
+    ]
+    typed = [tuple((type(part), part) for part in key) for key in keys]
+    product = {key: place for place, key in enumerate(itertools.product(*each))}
+    if len(product) == len(keys):
+        axes = [
+            Axis((name,), tuple((part,) for _, part in column))
+            for name, column in zip(query.by, each, strict=True)
+        ]
+        return axes, tuple(product[key] for key in typed)
+    return [Axis(query.by, tuple(keys))], tuple(range(len(keys)))
+
+
+def _refuse_beside(query: Query, label: str, aggregate: Aggregate, where: str | None) -> None:
+    """Refuse what is no count, of groups or of fewer rows than the others."""
+    if query.by or where is not None:
+        by = f" by {', '.join(query.by)}" if query.by else ", of other rows than other questions,"
+        raise UsageError(
+            f"{label!r} is {aggregate}{by}, and of groups only counts and histograms are planned "
+            "together: ask it by itself, session.group_by(...).agg(...).release(...)"
+        )

@@ -1,0 +1,305 @@
+"""Plans: several questions of a session, answered together with less error than one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.budget import epsilon as unit_loss
+from tacit.accounting.ledger.ledger import Ledger
+from tacit.arithmetic.exact import Number, show
+from tacit.calls import public
+from tacit.display.card import Card, Shown, Table
+from tacit.errors import UsageError
+from tacit.report.text.words import aggregate_words, protects_line
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.preview import Preview
+from tacit.tables.plan.price import read_weights
+from tacit.tables.plan.target import read_confidence
+from tacit.tables.planned.cheapest import needed_losses, read_targets, set_of_parts
+from tacit.tables.planned.merge import Merged, merged
+from tacit.tables.question import Question, held_by
+from tacit.tables.release.answer import Answer
+from tacit.tables.together.cell_counts import CellsPart
+
+__all__ = ["Planning", "QuestionPlan"]
+
+
+@public
+class QuestionPlan(Shown):
+    """Several questions that are answered together, under one charge.
+
+    Counts, counts by listed groups and histograms come from one strategy: noise is added to a few
+    sums of cells, and every count follows from these by least squares.  So they agree with one
+    another, and their total squared error is at most that of asking one by one with the best split
+    of the budget (:mod:`tacit.tables.together.strategy`).  Statistics without groups are answered
+    beside them.
+
+    Example:
+        >>> import pyarrow as pa, tacit as tc
+        >>> people = pa.table({"sex": ["f", "m", "f"], "age": [31, 45, 67]})
+        >>> session = tc.Session(people, tc.one_row_each, tc.rho("1/2"))
+        >>> plan = session.plan(
+        ...     [
+        ...         session.agg(n=tc.count()),
+        ...         session.group_by("sex", keys=["f", "m"]).agg(by_sex=tc.count()),
+        ...         session.agg(ages=tc.histogram("age", [0, 40, 80])),
+        ...     ]
+        ... )
+        >>> whole, sexes, ages = plan.release(rho="1/2")
+        >>> sexes.keys, len(ages.column("ages")["value"][0]), session.budget.covers(session.spent)
+        ([('f',), ('m',)], 2, True)
+    """
+
+    def __init__(self, whole: Question, plan: Merged, questions: Sequence[Question]) -> None:
+        self._whole, self._plan = whole, plan
+        self._questions = tuple(questions)
+
+    def preview(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        rows: Iterable[int] = (100, 1_000, 10_000),
+        confidence: Number | None = None,
+    ) -> Preview:
+        """Return the expected error of every answer, before anything is spent; reads no row.
+
+        A label that several questions have is called by it and the number of the question,
+        ``n_1`` and ``n_2``.
+
+        Args:
+            epsilon: as in :meth:`release`.
+            delta: as in :meth:`release`.
+            rho: as in :meth:`release`.
+            rows: sizes of the table, for means and the like.
+            confidence: as in :meth:`tacit.tables.question.Question.preview`.
+
+        Raises:
+            UsageError: as :meth:`release`.
+        """
+        return self._whole.preview(epsilon, delta, rho, rows=tuple(rows), confidence=confidence)
+
+    def release(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> list[Answer]:
+        """Publish the answers to all questions, with noise, and pay for them once.
+
+        The budget is charged before the first row is read; a plan that was answered is answered
+        from the ledger, at no cost.  The answers share one certificate, and their ``cost`` is that
+        of the whole plan.  Counts are not rounded, so that they add up exactly as they were
+        estimated, and one may be a little below zero.
+
+        Args:
+            epsilon: pure differential privacy, what all answers together may spend.
+            delta: with ``epsilon``, for an (epsilon, delta) budget.
+            rho: zero-concentrated differential privacy (Gaussian noise), which answers many counts
+                with less error.
+            tag: a label that makes this a new, separately paid release: for a table that changes.
+
+        Returns:
+            One answer a question, in their order.
+
+        Raises:
+            BudgetError, UsageError, DataSourceError, LedgerError: as
+                :meth:`tacit.tables.question.Question.release`.
+        """
+        whole = self._whole.release(epsilon, delta, rho, tag=tag)
+        columns = {label: whole.column(label) for label in whole.labels}
+        found = []
+        for question, member in zip(self._questions, self._plan.members, strict=True):
+            query = member.query.describe()
+            arrangement = held_by(question).arrangement
+            answer = arrangement.shown(member.query.by, member.answer(columns))
+            names = arrangement.called(member.query.by)
+            paid = whole.certificate, whole.cost, whole.replayed
+            found.append(Answer(names, answer, *paid, query))
+        return found
+
+    def cost(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> Budget:
+        """Return what :meth:`release` would take now: zero where it is answered, or still open."""
+        return self._whole.cost(epsilon=epsilon, delta=delta, rho=rho, tag=tag)
+
+    def cheapest(
+        self,
+        targets: Mapping[str, Number | str],
+        confidence: Number = "0.95",
+        *,
+        rows: int = 1000,
+    ) -> CheapestPlan:
+        """Return the least loss, and its split, with which answers are within their targets.
+
+        Reads no row, as :meth:`tacit.tables.question.Question.epsilon_for`, whose targets these
+        are.  All counts share one amount; every other part takes what its own target needs.
+
+        Args:
+            targets: for each label how far its interval may reach, in the unit of its preview; a
+                noun may follow: ``{"n": "5 people", "age": "1 year"}``.
+            confidence: the level of the interval.
+            rows: the size of the table, for means and the like.
+
+        Returns:
+            The loss, a rho where the budget of the session is one, else an epsilon, with the plan
+            whose parts share it so.
+
+        Raises:
+            UsageError: a label that is not asked, a part without a target, or a target that no loss
+                reaches.
+        """
+        level, query = read_confidence(confidence), self._plan.query
+        of_rho = held_by(self._whole).ledger.kind == "concentrated"
+        kind: Literal["pure", "concentrated"] = "concentrated" if of_rho else "pure"
+        needed = needed_losses(query, read_targets(targets, query), kind, rows, level)
+        total = sum(set_of_parts(needed).values(), Fraction(0))
+        weights = read_weights({label: loss for label, (_, loss) in needed.items()}, [*needed])
+        whole = replace(query, weights=weights)
+        held = held_by(self._whole)
+        asked = Question(held.table, held.ledger, whole, held.declared)
+        plan = QuestionPlan(asked, Merged(whole, self._plan.members), self._questions)
+        shares = {label: loss / total for label, (_, loss) in needed.items()}
+        return CheapestPlan(Budget(kind, total), shares, plan)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What every answer is called in a preview of the plan, in the order of the questions."""
+        return tuple(name for member in self._plan.members for name in member.labels.values())
+
+    @property
+    def strategy(self) -> list[dict[str, object]]:
+        """What gets noise for the counts: the columns, how many cells, and the share of the loss.
+
+        Of the noise that the budget of the session goes with: Gaussian for a rho, else Laplace.
+        Empty where nothing is counted.
+        """
+        kind = "gaussian" if held_by(self._whole).ledger.kind == "concentrated" else "laplace"
+        if self._counts is None:
+            return []
+        axes, found = self._counts.axes, self._counts.strategy(kind)
+        return [
+            {
+                "columns": [axes[i].name for i in subset],
+                "cells": found.cells(subset),
+                "share": share,
+            }
+            for subset, share in found.measured
+        ]
+
+    @cached_property
+    def _counts(self) -> CellsPart | None:
+        parts = Plan(self._plan.query, unit_loss(1)).parts
+        return next((part for part in parts if isinstance(part, CellsPart)), None)
+
+    def card(self) -> Card:
+        """Return what a notebook shows of it: what is asked, and what gets noise for it."""
+        query = self._plan.query
+        rows = [[label, aggregate_words(a.to_json())] for label, a in query.aggregates]
+        parts = [Table(["label", "what is asked"], rows)]
+        told = [
+            [_shown(one["columns"]), str(one["cells"]), show(Fraction(str(one["share"])))]
+            for one in self.strategy
+        ]
+        if told:
+            head = ["noise is added to counts of", "cells", "share of the loss of the counts"]
+            parts.append(Table(head, told))
+        todo = "nothing is spent yet: .preview(rho=...) shows the errors, .release(...) answers"
+        return Card("Plan", protects_line(query.unit.describe()), parts, [todo])
+
+    def __repr__(self) -> str:
+        return f"<QuestionPlan of {len(self._questions)} questions: {', '.join(self.labels)}>"
+
+
+@public
+@dataclass(frozen=True)
+class CheapestPlan:
+    """The least loss of a plan whose answers are within their targets.
+
+    Attributes:
+        loss: a rho or an epsilon.
+        shares: of each label, the share of the loss that its part takes; labels that one part
+            answers, as all counts, take it once.
+        plan: the plan with these shares.
+
+    Example:
+        >>> import pyarrow as pa, tacit as tc
+        >>> people = pa.table({"sex": ["f", "m", "f"], "age": [31, 45, 67]})
+        >>> session = tc.Session(people, tc.one_row_each, tc.rho(2))
+        >>> plan = session.plan([session.agg(n=tc.count(), age=tc.mean("age", 0, 100))])
+        >>> found = plan.cheapest({"n": "5 people", "age": "2 years"})
+        >>> found.loss, round(float(found.shares["n"]), 2)
+        (rho(0.122512), 0.98)
+        >>> (answer,) = found.release()
+    """
+
+    loss: Budget
+    shares: Mapping[str, Fraction]
+    plan: QuestionPlan
+
+    def release(self, *, tag: str | None = None) -> list[Answer]:
+        """Publish the answers at this loss; see :meth:`QuestionPlan.release`."""
+        return self.plan.release(**self._price, tag=tag)
+
+    def preview(self) -> Preview:
+        """Return the expected error of every answer at this loss."""
+        return self.plan.preview(**self._price)
+
+    @property
+    def _price(self) -> dict[str, Any]:
+        return {"rho" if self.loss.kind == "concentrated" else "epsilon": self.loss.amount}
+
+
+def _shown(columns: Any) -> str:
+    return " and ".join(map(str, columns)) or "all rows"
+
+
+@public
+class Planning:
+    """What a session adds: plans of several of its questions."""
+
+    ledger: Ledger
+
+    def plan(
+        self, questions: Iterable[Question], weights: Mapping[str, Number] | None = None
+    ) -> QuestionPlan:
+        """Plan several questions together: less error than one by one, under one charge.
+
+        Args:
+            questions: of this session.  Counts and histograms, in all or by listed groups, may each
+                have a filter of their own; other statistics are of all rows of the plan.
+            weights: how much the squared errors of the counts of a label count, such as
+                ``{"n": 10}``; whole numbers, 1 without.
+
+        Raises:
+            UsageError: no questions, questions of another session, groups that are not listed, or
+                statistics by group that are no counts.
+        """
+        asked = list(questions) if isinstance(questions, Iterable) else []
+        if not asked or not all(isinstance(each, Question) for each in asked):
+            raise UsageError(
+                "a plan is of questions: session.plan([session.agg(n=tc.count()), ...])"
+            )
+        held = [held_by(each) for each in asked]
+        first = held[0]
+        if any(each.ledger is not self.ledger or each.table is not first.table for each in held):
+            raise UsageError(
+                "a plan is of questions of one session, about one table: make them of this session"
+            )
+        found = merged([each.query for each in held], weights)
+        whole = Question(first.table, first.ledger, found.query, first.declared)
+        return QuestionPlan(whole, found, asked)

@@ -1,0 +1,167 @@
+"""A declared column as an axis of cells: listed keys or bins, and one cell for everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from tacit.arithmetic.exact import as_fraction
+from tacit.errors import UsageError
+from tacit.expressions.bin_labels import bin_names
+from tacit.expressions.expression import Expression, when
+
+__all__ = ["Axis", "axis_from"]
+
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The cells of a column: its keys or its bins, and a last one for every other value.
+
+    Every row is in exactly one cell, whatever its values are.
+
+    Attributes:
+        columns: the column; or several, whose keys are listed together.
+        keys: the public keys, one part a column; none where there are edges.
+        edges: of bins of one column: a bin holds its lower edge, the last one its upper too.
+
+    >>> Axis(("sex",), (("f",), ("m",))).size
+    3
+    >>> Axis(("age",), edges=(Fraction(0), Fraction(18), Fraction(99))).names
+    ['[0, 18)', '[18, 99]']
+    """
+
+    columns: tuple[str, ...]
+    keys: tuple[Key, ...] = ()
+    edges: tuple[Fraction, ...] = ()
+
+    def __post_init__(self) -> None:
+        if bool(self.keys) == bool(self.edges) or (self.edges and len(self.columns) > 1):
+            raise UsageError("an axis has keys, or the edges of the bins of one column")
+        if len(set(map(_exactly, self.keys))) < len(self.keys):
+            raise UsageError("a key stands twice")
+
+    @property
+    def listed(self) -> int:
+        """How many keys or bins there are."""
+        return len(self.keys) if self.keys else len(self.edges) - 1
+
+    @property
+    def size(self) -> int:
+        """How many cells there are, the one for everything else included."""
+        return self.listed + 1
+
+    @property
+    def name(self) -> str:
+        """What the axis is called: its columns, and the number of its bins."""
+        joined = " and ".join(self.columns)
+        return f"{joined} in {self.listed} bins" if self.edges else joined
+
+    @property
+    def names(self) -> list[str]:
+        """What its keys or bins are called."""
+        if self.edges:
+            return bin_names(self.edges)
+        shown = [["missing" if part is None else str(part) for part in key] for key in self.keys]
+        return [" and ".join(key) for key in shown]
+
+    def same(self, other: Axis) -> bool:
+        """Return whether both are of the same columns, and may share the cells."""
+        return self.columns == other.columns and self.edges == other.edges
+
+    def joined(self, other: Axis) -> Axis:
+        """Return the axis with the keys of both, those of this one first."""
+        known = {_exactly(key) for key in self.keys}
+        more = tuple(key for key in other.keys if _exactly(key) not in known)
+        return Axis(self.columns, (*self.keys, *more), self.edges)
+
+    def places(self, other: Axis) -> list[int]:
+        """Return where the keys or bins of another axis stand in this one."""
+        if self.edges:
+            return list(range(self.listed))
+        known = {_exactly(key): place for place, key in enumerate(self.keys)}
+        return [known[_exactly(key)] for key in other.keys]
+
+    def code(self, value: Callable[[str], Expression]) -> Expression:
+        """Return the number of a row's cell, from 0; the last one for what is not listed.
+
+        Args:
+            value: what a column holds, by its name.
+        """
+        if self.edges:
+            labels = [str(place) for place in range(self.listed)]
+            cut = value(self.columns[0]).cut(self.edges, labels)
+            return cut.read_number().fill(self.listed)
+        held = [value(name) for name in self.columns]
+        inside = _among(held, self.keys)
+        return when(inside).then(_tree(held, self.keys, 0)).otherwise(self.listed)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the axis as plain JSON values."""
+        if self.edges:
+            return {"column": self.columns[0], "edges": [str(edge) for edge in self.edges]}
+        return {"columns": list(self.columns), "keys": [list(key) for key in self.keys]}
+
+
+def axis_from(described: Any) -> Axis:
+    """Return the axis that :meth:`Axis.to_json` described.
+
+    Raises:
+        UsageError: it is none.
+
+    >>> axis_from({"columns": ["sex"], "keys": [["f"], ["m"]]}).names
+    ['f', 'm']
+    """
+    if set(described) == {"column", "edges"}:
+        edges = tuple(as_fraction(edge, "an edge") for edge in described["edges"])
+        return Axis((str(described["column"]),), edges=edges)
+    columns = tuple(str(name) for name in described["columns"])
+    keys = tuple(tuple(key) for key in described["keys"])
+    plain = all(part is None or isinstance(part, (str, int, bool)) for key in keys for part in key)
+    if not plain or any(len(key) != len(columns) for key in keys):
+        raise UsageError("a key is text, a number or nothing for each column")
+    return Axis(columns, keys)
+
+
+def _exactly(key: Key) -> tuple[tuple[type, Any], ...]:
+    """Return a key in which 1 is not true."""
+    return tuple((type(part), part) for part in key)
+
+
+def _tree(held: Sequence[Expression], keys: Sequence[Key], first: int) -> Any:
+    """Return the number of the key of a row that has one: halves are told apart, then theirs."""
+    if len(keys) == 1:
+        return first
+    half = len(keys) // 2
+    low, high = _tree(held, keys[:half], first), _tree(held, keys[half:], first + half)
+    return when(_among(held, keys[:half])).then(low).otherwise(high)
+
+
+def _among(held: Sequence[Expression], keys: Sequence[Key]) -> Expression:
+    """Return whether a row has one of the keys."""
+    if len(held) > 1:
+        each = [
+            _both([_among([h], [(part,)]) for h, part in zip(held, k, strict=True)]) for k in keys
+        ]
+        return _either(each)
+    listed = [part for (part,) in keys if part is not None]
+    found = [held[0].is_in(listed)] if listed else []
+    if len(listed) < len(keys):
+        found.append(held[0].is_null())
+    return _either(found)
+
+
+def _both(conditions: Sequence[Expression]) -> Expression:
+    return reduce(lambda a, b: a & b, conditions)
+
+
+def _either(conditions: Sequence[Expression]) -> Expression:
+    """Return whether one of the conditions holds: halves first, so that it is not deep."""
+    if len(conditions) == 1:
+        return conditions[0]
+    half = len(conditions) // 2
+    return _either(conditions[:half]) | _either(conditions[half:])

@@ -1,0 +1,1 @@
+"""Counts of cells of several declared columns, answered together: strategy, chain, estimates."""

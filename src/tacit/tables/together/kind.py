@@ -1,0 +1,76 @@
+"""Counts of cells as a kind of answer, which only a plan of several questions asks for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tacit.arithmetic.exact import as_integer
+from tacit.report.text.words import listed
+from tacit.tables.answers.aggregate import Aggregate, Kind, Setting, register_kind
+from tacit.tables.chain.part import Part
+from tacit.tables.spec.cell_axis import Axis, axis_from
+from tacit.tables.together.cell_counts import AskedCells, CellsPart, key_of
+
+__all__ = ["CELL_COUNTS", "cells_asked"]
+
+CELL_COUNTS = "cell_counts"
+
+
+def cells_asked(axes: Sequence[Axis], importance: int = 1) -> Aggregate:
+    """Ask for the number of rows in each listed cell of some axes.
+
+    >>> print(cells_asked([Axis(("sex",), (("f",), ("m",)))]))
+    cell_counts(sex)
+    """
+    return Aggregate(CELL_COUNTS, axes=tuple(axes), importance=importance)
+
+
+def _asked(aggregate: Aggregate) -> AskedCells:
+    return AskedCells(aggregate.axes or (), aggregate.importance)
+
+
+class _CellCounts(Kind):
+    def key(self, asked: Aggregate) -> str:
+        return key_of(_asked(asked))
+
+    def label(self, asked: Aggregate) -> str:
+        return "_by_".join(["count", *(axis.name for axis in asked.axes or ())])
+
+    def names(self, asked: Aggregate) -> list[str] | None:
+        """Return what its cells are called."""
+        if not asked.axes:
+            return None
+        return [", ".join(cell) for cell in itertools.product(*(a.names for a in asked.axes))]
+
+    def read(self, described: Mapping[str, Any]) -> Aggregate:
+        importance = as_integer(described.get("importance", 1), "an importance", minimum=1)
+        return cells_asked([axis_from(axis) for axis in described["axes"]], importance)
+
+    def words(self, described: Mapping[str, Any]) -> str:
+        axes = [axis_from(axis) for axis in described["axes"]]
+        each = [f"{axis.name} ({', '.join(axis.names)})" for axis in axes]
+        return "the number of rows" + (f" by {listed(each)}" if each else "")
+
+    def shared(self, asked: Aggregate) -> Any:
+        return type(self)
+
+    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+        known = before.asked if isinstance(before, CellsPart) else ()
+        return CellsPart(tuple(dict.fromkeys((*known, _asked(asked)))))
+
+
+register_kind(
+    _CellCounts(
+        name=CELL_COUNTS,
+        order=1000,
+        make=cells_asked,
+        help="The number of rows in each cell of some columns.",
+        noun="the number of rows in each cell",
+        fields=("axes",),
+        amount=True,
+        each=("cell", "rows"),
+        alone=False,
+    )
+)

@@ -1,0 +1,170 @@
+"""Plans of a session: one charge, answers that agree, certificates that hold, free replays."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import tacit as tc
+from tacit.errors import BudgetError, UsageError
+
+ROWS = 600
+PEOPLE = {
+    "person": [i // 2 for i in range(ROWS)],
+    "sex": ["fmx"[i % 7 % 3] for i in range(ROWS)],
+    "site": [i * i % 5 for i in range(ROWS)],
+    "age": [(i * 37) % 97 for i in range(ROWS)],
+}
+UNITS = [tc.one_row_each, tc.unit("person", rows=2)]
+PRICES = [(tc.rho(1000), {"rho": 100}), (tc.epsilon(1000), {"epsilon": 100})]
+
+
+def opened(budget=None, unit=tc.one_row_each, ledger=tc.in_memory):
+    whole = tc.rho(1000) if budget is None else budget
+    return tc.Session(pa.table(PEOPLE), unit, whole, ledger, name="people")
+
+
+def questions(session):
+    keys = {"sex": ["m", "f"], "site": [0, 1, 4]}
+    return [
+        session.agg(n=tc.count()),
+        session.group_by("sex", keys=["f", "m"]).agg(n=tc.count()),
+        session.group_by("sex", "site", keys=keys).agg(
+            n=tc.count(), ages=tc.histogram("age", [0, 20, 50, 90])
+        ),
+        session.filter(tc.col("age") >= 65).agg(old=tc.count()),
+    ]
+
+
+def counted(**wanted):
+    rows = zip(PEOPLE["sex"], PEOPLE["site"], PEOPLE["age"], strict=True)
+    names = ("sex", "site", "age")
+    return sum(
+        all(
+            test(value)
+            for name, value in zip(names, row, strict=True)
+            if (test := wanted.get(name))
+        )
+        for row in rows
+    )
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+@pytest.mark.parametrize(("budget", "price"), PRICES, ids=["gaussian", "laplace"])
+def test_answers_are_near_the_truth_and_the_certificate_holds(budget, price, unit):
+    with opened(budget, unit) as session:
+        plan = session.plan(questions(session))
+        total, sexes, both, old = plan.release(**price)
+        assert session.spent == budget - session.remaining == plan.preview(**price).cost
+        assert abs(total.value("n") - ROWS) < 5
+        assert abs(sexes.value("n", "f") - counted(sex=lambda v: v == "f")) < 5
+        assert abs(old.value("old") - counted(age=lambda v: v >= 65)) < 5
+        assert both.by == ("sex", "site")
+        assert both.keys[:2] == [("m", 0), ("m", 1)]
+        assert abs(both.value("n", "f", 4) - counted(sex="f".__eq__, site=(4).__eq__)) < 5
+        bins = both.value("ages", "m", 1)
+        truth = [
+            counted(sex="m".__eq__, site=(1).__eq__, age=lambda v, a=a, b=b: a <= v < b)
+            for a, b in ((0, 20), (20, 50), (50, 91))
+        ]
+        assert max(abs(x - y) for x, y in zip(bins, truth, strict=True)) < 5
+        assert total.certificate == sexes.certificate
+        found = total.certificate.verify(session.ledger)
+        assert found, str(found)
+        for answer in (total, sexes, both, old):
+            assert answer.to_pandas().shape[0] == len(answer.keys)
+            assert str(answer)
+            assert answer.to_csv is not None
+            assert answer.protects
+        assert "sex" in total.certificate.to_html()
+
+
+def test_a_plan_is_answered_once_and_replayed_free():
+    with opened() as session:
+        plan = session.plan(questions(session))
+        first = plan.release(rho=1)
+        spent = session.spent
+        again = session.plan(questions(session)).release(rho=1)
+        assert session.spent == spent
+        assert all(answer.replayed for answer in again)
+        assert [a.to_dict() for a in again] == [a.to_dict() for a in first]
+        assert plan.cost(rho=1).amount == 0
+        assert plan.cost(rho=2).amount > 0
+        assert not plan.release(rho=1, tag="again")[0].replayed
+        assert session.spent == spent + spent
+
+
+def test_counts_agree_with_one_another():
+    with opened() as session:
+        keys, edges = [0, 1, 2, 3, 4], [0, 50, 97]
+        asked = [
+            session.agg(n=tc.count()),
+            session.group_by("site", keys=keys).agg(n=tc.count(), h=tc.histogram("age", edges)),
+            session.group_by("site", keys=keys[:2]).agg(few=tc.count()),
+        ]
+        _, sites, few = session.plan(asked).release(rho="1/10")
+        assert few.column("few")["value"] == pytest.approx(sites.column("n")["value"][:2])
+
+
+def test_it_is_never_worse_than_one_by_one_with_the_best_split():
+    """The total squared error, over the cells that are asked."""
+    with opened() as session:
+        asked = questions(session)
+        errors = session.plan(asked).preview(rho="1/2").errors
+        cells = {"n_1": 1, "n_2": 2, "n_3": 6, "ages": 18, "old": 1}
+        together = sum(cells[label] * errors[label][0] ** 2 for label in cells)
+        assert together <= sum(map(math.sqrt, cells.values())) ** 2
+    with opened(tc.epsilon(9)) as session:
+        errors = session.plan(questions(session)).preview(epsilon=1).errors
+        together = sum(cells[label] * errors[label][0] ** 2 for label in cells)
+        assert together <= 2 * sum(np.cbrt(n) for n in cells.values()) ** 3 * (1 + 1e-3)
+
+
+def test_means_and_medians_of_all_rows_join():
+    with opened(tc.epsilon(100)) as session:
+        asked = [
+            session.agg(n=tc.count(), mean=tc.mean("age", 0, 100), mid=tc.median("age", 0, 100)),
+            session.group_by("sex", keys=["f", "m"]).agg(by_sex=tc.count()),
+        ]
+        first, second = session.plan(asked).release(epsilon=50)
+        assert abs(first.value("mean") - np.mean(PEOPLE["age"])) < 5
+        assert abs(second.value("by_sex", "m") - counted(sex="m".__eq__)) < 9
+        assert first.certificate.verify(session.ledger)
+
+
+def test_a_weight_makes_an_answer_more_exact():
+    with opened() as session:
+        plain = session.plan(questions(session)).preview(rho=1)
+        heavy = session.plan(questions(session), weights={"n_1": 1000}).preview(rho=1)
+        assert heavy.errors["n_1"][0] < 0.6 * plain.errors["n_1"][0]
+        assert heavy.errors["ages"][0] > plain.errors["ages"][0]
+
+
+def test_the_strategy_says_what_gets_noise():
+    with opened() as session:
+        plan = session.plan(questions(session))
+        told = plan.strategy
+        assert sum(one["share"] for one in told) == 1
+        assert {"columns": ["sex", "site"], "cells": 12} in [
+            {name: one[name] for name in ("columns", "cells")} for one in told
+        ]
+        assert "all rows" in plan.card().text()
+        assert "4 questions" in repr(plan)
+        assert plan.labels == ("n_1", "n_2", "n_3", "ages", "old")
+
+
+def test_a_plan_that_cannot_be_paid_says_by_how_much_and_spends_nothing():
+    with opened(tc.rho("1/10")) as session:
+        with pytest.raises(BudgetError, match=r"costs rho\(1\), and rho\(0.1\) is left"):
+            session.plan(questions(session)).release(rho=1)
+        assert session.spent.amount == 0
+
+
+def test_what_is_no_plan_is_refused():
+    with opened() as session, opened() as other:
+        for wrong in ([], [1], 5, "n", [session]):
+            with pytest.raises(UsageError, match="a plan is of questions"):
+                session.plan(wrong)
+        with pytest.raises(UsageError, match="of one session"):
+            session.plan([session.agg(n=tc.count()), other.agg(m=tc.count())])
