@@ -36,7 +36,7 @@ from tacit.statistics import (
     smooth_sensitivity,
 )
 
-__all__ = ["EXERCISES", "Exercise", "Verdict", "check"]
+__all__ = ["EXERCISES", "Exercise", "Reply", "check"]
 
 _DIGITS = 3
 """A number is right if it is within one unit of this decimal."""
@@ -62,7 +62,7 @@ class Exercise:
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict:
+class Reply:
     """What :func:`check` says; it is true if the answer is right, and prints as a sentence.
 
     Attributes:
@@ -81,7 +81,7 @@ class Verdict:
 
 
 @public
-def check(name: str, answer: object) -> Verdict:
+def check(name: str, answer: object) -> Reply:
     """Check the answer to an exercise of the tutorials.
 
     Args:
@@ -90,7 +90,7 @@ def check(name: str, answer: object) -> Verdict:
             sensitivity, an epsilon), to three decimals; or "yes" or "no", where that is asked.
 
     Returns:
-        A verdict that prints as a sentence and is true if the answer is right.
+        A reply that prints as a sentence and is true if the answer is right.
 
     Raises:
         UsageError: there is no exercise of this name.
@@ -104,19 +104,19 @@ def check(name: str, answer: object) -> Verdict:
     if name not in EXERCISES:
         raise UsageError(f"no exercise {str(name)[:40]!r}; {did_you_mean(str(name), EXERCISES)}")
     if answer is ...:
-        return Verdict(False, "Not answered yet: write your answer in place of the dots.")
+        return Reply(False, "Not answered yet: write your answer in place of the dots.")
     exercise = EXERCISES[name]
     truth = exercise.answer()
     given = _read(answer, isinstance(truth, str))
     if given is None:
         asked = 'Answer "yes" or "no".' if isinstance(truth, str) else _NO_NUMBER
-        return Verdict(False, asked)
+        return Reply(False, asked)
     if _same(given, truth):
-        return Verdict(True, f"Right: {_shown(truth)}")
+        return Reply(True, f"Right: {_shown(truth)}")
     for hint, mistake in exercise.mistakes.items():
         if _same(given, mistake()):
-            return Verdict(False, f"Not yet: {hint}")
-    return Verdict(False, f"Not yet: {exercise.hint}")
+            return Reply(False, f"Not yet: {hint}")
+    return Reply(False, f"Not yet: {exercise.hint}")
 
 
 _NO_NUMBER = 'Not a number yet: write it as 4.5 or "9/2".'

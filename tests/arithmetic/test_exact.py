@@ -153,7 +153,7 @@ def test_an_enclosure_is_written_with_the_digits_that_differ():
         ("4.88630796", "4.88655752"): "4.8863 to 4.8866",
         ("-1", "0"): "-1 to 0",
         ("0.25", "0.75"): "0.25 to 0.75",
-        ("1e-30", "1.0007e-30"): "1.0000e-30 to 1.0007e-30",
+        ("1e-30", "1.0007e-30"): "1e-30 to 1.0007e-30",
         ("-2.00000000000000001", "-2"): "-2.00000000001 to -2.00000000000",
     }
     found = {ends: show_between(*map(Fraction, ends)) for ends in cases}

@@ -22,6 +22,7 @@ PLOTS = {
     "Measurement.plot": {"outputs"},
     "Measurement.plot_privacy_loss": {"losses"},
     "Measurement.plot_tradeoff": {"tradeoff"},
+    "TradeoffFunction.plot": {"guarantee"},
     "plot_accuracy": {"accuracy"},
     "Comparison.plot": {"compare"},
     "EpsilonChoice.plot": {"epsilon"},

@@ -62,7 +62,7 @@ def test_delta_pays_for_a_rare_failure():
     def leaky(x, n):
         return [x if rare else 0 for rare in np.asarray(tc.noise.bernoulli("1/10", size=n))]
 
-    assert sampled(leaky, 1, 2, epsilon=1, batch=True, samples=3000).refuted
+    assert sampled(leaky, 1, 2, epsilon=1, batch=True, samples=20_000).refuted
     kept = sampled(
         leaky, 1, 2, epsilon=1, delta="1/10", batch=True, samples=3000, confidence=1 - 1e-6
     )

@@ -48,7 +48,7 @@ def test_it_is_the_convex_hull_of_the_best_tests_both_ways(p_and_q, alpha):
                 hull = min(hull, here)
     found = of_pair(p, q).beta(alpha)
     assert found.lower <= hull <= found.upper
-    assert found.width <= Fraction(1, 10**4)
+    assert alpha == 0 or found.width <= Fraction(1, 10**4)
 
 
 @pytest.mark.full

@@ -34,7 +34,8 @@ class SampledAudit(Shown):
         lower: a lower bound on epsilon at delta; 0 where the runs show nothing.
         samples: how often the mechanism was run on each side.
         refuted: whether the claim is refuted, with the stated confidence.
-        epsilon, delta: the claim; None where there was none.
+        epsilon: the claim; None where there was none.
+        delta: the delta at which epsilon is bounded.
         confidence: how sure the bound is, at whatever moment the runs stopped.
         path: the bound after so many runs, as pairs.
         shares: how often the events came, of u and of v.

@@ -75,6 +75,7 @@ class TradeoffFunction(Shown):
 
         No test has less than the lower end.  No symmetric guarantee is above the upper end, where
         some pair of neighbours is known to have these losses; else that end is ``1 - alpha``.
+        At alpha 0 it can be 1 where a loss may be infinite: no finite epsilon tells.
 
         Raises:
             UsageError: an alpha outside 0..1.
