@@ -26,7 +26,7 @@ from tacit.tables.plan.target import read_confidence
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
 from tacit.tables.release.asked_join import On
-from tacit.tables.release.charge import Charge
+from tacit.tables.release.charge import QueryCharge
 from tacit.tables.release.draw_noise import release_answer
 from tacit.tables.release.joined_table import join_table
 from tacit.tables.release.opened_table import OpenedTable, settled
@@ -155,7 +155,7 @@ class Question(Asking, Priced):
             declared = self._declared.about(self._query)
             return {**released, "declared": declared, **ledger.balance(charge.key)}
 
-        entry = ledger.release(charge.key, plan.cost, charge.public, answer)
+        entry = ledger.release(charge.key, plan.cost, charge.asked.public, answer)
         return Answer.of(entry, ledger, self._arrangement)
 
     def rehearse(self, *, tag: str | None = None, **price: Unpack[Price]) -> None:
@@ -171,7 +171,7 @@ class Question(Asking, Priced):
         charge = self._priced(**price, tag=tag)
         self._tried(charge, charge.standing)
 
-    def _tried(self, charge: Charge, standing: Entry | None) -> Plan:
+    def _tried(self, charge: QueryCharge, standing: Entry | None) -> Plan:
         """Return the plan of a charge, once it was carried out on no rows."""
         plan = charge.plan(standing)
         rehearsed, source = self._table.rehearsed, self._table.source

@@ -8,11 +8,13 @@ import random
 import pytest
 
 import tacit as tc
+from tacit.accounting import key_of
 from tacit.accounting.budgets.budget import Budget
 from tacit.expressions.schema import Column, Schema
 from tacit.expressions.timeline import Timeline
 from tacit.noise.bits import injected
-from tacit.tables.live.period_plan import PeriodPlan, counts_asked, question_of
+from tacit.tables.live.block_tree import best_branching
+from tacit.tables.live.period_plan import PeriodPlan, PeriodQuestion, counts_asked, question_of
 from tacit.tables.plan.query import Query
 
 LINE = Timeline("day", "integers", 0, 1, 9)
@@ -50,3 +52,24 @@ def test_a_key_is_the_question_without_what_was_chosen() -> None:
     made = PeriodPlan.calibrated(PEOPLE, LINE, 2, tc.epsilon(1), SAID).question
     assert {**made, "noise": None, "query": asked["query"]} == asked
     assert made["query"]["where"] == asked["query"]["where"] != []
+
+
+@pytest.mark.parametrize(
+    ("branching", "key"),
+    [
+        (None, "b6fbf4a1db5247aabab6c66b0b48c67d83067fcc8423f6b332f2697bd59c2dcc"),
+        (3, "8f64670b47e31515637c6432589d4a5d5c8fa9ad41cb0f5b3a070d5586d98037"),
+    ],
+)
+def test_a_question_at_its_price_is_known_by_the_key_of_ledgers_written_before(
+    branching: int | None, key: str
+) -> None:
+    half = tc.epsilon("1/2")
+    asked = PeriodQuestion(PEOPLE, LINE, half, "again", branching)
+    assert key_of(asked.public) == key
+    said = {"request": half.to_json(), "tag": "again"}
+    for granted in (half, tc.rho("1/8")):
+        chosen = asked.plan(granted).question["query"]["aggregates"][0][1]["branching"]
+        assert chosen == (branching or best_branching(9, squared=granted.kind == "pure"))
+        same = PeriodPlan.calibrated(PEOPLE, LINE, chosen, granted, said)
+        assert asked.plan(granted).question == same.question

@@ -26,7 +26,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,14 @@ from tacit.mechanisms.shared.output_distribution import FiniteDistribution, norm
 from tacit.noise.exponential import choices_within
 from tacit.noise.uniform import uniform_integer
 
-__all__ = ["PrivateQuantile", "choose_cell", "choose_cells", "error_in_cost", "quantile_costs"]
+__all__ = [
+    "PrivateQuantile",
+    "Tallies",
+    "choose_cell",
+    "choose_cells",
+    "error_in_cost",
+    "quantile_costs",
+]
 
 Histogram: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 """The cells that occur, rising, and how often each does."""
@@ -223,13 +230,44 @@ def quantile_costs(
         >>> [r.tolist() for r in runs]
         [[0, 2, 3, 5, 6], [2, 1, 2, 1, 1], [3, 1, 1, 0, 3]]
     """
-    return _runs([histogram], cells, q, target)[:3]
+    return _costs(_runs([histogram], cells, q), target)[:3]
 
 
-def _runs(
-    histograms: Sequence[Histogram], cells: int, q: Fraction, target: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.intp]]:
-    """Return the runs of all histograms, one after the other, and where those of each begin."""
+class Tallies(list[Histogram]):
+    """Histograms of which several choices are made: what they share is worked out once.
+
+    They are not private, and held no longer than the choices take.
+    """
+
+    _known: tuple[tuple[int, Fraction], _Runs] | None = None
+
+    def runs(self, cells: int, q: Fraction) -> _Runs:
+        """Return the runs for a quantile, as they were worked out for the choice before."""
+        if self._known is None or self._known[0] != (cells, q):
+            self._known = (cells, q), _runs(self, cells, q)
+        return self._known[1]
+
+
+class _Runs(NamedTuple):
+    """Candidates of equal cost, group by group, whatever the target.
+
+    Attributes:
+        starts, lengths: the first cell of each run, and how many it has.
+        low, high: of its candidates, as in the module.
+        firsts: where the runs of each group begin.
+        largest: what ``low`` and ``high`` are within, on either side.
+    """
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    low: NDArray[Any]
+    high: NDArray[Any]
+    firsts: NDArray[np.intp]
+    largest: int
+
+
+def _runs(histograms: Sequence[Histogram], cells: int, q: Fraction) -> _Runs:
+    """Return the runs of all histograms, one after the other."""
     at = np.concatenate([h[0] for h in histograms]).astype(np.int64)
     count = np.concatenate([h[1] for h in histograms]).astype(np.int64)
     found = np.array([len(h[0]) for h in histograms])
@@ -239,7 +277,8 @@ def _runs(
     totals = upto[ends] - before
     a, b = q.numerator, q.denominator
     # Where products leave 64 bits, Python integers go on exactly.
-    wide = object if b * int(totals.max()) + abs(target) >= _FAR else np.int64
+    largest = b * int(totals.max())
+    wide = object if largest >= _FAR else np.int64
     # Runs alternate: the gap before a cell that occurs, the cell itself, ..., the gap at the end.
     firsts = 2 * (ends - found) + np.arange(len(found))
     place = 2 * np.arange(len(at)) + np.repeat(np.arange(len(found)), found) + 1
@@ -257,8 +296,18 @@ def _runs(
     lengths = stops - starts
     held = lengths > 0
     firsts = held.cumsum()[firsts] - held[firsts]
-    runs = _open_ends(starts[held], lengths[held], low[held], high[held], target, firsts)
-    starts, lengths, low, high, firsts = runs
+    return _Runs(starts[held], lengths[held], low[held], high[held], firsts, largest)
+
+
+def _costs(
+    runs: _Runs, target: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.intp]]:
+    """Return the runs for a target: first cells, lengths and costs, and where each group begins."""
+    starts, lengths, low, high, firsts, largest = runs
+    if largest + abs(target) >= _FAR:
+        low, high = low.astype(object), high.astype(object)
+    opened = _open_ends(starts, lengths, low, high, target, firsts)
+    starts, lengths, low, high, firsts = opened
     cost = np.maximum(np.maximum(low - target, target - high), 0)
     # Held at a public ceiling, two costs are no farther apart than before.
     return starts, lengths, np.minimum(cost, _FAR).astype(np.int64), firsts
@@ -305,7 +354,8 @@ def choose_cells(
     """Draw for each histogram, independently, a candidate as :func:`choose_cell` does."""
     if not histograms:
         return []
-    starts, lengths, cost, firsts = _runs(histograms, cells, q, target)
+    tallies = histograms if isinstance(histograms, Tallies) else Tallies(histograms)
+    starts, lengths, cost, firsts = _costs(tallies.runs(cells, q), target)
     return [
         int(starts[run]) + uniform_integer(int(lengths[run]))
         for run in choices_within(firsts, cost, rate, lengths)

@@ -20,7 +20,7 @@ from tacit.tables.dataset.fields import known_fields, mapping, text
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
 from tacit.tables.question import Question
-from tacit.tables.release.charge import Charge
+from tacit.tables.release.charge import QueryCharge
 from tacit.tables.release.priced import charge_of
 from tacit.tables.session import Session
 from tacit.tables.written.question_fields import ROWS, read_question
@@ -181,7 +181,7 @@ def preview_of(
 
 def _on_paper(
     ask: Ask, hosted: Hosted, caller: Caller, rows: tuple[int, ...], confidence: str | None
-) -> tuple[Charge, Preview, str]:
+) -> tuple[QueryCharge, Preview, str]:
     """Return of a preview what public facts alone decide; what remains is looked up each time."""
     question = ask.question(hosted, caller)
     found = question.preview(**ask.price, rows=rows, confidence=confidence)

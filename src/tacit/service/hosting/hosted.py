@@ -25,7 +25,7 @@ from tacit.tables.dataset.table_shape import TableShape, shapes_of
 from tacit.tables.paid_session import PaidSession
 from tacit.tables.plan.preview import Preview
 from tacit.tables.question import Question
-from tacit.tables.release.charge import Charge
+from tacit.tables.release.charge import QueryCharge
 from tacit.tables.session import Session
 
 __all__ = ["Hosted"]
@@ -73,7 +73,7 @@ class Hosted:
         self._shapes: dict[str, TableShape] | None = None
         self._number = 0
         self._questions: Kept[Question] = Kept(_KEPT)
-        self.previews: Kept[tuple[Charge, Preview, str]] = Kept(_KEPT)
+        self.previews: Kept[tuple[QueryCharge, Preview, str]] = Kept(_KEPT)
 
     @property
     def name(self) -> str:

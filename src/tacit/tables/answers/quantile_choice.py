@@ -32,7 +32,12 @@ from tacit.core import (
 )
 from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
-from tacit.mechanisms.selection.private_quantile import choose_cells, error_in_cost, quantile_costs
+from tacit.mechanisms.selection.private_quantile import (
+    Tallies,
+    choose_cells,
+    error_in_cost,
+    quantile_costs,
+)
 from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step
 from tacit.tables.chain.part import Columns, Noise, Part
 from tacit.tables.chain.row_steps import TableStep
@@ -251,7 +256,7 @@ class ChoicePart(Part):
 
     def vector(self, step: Step, found: Any) -> Any:
         """Return the counted values as they are: the costs follow from them."""
-        return found
+        return Tallies(found)
 
     def points(self, released: Sequence[Any]) -> list[NDArray[np.float64]]:
         """Return the numbers that were chosen, from their places on the grid."""

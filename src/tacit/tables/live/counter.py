@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tacit.accounting import Entry, Ledger, key_of
+from tacit.accounting import Entry, Ledger
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.installments import charge_once, parts_of, record_part
 from tacit.accounting.ledger.open_release import staying_open
@@ -20,12 +20,11 @@ from tacit.report import versions
 from tacit.report.text.words import protects_line
 from tacit.tables.chain.noise_sums import sum_half_width
 from tacit.tables.live.answer import PeriodAnswer, answer_of_blocks, law_of
-from tacit.tables.live.block_tree import best_branching
 from tacit.tables.live.period_counts import counts_of_periods
-from tacit.tables.live.period_plan import PeriodPlan, question_of
+from tacit.tables.live.period_plan import PeriodPlan, PeriodQuestion
 from tacit.tables.plan.notes import warn_if_weak
 from tacit.tables.plan.query import Query
-from tacit.tables.release.charge import fitted
+from tacit.tables.release.charge import Charge
 from tacit.tables.release.opened_table import OpenedTable, settled
 from tacit.tables.release.rehearsal import without_rows
 
@@ -74,32 +73,34 @@ class TimeCounter:
         self._ledger = ledger
         self._query = query
         self._line = line
-        self._request = request
         self._grace = grace
-        self._branching = branching
-        self._tag = tag
-        self._plan()  # refuses now what can be refused
+        asked = PeriodQuestion(query, line, request, tag, branching)
+        self._charge = Charge(ledger, asked, table.plans)
+        self._charge.plan_within(ledger.remaining)  # refuses now what can be refused
 
     @property
     def cost(self) -> Budget:
         """What all periods together take from the budget, once."""
-        entry = self._entry()
-        return self._plan().cost if entry is None else entry.cost
+        standing = self._charge.look()
+        if standing.entry is not None:
+            return standing.entry.cost
+        return self._charge.plan_within(standing.remaining).cost
 
     @property
     def begun(self) -> bool:
         """Whether it was paid for: the next update costs nothing."""
-        return self._entry() is not None
+        return self._charge.look().is_charged
 
     def preview(self) -> CounterPreview:
         """Return the expected errors, before anything is spent; no row is read."""
-        plan = self._plan()
-        cost = plan.cost.cost_in(self._ledger.remaining.kind)
+        remaining = self._ledger.remaining
+        plan = self._charge.plan_within(remaining)
+        cost = plan.cost.cost_in(remaining.kind)
         law, tree = law_of(plan.question), plan.step.tree
         mean = sum(tree.terms[1:]) / self._line.periods
         return CounterPreview(
             cost,
-            self._ledger.remaining,
+            remaining,
             self._line.periods,
             tree.branching,
             math.sqrt(law.variance),
@@ -126,8 +127,7 @@ class TimeCounter:
         """
         closed = self.closed(now)
         ledger = self._ledger
-        replayed = self._entry() is not None
-        entry = self._open()
+        entry, replayed = self._open()
         while True:
             parts = parts_of(ledger, entry)
             done = parts[-1]["periods"][1] if parts else 0
@@ -168,7 +168,7 @@ class TimeCounter:
         Raises:
             UsageError: there was no update yet.
         """
-        entry = self._entry()
+        entry = self._charge.standing
         if entry is None or entry.answer is None:
             raise UsageError("nothing was released yet: update() pays and begins")
         ledger = self._ledger
@@ -179,50 +179,34 @@ class TimeCounter:
 
     # --- the charge
 
-    def _key(self) -> str:
-        """Return the key: of what was asked, so that a choice made for the user is not in it."""
-        return key_of(question_of(self._query, self._line, self._branching, None, self._said))
+    def _open(self) -> tuple[Entry, bool]:
+        """Return the charge, with its chain recorded as its answer, and whether it was there.
 
-    def _entry(self) -> Entry | None:
-        return self._ledger.find(self._key())
-
-    def _open(self) -> Entry:
-        """Return the charge, made now if there is none, with its chain recorded as its answer."""
-        ledger = self._ledger
-        entry = self._entry()
+        It is made now if there is none.
+        """
+        ledger, charge = self._ledger, self._charge
+        entry = charge.standing
+        stood = entry is not None
         if entry is None:
-            plan = self._plan()
+            plan = charge.plan_within(ledger.remaining)
             self._rehearse(plan)
             warn_if_weak(plan.cost, None)
-            entry = charge_once(ledger, self._key(), plan.cost, plan.question)
+            entry = charge_once(ledger, charge.key, plan.cost, plan.question)
         if entry.answer is not None:
-            return entry
+            return entry, stood
         # What is recorded follows from the charge alone: after a crash, or another's charge, too.
         paid = PeriodPlan(self._query, entry.question)
         described = paid.chains.describe()
         empty = answer_of_blocks(entry.question, [[] for _ in paid.step.tree.widths])
-        made = {"versions": versions(), **ledger.balance(self._key())}
+        made = {"versions": versions(), **ledger.balance(charge.key)}
         opening = {**empty, **described, **made}
-        return ledger.record(entry, opening)
+        return ledger.record(entry, opening), stood
 
     def _rehearse(self, plan: PeriodPlan) -> None:
         """Count no rows, so that what can be known beforehand fails before the charge."""
         source, periods = without_rows(self._table.source), self._line.periods
         count = partial(counts_of_periods, source, self._query, plan.step, 0, periods)
         settled(count, "nothing was spent")
-
-    @property
-    def _said(self) -> dict[str, Any]:
-        return {"request": self._request.to_json(), "tag": self._tag}
-
-    def _plan(self) -> PeriodPlan:
-        """Return the plan, calibrated to the request and to what remains."""
-        granted = fitted(self._request, self._ledger.remaining)
-        branching = self._branching
-        if branching is None:
-            gaussian = granted.kind == "concentrated"
-            branching = best_branching(self._line.periods, squared=not gaussian)
-        return PeriodPlan.calibrated(self._query, self._line, branching, granted, self._said)
 
     # --- the release
 

@@ -16,11 +16,12 @@ from tacit.errors import UsageError
 from tacit.expressions.timeline import Timeline
 from tacit.mechanisms import Gaussian, Laplace, calibrate
 from tacit.report.text.vocabulary import say_answer
+from tacit.tables.live.block_tree import best_branching
 from tacit.tables.live.period_counts import CountsOverTime
 from tacit.tables.plan.chains import Chains, chain_of_rows
 from tacit.tables.plan.query import Query
 
-__all__ = ["PeriodPlan", "counts_asked", "question_of", "refuse_groups"]
+__all__ = ["PeriodPlan", "PeriodQuestion", "counts_asked", "question_of", "refuse_groups"]
 
 
 def counts_asked(line: Timeline, branching: int | None) -> list[Any]:
@@ -104,6 +105,42 @@ class PeriodPlan:
         """Return the counts of blocks with fresh noise."""
         measurement: Any = self.step.output(len(exact)) >> self.noise
         return [int(value) for value in measurement(exact)]
+
+
+@dataclass(frozen=True)
+class PeriodQuestion:
+    """A count over time, at its price for all periods.
+
+    Args:
+        query: the rows that are counted.
+        line: the periods.
+        request: what all periods together may spend.
+        tag: text that makes it another release of the same question.
+        branching: how many blocks make one of the next level; None for the least error.
+    """
+
+    query: Query
+    line: Timeline
+    request: Budget
+    tag: str | None = None
+    branching: int | None = None
+
+    @property
+    def _said(self) -> dict[str, Any]:
+        return {"request": self.request.to_json(), "tag": self.tag}
+
+    @cached_property
+    def public(self) -> dict[str, Any]:
+        """The identity of its release: what was asked, and nothing that was chosen for it."""
+        return question_of(self.query, self.line, self.branching, None, self._said)
+
+    def plan(self, granted: Budget) -> PeriodPlan:
+        """Return its plan, calibrated to what is granted."""
+        branching = self.branching
+        if branching is None:
+            gaussian = granted.kind == "concentrated"
+            branching = best_branching(self.line.periods, squared=not gaussian)
+        return PeriodPlan.calibrated(self.query, self.line, branching, granted, self._said)
 
 
 def question_of(

@@ -1,11 +1,15 @@
-"""A question at its price, as a ledger knows it: what stands for it, and the plan that it pays."""
+"""A question at its price, as a ledger knows it: what stands for it, and the plan that it pays.
+
+What is asked may be a query of a table, or a count that is continued over time: a charge needs its
+public description and, for a loss that is granted, its plan.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from tacit.accounting.budgets.budget import Budget, fit
 from tacit.accounting.ledger.entry import Entry
@@ -15,24 +19,84 @@ from tacit.errors import BudgetError
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 
-__all__ = ["Charge", "KeptPlans", "Standing", "fitted"]
+__all__ = ["Asked", "Charge", "KeptPlans", "QueryCharge", "Standing", "TableQuestion", "fitted"]
 
 _KEPT = 8
+
+
+class _Priced(Protocol):
+    """A plan, as far as a charge needs it."""
+
+    @property
+    def cost(self) -> Budget:
+        """The privacy loss of the release."""
+
+
+P = TypeVar("P", bound=_Priced)
+P_co = TypeVar("P_co", bound=_Priced, covariant=True)
+
+
+class Asked(Protocol[P_co]):
+    """What is asked, at its price."""
+
+    @property
+    def request(self) -> Budget:
+        """What it may spend."""
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The identity of its release: whatever makes it another one, as plain JSON."""
+
+    def plan(self, granted: Budget) -> P_co:
+        """Return its plan, for a loss that is granted.
+
+        Raises:
+            UsageError: what is asked does not fit the table or the loss.
+        """
+
+
+@dataclass(frozen=True)
+class TableQuestion:
+    """A query of a table, at its price.
+
+    Args:
+        query: what is asked.
+        request: what it may spend.
+        tag: text that makes it another release of the same query.
+    """
+
+    query: Query
+    request: Budget
+    tag: str | None = None
+
+    @cached_property
+    def public(self) -> dict[str, Any]:
+        """The identity of its release."""
+        return {
+            "query": self.query.describe(),
+            "request": self.request.to_json(),
+            "tag": self.tag,
+        }
+
+    def plan(self, granted: Budget) -> Plan:
+        """Return its plan, for a loss that is granted."""
+        return Plan(self.query, granted)
 
 
 class KeptPlans:
     """The latest plans: a release that was priced before, on paper, is not planned again."""
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[str, Budget, Plan]] = deque(maxlen=_KEPT)
+        self._kept: deque[tuple[str, Budget, Any]] = deque(maxlen=_KEPT)
 
-    def of(self, key: str, query: Query, request: Budget) -> Plan:
-        """Return the plan of a question, whose key is its identity."""
-        for known, spent, plan in list(self._kept):
-            if known == key and spent == request:
-                return plan
-        plan = Plan(query, request)
-        self._kept.append((key, request, plan))
+    def of(self, key: str, asked: Asked[P], granted: Budget) -> P:
+        """Return the plan of what is asked, whose key is its identity, for what is granted."""
+        for known, spent, kept in list(self._kept):
+            if known == key and spent == granted:
+                found: P = kept
+                return found
+        plan = asked.plan(granted)
+        self._kept.append((key, granted, plan))
         return plan
 
 
@@ -73,36 +137,23 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Charge:
+class Charge(Generic[P]):
     """A question at its price.
 
     Args:
         ledger: that pays.
-        query: what is asked.
-        request: what it may spend.
+        asked: the question, with what it may spend.
         plans: those that were made of late for the same table.
-        tag: text that makes it another release of the same question.
     """
 
     ledger: Ledger
-    query: Query
-    request: Budget
+    asked: Asked[P]
     plans: KeptPlans
-    tag: str | None = None
-
-    @cached_property
-    def public(self) -> dict[str, Any]:
-        """The identity of this release."""
-        return {
-            "query": self.query.describe(),
-            "request": self.request.to_json(),
-            "tag": self.tag,
-        }
 
     @cached_property
     def key(self) -> str:
         """What the ledger finds it by."""
-        return key_of(self.public)
+        return key_of(self.asked.public)
 
     @property
     def standing(self) -> Entry | None:
@@ -113,11 +164,11 @@ class Charge:
         """Return what the ledger holds of it, and what is left, of one state of the ledger."""
         return Standing(*self.ledger.look(self.key))
 
-    def on_paper(self) -> Plan:
+    def on_paper(self) -> P:
         """Return the plan for the whole request, whatever remains of the budget."""
-        return self.plans.of(self.key, self.query, self.request)
+        return self.plans.of(self.key, self.asked, self.asked.request)
 
-    def plan(self, standing: Entry | None) -> Plan:
+    def plan(self, standing: Entry | None) -> P:
         """Return the plan, its request lowered by rounding at most, or refuse it before any work.
 
         Where an open charge stands it is the plan that was charged: fitted to what remained then.
@@ -127,7 +178,7 @@ class Charge:
         """
         ledger = self.ledger
         remaining = ledger.remaining if standing is None else ledger.remaining_before(standing)
-        plan = self._plan(remaining)
+        plan = self.plan_within(remaining)
         cost = plan.cost.cost_in(remaining.kind)
         if standing is None and not remaining.covers(cost):
             raise BudgetError(
@@ -145,7 +196,12 @@ class Charge:
         kind = standing.remaining.kind
         if standing.is_charged:
             return Budget.nothing(kind)
-        return self._plan(standing.remaining).cost.cost_in(kind)
+        return self.plan_within(standing.remaining).cost.cost_in(kind)
 
-    def _plan(self, remaining: Budget) -> Plan:
-        return self.plans.of(self.key, self.query, fitted(self.request, remaining))
+    def plan_within(self, remaining: Budget) -> P:
+        """Return the plan, its request lowered by rounding at most to what remains."""
+        return self.plans.of(self.key, self.asked, fitted(self.asked.request, remaining))
+
+
+QueryCharge: TypeAlias = Charge[Plan]
+"""A query of a table at its price."""

@@ -12,7 +12,7 @@ from tacit.calls import public
 from tacit.tables.plan.price import Amount, Price, priced
 from tacit.tables.plan.query import Query
 from tacit.tables.plan.target import least_epsilon, read_confidence
-from tacit.tables.release.charge import Charge
+from tacit.tables.release.charge import Charge, QueryCharge, TableQuestion
 from tacit.tables.release.opened_table import OpenedTable
 
 __all__ = ["Priced", "charge_of"]
@@ -55,8 +55,9 @@ class Priced:
             UsageError: a label that is not asked, or a target that no epsilon reaches.
         """
         price = 1 if weights is None else weights
-        charge = self._priced(price, delta, None, None if weights is None else 1)
-        return least_epsilon(charge.query, targets, read_confidence(confidence), rows, delta)
+        paid, whole = self._ledger.kind, None if weights is None else 1
+        query, _ = priced(self._query, paid, price, delta, None, whole)
+        return least_epsilon(query, targets, read_confidence(confidence), rows, delta)
 
     def is_answered(
         self,
@@ -137,7 +138,7 @@ class Priced:
         """
         charge = self._priced(epsilon, delta, rho, total, tag)
         if charge.standing is None:
-            self._ledger.charge(charge.key, charge.plan(None).cost, charge.public)
+            self._ledger.charge(charge.key, charge.plan(None).cost, charge.asked.public)
 
     def _priced(
         self,
@@ -146,13 +147,13 @@ class Priced:
         rho: Amount | None = None,
         total: Number | None = None,
         tag: str | None = None,
-    ) -> Charge:
+    ) -> QueryCharge:
         paid = self._ledger.kind
         query, request = priced(self._query, paid, epsilon, delta, rho, total)
-        return Charge(self._ledger, query, request, self._table.plans, tag)
+        return Charge(self._ledger, TableQuestion(query, request, tag), self._table.plans)
 
 
-def charge_of(question: Priced, *, tag: str | None = None, **price: Unpack[Price]) -> Charge:
+def charge_of(question: Priced, *, tag: str | None = None, **price: Unpack[Price]) -> QueryCharge:
     """Return a question at a price: its key, what the ledger holds of it, its cost.
 
     Args:
