@@ -14,7 +14,12 @@ from tacit.core import (
 from tacit.mechanisms import (
     PrivateQuantile,
 )
-from tacit.mechanisms.selection.private_quantile import choose_cell, choose_cells, quantile_costs
+from tacit.mechanisms.selection.private_quantile import (
+    Tallies,
+    choose_cell,
+    choose_cells,
+    quantile_costs,
+)
 from tacit.noise.bits import injected
 
 
@@ -53,6 +58,22 @@ def test_choices_made_at_once_are_those_made_alone(target, most):
         with injected(random.Random(seed).randbytes):
             assert choose_cells(groups, *asked) == alone
     assert choose_cells([], 9, Fraction(1, 2), target, Fraction(1)) == []
+
+
+@pytest.mark.parametrize("most", [9, 1 << 58], ids=["64 bits", "wider"])
+def test_choices_that_share_their_runs_are_those_that_do_not(most):
+    """Whatever was chosen of them before: another target, another quantile, other candidates."""
+    for seed in range(20):
+        draw = random.Random(seed)
+        groups = histograms(draw, 60, most)
+        shared = Tallies(groups)
+        for target in (0, 7, -7, 1 << 62, -(1 << 62), 0):
+            cells, q = draw.choice([60, 90]), Fraction(draw.randint(0, 4), 4)
+            asked = cells, q, target, Fraction(draw.randint(1, 9), 20)
+            with injected(random.Random(seed).randbytes):
+                alone = choose_cells(list(groups), *asked)
+            with injected(random.Random(seed).randbytes):
+                assert choose_cells(shared, *asked) == alone
 
 
 @pytest.mark.parametrize("target", [0, 5, -5])
