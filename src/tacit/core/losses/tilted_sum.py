@@ -34,13 +34,14 @@ R is the inverse transform of ``prod A_i^(k_i)``, on a window of N places, a pow
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arithmetic.bisection import narrowed
 from tacit.core.losses.cells import SLACK, Floats, Side
 
 __all__ = ["Parts", "TiltedSum", "moments", "tilt_for_delta", "tilt_for_epsilon"]
@@ -254,20 +255,13 @@ def tilt_for_delta(parts: Parts, log_delta: float) -> float:
     return _bisected(small)
 
 
-def _bisected(reached: object) -> float:
+def _bisected(reached: Callable[[float], bool]) -> float:
     low, high = 0.0, 1.0
-    assert callable(reached)
     while not reached(high):
         low, high = high, 4 * high
         if high > _LARGEST_TILT:
             return low
-    for _ in range(12):
-        middle = (low + high) / 2
-        if reached(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    return narrowed(reached, high, low, 12)[0]
 
 
 def _transformed(parts: Sequence[tuple[Floats, int]], size: int) -> tuple[Floats, float]:
