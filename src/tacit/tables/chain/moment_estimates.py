@@ -212,7 +212,7 @@ def _variance_of(sums: Array) -> Array:
     return variance
 
 
-_FEW = 8
+_FEW = 16
 """So many groups are worked out one by one."""
 
 
@@ -247,7 +247,7 @@ def _edges_of_one(above: float, raw: float, start: float, band: Array) -> tuple[
 
     def edge(far: float) -> float:
         inner, outer, middle = start, far, far
-        for _ in range(61):  # the end itself, then sixty halvings; no calls within
+        for step in range(61):  # the end itself, then sixty halvings; no calls within
             place = int(middle * cells)
             width = table[place]
             if middle * cells > place:
@@ -261,6 +261,26 @@ def _edges_of_one(above: float, raw: float, start: float, band: Array) -> tuple[
             else:
                 inner = middle
             middle = (inner + outer) / 2
+            if int(inner * cells) == int(outer * cells):
+                return within(inner, outer, 60 - step)
+        return outer
+
+    def within(inner: float, outer: float, halvings: int) -> float:
+        """Go on between two points of one cell of the band, whose line stays the same."""
+        place = int(outer * cells)
+        width = table[place]
+        left = place / cells
+        slope = (table[place + 1] - width) / ((place + 1) / cells - left) if place < cells else 0.0
+        for _ in range(halvings):
+            middle = (inner + outer) / 2
+            if abs(above - middle * raw) > width + slope * (middle - left):
+                if middle == outer:
+                    return outer  # nothing changes any more
+                outer = middle
+            elif middle == inner:
+                return outer
+            else:
+                inner = middle
         return outer
 
     return edge(0.0), edge(1.0)
