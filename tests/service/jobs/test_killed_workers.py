@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from support.servers.postgres_server import Database
 from support.service import other_process
-from support.service.hosting import hosted_clinic
+from support.service.hosting import DECLARED, hosted_clinic
 from support.service.other_process import ADA, PLACES, QUESTION
 from tacit.accounting import epsilon
 from tacit.service.hosting.ask import Ask
@@ -30,12 +31,33 @@ def later() -> float:
 @pytest.mark.full
 @pytest.mark.parametrize("place", PLACES)
 def test_killed_at_every_place(tmp_path: Path, place: str) -> None:
-    settings = Settings.load(hosted_clinic(tmp_path))
+    goes_on(hosted_clinic(tmp_path), place)
+
+
+IN_SHORT = ("in the charge", "noise drawn", "in recording")
+
+
+@pytest.mark.parametrize(
+    "place", [p if p in IN_SHORT else pytest.param(p, marks=pytest.mark.slow) for p in PLACES]
+)
+def test_killed_at_every_place_on_postgresql(
+    tmp_path: Path, postgres: Database, place: str
+) -> None:
+    """The database of the service and the ledger are on a server, which lives on."""
+    dsn = postgres.dsn()
+    ledger = f"{dsn}{'&' if '?' in dsn else '?'}ledger=visits"
+    folder = hosted_clinic(tmp_path, f"database = '{dsn}'\n", f"ledger = '{ledger}'\n{DECLARED}")
+    goes_on(folder, place)
+
+
+def goes_on(folder: Path, place: str) -> None:
+    """A process is killed at a place, and another one goes on with what it left."""
+    settings = Settings.load(folder)
     first = State.open(settings)
     assert first.datasets.of("visits").ledger(None).spent.is_nothing
     first.datasets.close()
     first.database.close()
-    command = [sys.executable, str(SCRIPT), "killed", str(tmp_path), place]
+    command = [sys.executable, str(SCRIPT), "killed", str(folder), place]
     dead = subprocess.run(command, timeout=180, capture_output=True, text=True)
     assert dead.returncode == -signal.SIGKILL, dead.stdout + dead.stderr
     state = State.open(settings, later)

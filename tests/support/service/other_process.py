@@ -21,6 +21,7 @@ import uvicorn
 
 from tacit.accounting.ledger import sqlite_store
 from tacit.accounting.ledger.ledger import Ledger
+from tacit.accounting.ledger.postgres import store as postgres_store
 from tacit.service.access.caller import Caller, Grant
 from tacit.service.hosting.ask import Ask
 from tacit.service.jobs import job as job_module
@@ -95,15 +96,20 @@ def _after(owner: Any, name: str) -> None:
 
 def _inside(nth: int) -> None:
     """Die in the midst of the nth transaction of a ledger, once it has written its event."""
-    append, left = sqlite_store._Transaction.append, [nth]
+    left = [nth]
 
-    def appended(self: Any, *given: Any) -> None:
-        append(self, *given)
-        left[0] -= 1
-        if not left[0]:
-            _die()
+    def dying(append: Callable[..., None]) -> Callable[..., None]:
+        def appended(self: Any, *given: Any) -> None:
+            append(self, *given)
+            left[0] -= 1
+            if not left[0]:
+                _die()
 
-    sqlite_store._Transaction.append = appended  # type: ignore[method-assign]
+        return appended
+
+    for store in (sqlite_store, postgres_store):
+        kind: Any = store._Transaction
+        kind.append = dying(kind.append)
 
 
 PLACES: dict[str, Callable[[], None]] = {
