@@ -11,6 +11,14 @@ import pytest
 from house.import_graph import modules
 
 KEPT = {
+    "tacit.audit.attack_suite.registry.OURS": "the systems that the tests attack",
+    "tacit.audit.attack_suite.systems.diffprivlib.SYSTEM": "loaded by the name of the system",
+    "tacit.audit.attack_suite.systems.dp_accounting.SYSTEM": "loaded by the name of the system",
+    "tacit.audit.attack_suite.systems.opendp.SYSTEM": "loaded by the name of the system",
+    "tacit.audit.attack_suite.systems.pydp.SYSTEM": "loaded by the name of the system",
+    "tacit.audit.attack_suite.systems.tacit_framework.SYSTEM": "loaded by the name of the system",
+    "tacit.audit.attack_suite.systems.tacit_local.SYSTEM": "loaded by the name of the system",
+    "tacit.audit.attack_suite.systems.tacit_session.SYSTEM": "loaded by the name of the system",
     "tacit.mechanisms.sample_and_aggregate.worker_process.serve": "the worker's process runs it",
     "tacit.statistics.quantiles.interquartile_range.InterquartileRange": (
         "the registry of statistics loads it by its name"

@@ -12,6 +12,7 @@ from tacit.audit.attack_suite.system import System
 __all__: list[str] = []
 
 _STADLER = "Stadler, Oprisanu, Troncoso, Synthetic data: anonymisation groundhog day (2022)"
+_FAR = 1e20
 _RECORDER = "dp-recorder (PETS 2026): data-dependent control flow"
 
 
@@ -28,6 +29,9 @@ def _bounds(kind: str) -> None:
         )
         if error is not None:
             return holds(f"refused without public bounds: {type(error).__name__}")
+        size = max(abs(float(x)) for x in (answer if isinstance(answer, list) else [answer]))
+        if size > _FAR:
+            return holds(f"answered {size:.3g}, far beyond what bounds from the rows would give")
         return falls(f"answered {answer!r:.40} without bounds: they were taken from the rows")
 
 

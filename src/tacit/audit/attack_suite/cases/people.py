@@ -83,7 +83,7 @@ def _readings(rows_each: int) -> None:
     @case(
         "readings that differ",
         f"{rows_each} rows count",
-        "does a source that shows other rows to each reading make a person weigh more?",
+        "does a source that shows other rows to each reading let a person count for more?",
         "a view with random(), read twice (found in a development state of Tacit)",
     )
     def _(system: System) -> Outcome:

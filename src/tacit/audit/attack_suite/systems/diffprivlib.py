@@ -39,6 +39,8 @@ class Diffprivlib(System):
         epsilon: float = 1.0,
     ) -> Any:
         """Call the function of the same name on an array."""
+        if any(isinstance(value, str) for value in rows):
+            raise NotOfferedError("a column of numbers with texts in it")
         tools, values = _tools(), np.array(rows)
         if kind == "count":
             return float(tools.count_nonzero(np.ones(len(rows)), epsilon=epsilon))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 from collections.abc import Callable, Sequence
 
 __all__ = ["forked_numbers", "seed_everything"]
@@ -29,12 +30,10 @@ def _in_a_fork(draw: Callable[[], Sequence[float]]) -> list[float]:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        code = 1
         try:
             os.write(writing, json.dumps(list(draw())).encode())
-            code = 0
         finally:
-            os._exit(code)
+            os.kill(os.getpid(), signal.SIGKILL)  # without what its parent would do at its end
     os.close(writing)
     with os.fdopen(reading) as answers:
         text = answers.read()

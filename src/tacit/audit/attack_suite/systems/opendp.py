@@ -39,6 +39,8 @@ class OpenDP(System):
         epsilon: float = 1.0,
     ) -> Any:
         """Chain a clamp, a sum or a count, and Laplace noise at epsilon for one row."""
+        if any(isinstance(value, str) for value in rows):
+            raise NotOfferedError("a column of numbers with texts in it")
         dp = _prelude()
         whole = bool(rows) and all(isinstance(value, int) for value in rows)
         atom = int if whole else float

@@ -35,6 +35,8 @@ class PyDP(System):
         epsilon: float = 1.0,
     ) -> Any:
         """Run the algorithm of the same name."""
+        if any(isinstance(value, str) for value in rows):
+            raise NotOfferedError("a column of numbers with texts in it")
         laplacian = importlib.import_module("pydp.algorithms.laplacian")
         if kind == "histogram":
             raise NotOfferedError("a histogram")

@@ -302,7 +302,7 @@ class TacitSession(System):
     def _released(self, where: str, rows: Rows) -> str:
         with self._session(epsilon(1), x=rows) as session:
             if where == "session":
-                return f"{session!r}{session}{session._repr_html_()}"
+                return f"{session!r}{session}"
             if where == "log of a failure":
                 _fails(session)
                 return ""
