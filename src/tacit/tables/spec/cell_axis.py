@@ -133,7 +133,7 @@ def _exactly(key: Key) -> tuple[tuple[type, Any], ...]:
 
 
 def _tree(held: Sequence[Expression], keys: Sequence[Key], first: int) -> Any:
-    """Return the number of the key of a row that has one: halves are told apart, then theirs."""
+    """Return the number of the key of a row that has one: halves are distinguished, then theirs."""
     if len(keys) == 1:
         return first
     half = len(keys) // 2
