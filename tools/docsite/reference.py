@@ -97,7 +97,7 @@ def _members(thing: Any, directive: str) -> Iterator[str]:
         if name.startswith("_") and name not in _SPECIAL:
             continue
         inner = getattr(member, "__func__", member)
-        if not inspect.getdoc(inner) or not _ours(inner, thing):
+        if not inspect.getdoc(inner) or not _ours(inner, thing) or _only_refuses(inner):
             continue
         if isinstance(member, property):
             yield f".. py:property:: {name}\n\n{_indented(_text(member.fget, 'property'))}\n"
@@ -107,6 +107,11 @@ def _members(thing: Any, directive: str) -> Iterator[str]:
             told = _text(inner, "method")
             head = f".. py:method:: {name}{_signature(inner, 'method')}"
             yield f"{head}\n{marks}\n{_indented(told)}\n"
+
+
+def _only_refuses(member: Any) -> bool:
+    """Whether all that a method does is to say what to write instead."""
+    return getattr(member, "__annotations__", {}).get("return") == "NoReturn"
 
 
 def _ours(member: Any, owner: type) -> bool:

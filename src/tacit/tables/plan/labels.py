@@ -22,8 +22,8 @@ INSTEAD = {
 """What to write for names of other libraries that people look for."""
 
 
-def refuse_brackets(_table: object, name: object) -> NoReturn:  # noqa: D103
-    # Without a docstring, so that the reference does not offer table["age"] as a method.
+def refuse_brackets(_table: object, name: object) -> NoReturn:
+    """Say what to write in place of ``table["age"]``."""
     column = name if isinstance(name, str) and name.isidentifier() else "age"
     raise UsageError(
         "no column can be taken out: ask for a statistic of it, as in "

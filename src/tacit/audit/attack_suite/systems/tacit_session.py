@@ -46,7 +46,6 @@ __all__ = ["SYSTEM", "TacitSession"]
 
 _STATISTICS = {"sum": total, "mean": mean, "median": median, "variance": var}
 _PLENTY = 10**9
-_ASKED_AT = (0.0, 10.0)
 
 
 def _table(**columns: Rows) -> dict[str, Any]:
