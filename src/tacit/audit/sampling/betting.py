@@ -2,7 +2,8 @@
 
 **The game.**  In round t an event E_t is chosen from the rounds before, and the mechanism is run
 once on u and once on v.  Let X be 1 where the output of u lies in E_t, and Y the same for v.  A
-claim of (epsilon, delta) says P(X) <= exp(epsilon) P(Y) + delta, so that the payoff
+claim of (epsilon, delta) says P(X) <= exp(epsilon) P(Y) + delta, and the same with u and v changed
+about, so a round may also be counted that way, if that is chosen before its runs.  So that the payoff
 Z = X - exp(epsilon) Y - delta has a mean of at most 0, whatever happened before.  Since
 Z >= -(exp(epsilon) + delta), a stake s with 0 <= s <= 1 / (exp(epsilon) + delta) leaves the factor
 1 + s Z at or above 0, with a mean of at most 1.  The product over the rounds is a nonnegative
@@ -41,14 +42,14 @@ _STAKES = np.concatenate([np.geomspace(1e-4, 0.3, 14), np.linspace(0.4, 0.999, 1
 
 
 def grid_up_to(top: float, steps: int = 400) -> NDArray[np.float64]:
-    """Return the claims that are tested: from 0, fine below 1 and coarser above.
+    """Return the claims that are tested: from 0, in equal steps to 1 and in equal ratios above.
 
     >>> grid = grid_up_to(10)
     >>> float(grid[0]), float(grid[-1]), bool((np.diff(grid) > 0).all())
     (0.0, 10.0, True)
     """
     fine = np.linspace(0, min(1.0, top), steps // 2, endpoint=False)
-    return np.concatenate([fine, np.linspace(min(1.0, top), top, steps - len(fine))])
+    return np.concatenate([fine, np.geomspace(min(1.0, top), top, steps - len(fine))])
 
 
 @dataclass

@@ -38,7 +38,7 @@ class SampledAudit(Shown):
         delta: the delta at which epsilon is bounded.
         confidence: how sure the bound is, at whatever moment the runs stopped.
         path: the bound after so many runs, as pairs.
-        shares: how often the events came, of u and of v.
+        shares: how often the events came, of the data set that they tell of and of the other.
     """
 
     lower: float
@@ -157,19 +157,22 @@ def sampled(
     seen: tuple[list[Any], list[Any]] = ([], [])
     path: list[tuple[int, float]] = []
     chosen = _given(event) if event is not None else None
-    done = 0
-    while done < limit and not (claim is not None and bets.lower > claim):
+    done, tells_of_v = 0, False
+    while done < limit and not (claim is not None and bets.refutes(claim)):
         count = min(limit - done, _FIRST if done < 4 * _FIRST else done // 4)
         fresh = [_outputs(mechanism, data, count, batch) for data in (u, v)]
         done += count
         if chosen is not None:
-            bets.add(chosen(fresh[0]), list(chosen(fresh[1])))
+            inside = chosen(fresh[tells_of_v]), chosen(fresh[not tells_of_v])
+            bets.add(inside[0], list(inside[1]))
         path.append((done, bets.lower))
         if event is None:
             seen[0].extend(fresh[0])
             seen[1].extend(fresh[1])
-            chosen = learned_event(seen[0][-_MOST_KEPT:], seen[1][-_MOST_KEPT:], rest)
-    refuted = claim is not None and bets.lower > claim
+            left, right = (side[-_MOST_KEPT:] for side in seen)
+            chosen = learned_event(left, right, rest)
+            tells_of_v = bool(chosen(right).mean() > chosen(left).mean())
+    refuted = claim is not None and bets.refutes(claim)
     return SampledAudit(
         bets.lower, done, refuted, claim, rest, confidence, tuple(path), bets.shares
     )
