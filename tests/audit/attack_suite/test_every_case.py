@@ -44,6 +44,7 @@ def test_every_class_has_a_system_that_falls():
     assert set(FALLING) == {case.attack for case in CASES}
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("case", marked(CASES))
 def test_the_good_one_holds_and_the_bad_one_falls(case, tmp_path):
     good = under(case, Good, tmp_path)
@@ -53,6 +54,7 @@ def test_the_good_one_holds_and_the_bad_one_falls(case, tmp_path):
     assert bad.evidence != good.evidence
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("case", marked(CASES))
 def test_a_system_that_offers_nothing_is_not_judged(case):
     assert case.run(System()).verdict == NOT_APPLICABLE

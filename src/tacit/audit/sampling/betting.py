@@ -3,7 +3,7 @@
 **The game.**  In round t an event E_t is chosen from the rounds before, and the mechanism is run
 once on u and once on v.  Let X be 1 where the output of u lies in E_t, and Y the same for v.  A
 claim of (epsilon, delta) says P(X) <= exp(epsilon) P(Y) + delta, and the same with u and v changed
-about, so a round may also be counted that way, if that is chosen before its runs.  So that the payoff
+about, so a round may also be counted that way, if that is chosen before its runs.  So the payoff
 Z = X - exp(epsilon) Y - delta has a mean of at most 0, whatever happened before.  Since
 Z >= -(exp(epsilon) + delta), a stake s with 0 <= s <= 1 / (exp(epsilon) + delta) leaves the factor
 1 + s Z at or above 0, with a mean of at most 1.  The product over the rounds is a nonnegative
