@@ -20,7 +20,7 @@ def marked(cases):
 
 def _marked(cases):
     for case in cases:
-        marks = [pytest.mark.full] if case.attack in SLOW else []
+        marks = [pytest.mark.slow] if case.attack in SLOW else []
         yield pytest.param(case, id=case.id, marks=marks)
 
 
