@@ -16,15 +16,36 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Event", "learned_event", "numbers_of"]
+__all__ = ["Event", "LearnedEvent", "learned_event", "numbers_of"]
 
 Event = Callable[[Sequence[Any]], NDArray[np.bool_]]
 """From outputs to whether each lies in the event."""
+
+
+@dataclass(frozen=True)
+class LearnedEvent:
+    """The outputs whose score is on one side of a cut.
+
+    Attributes:
+        score: an estimate of how much likelier an output is from u than from v.
+        cut: where the outputs are divided.
+        tells_of_v: the event is those below the cut, which tell of v; else those above, of u.
+    """
+
+    score: Callable[[Sequence[Any]], NDArray[np.float64]]
+    cut: float
+    tells_of_v: bool
+
+    def __call__(self, outputs: Sequence[Any]) -> NDArray[np.bool_]:
+        """Return whether each output lies in the event."""
+        return np.asarray((self.score(outputs) < self.cut) == self.tells_of_v)
+
 
 _REPEATS = 0.25
 """Outputs are counted where there are at most so many different ones for each output."""
@@ -34,7 +55,7 @@ _WIDEST = 64
 _MOST_FITTED = 5_000
 
 
-def learned_event(left: Sequence[Any], right: Sequence[Any], delta: float) -> Event:
+def learned_event(left: Sequence[Any], right: Sequence[Any], delta: float) -> LearnedEvent:
     """Return the event that would have shown the most on these outputs.
 
     Args:
@@ -55,7 +76,7 @@ def _best_threshold(
     left: Sequence[Any],
     right: Sequence[Any],
     delta: float,
-) -> Event:
+) -> LearnedEvent:
     """Cut the score where the bets on the outputs seen would have gained the most.
 
     Both tails are tried: outputs that tell of u, and outputs that tell of v.
@@ -67,10 +88,7 @@ def _best_threshold(
     shares = np.array([[at_least[0], at_least[1]], [below[1], below[0]]])
     gains = _careful_ratio(shares[:, 0], shares[:, 1], len(left), delta)
     way, place = np.unravel_index(int(gains.argmax()), gains.shape)
-    cut = float(cuts[place])
-    if way == 0:
-        return lambda outputs: np.asarray(score(outputs) >= cut)
-    return lambda outputs: np.asarray(score(outputs) < cut)
+    return LearnedEvent(score, float(cuts[place]), tells_of_v=way == 1)
 
 
 def _careful_ratio(

@@ -156,7 +156,7 @@ def sampled(
     bets = Bets(rest, confidence)
     seen: tuple[list[Any], list[Any]] = ([], [])
     path: list[tuple[int, float]] = []
-    chosen = _given(event) if event is not None else None
+    chosen: Event | None = None if event is None else _given(event)
     done, tells_of_v = 0, False
     while done < limit and not (claim is not None and bets.refutes(claim)):
         count = min(limit - done, _FIRST if done < 4 * _FIRST else done // 4)
@@ -169,9 +169,8 @@ def sampled(
         if event is None:
             seen[0].extend(fresh[0])
             seen[1].extend(fresh[1])
-            left, right = (side[-_MOST_KEPT:] for side in seen)
-            chosen = learned_event(left, right, rest)
-            tells_of_v = bool(chosen(right).mean() > chosen(left).mean())
+            chosen = learned_event(seen[0][-_MOST_KEPT:], seen[1][-_MOST_KEPT:], rest)
+            tells_of_v = chosen.tells_of_v
     refuted = claim is not None and bets.refutes(claim)
     return SampledAudit(
         bets.lower, done, refuted, claim, rest, confidence, tuple(path), bets.shares

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows, System
-from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
+from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows
+from tacit.audit.attack_suite.systems.forking import seed_everything
+from tacit.audit.attack_suite.systems.peer_library import PeerLibrary, refuse_texts
 
 __all__ = ["SYSTEM", "Diffprivlib"]
 
@@ -19,15 +19,12 @@ def _tools() -> Any:
     return importlib.import_module("diffprivlib.tools")
 
 
-class Diffprivlib(System):
+class Diffprivlib(PeerLibrary):
     """``diffprivlib.tools``, its mechanisms and its accountant."""
 
     name = "diffprivlib"
     title = "diffprivlib"
-
-    def version(self) -> str:
-        """Return the version that is installed."""
-        return version("diffprivlib")
+    distribution = "diffprivlib"
 
     def statistic(
         self,
@@ -39,8 +36,7 @@ class Diffprivlib(System):
         epsilon: float = 1.0,
     ) -> Any:
         """Call the function of the same name on an array."""
-        if any(isinstance(value, str) for value in rows):
-            raise NotOfferedError("a column of numbers with texts in it")
+        refuse_texts(rows)
         tools, values = _tools(), np.array(rows)
         if kind == "count":
             return float(tools.count_nonzero(np.ones(len(rows)), epsilon=epsilon))
@@ -67,22 +63,6 @@ class Diffprivlib(System):
         """Seed Python's and numpy's generators, and release."""
         seed_everything(seed)
         return [self.statistic("sum", [1.0] * 9, bounds=(0, 1), epsilon=0.1) for _ in range(3)]
-
-    def forked(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Release in two forked processes."""
-        self.noise("laplace", 0.0, 5.0)
-        return forked_numbers(lambda: [self.noise("laplace", 0.0, 5.0) for _ in range(4)])
-
-    def group_counts(
-        self,
-        keys: Sequence[Any],
-        public: Sequence[Any] | None,
-        *,
-        epsilon: float,
-        delta: float = 0.0,
-    ) -> Mapping[Any, float]:
-        """It has no grouping."""
-        raise NotOfferedError("counts by group")
 
 
 class _Accountant(Account):

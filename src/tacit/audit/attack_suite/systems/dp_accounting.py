@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import importlib
 import re
-from importlib.metadata import version
 from typing import Any
 
-from tacit.audit.attack_suite.system import NotOfferedError, System
+from tacit.audit.attack_suite.system import NotOfferedError
+from tacit.audit.attack_suite.systems.peer_library import PeerLibrary
 
 __all__ = ["SYSTEM", "DpAccounting"]
 
 
-class DpAccounting(System):
+class DpAccounting(PeerLibrary):
     """``PLDAccountant``, pessimistic, at its default interval."""
 
     name = "dp-accounting"
     title = "dp_accounting"
-
-    def version(self) -> str:
-        """Return the version that is installed."""
-        return version("dp-accounting")
+    distribution = "dp-accounting"
 
     def claim(self, name: str) -> float:
         """Return the epsilon of a composition."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
-from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows, System
-from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
+from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows
+from tacit.audit.attack_suite.systems.peer_library import PeerLibrary, refuse_texts
 
 __all__ = ["SYSTEM", "OpenDP"]
 
@@ -19,15 +18,12 @@ def _prelude() -> Any:
     return found
 
 
-class OpenDP(System):
+class OpenDP(PeerLibrary):
     """The framework of ``opendp.prelude``, with noise from ``then_laplace``."""
 
     name = "opendp"
     title = "OpenDP"
-
-    def version(self) -> str:
-        """Return the version that is installed."""
-        return version("opendp")
+    distribution = "opendp"
 
     def statistic(
         self,
@@ -39,8 +35,7 @@ class OpenDP(System):
         epsilon: float = 1.0,
     ) -> Any:
         """Chain a clamp, a sum or a count, and Laplace noise at epsilon for one row."""
-        if any(isinstance(value, str) for value in rows):
-            raise NotOfferedError("a column of numbers with texts in it")
+        refuse_texts(rows)
         dp = _prelude()
         whole = bool(rows) and all(isinstance(value, int) for value in rows)
         atom = int if whole else float
@@ -73,16 +68,6 @@ class OpenDP(System):
         space = dp.atom_domain(T=float, nan=False), metric
         make = {"laplace": dp.m.then_laplace, "gaussian": dp.m.then_gaussian}[kind]
         return float((space >> make(scale=scale))(float(value)))
-
-    def seeded(self, seed: int) -> Sequence[float]:
-        """Seed Python's and numpy's generators, and release."""
-        seed_everything(seed)
-        return [self.noise("laplace", 0.0, 5.0) for _ in range(4)]
-
-    def forked(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Release in two forked processes."""
-        self.noise("laplace", 0.0, 5.0)
-        return forked_numbers(lambda: [self.noise("laplace", 0.0, 5.0) for _ in range(4)])
 
 
 SYSTEM = OpenDP

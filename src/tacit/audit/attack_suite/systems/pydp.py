@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
-from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows, System
-from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
+from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows
+from tacit.audit.attack_suite.systems.peer_library import PeerLibrary, refuse_texts
 
 __all__ = ["SYSTEM", "PyDP"]
 
 _NAMES = {"sum": "BoundedSum", "mean": "BoundedMean", "variance": "BoundedVariance"}
 
 
-class PyDP(System):
+class PyDP(PeerLibrary):
     """``pydp.algorithms.laplacian``."""
 
     name = "pydp"
     title = "PyDP"
-
-    def version(self) -> str:
-        """Return the version that is installed."""
-        return version("python-dp")
+    distribution = "python-dp"
 
     def statistic(
         self,
@@ -35,8 +31,7 @@ class PyDP(System):
         epsilon: float = 1.0,
     ) -> Any:
         """Run the algorithm of the same name."""
-        if any(isinstance(value, str) for value in rows):
-            raise NotOfferedError("a column of numbers with texts in it")
+        refuse_texts(rows)
         laplacian = importlib.import_module("pydp.algorithms.laplacian")
         if kind == "histogram":
             raise NotOfferedError("a histogram")
@@ -61,16 +56,6 @@ class PyDP(System):
             raise NotOfferedError(f"{kind} noise of a given scale")
         mechanisms = importlib.import_module("pydp.algorithms.numerical_mechanisms")
         return float(mechanisms.LaplaceMechanism(1 / scale, 1.0).add_noise(float(value)))
-
-    def seeded(self, seed: int) -> Sequence[float]:
-        """Seed Python's and numpy's generators, and release."""
-        seed_everything(seed)
-        return [self.noise("laplace", 0.0, 5.0) for _ in range(4)]
-
-    def forked(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Release in two forked processes."""
-        self.noise("laplace", 0.0, 5.0)
-        return forked_numbers(lambda: [self.noise("laplace", 0.0, 5.0) for _ in range(4)])
 
 
 SYSTEM = PyDP
