@@ -88,7 +88,7 @@ def _best_threshold(
     shares = np.array([[at_least[0], at_least[1]], [below[1], below[0]]])
     gains = _careful_ratio(shares[:, 0], shares[:, 1], len(left), delta)
     way, place = np.unravel_index(int(gains.argmax()), gains.shape)
-    return LearnedEvent(score, float(cuts[place]), tells_of_v=way == 1)
+    return LearnedEvent(score, float(cuts[place]), tells_of_v=bool(way == 1))
 
 
 def _careful_ratio(
