@@ -25,6 +25,9 @@ settings.load_profile("full")
 SERVERS = {"postgres_server": "postgres", "local_spark": "spark"}
 """What starts a server, and the group of tests that share it in one process."""
 
+LONGEST_ID = 60
+"""Characters of a text that names a case of a test; a case may be a body of megabytes."""
+
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
@@ -86,6 +89,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if fixture in getattr(item, "fixturenames", ()) or engine_of(item) == group:
                 item.add_marker(pytest.mark.full)
                 item.add_marker(pytest.mark.xdist_group(group))
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A case of a long text is named by how the text begins and how long it is."""
+    if isinstance(val, (str, bytes)) and len(val) > LONGEST_ID:
+        return f"{val[:20]!r} and so on, {len(val)} long"
+    return None
 
 
 def engine_of(item: pytest.Item) -> str | None:

@@ -116,7 +116,8 @@ class ExponentialChoice:
 
     def _acceptance(self, i: int) -> EncloseAt:
         weight, proposal = int(self.weights[i]), int(self._proposals[i])
-        return _accepted(self._exponent(i), weight, proposal, self._shift)
+        above = int(self.costs[i]) - self._least
+        return _accepted(above, self.factor, weight, proposal, self._shift)
 
     def probability(self, i: int, bits: int = 64) -> Enclosure:
         """Enclose the probability of index ``i``; adds up all candidates exactly."""
@@ -168,8 +169,9 @@ def _accepts(estimate: float, proposal: int, acceptance: Callable[[], EncloseAt]
     return (estimate >= 1 and word * 2.0**-64 < low) or below(acceptance(), word, 64)
 
 
-def _accepted(exponent: Fraction, weight: int, proposal: int, shift: int) -> EncloseAt:
-    """Enclose S w exp(-g) / v, with S two to the ``shift``."""
+def _accepted(above: int, factor: Fraction, weight: int, proposal: int, shift: int) -> EncloseAt:
+    """Enclose S w exp(-g) / v: g is the factor times the cost above, S is two to the shift."""
+    exponent = above * factor
     extra = 64 + max(0, weight.bit_length() + shift)
 
     def enclose(bits: int) -> tuple[int, int]:
@@ -217,9 +219,8 @@ def choices_within(
             found = first + int(within[first:end].searchsorted(drawn, "right"))
             estimate, proposal = float(estimates[found]), int(proposals[found])
             above, weight = int(costs[found]) - lowest, int(weights[found])
-            if _accepts(
-                estimate, proposal, partial(_accepted, above * factor, weight, proposal, shift)
-            ):
+            exact = partial(_accepted, above, factor, weight, proposal, shift)
+            if _accepts(estimate, proposal, exact):
                 break
         yield found
 
