@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar
 
-__all__ = ["least_integer", "least_integer_until", "narrowed"]
+__all__ = ["least_between", "least_integer", "least_integer_until", "narrowed"]
 
 Real = TypeVar("Real", float, Fraction)
 
@@ -24,7 +24,7 @@ def least_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
     """
     while not holds(high):
         low, high = high, 2 * high
-    return _least_between(holds, low, high)
+    return least_between(holds, low, high)
 
 
 def least_integer_until(holds: Callable[[int], bool], last: int, start: int = 0) -> int | None:
@@ -43,11 +43,15 @@ def least_integer_until(holds: Callable[[int], bool], last: int, start: int = 0)
     high = min(last, low + step)
     if high == last and not holds(last):
         return None
-    return _least_between(holds, low, high)
+    return least_between(holds, low, high)
 
 
-def _least_between(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the least number above ``low`` at which a test holds; it does at ``high``."""
+def least_between(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the least number above ``low`` at which a test holds; it does at ``high``.
+
+    >>> least_between(lambda n: n * n >= 50, 0, 100)
+    8
+    """
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)

@@ -16,11 +16,12 @@ from __future__ import annotations
 import datetime
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from tacit.arithmetic.bisection import least_between
 from tacit.errors import UsageError
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.functions.row_function import RowFunction
@@ -64,15 +65,15 @@ def offsets_of(zone: str) -> tuple[tuple[int, int], ...]:
         ahead = local.utcoffset()
         return 0 if ahead is None else round(ahead.total_seconds())
 
+    def differs(last: int, seconds: int) -> bool:
+        return offset(seconds) != last
+
     pairs = [(_FIRST, offset(_KNOWN))]
     for day in range(_KNOWN, _UNKNOWN, _DAY):
         last = pairs[-1][1]
         if offset(day + _DAY) != last:
-            low, high = day, day + _DAY  # the offset is the last one at low, and another at high
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if offset(middle) == last else (low, middle)
-            pairs.append((high, offset(high)))
+            changed = least_between(partial(differs, last), day, day + _DAY)
+            pairs.append((changed, offset(changed)))
     return tuple(pairs)
 
 

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable
 
+from tacit.arithmetic.bisection import narrowed
 from tacit.audit.attack_suite.case import Outcome, case, falls, holds
 from tacit.audit.attack_suite.system import System
 
@@ -40,11 +41,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
         left = tail(mu / 2 - epsilon / mu)
         return left - math.exp(epsilon) * tail(-mu / 2 - epsilon / mu)
 
-    low, high = 0.0, 100.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if at(middle) > delta else (low, middle)
-    return low
+    return narrowed(lambda epsilon: at(epsilon) > delta, 0.0, 100.0, 200)[0]
 
 
 def randomized_response_epsilon(epsilon: float, times: int, delta: float) -> float:
@@ -61,11 +58,7 @@ def randomized_response_epsilon(epsilon: float, times: int, delta: float) -> flo
         pairs = zip(masses, losses, strict=True)
         return sum(m * max(0.0, -math.expm1(level - loss)) for m, loss in pairs)
 
-    low, high = 0.0, times * epsilon
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if at(middle) > delta else (low, middle)
-    return high
+    return narrowed(lambda level: at(level) <= delta, times * epsilon, 0.0, 200)[0]
 
 
 _COMPOSED = "open reports on dp_accounting (a repeat count ignored) and autodp (below zero)"
