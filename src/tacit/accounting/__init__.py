@@ -1,6 +1,7 @@
 """Budgets, and the ledger that keeps them."""
 
-from tacit.accounting.budgets.budget import Budget, Kind, epsilon, epsilon_delta, fit, rho
+from tacit.accounting.budgets.budget import Budget, Kind, epsilon, epsilon_delta, rho
+from tacit.accounting.budgets.fitting import fit
 from tacit.accounting.budgets.odometer import Odometer
 from tacit.accounting.ledger.hash_chain import key_of
 from tacit.accounting.ledger.ledger import Entry, Ledger

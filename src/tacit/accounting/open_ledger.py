@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tacit.accounting.budgets.budget import Budget, nearly_equal
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.fitting import nearly_equal
 from tacit.accounting.ledger.hash_chain import Event, Head, canonical
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.accounting.ledger.postgres.address import is_address

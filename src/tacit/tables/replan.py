@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tacit.accounting.budgets.budget import Budget, fit
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.fitting import fit
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.errors import UsageError
 from tacit.expressions.schema import Schema
@@ -243,7 +244,7 @@ def replan(
 ) -> Replanned:
     """Plan a question again.
 
-    Where the request was lowered to what remained (:func:`~tacit.accounting.budgets.budget.fit`),
+    Where the request was lowered to what remained (:func:`~tacit.accounting.budgets.fitting.fit`),
     it is planned so: which of the two it was, is seen by the cost.
 
     Args:

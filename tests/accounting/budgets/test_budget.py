@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.accounting.budgets.budget import (
-    Budget,
-    Kind,
-    epsilon,
-    epsilon_delta,
-    fit,
-    nearly_equal,
-    rho,
-)
+from tacit.accounting.budgets.budget import Budget, Kind, epsilon, epsilon_delta, rho
+from tacit.accounting.budgets.fitting import fit, nearly_equal
 from tacit.errors import UsageError
 
 GRID = 2**1200

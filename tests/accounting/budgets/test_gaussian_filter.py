@@ -16,6 +16,7 @@ from tacit.accounting.budgets.gaussian_filter import (
     largest,
     whole,
 )
+from tacit.core.losses.bounded_range import BoundedRange
 
 ONE = Fraction(1)
 LEVELS = [Fraction(k, 16) for k in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 40, 64)]
@@ -162,3 +163,63 @@ def test_the_greediest_analyst_of_a_small_budget():
 
     reached = best(0.0, variance, 6)
     assert 0.7 * float(delta) < reached <= float(delta)
+
+
+def together_with_range(epsilon, variance, level, places=400):
+    """Delta of a release of bounded range and a Gaussian, from its losses.
+
+    Those of the dominating pair have the density ``e^(l/2) / (4 sinh(epsilon/2))`` under P; the
+    integral is taken by Simpson's rule.
+    """
+    width = 2 * epsilon / places
+    found = 0.0
+    for place in range(places + 1):
+        loss = -epsilon + place * width
+        share = 1 if place in (0, places) else 4 if place % 2 else 2
+        found += share * math.exp(loss / 2) * profile(variance, level - loss)
+    return found * width / 3 / (4 * math.sinh(epsilon / 2))
+
+
+def test_the_losses_of_a_range_are_those_of_its_profile():
+    for epsilon, level in [(0.5, 0.1), (1.0, 0.7), (3.0, 2.0)]:
+        known = float(BoundedRange(Fraction(epsilon)).delta(Fraction(level)))
+        assert together_with_range(epsilon, 1e-8, level, 40_000) == pytest.approx(known, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "variance"),
+    [("1/10", "1/200"), ("1/2", "1/10"), ("1", "2/5"), ("1", "4"), ("3", "4"), ("1/4", "3")],
+)
+def test_what_a_release_of_bounded_range_leaves_and_the_release_are_dominated(epsilon, variance):
+    epsilon, variance = Fraction(epsilon), Fraction(variance)
+    left = after(variance, epsilon, 1, True)
+    assert left is not None
+    plain = after(variance, epsilon)
+    assert plain is None or left > plain
+    for level in LEVELS:
+        reached = together_with_range(float(epsilon), float(left), float(level))
+        assert reached <= profile(float(variance), float(level)) + 1e-11
+    if epsilon**2 / 3 * 256 > variance:  # the search is as near as its steps
+        more = float(left + (variance - left) / 1000)
+        assert together_with_range(float(epsilon), more, 0.0) > profile(float(variance), 0.0)
+    there = before(left, epsilon, 1, True)
+    assert variance * Fraction(999, 1000) <= there <= variance * Fraction(1001, 1000)
+
+
+def test_a_range_that_does_not_fit():
+    assert after(Fraction(1, 100), Fraction(1, 4), 1, True) is None
+    assert after(Fraction(1, 100), Fraction(1, 8), 1, True) is not None
+    assert after(Fraction(1, 100), Fraction(1, 8)) is None
+
+
+@pytest.mark.parametrize("ranged", [False, True])
+@pytest.mark.parametrize("variance", ["1/38", "3"])
+def test_several_at_once_take_what_they_take_one_by_one(ranged, variance):
+    epsilon, alone = Fraction(1, 100), Fraction(variance)
+    at_once = after(alone, epsilon, 20, ranged)
+    back = Fraction(1, 300)
+    added = before(back, epsilon, 20, ranged)
+    for _ in range(20):
+        alone, back = after(alone, epsilon, 1, ranged), before(back, epsilon, 1, ranged)
+    assert alone * Fraction(99, 100) <= at_once <= alone
+    assert back <= added <= back * Fraction(101, 100)

@@ -83,9 +83,9 @@ def test_an_empty_file_becomes_a_ledger_only_when_asked(tmp_path):
 
 def test_a_newer_format_is_refused(path):
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 3")
+    connection.execute("PRAGMA user_version = 4")
     connection.close()
-    with pytest.raises(LedgerError, match=r"newer Tacit \(format 3.*upgrade"):
+    with pytest.raises(LedgerError, match=r"newer Tacit \(format 4.*upgrade"):
         open_ledger(path)
 
 
@@ -348,11 +348,11 @@ def test_a_file_of_format_1_is_read_and_says_the_new_format_once_it_is_written(
         return found
 
     open_ledger(place, dataset="clinic", budget=epsilon(1)).close()
-    assert version() == FORMAT == 2
+    assert version() == FORMAT == 3
     version(1)  # as a file of the time before accounts
     with open_ledger(place) as ledger:
         assert ledger.remaining == epsilon(1)
     assert version() == 1
     with open_ledger(place) as ledger:
         on_account_of(ledger, "team:a").charge("k", epsilon("1/2"), {"count": "rows"})
-    assert version() == 2  # a Tacit that reads format 1 says: upgrade
+    assert version() == 3  # a Tacit that reads format 1 says: upgrade

@@ -13,24 +13,25 @@ kind             made by                     counts
 
 Amounts are :class:`fractions.Fraction`.  A float is read at its exact binary value, and the
 binary value of ``0.1`` is a little above 1/10: ten releases at ``0.1`` come to a little more than
-1, and :func:`fit` is what lets the tenth be paid.
+1, and :func:`~tacit.accounting.budgets.fitting.fit` is what lets the tenth be paid.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
+from tacit.accounting.budgets.parts import Part, added_up, merged, parts_from
 from tacit.arithmetic.exact import Number, as_fraction, positive, show
 from tacit.calls import public
-from tacit.core.measures.conversion import concentrated_epsilon, pure_to_concentrated
+from tacit.core.measures.conversion import concentrated_epsilon
 from tacit.errors import UsageError
 
-__all__ = ["Budget", "Kind", "epsilon", "epsilon_delta", "fit", "rho"]
+__all__ = ["Budget", "Kind", "epsilon", "epsilon_delta", "rho"]
 
 Kind: TypeAlias = Literal["pure", "approximate", "concentrated"]
 
@@ -40,9 +41,6 @@ _KINDS = get_args(Kind)
 # releases whose costs have coprime denominators would make the running total as long as the
 # whole history, and it could no longer be written down.
 _GRID = 2**1200
-
-# How far, relatively, a request may pass what remains and still count as float rounding.
-_TOLERANCE = Fraction(1, 2**40)
 
 _MAKERS: Mapping[Kind, str] = {
     "pure": "epsilon(...)",
@@ -63,6 +61,9 @@ class Budget:
         kind: ``"pure"``, ``"approximate"`` or ``"concentrated"``.
         amount: the epsilon, or for ``"concentrated"`` the rho; at least 0.
         delta: at least 0, below 1, and 0 unless the kind is ``"approximate"``.
+        parts: of the cost of a release that is made of several, the losses that add up to the
+            amount: a budget that knows them may be charged less than for one loss of that amount
+            (:mod:`tacit.accounting.budgets.parts`).  They do not make budgets different.
 
     >>> total = epsilon(1)
     >>> spent = epsilon("1/4") + epsilon("1/2")
@@ -73,6 +74,7 @@ class Budget:
     kind: Kind
     amount: Fraction
     delta: Fraction = Fraction(0)
+    parts: tuple[Part, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.kind not in _KINDS:
@@ -85,6 +87,8 @@ class Budget:
             raise UsageError(f"delta must be below 1, not {show(self.delta)}")
         if self.delta and self.kind != "approximate":
             raise UsageError(f"a {self.kind} budget has no delta: use epsilon_delta(...)")
+        if self.parts and (self.kind == "concentrated" or added_up(self.parts) != self.amount):
+            raise UsageError("the parts of a privacy loss are epsilons that add up to it")
 
     @classmethod
     def nothing(cls, kind: Kind) -> Budget:
@@ -170,7 +174,8 @@ class Budget:
 
         - epsilon-DP is (epsilon, 0)-DP, and (epsilon, 0)-DP is epsilon-DP, by definition.
         - epsilon-DP is zCDP with rho = epsilon tanh(epsilon/2), which is below epsilon^2/2;
-          :func:`~tacit.core.measures.conversion.pure_to_concentrated` proves it.
+          :func:`~tacit.core.measures.conversion.pure_to_concentrated` proves it.  Of a release of
+          several parts the rhos of the parts add up, to less.
 
         A rho is never turned into (epsilon, delta) a release at a time: the sum of the parts is
         far above the conversion of the total.  Keep a rho budget, and report its epsilon with
@@ -188,8 +193,9 @@ class Budget:
             return self
         if self.kind != "concentrated" and self.delta == 0:
             if kind == "concentrated":
-                return Budget(kind, _rounded(pure_to_concentrated(self.amount), up=True))
-            return Budget(kind, self.amount)
+                parts = self.parts or merged([(self.amount, False)])
+                return Budget(kind, _rounded(sum(map(Part.rho, parts), Fraction(0)), up=True))
+            return Budget(kind, self.amount, parts=self.parts)
         raise UsageError(
             f"this budget cannot pay for that mechanism: the budget is {_MAKERS[kind]} and the "
             f"release costs {self!r}. {_remedy(self.kind)}"
@@ -225,9 +231,19 @@ class Budget:
         described = {"kind": self.kind, "epsilon": str(self.amount)}
         return described | ({"delta": str(self.delta)} if self.kind == "approximate" else {})
 
+    def charged_json(self) -> dict[str, object]:
+        """Return what a ledger keeps of a charge: :meth:`to_json`, and the parts if it has any.
+
+        >>> Budget("approximate", Fraction(1), parts=(Part(Fraction(1, 2), 2),)).charged_json()
+        {'kind': 'approximate', 'epsilon': '1', 'delta': '0', 'parts': [['1/2', 2]]}
+        """
+        if self.kind != "approximate" or not self.parts:
+            return {**self.to_json()}
+        return {**self.to_json(), "parts": [part.to_json() for part in self.parts]}
+
     @classmethod
     def from_json(cls, described: object) -> Budget:
-        """Read what :meth:`to_json` wrote.
+        """Read what :meth:`to_json` or :meth:`charged_json` wrote.
 
         Raises:
             UsageError: it is no description of a budget.
@@ -239,10 +255,15 @@ class Budget:
             kind: Any = described.get("kind")
             fields = {"kind", "rho" if kind == "concentrated" else "epsilon"}
             fields |= {"delta"} if kind == "approximate" else set()
-            texts = [value for value in described.values() if isinstance(value, str)]
-            if set(described) == fields and len(texts) == len(fields):
+            plain = {name: described[name] for name in described if name != "parts"}
+            texts = [value for value in plain.values() if isinstance(value, str)]
+            if set(plain) == fields and len(texts) == len(fields):
                 amount = described["rho" if kind == "concentrated" else "epsilon"]
-                return _read(kind, amount, described.get("delta", "0"))
+                found = _read(kind, amount, described.get("delta", "0"))
+                if plain == described:
+                    return found
+                if kind == "approximate":
+                    return replace(found, parts=parts_from(described["parts"]))
         raise UsageError(
             "a budget is described like {'kind': 'pure', 'epsilon': '1/2'}, with 'delta' for "
             "kind 'approximate' and 'rho' for kind 'concentrated'"
@@ -313,50 +334,6 @@ def rho(value: Number) -> Budget:
     rho(0.1)
     """
     return Budget("concentrated", positive(value, "rho"))
-
-
-def fit(requested: Budget, remaining: Budget) -> Budget:
-    """Return the request, lowered to what remains if only rounding takes it above.
-
-    A request that passes what remains by at most a relative 2^-40, in epsilon or rho and in delta,
-    comes back as the remaining amount; any other comes back unchanged, and will be refused where
-    it does not fit.  So n releases at the float ``1 / n`` can spend a budget of 1 for every n to
-    8192 (their sum is above 1 by at most a relative n 2^-53).
-
-    This is safe since nothing is forgiven: what comes back is what must be *both* charged and
-    used to calibrate the noise.  The release then has the smaller epsilon, noise wider by one
-    part in 10^12, and the budget is never passed by any amount.
-
-    Raises:
-        UsageError: the kinds differ.
-
-    >>> spent = Budget.nothing("pure")
-    >>> for _ in range(10):
-    ...     spent += fit(epsilon(0.1), epsilon(1) - spent)
-    >>> spent
-    epsilon(1)
-    """
-    if remaining.covers(requested) or not _nearly_covers(remaining, requested):
-        return requested
-    amount = min(requested.amount, remaining.amount)
-    return Budget(requested.kind, amount, min(requested.delta, remaining.delta))
-
-
-def nearly_equal(left: Budget, right: Budget) -> bool:
-    """Return whether two budgets are of one kind and differ by float rounding at most.
-
-    >>> nearly_equal(rho(0.1), rho("1/10")), nearly_equal(rho(0.1), epsilon(0.1))
-    (True, False)
-    """
-    if left.kind != right.kind:
-        return False
-    return _nearly_covers(left, right) and _nearly_covers(right, left)
-
-
-def _nearly_covers(remaining: Budget, requested: Budget) -> bool:
-    slack = 1 + _TOLERANCE
-    amount_fits = requested.amount <= remaining.amount * slack
-    return amount_fits and requested.delta <= remaining.delta * slack
 
 
 def _nonnegative(value: Number, name: str) -> Fraction:

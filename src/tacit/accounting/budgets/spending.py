@@ -11,7 +11,8 @@ takes more than a hundredth of delta itself, all of it is for such charges, and 
 The first charge is chosen before there is any answer, so that nobody learns by what it decides.
 
 **Proof.**  Let the budget be (E, D) with halves, and suppose that an analyst chooses each charge
-(e_i, d_i) after all answers before it.  An (e_i, d_i)-DP release is a function of this one: with
+(e_i, d_i) after all answers before it; of a release of several parts each is one, charged by itself
+(:mod:`tacit.accounting.budgets.parts`).  An (e_i, d_i)-DP release is a function of this one: with
 probability d_i it shows all, else it is randomized response of e_i (Kairouz, Oh, Viswanath 2015).
 Take those for the releases.  The runs in which one shows all have a probability of at most the
 largest sum of the d_i, D/2.  Of the others, those whose epsilons add up to at most E have a loss of
@@ -35,6 +36,7 @@ from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.budgets.gaussian_filter import after, before, epsilon_of, largest, whole
+from tacit.accounting.budgets.parts import merged
 from tacit.arithmetic.exact import as_fraction
 from tacit.errors import BudgetError, UsageError
 
@@ -68,12 +70,15 @@ class Filter:
             halved = cost.delta * _OWN <= total.delta
             left = whole(total.amount, total.delta / 2) if halved else None
             return Filter(halved, left).charged(cost, total)
-        if self.left is None or not cost.amount:
-            return self
-        left = after(self.left, cost.amount)
+        left, together = self.left, self.together
+        for part in cost.parts or merged([(cost.amount, False)]):
+            if left is not None:
+                left = after(left, part.epsilon, part.times, part.ranged)
         if left is None:
             return replace(self, left=None)
-        return Filter(self.halved, left, before(self.together, cost.amount))
+        for part in cost.parts or merged([(cost.amount, False)]):
+            together = before(together, part.epsilon, part.times, part.ranged)
+        return Filter(self.halved, left, together)
 
     def raised(self, old: Budget, new: Budget) -> Filter:
         """Return what is left once a budget is raised."""
@@ -152,11 +157,32 @@ class Spending:
         Raises:
             BudgetError: it does not.
         """
-        if not (self.remaining.covers(cost) and self.charged(cost).within):
+        if not self.affords(cost):
             raise BudgetError(
                 f"the release costs {cost} and {self.remaining} of {self.total} remains: "
                 "nothing was spent. Ask with less, or ask for less"
             )
+
+    def affords(self, *costs: Budget) -> bool:
+        """Return whether costs fit together: one of many parts may where its sum would not.
+
+        >>> from tacit.accounting.budgets.budget import Budget, epsilon_delta
+        >>> from tacit.accounting.budgets.parts import Part
+        >>> spending = Spending.begun(epsilon_delta(1, "1e-6"))
+        >>> spending = spending.charged(epsilon_delta("1/8", 0))
+        >>> tenth = Budget("approximate", Fraction(1), parts=(Part(Fraction(1, 100), 100),))
+        >>> spending.affords(tenth), spending.affords(epsilon_delta(1, 0))
+        (True, False)
+        """
+        after = self
+        for cost in costs:
+            # what remains is of one loss, and is rounded down: no such charge passes it
+            if (after.filter is None or not cost.parts) and not after.remaining.covers(cost):
+                return False
+            after = after.charged(cost)
+            if not after.within:
+                return False
+        return True
 
     def charged(self, cost: Budget) -> Spending:
         """Return what stands after a charge, whether it fits or not."""

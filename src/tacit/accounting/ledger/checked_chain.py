@@ -86,6 +86,10 @@ class CheckedChain:
         with self.read() as (_, head):
             return head
 
+    def affords(self, *costs: Budget) -> bool:
+        """Return whether all of these costs, counted as the budget is, would be granted now."""
+        return self.head().spending.affords(*costs)
+
     def accounts(self, transaction: Transaction) -> Accounts:
         """Return the accounts of the chain, up to the last event of a transaction.
 
@@ -125,7 +129,7 @@ class CheckedChain:
         """
         canonical(question, "question")
         paid = affordable(cost, head)
-        body: dict[str, Any] = {"question": dict(question), "cost": paid.to_json()}
+        body: dict[str, Any] = {"question": dict(question), "cost": paid.charged_json()}
         if payer.accounts:
             self.accounts(transaction).require(payer.accounts, paid)
             body["accounts"] = list(payer.accounts)

@@ -40,12 +40,12 @@ from tacit.outside import read_json
 
 __all__ = ["FORMAT", "GENESIS", "Event", "Head", "canonical", "count", "key_of", "verify"]
 
-FORMAT = 2
+FORMAT = 3
 """The version of what is written; a ledger of a later version is refused as one.
 
-1 had no accounts, caps and shares, and charges that did not state what they left; a Tacit of that
-time would call these damaged.  A ledger of version 1 is read, and is of this version from the first
-event that is added to it.
+1 had no accounts, caps and shares, and charges that did not state what they left; in 2 the cost of
+a charge was one loss, and did not name its parts.  A Tacit of that time would call these damaged.
+A ledger of an earlier version is read, and is of this one from the first event that is added to it.
 """
 
 GENESIS = "0" * 64

@@ -314,17 +314,19 @@ def _try_on_paper(session: Session, job: Job, spend: bool) -> None:
     """Check every question, and that what remains covers them all, before anything is spent."""
     kind, remaining = session.budget.kind, session.remaining
     total = Budget.nothing(kind)
+    costs: list[Budget] = []
     weak = []
     for asked in job.questions:
         requested = asked.loss()
         if requested is not None and kind != "concentrated":
             requested.cost_in(kind)  # a delta that the budget has not, even where none is needed
         cost = asked.question(session).cost(**asked.price, tag=asked.tag)
-        total += cost
+        total, costs = total + cost, [*costs, cost]
         # a delta that no answer needs is asked about too: it may become that of the whole budget
         lost = cost if requested is None or cost.is_nothing else requested
         weak.append(weak_guarantee(lost, session.declared.size))
-    if spend and not remaining.covers(fit(total, remaining)):
+    covered = remaining.covers(fit(total, remaining)) or session.ledger.chain.affords(*costs)
+    if spend and not covered:
         told = f"this release costs {total!r}"
         if len(job.questions) > 1:
             told = f"these {len(job.questions)} questions cost {total!r} together"

@@ -35,12 +35,13 @@ import numpy as np
 from tacit.arithmetic.enclosure import Enclosure, exp, log, sqrt
 from tacit.arithmetic.exact import Number, as_fraction, positive, show
 from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.bounds import Dominating
 from tacit.core.losses.cells import SLACK, Floats, Listed, Spread
 from tacit.core.losses.own_lattice import Lattice
 from tacit.core.losses.summed import Summand
 from tacit.errors import UsageError
 
-__all__ = ["BoundedRange"]
+__all__ = ["BoundedRange", "range_of"]
 
 _ZERO = Fraction(0)
 _BITS = 256
@@ -110,3 +111,14 @@ class BoundedRange(Summand):
 
         low = np.array([-end])
         return Spread((-end, end), masses, Listed(low, low, np.zeros(1), np.zeros(1)), 2 * SLACK)
+
+
+def range_of(losses: PrivacyLoss | None) -> Fraction | None:
+    """Return the range of a release whose losses are those of a bounded one; None for others.
+
+    >>> range_of(BoundedRange(Fraction(1, 2))), range_of(None)
+    (Fraction(1, 2), None)
+    """
+    while isinstance(losses, Dominating):
+        losses = losses.losses
+    return losses.range if isinstance(losses, BoundedRange) else None

@@ -9,11 +9,13 @@ from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction
 from tacit.core.losses.additive_noise import GaussianShift
 from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.bounded_range import BoundedRange
 from tacit.core.losses.bounds import Dominating
+from tacit.core.losses.distribution import dominating_pair
 from tacit.core.measures.epsilon_bound import delta_bound, epsilon_bound
 from tacit.core.measures.measure import ZeroConcentratedDP
 
-__all__ = ["ConcentratedToo"]
+__all__ = ["ConcentratedToo", "of_range"]
 
 
 @dataclass(frozen=True)
@@ -62,3 +64,17 @@ class ConcentratedToo(Dominating):
     def self_compose(self, times: int) -> Dominating:
         """Return what dominates ``times`` such releases together."""
         return ConcentratedToo(self.losses.self_compose(times), times * self.rho)
+
+
+def of_range(reach: Fraction) -> PrivacyLoss:
+    """Return what dominates the losses of every release whose log ratios lie in an interval.
+
+    Args:
+        reach: its length; the release is then ``reach^2 / 8``-zCDP (Cesar and Rogers, ALT 2021).
+
+    >>> round(float(of_range(Fraction(1)).delta(0)), 4)
+    0.2449
+    """
+    if not reach:
+        return dominating_pair(reach)
+    return ConcentratedToo(BoundedRange(reach), reach**2 / 8)

@@ -10,10 +10,7 @@ from tacit import noise
 from tacit.arithmetic.enclosure import exp
 from tacit.arithmetic.exact import Number, positive
 from tacit.core import Measure, Measurement, PureDP, Space, Step, ZeroConcentratedDP, register
-from tacit.core.losses.base import PrivacyLoss
-from tacit.core.losses.bounded_range import BoundedRange
-from tacit.core.losses.distribution import dominating_pair
-from tacit.core.measures.concentrated_too import ConcentratedToo
+from tacit.core.measures.concentrated_too import of_range
 from tacit.errors import UsageError
 from tacit.mechanisms.selection.scores import costs_below_best, score_lattice
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, normalised
@@ -100,13 +97,6 @@ class Exponential(Step):
             ),
             loss,
             distribution=distribution,
-            losses=lambda d: _losses(reach * d),
+            losses=lambda d: of_range(reach * d),
             step=self,
         )
-
-
-def _losses(reach: Fraction) -> PrivacyLoss:
-    """Return what dominates the losses of a mechanism of bounded range."""
-    if not reach:
-        return dominating_pair(reach)
-    return ConcentratedToo(BoundedRange(reach), reach**2 / 8)

@@ -46,7 +46,7 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
         "chains": answer["chains"],
         "composition": answer["composition"],
         "spent": {
-            "cost": entry.cost.to_json(),
+            "cost": entry.cost.charged_json(),
             "budget": answer.get("budget") or ledger.total.to_json(),
             "remaining": answer["remaining"],
         },

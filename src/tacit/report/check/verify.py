@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.accounting import Budget, Entry, Ledger
+from tacit.accounting.budgets.spending import Spending
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.accounting.ledger.installments import parts_of
 from tacit.errors import TacitError
@@ -236,7 +237,8 @@ def _compare(found: Verification, body: Mapping[str, Any], again: Replanned) -> 
 def _paid(found: Verification, body: Mapping[str, Any], again: Replanned) -> str | None:
     spent = body["spent"]
     left, cost, budget = (Budget.from_json(spent[n]) for n in ("remaining", "cost", "budget"))
-    told = {"cost": cost.to_json(), "budget": budget.to_json(), "remaining": left.to_json()}
+    told: dict[str, object] = {"budget": budget.to_json(), "remaining": left.to_json()}
+    told["cost"] = cost.charged_json()
     if canonical(told) != canonical(spent):
         return "an amount is not written as one is"
     lost = again.cost.cost_in(budget.kind)
@@ -244,7 +246,9 @@ def _paid(found: Verification, body: Mapping[str, Any], again: Replanned) -> str
         return f"its privacy loss is {lost!r} and it paid {cost!r}"
     # where there is a delta, what is left is no difference but what fits by itself
     filtered = budget.kind == "approximate" and budget.delta > 0
-    apart = budget.covers(cost) and budget.covers(left)
+    if cost.parts and cost.parts != lost.parts:
+        return "it was paid as the sum of other losses than those of its chains"
+    apart = Spending.begun(budget).affords(cost) and budget.covers(left)
     if not (apart if filtered else budget.covers(cost + left)):
         return f"it paid {cost!r} out of a budget of {budget!r}, and {left!r} is said to be left"
     if body["question"]["request"].get("delta", "0") != "0" and not lost.delta:

@@ -151,6 +151,7 @@ def preview_of(
     answered = standing.is_answered and not hides(charge.key)
     shown: Any = found.to_json()
     shown["remaining"] = remaining.to_json()
+    affordable = shown["granted"] = charged or _covers(hosted, caller, cost)
     shown["whereabouts"] = ""  # a place on the machine of the service
     shown["notes"] = [*shown["notes"], *notes]
     columns = [
@@ -166,7 +167,7 @@ def preview_of(
     return {
         "cost": cost.to_json(),
         "remaining": shown["remaining"],
-        "affordable": charged or _covers(hosted, caller, cost),
+        "affordable": affordable,
         "replay": answered,
         "open": charged and not answered,
         "text": words,

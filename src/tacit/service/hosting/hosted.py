@@ -111,7 +111,7 @@ class Hosted:
         """
         ledger = self.ledger(caller.team)
         head, accounts = named_accounts(ledger, self._names(caller))
-        if not head.remaining.covers(cost):
+        if not head.spending.affords(cost):
             raise BudgetError(
                 f"this release costs {cost}, and {head.remaining} is left of {head.total}; nothing "
                 "was spent"

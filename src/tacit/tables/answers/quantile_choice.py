@@ -30,6 +30,7 @@ from tacit.core import (
     ZeroConcentratedDP,
     register,
 )
+from tacit.core.measures.concentrated_too import of_range
 from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
 from tacit.mechanisms.selection.private_quantile import (
@@ -155,7 +156,8 @@ class ChooseQuantile(Step):
 
     In zCDP ``d -> d^2 / (2 scale^2)``: an exponential mechanism whose log ratios all lie in an
     interval of length ``e = 2 d_g / scale`` is ``e^2 / 8``-zCDP (Cesar and Rogers, ALT 2021; by
-    Hoeffding's lemma), and the sum of squares is at most the square of the sum.
+    Hoeffding's lemma), and the sum of squares is at most the square of the sum.  The intervals of
+    all groups add up to one of length ``2 d / scale``: the losses are those of that range.
 
     Args:
         scale: of the cost.
@@ -193,7 +195,9 @@ class ChooseQuantile(Step):
         def loss(d: Fraction) -> Fraction:
             return 2 * d * rate if pure else (d * rate) ** 2 / 2
 
-        return Measurement(space, measure, choose, loss, step=self)
+        return Measurement(
+            space, measure, choose, loss, losses=lambda d: of_range(2 * d * rate), step=self
+        )
 
 
 @dataclass(frozen=True)

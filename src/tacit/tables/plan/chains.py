@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
 
-from tacit.accounting.budgets.budget import Budget, Kind
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.parts import Part, merged
 from tacit.core import Measurement, PureDP, compose
+from tacit.core.losses.bounded_range import range_of
 from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Schema
 from tacit.tables.answers.aggregate import Aggregate
@@ -101,9 +104,23 @@ class Chains:
         """The privacy loss of the release, by composing the maps of all chains at one person."""
         whole, loss = self._composed
         if isinstance(loss, tuple):
-            return Budget("approximate", *loss)
-        kind: Kind = "pure" if isinstance(whole.measure, PureDP) else "concentrated"
-        return Budget(kind, loss)
+            return Budget("approximate", loss[0], loss[1], self._parts)
+        if isinstance(whole.measure, PureDP):
+            return Budget("pure", loss, parts=self._parts)
+        return Budget("concentrated", loss)
+
+    @property
+    def _parts(self) -> tuple[Part, ...]:
+        """The epsilon of each chain at one person; nothing where there is only one to speak of."""
+        found = []
+        for measurement in self._all:
+            lost: Any = measurement.map(1)
+            epsilon = lost[0] if isinstance(lost, tuple) else lost
+            known = None if measurement.losses is None else measurement.losses(Fraction(1))
+            found.append((epsilon, range_of(known) == epsilon))
+        parts = merged(found)
+        plain = len(parts) == 1 and parts[0].times == 1 and not parts[0].ranged
+        return () if plain else parts
 
     def describe(self) -> dict[str, Any]:
         """Return every chain with its distances, and what they lose together, as JSON values.

@@ -43,8 +43,10 @@ def noted(
             "the table has no name of its own: give it one, name='visits', by which its ledger and "
             "its certificates tell it from others"
         )
+    expected = Preview.of(plan, ledger.remaining, rows, confidence)
     return replace(
-        Preview.of(plan, ledger.remaining, rows, confidence),
+        expected,
+        granted=ledger.chain.affords(expected.cost),
         whereabouts=ledger.whereabouts,
         notes=tuple(found),
         weak=weak_guarantee(asked_loss(plan), declared.size),

@@ -55,6 +55,7 @@ class Preview(Shown):
         confidence: the level of the intervals, where they were asked for.
         intervals: for each label how far its interval is expected to reach at each size, in the
             unit of its error; none where that depends on the data.
+        granted: whether the ledger would grant the cost; None where it was not asked.
     """
 
     cost: Budget
@@ -72,6 +73,7 @@ class Preview(Shown):
     weak: str | None = None
     confidence: Fraction | None = None
     intervals: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    granted: bool | None = None
 
     @classmethod
     def of(
@@ -143,8 +145,8 @@ class Preview(Shown):
 
     @property
     def affordable(self) -> bool:
-        """Whether what remains covers the cost."""
-        return self.remaining.covers(self.cost)
+        """Whether the budget grants the cost; many small parts may cost less than their sum."""
+        return self.remaining.covers(self.cost) if self.granted is None else self.granted
 
     def refused(self) -> dict[str, str]:
         """Say for each label at which sizes its test may refuse, and with which probability."""
@@ -247,7 +249,7 @@ class Preview(Shown):
             notes.append(f"a key is released where its noisy count of people is {self.threshold}+")
         notes += [*self.notes, *([self.weak] if self.weak else [])]
         parts: list[Table | Shares] = [Table(list(table), rows, names=2)]
-        if self.affordable:
+        if self.remaining.covers(self.cost):
             parts.append(self._bar())
         return Card("Preview: nothing is spent yet", self.protects, parts, notes)
 

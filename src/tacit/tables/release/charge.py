@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from tacit.accounting.budgets.budget import Budget, fit
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.fitting import fit
 from tacit.accounting.ledger.entry import Entry
 from tacit.accounting.ledger.hash_chain import key_of
 from tacit.accounting.ledger.ledger import Ledger
@@ -180,7 +181,7 @@ class Charge(Generic[P]):
         remaining = ledger.remaining if standing is None else ledger.remaining_before(standing)
         plan = self.plan_within(remaining)
         cost = plan.cost.cost_in(remaining.kind)
-        if standing is None and not remaining.covers(cost):
+        if standing is None and not ledger.chain.affords(cost):
             raise BudgetError(
                 f"this release costs {cost!r}, and {remaining!r} is left of {ledger.total!r}; "
                 "nothing was spent. Ask for less, or begin with a larger budget"

@@ -43,8 +43,8 @@ def test_another_table_is_no_ledger_and_is_left_alone(postgres):
 
 
 def test_a_newer_format_is_refused(postgres, clinic):
-    postgres.run("COMMENT ON TABLE tacit.clinic_event IS 'Tacit ledger, format 3'")
-    with pytest.raises(LedgerError, match=r"newer Tacit \(format 3.*upgrade"):
+    postgres.run("COMMENT ON TABLE tacit.clinic_event IS 'Tacit ledger, format 4'")
+    with pytest.raises(LedgerError, match=r"newer Tacit \(format 4.*upgrade"):
         open_ledger(clinic)
 
 
