@@ -96,3 +96,18 @@ def test_what_cannot_be_planned_is_refused_before_anything_is_spent(session):
     with pytest.raises(UsageError, match="needs numbers"):
         whole(n, session.agg(h=tc.histogram("sex", [0, 1])))
     assert session.spent == tc.epsilon(9) - session.remaining == session.budget - tc.epsilon(9)
+
+
+def test_millions_of_keys_are_refused_with_their_number_before_they_are_looked_at(
+    session, monkeypatch
+):
+    asked = session.group_by("site", keys=list(range(100_001))).agg(m=tc.count())
+    monkeypatch.setattr("tacit.tables.planned.merge.Plan", None)  # so it is refused before it
+    with pytest.raises(UsageError, match=r"list 100,001 keys and ask for 100,002 numbers"):
+        whole(session.agg(n=tc.count()), asked)
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="site list 451 keys"):
+        whole(session.group_by("site", keys=list(range(451))).agg(m=tc.count()))
+    wide = session.group_by("site", keys=list(range(60_000)))
+    with pytest.raises(UsageError, match=r"6,000,000 numbers"):
+        whole(wide.agg(h=tc.histogram("age", list(range(101)))))

@@ -20,11 +20,16 @@ from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.spec.cell_axis import Axis
 from tacit.tables.together.kind import cells_asked
+from tacit.tables.together.strategy import MOST_CELLS
 
 __all__ = ["Member", "Merged", "merged"]
 
 _PARTS = ("value", "standard_error", "low", "high")
 _MOST_LABELS = 10_000
+_MOST_KEYS = 100_000
+"""So many keys all questions may list together."""
+_MOST_LISTED = 450
+"""So many keys the columns of a question may have together: the cell of a row is an expression."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,7 @@ def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None
         UsageError: questions about different rows, groups that are not listed, columns of one name
             that are not the same, or statistics by group that are no counts.
     """
+    _check_size(queries)
     first = queries[0]
     for query in queries:
         _check(query, first)
@@ -102,6 +108,13 @@ def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None
     members, asked = [], []
     for query, labels, where in zip(queries, names, filters, strict=True):
         axes, places = _groups(query)
+        listed = sum(len(axis.keys) * len(axis.columns) for axis in axes)
+        if listed > _MOST_LISTED:
+            raise UsageError(
+                f"the groups of {', '.join(query.by)} list {listed:,} keys of their columns, and "
+                f"at most {_MOST_LISTED} are planned together: list fewer keys, or ask by itself, "
+                "session.group_by(...).agg(...).release(...)"
+            )
         axes += [Axis((where,), ((True,),))] if where is not None else []
         bins: dict[str, int | None] = {}
         for label, aggregate in query.aggregates:
@@ -134,6 +147,23 @@ def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None
     counts = [label for label, each in asked if each.axes is not None]
     shares = {label: len(counts) if label in counts else 1 for label in every}
     return Merged(replace(whole, weights=read_weights(shares, every)), tuple(members))
+
+
+def _check_size(queries: Sequence[Query]) -> None:
+    """Refuse more keys and cells than can be planned, before anything is made of them."""
+    keys = sum(len(query.keys or ()) for query in queries)
+    numbers = sum(
+        len(query.keys or ((),)) * max(len(asked.edges or ()) - 1, 1)
+        for query in queries
+        for _, asked in query.aggregates
+    )
+    if keys > _MOST_KEYS or numbers > MOST_CELLS:
+        raise UsageError(
+            f"the questions list {keys:,} keys and ask for {numbers:,} numbers; at most "
+            f"{_MOST_KEYS:,} keys and {MOST_CELLS:,} numbers are planned together: list fewer "
+            "keys, use wider bins, or ask the largest question by itself, "
+            "session.group_by(...).agg(...).release(...)"
+        )
 
 
 def _check(query: Query, first: Query) -> None:
