@@ -216,7 +216,7 @@ def test_what_cannot_be_paid_is_refused_and_audited(clinic: Clinic) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"column": "n"}, "start must be a whole number"),
+        ({"column": "n"}, "say with clock what they count"),
         ({"column": "nothere"}, "nothere"),
         ({"every": "1x"}, "every is a length"),
         ({"periods": 0}, "periods"),
@@ -228,6 +228,54 @@ def test_what_does_not_fit_is_refused_before_it_costs(
     clinic: Clinic, changes: dict[str, Any], message: str
 ) -> None:
     said = Counted.from_json({**HOURLY.to_json(), **changes})
+    for ask in (clinic.dashboards.preview, clinic.dashboards.begin):
+        with pytest.raises(UsageError, match=message):
+            ask("visits", said, ADA)
+    assert clinic.session.remaining == clinic.session.budget
+
+
+HOUR = int(START) // 3600
+NUMBERED = Counted("n", "2026-03-01", "1h", 10, epsilon="1000000", clock="hours", grace="2h")
+
+
+def test_whole_numbers_that_count_hours_follow_the_clock(clinic: Clinic) -> None:
+    made = clinic.dashboards.begin("visits", NUMBERED, ADA)
+    assert clinic.dashboards.begin("visits", NUMBERED, ADA) == made
+    with clinic.table.open("a") as file:
+        for person in range(5):
+            file.write(f"{person},,,{HOUR + person // 3}\n")
+    clinic.now = START + 3 * 3600 - 0.5
+    assert clinic.dashboards.update_due() == 0  # the first hour is over, and its grace is not
+    clinic.now = START + 4 * 3600 + 0.5
+    assert clinic.dashboards.update_due() == 1
+    clinic.now = START + 4 * 3600 + 2
+    assert clinic.counts(made.id) == [3, 2]
+    found = answer_json(NUMBERED, clinic.dashboards.answer(clinic.dashboards.find(made.id)))
+    assert found["periods"] == ["2026-03-01T00:00:00", "2026-03-01T01:00:00"]
+    clinic.now = START + 10**6
+    assert clinic.dashboards.update_due() == 1
+    assert clinic.dashboards.update_due() == 0
+    clinic.now += 10**6
+    assert clinic.counts(made.id) == [3, 2, *[0] * 8]
+    assert clinic.session.spent == tc.epsilon(1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"clock": None}, "say with clock what they count"),
+        ({"column": "arrived"}, "start is a time such as"),
+        ({"start": "2026-03-01 00:30"}, "counts hours: start"),
+        ({"every": "30min"}, "counts hours: every"),
+        ({"grace": "30min"}, "counts hours: grace"),
+        ({"every": "0h"}, "at least 1"),
+        ({"start": "20513"}, "start is a time such as"),
+    ],
+)
+def test_numbers_and_clocks_that_do_not_fit(
+    clinic: Clinic, changes: dict[str, Any], message: str
+) -> None:
+    said = Counted.from_json({**NUMBERED.to_json(), **changes})
     for ask in (clinic.dashboards.preview, clinic.dashboards.begin):
         with pytest.raises(UsageError, match=message):
             ask("visits", said, ADA)
@@ -249,7 +297,7 @@ def test_the_answer_is_plain_json(clinic: Clinic) -> None:
     clinic.dashboards.update_due()
     clinic.now += 2
     found = json.loads(
-        json.dumps(answer_json(clinic.dashboards.answer(clinic.dashboards.find(made.id))))
+        json.dumps(answer_json(HOURLY, clinic.dashboards.answer(clinic.dashboards.find(made.id))))
     )
     assert found["periods"] == ["2026-03-01T00:00:00", "2026-03-01T01:00:00"]
     assert set(found["columns"]) == {"count", "total"}

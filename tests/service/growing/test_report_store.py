@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import random
 from collections.abc import Iterator
@@ -93,23 +94,30 @@ def test_of_racing_replays_one_counts(
 JUNK = st.lists(st.binary(max_size=60) | st.text() | st.integers() | st.none(), max_size=5)
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    made = Database(f"sqlite:///{tmp_path_factory.mktemp('store')}/service.db")
+    made.create()
+    yield made
+    made.close()
+
+
+NUMBERS = itertools.count()
+
+
 @pytest.mark.full
 @given(batches=st.lists(JUNK, min_size=1, max_size=5))
-def test_junk_is_counted_and_disturbs_no_report(
-    batches: list[list[Any]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    database = Database(f"sqlite:///{tmp_path_factory.mktemp('store')}/service.db")
-    database.create()
+def test_junk_is_counted_and_disturbs_no_report(batches: list[list[Any]], shared: Database) -> None:
+    store, asked = ReportStore(shared), Collection(f"colour {next(NUMBERS)}", ORACLE)
     good = wires(["red", "blue"] * len(batches))
     texts = [base64.b64encode(one).decode() for one in good]
     for n, junk in enumerate(batches):
         mixed = [one.decode("latin-1") if isinstance(one, bytes) else one for one in junk]
         sent = [texts[2 * n], *mixed, texts[2 * n + 1]]
-        posted = ReportStore(database).post(COLOUR, sent)
+        posted = store.post(asked, sent)
         assert posted.accepted == 2
         assert sum(posted.refused.values()) == len(junk)
-    assert ReportStore(database).state(COLOUR)[0] == totals(good).state
-    database.close()
+    assert store.state(asked)[0] == totals(good).state
 
 
 def test_poisoned_reports_of_another_question_are_refused(database: Database) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,31 @@ from tacit.service.web.state import State
 SCRIPT = Path(other_process.__file__)
 
 
+class Mortals:
+    """Processes that are killed, one after the other; what they import is imported once."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, str(SCRIPT), "killed_in_turn"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def end(self, folder: Path, place: str) -> int:
+        """How a process ended that was to be killed at a place."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([str(folder), place]) + "\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+
+@pytest.fixture(scope="module")
+def mortals() -> Iterator[Mortals]:
+    made = Mortals()
+    yield made
+    made.process.communicate(timeout=60)
+
+
 def later() -> float:
     """A clock of a machine on which the lease of the dead is over."""
     return time.time() + 3 * LEASE / 2
@@ -30,8 +57,8 @@ def later() -> float:
 
 @pytest.mark.full
 @pytest.mark.parametrize("place", PLACES)
-def test_killed_at_every_place(tmp_path: Path, place: str) -> None:
-    goes_on(hosted_clinic(tmp_path), place)
+def test_killed_at_every_place(tmp_path: Path, mortals: Mortals, place: str) -> None:
+    goes_on(hosted_clinic(tmp_path), mortals, place)
 
 
 IN_SHORT = ("in the charge",)
@@ -41,25 +68,23 @@ IN_SHORT = ("in the charge",)
     "place", [p if p in IN_SHORT else pytest.param(p, marks=pytest.mark.slow) for p in PLACES]
 )
 def test_killed_at_every_place_on_postgresql(
-    tmp_path: Path, postgres: Database, place: str
+    tmp_path: Path, postgres: Database, mortals: Mortals, place: str
 ) -> None:
     """The database of the service and the ledger are on a server, which lives on."""
     dsn = postgres.dsn()
     ledger = f"{dsn}{'&' if '?' in dsn else '?'}ledger=visits"
     folder = hosted_clinic(tmp_path, f"database = '{dsn}'\n", f"ledger = '{ledger}'\n{DECLARED}")
-    goes_on(folder, place)
+    goes_on(folder, mortals, place)
 
 
-def goes_on(folder: Path, place: str) -> None:
+def goes_on(folder: Path, mortals: Mortals, place: str) -> None:
     """A process is killed at a place, and another one goes on with what it left."""
     settings = Settings.load(folder)
     first = State.open(settings)
     assert first.datasets.of("visits").ledger(None).spent.is_nothing
     first.datasets.close()
     first.database.close()
-    command = [sys.executable, str(SCRIPT), "killed", str(folder), place]
-    dead = subprocess.run(command, timeout=180, capture_output=True, text=True)
-    assert dead.returncode == -signal.SIGKILL, dead.stdout + dead.stderr
+    assert mortals.end(folder, place) == -signal.SIGKILL
     state = State.open(settings, later)
     ledger = state.datasets.of("visits").ledger(None)
     before = ledger.history()

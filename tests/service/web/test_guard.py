@@ -69,6 +69,25 @@ def test_a_body_that_is_too_slow(client: Client) -> None:
     assert "1 s" in reply.json()["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    "kind", ["application/json", "Application/JSON", "application/X+Json; charset=utf-16"]
+)
+@pytest.mark.parametrize("body", ['{"days": 1, "days": 2}', "[" * 900], ids=["twice", "deep"])
+def test_json_is_read_within_limits_however_its_kind_is_written(
+    client: Client, kind: str, body: str
+) -> None:
+    """The framework takes any letters for the kind of a body, and knows none of the limits."""
+    for content in (body.encode(), body.encode("utf-16")):
+        reply = client.post(
+            "/v1/tokens/narrow",
+            token=client.token("analyst"),
+            content=content,
+            headers={"Content-Type": kind},
+        )
+        assert reply.status_code == 400
+        assert "JSON" in reply.json()["error"]["message"]
+
+
 def test_many_bodies_at_once_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.service.web.guard._HELD_BYTES", 2500)
     statuses: list[int] = []

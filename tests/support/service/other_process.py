@@ -19,6 +19,9 @@ from typing import Any
 
 import uvicorn
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from support.service.client import running
 from tacit.accounting.ledger import sqlite_store
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.accounting.ledger.postgres import store as postgres_store
@@ -143,16 +146,43 @@ def killed(folder: str, place: str) -> None:
     time.sleep(60)
 
 
-def race(folder: str, name: str, times: str) -> None:
-    """Ask many questions at once, over the whole application, and answer them here too."""
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-    from support.service.client import running
+def killed_in_turn() -> None:
+    """Have processes killed that begin as this one is: nothing is open, and all is imported.
 
+    Each line names a folder and a place; the answer is how the process for it ended.
+    """
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            killed(*json.loads(line))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        tell(os.waitstatus_to_exitcode(status))
+
+
+def race_together(folder: str, times: str, *names: str) -> None:
+    """Have as many processes ask at once as there are names; each says what it was granted."""
+    gate, opened = os.pipe()
+    for name in names:
+        ready, seen = os.pipe()
+        if os.fork() == 0:
+            os.close(opened)
+            race(folder, name, times, lambda seen=seen: os.write(seen, b"r"), gate)  # type: ignore[misc]
+            os._exit(0)
+        os.close(seen)
+        os.read(ready, 1)
+    os.close(opened)  # all of them go
+    for _ in names:
+        os.wait()
+
+
+def race(folder: str, name: str, times: str, ready: Callable[[], object], gate: int) -> None:
+    """Ask many questions at once, over the whole application, and answer them here too."""
     granted = refused = 0
     with running(Path(folder)) as client:
         token = client.token("analyst", "visits", name, team="oncology")
-        tell("ready")
-        sys.stdin.readline()
+        ready()
+        os.read(gate, 1)
         asked = []
         for k in range(int(times)):
             ask = {"sql": "select count(*) as n from visits", "epsilon": 1, "tag": f"{name}/{k}"}
@@ -181,12 +211,12 @@ def full_disk(folder: str) -> None:
     state.workers.start()
     desk = state.desk
 
-    def one(tag: str) -> str:
+    def one(tag: str, seconds: float = 30) -> str:
         try:
             job = desk.submit("visits", ADA, Ask.from_json({**QUESTION, "tag": tag}))
         except Exception as error:
             return type(error).__name__
-        end = time.time() + 10
+        end = time.time() + seconds
         while (now := desk.queue.find(job.id)) is not None and now.shown(
             state.clock()
         ) == "running":
@@ -200,7 +230,7 @@ def full_disk(folder: str) -> None:
     largest = max(path.stat().st_size for path in Path(folder).iterdir() if path.is_file())
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest + 40_000, hard))
-    outcomes += [one(str(k)) for k in range(12)]
+    outcomes += [one(str(k), 1) for k in range(12)]
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     again = [one(str(k)) for k in range(12)]
     state.close()

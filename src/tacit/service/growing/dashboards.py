@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -129,7 +128,7 @@ class Dashboards:
         place = session.ledger.id
         cost = counter.cost
         try:
-            counter.update(now=counted.start)  # no period is over: pays, and reads no row
+            counter.update(now=counted.first)  # no period is over: pays, and reads no row
         except BudgetError:
             self._told(dataset, caller, None, "refused", cost=cost.to_json())
             raise
@@ -147,7 +146,7 @@ class Dashboards:
                     "shown": 0,
                     "coming": 0,
                     "coming_at": 0.0,
-                    "due": float(counter.due(1) or 0),
+                    "due": counted.due(counter, 1),
                     "leased": 0.0,
                 }
                 run.execute(_dashboards.insert(), row)
@@ -236,13 +235,13 @@ class Dashboards:
     def _update(self, dashboard: Dashboard, now: float) -> bool:
         if not self._lease(dashboard.id, now):
             return False
-        counter, last = self._counter(dashboard, on_paper=False), dashboard.counted.periods
-        closed = counter.closed(datetime.fromtimestamp(now, UTC))
-        due = counter.due(closed) or 0
-        counter.update(now=datetime.fromtimestamp(due, UTC))
-        since = max(due, dashboard.created)  # public both; it may begin long after its periods
+        counted, counter = dashboard.counted, self._counter(dashboard, on_paper=False)
+        closed = counted.closed(counter, now)
+        counter.update(now=counted.until(counter, closed))
+        # Public both; it may begin long after its periods.
+        since = max(counted.due(counter, closed), dashboard.created)
         tick = tick_after(since, self._latency(dashboard.dataset), self._clock())
-        later = float(counter.due(closed + 1) or 0) if closed < last else _NEVER
+        later = counted.due(counter, closed + 1) if closed < counted.periods else _NEVER
         self._come(dashboard.id, closed, tick, later)
         return True
 

@@ -1,6 +1,7 @@
 """What every request passes first and every reply last.
 
 - The body of a request is bounded in bytes and in time.
+- A header that decides something comes once: of two a proxy could read the other one.
 - A request that changes something and comes by the cookie of a sign-in must come from our own
   pages: the browser says so in ``Origin`` and ``Sec-Fetch-Site``, which no page of another site can
   change.  (The cookie is ``SameSite=Lax`` beside that.)
@@ -29,6 +30,14 @@ from tacit.service.web.problems import problem_of, rendered
 __all__ = ["Guard"]
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_ONCE = (
+    b"authorization",
+    b"content-length",
+    b"content-type",
+    b"host",
+    b"idempotency-key",
+    b"origin",
+)
 _SEND_SECONDS = 60.0  # until a reader took what was sent
 _HELD_BYTES = 1 << 27  # of the bodies that are being read or answered, in one process
 _HEADERS = (
@@ -87,6 +96,7 @@ class Guard:
                 await send(message)
 
         try:
+            _refuse_repeated(scope)
             self._refuse_other_sites(scope["method"], Headers(scope=scope))
             await self._read(scope, receive, parts)
             await self._app(scope, _again(b"".join(parts), receive), dressed)
@@ -128,7 +138,7 @@ class Guard:
             raise Problem(
                 "too_large", f"the body took more than {self._limits.body_seconds} s to come"
             ) from None
-        if seen and "json" in headers.get("content-type", ""):
+        if seen and "json" in headers.get("content-type", "").lower():
             read_json(b"".join(parts), "the body")  # neither deeper nor longer than any question
 
     def _refuse_other_sites(self, method: str, headers: Headers) -> None:
@@ -156,6 +166,19 @@ class Guard:
         if self._url is not None:
             return origin == self._url
         return urlsplit(origin).netloc == headers.get("host", "")
+
+
+def _refuse_repeated(scope: Scope) -> None:
+    """Refuse a request that says twice who asks, what it sends or where it comes from.
+
+    Raises:
+        Problem: ``invalid_request``.
+    """
+    names = [name for name, _ in scope["headers"]]
+    for name in _ONCE:
+        if names.count(name) > 1:
+            said = name.decode().title()
+            raise Problem("invalid_request", f"the header {said} stands twice", "send it once")
 
 
 def _policy(settings: Settings) -> str:

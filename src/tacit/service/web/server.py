@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import signal
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,18 @@ __all__ = ["Place", "application", "loopback", "run"]
 _FOLDER = "TACIT_SERVICE_FOLDER"
 _HEAD_BYTES = 16_384
 _IDLE_SECONDS = 15
+_LENGTHS = {b"content-length", b"transfer-encoding"}
 
 
 _BUSY = Problem(
     "unavailable", "the service has as many connections as it may have", "try again in a moment"
 )
+_TWO_LENGTHS = Problem(
+    "invalid_request",
+    "the request says in two ways how long its body is",
+    "send Content-Length or Transfer-Encoding, and not both",
+)
+_NO_HTTP = Problem("invalid_request", "what was sent is no request of HTTP/1.1")
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,9 @@ def loopback(host: str) -> bool:
 class _PatientServer(H11Protocol):
     """HTTP, with an end to the wait for the head of a request, and to how many come at once.
 
-    The server's own limit replies in plain text; this one in the shape of all errors.
+    What the server itself refuses in plain text is refused in the shape of all errors.  A request
+    whose length is said in two ways ends its connection (RFC 9112, section 6.1): a proxy in front
+    could take the rest of its body for the request of somebody else.
     """
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -103,11 +113,23 @@ class _PatientServer(H11Protocol):
         self._within, self.app = self.app, self._bounded
 
     async def _bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it where the process has too many connections."""
+        """Pass a request on, or refuse it: too many connections, or two lengths."""
+        lengths = {name for name, _ in scope["headers"]} & _LENGTHS
         if self._most is not None and len(self.connections) > self._most:
             await rendered(_BUSY, Connection="close")(scope, receive, send)
+        elif len(lengths) > 1:
+            await rendered(_TWO_LENGTHS, Connection="close")(scope, receive, send)
         else:
             await self._within(scope, receive, send)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP; where a reply is under way it ends there."""
+        reply = rendered(_NO_HTTP, Connection="close")
+        with suppress(h11.LocalProtocolError):
+            head = h11.Response(status_code=400, headers=reply.raw_headers, reason=b"Bad Request")
+            for event in (head, h11.Data(data=bytes(reply.body)), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

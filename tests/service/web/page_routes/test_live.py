@@ -84,6 +84,26 @@ def test_a_dashboard_is_previewed_begun_and_looked_at(client: Client, clock: Clo
     assert browser(client, "analyst", "births").get(where).status_code == 404
 
 
+def test_a_dashboard_of_whole_numbers_asks_what_they_count(tmp_path: Path, clock: Clock) -> None:
+    folder = write_clinic(tmp_path, SETTINGS)
+    declared = (folder / "visits.toml").read_text()
+    (folder / "visits.toml").write_text(declared.replace('kind = "float"', 'kind = "integer"'))
+    with running(State.open(Settings.load(folder), clock)) as client:
+        ada = browser(client, "analyst", name="ada")
+        assert "days since 1970" in ada.get("/datasets/visits/count").text
+        form = {**FORM, "column": "cost", "start": "1970-01-01", "every": "1w", "periods": "100"}
+        asked = ada.post("/datasets/visits/count", **form, action="begin")
+        assert "say with clock what they count" in asked.text
+        made = ada.post("/datasets/visits/count", **form, clock="days", action="begin")
+        assert made.status_code == 303
+        clock.now += 1
+        client.state.dashboards.update_due()
+        clock.now += 1
+        page = browser(client, "analyst", name="ada").get(made.headers["location"]).text
+        assert "100 of 100 are over" in page
+        assert "1970-01-08" in page
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(
     "change", [{"periods": "x"}, {"amount": "11"}, {"start": "soon"}, {"column": "site"}]

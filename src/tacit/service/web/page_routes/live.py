@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from tacit.errors import TacitError
 from tacit.service.access.caller import Caller
 from tacit.service.access.policy import decide
+from tacit.service.growing.counted_time import UNITS
 from tacit.service.pages.ask_view import LOSSES
 from tacit.service.pages.dataset_view import home_of, protection
 from tacit.service.pages.frame import bar, page
@@ -38,8 +39,10 @@ _Deciding = Annotated[Caller, Depends(needs("approve"))]
 _Previewing = Annotated[Caller, Depends(needs("preview", on="name"))]
 _Board = Annotated[str, InPath(min_length=1, max_length=100)]
 _LENGTHS = (("1h", "an hour"), ("1d", "a day"), ("1w", "a week"), ("15min", "15 minutes"))
-_TIMES = ("date", "timestamp")
-_ASKED = ("column", "start", "every", "periods", "title", "grace", "amount")
+_TIMES = ("date", "timestamp", "integer")
+_CLOCKS = (("", "a time or a date"), *((unit, f"{unit} since 1970") for unit in UNITS))
+_ASKED = ("column", "start", "every", "periods", "title", "grace", "amount", "clock")
+_SAID = ("column", "start", "every", "grace", "clock")
 _FIRST = {"every": "1d", "periods": "365", "amount": "0.5"}
 
 
@@ -163,7 +166,7 @@ def _board(id: str, caller: Caller, state: State, wrong: object) -> HTMLResponse
 
 
 def _body(form: Form, kind: str) -> dashboards.DashboardBody:
-    said: dict[str, Any] = {n: form.one(n).strip() for n in ("column", "start", "every", "grace")}
+    said: dict[str, Any] = {n: form.one(n).strip() for n in _SAID}
     said |= {"title": form.one("title").strip(), LOSSES[kind]: form.one("amount").strip()}
     given = {name: value for name, value in said.items() if value}
     return dashboards.DashboardBody(**given, periods=int(form.one("periods")))
@@ -186,6 +189,7 @@ def _counting(
         "whole": bar(told["budget"], told["remaining"]),
         "columns": [one["name"] for one in columns if one["kind"] in _TIMES],
         "lengths": _LENGTHS,
+        "clocks": _CLOCKS if any(one["kind"] == "integer" for one in columns) else (),
         "loss": LOSSES[told["budget"]["kind"]],
         "form": {field: said.get(field, "") for field in _ASKED},
         "preview": preview,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi import Path as InPath
@@ -25,6 +25,7 @@ router = APIRouter(tags=["dashboards"])
 
 _Text = Annotated[str, Field(min_length=1, max_length=200)]
 _Number = Annotated[str, Field(pattern=r"^[0-9./e-]{1,40}$")]
+_Clock = Literal["days", "hours", "minutes", "seconds", "milliseconds"]
 
 
 class DashboardBody(Body):
@@ -40,6 +41,9 @@ class DashboardBody(Body):
     table: _Text | None = None
     tag: _Text | None = None
     title: Annotated[str, Field(max_length=200)] = ""
+    clock: _Clock | None = Field(
+        None, description="what the whole numbers of the column count since 1970"
+    )
 
     def counted(self) -> Counted:
         """Return it as the dashboards take it."""
@@ -142,7 +146,7 @@ def dashboard(id: _Id, caller: CallerOf, state: StateOf) -> DashboardReply:
     found = state.dashboards.find(id)
     if not readable(state, caller, found):
         raise _nowhere()
-    return _reply(found, Counts(**answer_json(state.dashboards.answer(found))))
+    return _reply(found, Counts(**answer_json(found.counted, state.dashboards.answer(found))))
 
 
 _Deciding = Annotated[Caller, Depends(needs("approve"))]
