@@ -8,6 +8,8 @@ those of Okabe and Ito (2008), which the colour-blind can distinguish.
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 from collections.abc import Sequence
 from fractions import Fraction
@@ -55,6 +57,15 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h")
 
 _NOTEBOOK_DPI = 84
 """The pixels of an inch on the screen; a notebook gets twice as many, for fine screens."""
+_DARK = (
+    'body[data-jp-theme-light="false"]',
+    "body.vscode-dark",
+    "body.vscode-high-contrast:not(.vscode-high-contrast-light)",
+    'html[theme="dark"]',
+    "body.dark",
+    "html.dark",
+)
+"""How JupyterLab, VS Code, Colab and marimo say that their page is dark."""
 _FONTS = {
     "font.size": 10,
     "font.family": "DejaVu Sans",
@@ -109,7 +120,7 @@ def figure(width: float, height: float) -> Any:
     figures = need("matplotlib.figure", "plot")
     made = figures.Figure(figsize=(width, height), dpi=150, layout="constrained")
     made.patch.set_facecolor("white")
-    vars(made).update(_repr_png_=partial(_png, made))
+    vars(made).update(_repr_png_=partial(_png, made), _repr_html_=partial(_html, made))
     return made
 
 
@@ -122,6 +133,24 @@ def _png(made: Any) -> tuple[bytes, dict[str, int]]:
     made.savefig(out, format="png", dpi=2 * _NOTEBOOK_DPI)
     width, height = (round(inches * _NOTEBOOK_DPI) for inches in made.get_size_inches())
     return out.getvalue(), {"width": width, "height": height}
+
+
+def _html(made: Any) -> str:
+    """Return the same picture for notebooks that may be dark: there it is light ink on dark.
+
+    Jupyter, VS Code, Colab and marimo each say in their own way that they are dark.  Where styles
+    are left out (GitHub does that), the picture is ink on white, as it is saved.
+    """
+    image, size = _png(made)
+    named = (one.get_title(loc="left") for one in made.axes)
+    said = html.escape("; ".join(name for name in named if name), quote=True)
+    source = f"data:image/png;base64,{base64.b64encode(image).decode()}"
+    return (
+        f"<style>{', '.join(f'{dark} .tacit-figure' for dark in _DARK)} "
+        "{ filter: invert(0.92) hue-rotate(180deg); }</style>"
+        f'<img class="tacit-figure" width="{size["width"]}" height="{size["height"]}" '
+        f'style="max-width: 100%; height: auto" alt="{said}" src="{source}">'
+    )
 
 
 def axes(

@@ -156,6 +156,17 @@ def test_the_gallery_and_the_benchmarks_show_their_pictures(site: Site) -> None:
 
 
 @marked
+def test_what_scrolls_has_the_keyboard_and_a_dash_is_a_dash(site: Site) -> None:
+    for name in ("gallery.html", "reference/tables.html", "explanations/theorems.html"):
+        text = (site.folder / name).read_text(encoding="utf-8")
+        scrolls = re.findall(r"<pre[^>]*>|<p[^>]*><img", text)
+        scrolls += re.findall(r"<div[^>]*class=\"(?:math\"|table-wrapper)[^>]*>", text)
+        assert scrolls, name
+        assert [one for one in scrolls if "tabindex" not in one] == []
+        assert "</strong> -- " not in text
+
+
+@marked
 def test_every_page_of_the_docs_is_reached_from_the_first(site: Site) -> None:
     docs = ROOT / "docs"
     wanted = {p.relative_to(docs).with_suffix(".html").as_posix() for p in docs.rglob("*.md")}

@@ -32,7 +32,7 @@ def _inline(self: Any, node: Any) -> None:
 
 
 def _block(self: Any, node: Any) -> None:
-    self.body.append(f'<div class="math">{_mathml(node, block=True)}</div>')
+    self.body.append(f'<div class="math" tabindex="0">{_mathml(node, block=True)}</div>')
     raise nodes.SkipNode
 
 

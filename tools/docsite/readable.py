@@ -15,7 +15,8 @@ def readable(body: str) -> str:
 
     Sphinx writes the lines of a long signature as a list of definitions without terms.
     """
-    body = body.replace("<pre>", '<pre tabindex="0">')
+    body = body.replace("<pre>", '<pre tabindex="0">').replace("</strong> -- ", "</strong> – ")
+    body = body.replace("</a> -- ", "</a> – ").replace("<p><img", '<p tabindex="0"><img')
     body = body.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
     return _LINES.sub(_as_lines, body)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import itertools
 from typing import Any
@@ -118,3 +119,15 @@ def test_a_notebook_is_given_the_picture_once_and_at_its_size(session: Any) -> N
     assert size["width"] / size["height"] == pytest.approx(
         figure.get_size_inches()[0] / figure.get_size_inches()[1], rel=0.02
     )
+
+
+def test_a_dark_notebook_is_given_the_same_picture_in_light_ink(session: Any) -> None:
+    figure = session.agg(n=tc.count()).release(epsilon="1/8").plot()
+    shown = figure._repr_html_()
+    image, size = figure._repr_png_()
+    assert f'base64,{base64.b64encode(image).decode()}"' in shown
+    assert f'width="{size["width"]}" height="{size["height"]}"' in shown
+    assert 'alt="n"' in shown
+    rule = shown[: shown.index("</style>")]
+    assert 'body[data-jp-theme-light="false"] .tacit-figure' in rule
+    assert all(part.rstrip().endswith(".tacit-figure") for part in rule.split("{")[0].split(","))

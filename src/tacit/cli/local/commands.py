@@ -270,14 +270,8 @@ def estimate(given: _Estimating) -> None:
 
     [bold]tacit local estimate week.state --plot week.png[/bold]
     """
-    from tacit.cli.shared.output import (
-        check_files,
-        note,
-        print_json,
-        print_table,
-        save_plot,
-        working,
-    )
+    from tacit.cli.shared import output
+    from tacit.cli.shared.output import check_files, note, print_json, print_table, working
 
     check_files(given.plot, ())
     with working("adding up"):
@@ -286,7 +280,8 @@ def estimate(given: _Estimating) -> None:
     from tacit.report.text.local_estimates import Wanted, results_of
 
     wanted = Wanted(given.level, given.together, candidates, given.ranges, given.heaviest, "--")
-    results = list(results_of(collector.oracle, collector.state, wanted))
+    with working("estimating"):
+        results = list(results_of(collector.oracle, collector.state, wanted))
     figure = results[0].figure if len(results) == 1 else None
     if given.plot is not None and figure is None:
         raise UsageError("this estimate has no single plot: leave out --plot")
@@ -307,7 +302,8 @@ def estimate(given: _Estimating) -> None:
             note(line)
         _say_refused(collector)
     if given.plot is not None and figure is not None:
-        save_plot(figure(), given.plot)
+        with working("drawing"):
+            save_plot(figure(), given.plot)
         note(f"wrote {given.plot}")
 
 

@@ -58,7 +58,7 @@ def check(source: TableOptions, show: ShowOptions) -> None:
 def _check_declaration(path: str, *, as_json: bool) -> None:
     """Check the declaration of a data set."""
     from tacit.accounting.open_ledger import has_ledger, in_memory
-    from tacit.cli.shared.output import note, print_json
+    from tacit.cli.shared.output import note, print_json, working
     from tacit.report.text.odds import weak_guarantee
     from tacit.tables.dataset.declaration import Dataset
     from tacit.tables.dataset.opening import open_dataset
@@ -66,7 +66,10 @@ def _check_declaration(path: str, *, as_json: bool) -> None:
     dataset = Dataset.load(path)
     dataset.check()
     exists = has_ledger(dataset.ledger_place)
-    with open_dataset(dataset, ledger=None if exists else in_memory) as session:
+    with (
+        working("opening the tables"),
+        open_dataset(dataset, ledger=None if exists else in_memory) as session,
+    ):
         weak = weak_guarantee(session.budget)  # and the ledger that exists counts as is declared
     if weak is not None:
         note(f"The whole budget is large: {weak} from all releases together.")

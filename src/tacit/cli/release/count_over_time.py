@@ -103,8 +103,9 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
     check_files(asked.plot, tuple(asked.certificate or ()))
     job = _job(source, asked, budget)
     with opened(job, spend=False) as (session, place, begin), confirmed():
-        counter = _counter(session, asked)
-        expected = counter.preview()
+        with working("computing the errors to expect"):
+            counter = _counter(session, asked)
+            expected = counter.preview()
         if asked.preview:
             _show_preview(expected, as_json=asked.json)
             return
@@ -135,10 +136,12 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
             f"{budget_words(answer.cost)}, once, and {budget_words(session.remaining)} is left"
         )
         for path in asked.certificate or ():
-            answer.certificate.save(path)
+            with working("writing the certificate"):
+                answer.certificate.save(path)
             note(f"wrote {path}")
         if asked.plot is not None and len(answer):
-            save_plot(answer.plot(), asked.plot)
+            with working("drawing"):
+                save_plot(answer.plot(), asked.plot)
             note(f"wrote {asked.plot}")
 
 

@@ -102,8 +102,8 @@ def _show(title: str, question: Question, place: Path) -> None:
     again = " (asked before: the same answer again, free)" if answer.replayed else ""
     print(f"{title}{again}")
     answer_tables(answer)
-    answer.certificate.save(place.with_suffix(".json"))
-    with suppress(MissingExtraError):  # of jinja2
+    with working("writing the certificate"), suppress(MissingExtraError):  # of jinja2
+        answer.certificate.save(place.with_suffix(".json"))
         answer.certificate.save(place.with_suffix(".html"))
     with suppress(MissingExtraError):  # of matplotlib; the page has the plot all the same
         from tacit.cli.shared.output import save_plot

@@ -19,7 +19,7 @@ from tacit.accounting.open_ledger import has_ledger, in_memory
 from tacit.cli.release.remote import asked_table, refuse_alone
 from tacit.cli.shared.csv_flags import csv_of
 from tacit.cli.shared.options import TableOptions
-from tacit.cli.shared.output import note
+from tacit.cli.shared.output import note, working
 from tacit.cli.shared.server_flags import ServerOptions
 from tacit.errors import BudgetError, DataSourceWarning, UsageError, WeakGuaranteeWarning
 from tacit.report.text.odds import weak_guarantee
@@ -194,7 +194,8 @@ def opened(job: Job, *, spend: bool) -> Iterator[Opened]:
         with opening(job, spend) as found:
             yield found
         return
-    source = open_table(job.table)
+    with working("opening the table"):
+        source = open_table(job.table)
     try:
         path = job.ledger or default_ledger(job.table)
         exists, place = has_ledger(path), shown(path)
@@ -316,15 +317,17 @@ def _try_on_paper(session: Session, job: Job, spend: bool) -> None:
     total = Budget.nothing(kind)
     costs: list[Budget] = []
     weak = []
-    for asked in job.questions:
-        requested = asked.loss()
-        if requested is not None and kind != "concentrated":
-            requested.cost_in(kind)  # a delta that the budget has not, even where none is needed
-        cost = asked.question(session).cost(**asked.price, tag=asked.tag)
-        total, costs = total + cost, [*costs, cost]
-        # a delta that no answer needs is asked about too: it may become that of the whole budget
-        lost = cost if requested is None or cost.is_nothing else requested
-        weak.append(weak_guarantee(lost, session.declared.size))
+    with working("planning"):
+        for asked in job.questions:
+            requested = asked.loss()
+            if requested is not None and kind != "concentrated":
+                # a delta that the budget has not, even where none is needed
+                requested.cost_in(kind)
+            cost = asked.question(session).cost(**asked.price, tag=asked.tag)
+            total, costs = total + cost, [*costs, cost]
+            # a delta that no answer needs is asked about too: it may become the whole budget's
+            lost = cost if requested is None or cost.is_nothing else requested
+            weak.append(weak_guarantee(lost, session.declared.size))
     covered = remaining.covers(fit(total, remaining)) or session.ledger.chain.affords(*costs)
     if spend and not covered:
         told = f"this release costs {total!r}"

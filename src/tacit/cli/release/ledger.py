@@ -44,7 +44,7 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
     from tacit.accounting.ledger.postgres.address import shown
     from tacit.accounting.open_ledger import in_memory
     from tacit.cli.release.job import default_ledger, open_table, require_unit, table_of, unit_of
-    from tacit.cli.shared.output import note
+    from tacit.cli.shared.output import note, working
     from tacit.report.text.words import budget_words
     from tacit.tables import Session
 
@@ -54,7 +54,11 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
         raise UsageError("say what all releases together may spend: --budget-epsilon 1")
     protects = require_unit(unit_of(source.person, source.rows, source.groups, source.one_row_each))
     path = begin.ledger or default_ledger(table)
-    with open_table(table) as opened, Session(opened, protects, budget, in_memory) as paper:
+    with (
+        working("opening the table"),
+        open_table(table) as opened,
+        Session(opened, protects, budget, in_memory) as paper,
+    ):
         create_ledger(path, dataset=paper.dataset, budget=budget, terms=paper.ledger.terms).close()
         note(f"{shown(path)} begins with {budget_words(budget)} for {paper.dataset}")
 
@@ -140,7 +144,9 @@ def verify(ledger: _File) -> None:
 
     [bold]tacit ledger verify adult.ledger[/bold]
     """
-    with _open(ledger) as found:
+    from tacit.cli.shared.output import working
+
+    with _open(ledger) as found, working("replaying the ledger"):
         events = found.verify_chain()
     print(f"ok: {events} events, each hash, amount and answer as it must be")
 
@@ -181,9 +187,12 @@ def restore(ledger: _File) -> None:
     """
     from tacit.accounting import restore_ledger
     from tacit.accounting.ledger.postgres.address import shown
+    from tacit.cli.shared.output import working
 
     _require(ledger)
-    with restore_ledger(ledger) as found:
+    with working("replaying the ledger"):
+        restored = restore_ledger(ledger)
+    with restored as found:
         print(f"{shown(ledger)} stays here from now on; it keeps the budget of {found.dataset}")
 
 
@@ -202,9 +211,11 @@ def _require(path: str) -> None:
 
 def _open(path: str) -> Ledger:
     from tacit.accounting import open_ledger
+    from tacit.cli.shared.output import working
 
     _require(path)
-    return open_ledger(path, create=False)
+    with working("reading the ledger"):
+        return open_ledger(path, create=False)
 
 
 def _described(ledger: Ledger) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
     from tacit.arithmetic.exact import show as show_number
     from tacit.cli.release.job import opened
     from tacit.cli.shared.flag_values import labelled, whole_range
-    from tacit.cli.shared.output import note, print_json, print_table
+    from tacit.cli.shared.output import note, print_json, print_table, working
     from tacit.report.text.words import budget_words, number
 
     sizes = whole_range(show.sizes, "--sizes")
@@ -79,15 +79,16 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
     with opened(job, spend=False) as (session, ledger, _):
         for asked in job.questions:
             question = asked.question(session)
-            if show.target is not None:
-                targets = labelled(show.target, "a target")
-                least = question.epsilon_for(
-                    targets, show.confidence, rows=show.target_rows, delta=asked.delta
-                )
-                asked = replace(asked, epsilon=least)
-            expected = question.preview(**asked.price, rows=sizes, confidence=sure)
-            answered = question.is_answered(**asked.price, tag=asked.tag)
-            free = question.is_charged(**asked.price, tag=asked.tag)
+            with working("computing the errors to expect"):
+                if show.target is not None:
+                    targets = labelled(show.target, "a target")
+                    least = question.epsilon_for(
+                        targets, show.confidence, rows=show.target_rows, delta=asked.delta
+                    )
+                    asked = replace(asked, epsilon=least)
+                expected = question.preview(**asked.price, rows=sizes, confidence=sure)
+                answered = question.is_answered(**asked.price, tag=asked.tag)
+                free = question.is_charged(**asked.price, tag=asked.tag)
             found.append(
                 {
                     "name": asked.name,

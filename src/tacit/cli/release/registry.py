@@ -57,7 +57,8 @@ def _run(certificate: str, out: str | None, json: bool, given: dict[str, Any]) -
         entry = page.registry_entry(given)
     if entry.missing and sys.stdin.isatty() and sys.stderr.isatty():
         given |= _answers(entry.missing)
-        entry = page.registry_entry(given)
+        with working("deriving the loss again"):
+            entry = page.registry_entry(given)
     if out is not None:
         entry.save(out)
     if json:

@@ -187,7 +187,8 @@ def _write(answer: Answer, asked: Asked) -> None:
     from tacit.cli.shared.output import note, save_plot, working
 
     for path in asked.certificates:
-        answer.certificate.save(path)
+        with working("writing the certificate"):
+            answer.certificate.save(path)
         note(f"wrote {path}")
     if asked.plot is None:
         return

@@ -27,7 +27,7 @@ def verify(
     [bold]tacit verify ages.json[/bold]
     """
     from tacit.accounting import open_ledger
-    from tacit.cli.shared.output import check_files, note, print_json
+    from tacit.cli.shared.output import check_files, note, print_json, working
     from tacit.errors import UsageError, VerificationError
     from tacit.report import Certificate
 
@@ -37,7 +37,7 @@ def verify(
         check_files(None, [html])
     page = Certificate.load(certificate)
     kept = nullcontext() if ledger is None else open_ledger(ledger, create=False)
-    with kept as opened:
+    with kept as opened, working("deriving the loss again"):
         found = page.verify(opened)
     if json:
         print_json(
@@ -51,7 +51,8 @@ def verify(
     else:
         print(found)
     if html is not None:
-        page.save(html, found)
+        with working("writing the page"):
+            page.save(html, found)
         note(f"wrote {html}")
     if not found:
         raise VerificationError(f"{certificate} does not hold: do not rely on it")

@@ -61,7 +61,7 @@ def show_audit(settings: Settings, asked: AuditOptions, *, as_json: bool) -> Non
         UsageError: the service was not started yet, or what was noted is no event.
         VerificationError: the chain does not hold.
     """
-    from tacit.cli.shared.output import note, print_json, print_table
+    from tacit.cli.shared.output import note, print_json, print_table, working
     from tacit.service.seeing.audit_log import AuditLog
     from tacit.service.store.database import Database
 
@@ -74,7 +74,8 @@ def show_audit(settings: Settings, asked: AuditOptions, *, as_json: bool) -> Non
         database.create()
         log = AuditLog(database)
         if asked.verify or noted:
-            number = log.verify(noted)
+            with working("checking the chain"):
+                number = log.verify(noted)
             last = [(e.sequence, e.hash) for e in log.read(limit=1, newest_first=True)]
             head = f"{last[0][0]}:{last[0][1]}" if last else None
             if as_json:

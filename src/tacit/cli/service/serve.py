@@ -187,10 +187,11 @@ def _until_stopped(served: object) -> None:
 def _check(folder: str, *, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from tacit.cli.shared.output import print_json, print_table
+    from tacit.cli.shared.output import print_json, print_table, working
     from tacit.service.checkup import check_service
 
-    found = check_service(_settings(folder))
+    with working("checking the service"):
+        found = check_service(_settings(folder))
     if as_json:
         print_json([asdict(one) for one in found])
     else:
