@@ -39,7 +39,7 @@ FOLDERS = {
         *("accounts", "hash_chain", "store", "sqlite_store", "open_release", "keyed_lock"),
         *("entry", "checked_chain", "ledger", "installments", "shared_budget", "postgres"),
     ),
-    "audit": ("comparison", "claims", "sampling", "attack_suite"),
+    "audit": ("comparison", "claims", "sampling", "replaying", "attack_suite"),
     "audit.attack_suite": (
         *("system", "case", "looking", "cases", "systems", "registry", "table", "run", "worker"),
     ),

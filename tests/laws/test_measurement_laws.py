@@ -19,7 +19,7 @@ import tacit.mechanisms
 import tacit.tables
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp, log
-from tacit.audit import verify
+from tacit.audit import replay, verify
 from tacit.core import (
     AbsoluteDistance,
     ApproximateDP,
@@ -217,6 +217,29 @@ def test_what_is_released_is_what_the_distribution_lists(space, step, tight, how
     law = m.distribution(member)
     for _ in range(20):
         assert law.probability(m(member)).upper > 0
+
+
+OWN_PROOF = (PermuteAndFlip, NoisyMax, Staircase)
+"""Steps that draw several times for one outcome: the sum over the draws is no bound of theirs."""
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)
+def test_frozen_noise_hides_all_of_the_data(space, step, tight, how):
+    """Scales, branches and outputs are the same on two data sets, and the noise is for the rest."""
+    m = space >> step
+    data = how.get("domain") or [one for pair in how.get("pairs", []) for one in pair]
+    draw = random.Random(7)
+    pairs = [draw.sample(data, 2) for _ in range(3)] if data else []
+    pairs += [[space.domain.sample(draw) for _ in range(2)] for _ in range(3 - len(pairs))]
+    for u, v in pairs:
+        found = replay(m, u, v, runs=2)
+        hidden = "does not hide" if isinstance(step, OWN_PROOF) else "nothing"
+        if m.measure == ApproximateDP():  # its delta: a key that nobody has is never released
+            hidden = "goes around"
+        assert all(hidden in told for told in found.findings), (u, v, str(found))
+        if m.measure == PureDP() and not isinstance(step, OWN_PROOF) and found.complete:
+            assert float(found.epsilon) <= float(m.map(space.metric.distance(u, v))) + 1e-9
 
 
 @pytest.mark.parametrize(("space", "step", "tight", "how"), HELD, ids=name_of)

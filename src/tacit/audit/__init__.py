@@ -3,6 +3,17 @@
 from tacit.audit.attack_suite.run import attacks
 from tacit.audit.attack_suite.table import AttackTable
 from tacit.audit.claims.verify import Verdict, verify
+from tacit.audit.replaying.replay import Replay, replay
 from tacit.audit.sampling.sampled import SampledAudit, command, sampled
 
-__all__ = ["AttackTable", "SampledAudit", "Verdict", "attacks", "command", "sampled", "verify"]
+__all__ = [
+    "AttackTable",
+    "Replay",
+    "SampledAudit",
+    "Verdict",
+    "attacks",
+    "command",
+    "replay",
+    "sampled",
+    "verify",
+]

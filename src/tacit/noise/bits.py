@@ -17,7 +17,8 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,13 @@ from tacit.arithmetic.exact import as_integer
 from tacit.calls import public
 
 __all__ = [
+    "Choice",
+    "Watcher",
     "injected",
     "one_word64",
     "random_bytes",
+    "watched",
+    "watcher",
     "word",
     "words8",
     "words16",
@@ -69,6 +74,48 @@ def injected(generator: Generator) -> Iterator[None]:
         yield
     finally:
         _generator.reset(token)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The law of a draw of one of finitely many outcomes.
+
+    Attributes:
+        name: of the function that draws it.
+        parameters: what decides its probabilities, so that equal ones give equal laws.
+    """
+
+    name: str
+    parameters: tuple[Any, ...]
+
+
+Watcher: TypeAlias = Callable[[Any, Any, Callable[[], Any]], Any]
+"""Gets a law, a size, and what draws from it; returns what the caller is to have."""
+
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+def watcher() -> Watcher | None:
+    """Return who watches the draws of this context; None but inside of a replay."""
+    return _watcher.get()
+
+
+@contextmanager
+def watched(by: Watcher | None) -> Iterator[None]:
+    """Have every draw inside of the block go through a watcher; None lets them alone.
+
+    For audits that replay a run, :mod:`tacit.audit.replaying`.
+
+    >>> from tacit.noise import bernoulli
+    >>> with watched(lambda law, size, draw: (law.name, size)):
+    ...     bernoulli("1/2", 3)
+    ('bernoulli', 3)
+    """
+    token = _watcher.set(by)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
 
 
 @public

@@ -12,6 +12,7 @@ from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction
 from tacit.calls import public
 from tacit.errors import UsageError
+from tacit.noise.bits import watcher
 from tacit.noise.shape import Size, shape_of
 
 __all__ = ["Law"]
@@ -81,7 +82,11 @@ class Law(ABC):
 
     def draw(self) -> int:
         """Draw one Python integer; the work does not depend on its value."""
-        return self._integers(1)[0]
+        seen = watcher()
+        if seen is None:
+            return self._integers(1)[0]
+        found: int = seen(self, None, lambda: self._integers(1)[0])
+        return found
 
     def draw_many(self, size: Size) -> NDArray[np.int64]:
         """Draw an array of the given length or shape.
@@ -90,9 +95,13 @@ class Law(ABC):
             UsageError: ``size`` is negative or not whole.
         """
         shape, n = shape_of(size)
+        seen = watcher()
+        values = self._array(n) if seen is None else seen(self, n, lambda: self._array(n))
+        return np.reshape(values, shape)
+
+    def _array(self, n: int) -> NDArray[np.int64]:
         if not self._fits_int64:
             values = np.empty(n, object)
             values[:] = self._integers(n)
-        else:
-            values = self._bulk(n) if n >= BULK else self._few(n)
-        return values.reshape(shape)
+            return values
+        return self._bulk(n) if n >= BULK else self._few(n)

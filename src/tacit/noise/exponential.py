@@ -30,7 +30,7 @@ from tacit.arithmetic.exact import Number, as_fraction, float_down
 from tacit.arithmetic.fixed_point import exp_minus
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.noise.bits import one_word64, words64
+from tacit.noise.bits import one_word64, watcher, words64
 from tacit.noise.exact_comparison import EncloseAt, below
 from tacit.noise.shape import Size, shape_of
 from tacit.noise.uniform import uniform_word, uniform_words
@@ -135,6 +135,11 @@ class ExponentialChoice:
 
     def draw(self) -> int:
         """Draw one index."""
+        seen = watcher()
+        found: int = self._one() if seen is None else seen(self, None, self._one)
+        return found
+
+    def _one(self) -> int:
         while True:
             drawn = np.uint64(uniform_word(int(self._edges[-1])))
             found = int(self._edges.searchsorted(drawn, "right"))
@@ -145,7 +150,9 @@ class ExponentialChoice:
     def draw_many(self, size: Size) -> NDArray[np.int64]:
         """Draw an int64 array of indices of the given length or shape."""
         shape, n = shape_of(size)
-        return self._draw(n).reshape(shape)
+        seen = watcher()
+        found = self._draw(n) if seen is None else seen(self, n, lambda: self._draw(n))
+        return np.reshape(found, shape)
 
     def _draw(self, n: int) -> NDArray[np.int64]:
         result = np.empty(n, np.int64)

@@ -26,6 +26,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -49,7 +51,8 @@ from tacit.core import (
 )
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, normalised
-from tacit.noise.exponential import choices_within
+from tacit.noise.bits import watcher
+from tacit.noise.exponential import ExponentialChoice, choices_within
 from tacit.noise.uniform import uniform_integer
 
 __all__ = [
@@ -356,10 +359,17 @@ def choose_cells(
         return []
     tallies = histograms if isinstance(histograms, Tallies) else Tallies(histograms)
     starts, lengths, cost, firsts = _costs(tallies.runs(cells, q), target)
-    return [
+    chosen = (
         int(starts[run]) + uniform_integer(int(lengths[run]))
         for run in choices_within(firsts, cost, rate, lengths)
-    ]
+    )
+    seen = watcher()
+    if seen is None:
+        return list(chosen)
+    # where runs begin depends on the rows; an audit sees the choice among the cells, as it is
+    parts = pairwise([*firsts.tolist(), len(cost)])
+    laws = [ExponentialChoice(cost[a:b].repeat(lengths[a:b]), rate) for a, b in parts]
+    return [seen(law, None, partial(next, chosen)) for law in laws]
 
 
 def choose_cell(histogram: Histogram, cells: int, q: Fraction, target: int, rate: Fraction) -> int:
