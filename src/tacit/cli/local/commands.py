@@ -270,8 +270,14 @@ def estimate(given: _Estimating) -> None:
 
     [bold]tacit local estimate week.state --plot week.png[/bold]
     """
-    from tacit.cli.shared import output
-    from tacit.cli.shared.output import check_files, note, print_json, print_table, working
+    from tacit.cli.shared.output import (
+        check_files,
+        note,
+        print_json,
+        print_table,
+        save_plot,
+        working,
+    )
 
     check_files(given.plot, ())
     with working("adding up"):
