@@ -270,14 +270,8 @@ def estimate(given: _Estimating) -> None:
 
     [bold]tacit local estimate week.state --plot week.png[/bold]
     """
-    from tacit.cli.shared.output import (
-        check_files,
-        note,
-        print_json,
-        print_table,
-        save_plot,
-        working,
-    )
+    from tacit.cli.shared import output
+    from tacit.cli.shared.output import check_files, note, print_json, print_table, working
 
     check_files(given.plot, ())
     with working("adding up"):
@@ -309,7 +303,7 @@ def estimate(given: _Estimating) -> None:
         _say_refused(collector)
     if given.plot is not None and figure is not None:
         with working("drawing"):
-            save_plot(figure(), given.plot)
+            output.save_plot(figure(), given.plot)
         note(f"wrote {given.plot}")
 
 
