@@ -78,7 +78,7 @@ def injected(generator: Generator) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Choice:
-    """The law of a draw of one of finitely many outcomes.
+    """The distribution of a draw of one of finitely many outcomes.
 
     Attributes:
         name: of the function that draws it.
