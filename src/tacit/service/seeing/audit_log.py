@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -211,21 +211,30 @@ class AuditLog:
         about = {"team": team, "token": token, "dataset": dataset, "subject": subject}
         body |= {name: _plain(value) for name, value in about.items()}
         with self._transaction(connection) as run:
-            last = run.execute(
-                sa.select(_events.c.sequence, _events.c.hash)
-                .order_by(_events.c.sequence.desc())
-                .limit(1)
-            ).first()
-            sequence, previous = (last.sequence + 1, last.hash) if last else (1, _GENESIS)
-            body |= {"format": _FORMAT, "sequence": sequence, "previous": previous}
-            body["when"] = datetime.now(UTC).isoformat(timespec="milliseconds")
-            stored = json.dumps(body, sort_keys=True, separators=(",", ":"))
-            digest = _digest(stored)
-            row = {"sequence": sequence, "hash": digest, "event": stored}
-            run.execute(_events.insert(), row)
-        # The event before is there for certain; this one only once its transaction ended.
-        log("audit", action=action, outcome=outcome, after=sequence - 1, hash=previous)
-        return _parse(stored, digest)
+            (event,) = _appended(run, [body])
+        _noted(event)
+        return event
+
+    def write_together(self, acts: Iterable[tuple[str, Caller, About]]) -> list[AuditEvent]:
+        """Append what callers did, in one transaction: all of it is there at its end, or nothing.
+
+        Args:
+            acts: of each the action, who did it, and what :meth:`acted` takes but a connection.
+
+        Raises:
+            UsageError: as :meth:`write`.
+        """
+        bodies = []
+        for action, who, about in acts:
+            body = _body(action, who.name, about.get("outcome", "done"), about.get("details"))
+            said = {"team": who.team, "token": who.token_id}
+            said |= {"dataset": about.get("dataset"), "subject": about.get("subject")}
+            bodies.append(body | {name: _plain(value) for name, value in said.items()})
+        with self._transaction(None) as run:
+            events = _appended(run, bodies)
+        for event in events:
+            _noted(event)
+        return events
 
     def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> AuditEvent:
         """Append what a caller did, with their name, team and token.
@@ -317,6 +326,29 @@ class AuditLog:
         with self._database.read() as connection:
             found = connection.execute(asked.order_by(_events.c.sequence).limit(1000))
             return list(found.all())
+
+
+def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[AuditEvent]:
+    """Append events behind the last one, in a transaction that nothing else appends beside."""
+    last = run.execute(sa.select(_events).order_by(_events.c.sequence.desc()).limit(1)).first()
+    sequence, previous = (last.sequence, last.hash) if last else (0, _GENESIS)
+    rows, events = [], []
+    for body in bodies:
+        sequence += 1
+        body |= {"format": _FORMAT, "sequence": sequence, "previous": previous}
+        body["when"] = datetime.now(UTC).isoformat(timespec="milliseconds")
+        stored = json.dumps(body, sort_keys=True, separators=(",", ":"))
+        previous = _digest(stored)
+        rows.append({"sequence": sequence, "hash": previous, "event": stored})
+        events.append(_parse(stored, previous))
+    run.execute(_events.insert(), rows)
+    return events
+
+
+def _noted(event: AuditEvent) -> None:
+    """Note the event before: it is there for certain, this one once its transaction ended."""
+    at: dict[str, Any] = {"after": event.sequence - 1, "hash": event.previous}
+    log("audit", action=event.action, outcome=event.outcome, **at)
 
 
 def _body(action: str, who: str, outcome: str, details: Mapping[str, Any] | None) -> dict[str, Any]:

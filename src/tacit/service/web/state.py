@@ -31,6 +31,7 @@ from tacit.service.jobs.workers import Workers
 from tacit.service.login import Provider
 from tacit.service.problem import Problem
 from tacit.service.seeing.audit_log import AuditLog
+from tacit.service.seeing.gathered import Gathered
 from tacit.service.seeing.metrics import Metrics
 from tacit.service.seeing.token_notes import noted_in
 from tacit.service.seeing.traces import Traces
@@ -74,6 +75,7 @@ class State:
         clockwork: does what is due by the clock.
         clock: seconds since 1970.
         readiness: whether this process can answer.
+        gathered: writes to the audit log what threads do at once.
     """
 
     settings: Settings
@@ -98,8 +100,10 @@ class State:
     clockwork: Clockwork
     clock: Callable[[], float] = time.time
     readiness: Readiness = field(init=False)
+    gathered: Gathered = field(init=False)
 
     def __post_init__(self) -> None:
+        self.gathered = Gathered(self.audit)
         self.readiness = Readiness(self.database, self.datasets, self.workers)
 
     @classmethod

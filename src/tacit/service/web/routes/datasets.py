@@ -241,7 +241,7 @@ def preview(
         hides=lambda key: state.desk.hides(hosted, caller, key),
     )
     details = {"cost": found["cost"]}
-    state.audit.acted("previewed", caller, dataset=name, details=details)
+    state.gathered.acted("previewed", caller, dataset=name, details=details)
     return PreviewReply(**found)
 
 
