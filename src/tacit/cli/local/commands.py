@@ -303,7 +303,7 @@ def estimate(given: _Estimating) -> None:
         _say_refused(collector)
     if given.plot is not None and figure is not None:
         with working("drawing"):
-            save_plot(figure(), given.plot)
+            output.save_plot(figure(), given.plot)
         note(f"wrote {given.plot}")
 
 
