@@ -70,17 +70,6 @@ STILL = {
     "Dataset.tables": "the declarations, made of what was given",
     "Dataset.to_fields ->": "what a TOML file holds",
     "Dataset.unit": "as it was declared",
-    "Entry.answer": "plain JSON values, as the ledger wrote them",
-    "Entry.question": "plain JSON values, as the ledger wrote them",
-    "Event.body": "plain JSON values, as the ledger wrote them",
-    "Ledger.about ->": "plain JSON values, as the ledger wrote them",
-    "Ledger.charge(question)": "plain JSON values",
-    "Ledger.record(answer)": "plain JSON values",
-    "Ledger.release(answer)": "plain JSON values",
-    "Ledger.release(question)": "plain JSON values",
-    "Ledger.view(terms)": "plain JSON values",
-    "Node.parameters": "constants of an expression, of the kind that its operation has",
-    "Node.to_json ->": "plain JSON values",
 }
 """What of the public face is still untyped, with what it is; it may only become less."""
 
