@@ -10,13 +10,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tacit.errors import UsageError
 
-__all__ = ["MOST_BYTES", "read_json", "read_json_file"]
+__all__ = ["MOST_BYTES", "Json", "read_json", "read_json_file"]
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+"""What JSON can carry."""
 
 MOST_BYTES = 1 << 27
 """The largest file that is read as JSON."""

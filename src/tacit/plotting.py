@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
@@ -120,7 +120,8 @@ def figure(width: float, height: float) -> Any:
     figures = need("matplotlib.figure", "plot")
     made = figures.Figure(figsize=(width, height), dpi=150, layout="constrained")
     made.patch.set_facecolor("white")
-    vars(made).update(_repr_png_=partial(_png, made), _repr_html_=partial(_html, made))
+    shows: dict[str, Callable[..., Any]] = {"png": _png, "html": _html, "mimebundle": _both}
+    vars(made).update({f"_repr_{how}_": partial(draw, made) for how, draw in shows.items()})
     return made
 
 
@@ -141,16 +142,22 @@ def _html(made: Any) -> str:
     Jupyter, VS Code, Colab and marimo each say in their own way that they are dark.  Where styles
     are left out (GitHub does that), the picture is ink on white, as it is saved.
     """
-    image, size = _png(made)
+    return str(_both(made)[0]["text/html"])
+
+
+def _both(made: Any, **_: Any) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+    """Return the picture as PNG and as HTML, drawn once, as a kernel asks for it."""
+    drawn, size = _png(made)
+    image = base64.b64encode(drawn).decode()
     named = (one.get_title(loc="left") for one in made.axes)
     said = html.escape("; ".join(name for name in named if name), quote=True)
-    source = f"data:image/png;base64,{base64.b64encode(image).decode()}"
-    return (
+    shown = (
         f"<style>{', '.join(f'{dark} .tacit-figure' for dark in _DARK)} "
         "{ filter: invert(0.92) hue-rotate(180deg); }</style>"
         f'<img class="tacit-figure" width="{size["width"]}" height="{size["height"]}" '
-        f'style="max-width: 100%; height: auto" alt="{said}" src="{source}">'
+        f'style="max-width: 100%; height: auto" alt="{said}" src="data:image/png;base64,{image}">'
     )
+    return {"image/png": image, "text/html": shown}, {"image/png": size}
 
 
 def axes(

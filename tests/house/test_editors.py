@@ -61,29 +61,6 @@ def test_a_name_with_a_slip_gets_the_right_one() -> None:
         tc.Sesion  # noqa: B018
 
 
-STILL = {
-    "Dataset.__init__(budget)": "a table of TOML, read with a sentence for each slip",
-    "Dataset.__init__(tables)": "tables of TOML, or declarations",
-    "Dataset.__init__(unit)": "a table of TOML, or the text row",
-    "Dataset.budget": "as it was declared",
-    "Dataset.from_fields(said)": "what a TOML file holds",
-    "Dataset.tables": "the declarations, made of what was given",
-    "Dataset.to_fields ->": "what a TOML file holds",
-    "Dataset.unit": "as it was declared",
-    "Entry.answer": "plain JSON values, as the ledger wrote them",
-    "Entry.question": "plain JSON values, as the ledger wrote them",
-    "Event.body": "plain JSON values, as the ledger wrote them",
-    "Ledger.about ->": "plain JSON values, as the ledger wrote them",
-    "Ledger.charge(question)": "plain JSON values",
-    "Ledger.record(answer)": "plain JSON values",
-    "Ledger.release(answer)": "plain JSON values",
-    "Ledger.release(question)": "plain JSON values",
-    "Ledger.view(terms)": "plain JSON values",
-    "Node.parameters": "constants of an expression, of the kind that its operation has",
-    "Node.to_json ->": "plain JSON values",
-}
-"""What of the public face is still untyped, with what it is; it may only become less."""
-
 UNTYPED = re.compile(r"\bAny\b|^nothing$")
 
 
@@ -99,7 +76,7 @@ def untyped() -> set[str]:
 
 
 def test_nothing_public_is_untyped() -> None:
-    assert untyped() == set(STILL)
+    assert untyped() == set()
 
 
 def test_no_signature_swallows_what_it_is_given() -> None:

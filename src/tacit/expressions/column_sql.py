@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tacit.errors import UsageError
 from tacit.expressions.dialect import Dialect
-from tacit.expressions.node import Node
+from tacit.expressions.node import Node, constants_of
 from tacit.expressions.schema import Schema
 
 __all__ = ["column_sql", "compared_sql", "has_time", "is_wide", "seconds_sql"]
@@ -12,7 +12,7 @@ __all__ = ["column_sql", "compared_sql", "has_time", "is_wide", "seconds_sql"]
 
 def column_sql(node: Node, schema: Schema, d: Dialect) -> str:
     """Return the SQL of a column's value: NaN and NULL are missing, a decimal is a double."""
-    column = schema.column(node.parameters[0])
+    column = schema.column(constants_of(node)[0])
     sql = column.value(d.column(column.name))
     if column.kind == "float":
         return d.not_nan(d.cast(sql, "double"))
@@ -36,7 +36,7 @@ def has_time(node: Node, side: Node, schema: Schema) -> None:
     """
     if side.operation in ("read_seconds", "in_zone") or side.parameters == (None,):
         return
-    column = schema.column(side.parameters[0]) if side.operation == "col" else None
+    column = schema.column(constants_of(side)[0]) if side.operation == "col" else None
     if column is not None and column.kind == "missing":
         return
     if column is None or column.kind != "date":
@@ -50,7 +50,7 @@ def has_time(node: Node, side: Node, schema: Schema) -> None:
 
 def seconds_sql(node: Node, schema: Schema, d: Dialect) -> str:
     """Return the SQL of the whole seconds since 1970 of a column of times."""
-    column = schema.column(node.parameters[0])
+    column = schema.column(constants_of(node)[0])
     if column.kind == "missing":
         return d.cast("null", "integer")
     value = d.time(column.value(d.column(column.name)), column.declared)
@@ -60,7 +60,7 @@ def seconds_sql(node: Node, schema: Schema, d: Dialect) -> str:
 def is_wide(node: Node, schema: Schema) -> bool:
     """Whether a whole number may take more than 64 bits: a choice may take what is chosen."""
     if node.operation == "col":
-        declared = schema.column(node.parameters[0]).declared.upper()
+        declared = schema.column(constants_of(node)[0]).declared.upper()
         return "INT" not in declared.replace("HUGEINT", "")
     if node.operation == "literal":
         return isinstance(node.parameters[0], int) and abs(node.parameters[0]) >= 1 << 63
@@ -77,7 +77,7 @@ def compared_sql(
     if kind != "integer" and not _one_decimal(sides, schema):
         return parts
     return [
-        schema.column(o.parameters[0]).itself(d.column(o.parameters[0]))
+        schema.column(constants_of(o)[0]).itself(d.column(constants_of(o)[0]))
         if o.operation == "col"
         else part
         for o, part in zip(sides, parts, strict=True)
@@ -91,5 +91,5 @@ def _one_decimal(sides: list[Node], schema: Schema) -> bool:
     """
     if any(o.operation != "col" for o in sides):
         return False
-    columns = [schema.column(o.parameters[0]) for o in sides]
+    columns = [schema.column(constants_of(o)[0]) for o in sides]
     return columns[0].kind == "decimal" and len({c.declared for c in columns}) == 1

@@ -9,12 +9,24 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from tacit.calls import public
 from tacit.errors import UsageError
+from tacit.outside import Json
 
-__all__ = ["FAR", "LONGEST", "LOWER", "NUMBERS", "UPPER", "Node", "from_plain", "to_plain"]
+__all__ = [
+    "FAR",
+    "LONGEST",
+    "LOWER",
+    "NUMBERS",
+    "UPPER",
+    "Constant",
+    "Node",
+    "constants_of",
+    "from_plain",
+    "to_plain",
+]
 
 NUMBERS = ("integer", "float", "decimal", "boolean", "missing")
 FAR = 2.0**500
@@ -23,6 +35,9 @@ LONGEST = 1 << 20
 """The most characters of a text that a computed text has, so that no engine runs out of room."""
 UPPER, LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 _DEEPEST, _MOST = 50, 1000
+
+Constant: TypeAlias = "bool | int | float | str | datetime.date | tuple[Constant, ...] | None"
+"""What an operation has beside its operands."""
 
 _N = TypeVar("_N", bound="Node")
 
@@ -34,7 +49,7 @@ class Node:
 
     operation: str
     operands: tuple[Node, ...] = ()
-    parameters: tuple[Any, ...] = ()
+    parameters: tuple[Constant, ...] = ()
     _size: tuple[int, int] = field(default=(0, 0), init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -50,17 +65,17 @@ class Node:
     def columns(self) -> set[str]:
         """Return the names of the columns that are read."""
         if self.operation == "col":
-            return {self.parameters[0]}
+            return {constants_of(self)[0]}
         return set().union(*(o.columns() for o in self.operands)) if self.operands else set()
 
     def substitute(self: _N, derived: Mapping[str, _N]) -> _N:
         """Return the expression with columns of these names replaced by what they stand for."""
         if self.operation == "col":
-            return derived.get(self.parameters[0], self)
+            return derived.get(constants_of(self)[0], self)
         operands = tuple(o.substitute(derived) for o in self.operands)
         return type(self)(self.operation, operands, self.parameters)
 
-    def to_json(self) -> list[Any]:
+    def to_json(self) -> list[Json]:
         """Return a description that JSON can carry, and ``from_json`` can read."""
         return [
             self.operation,
@@ -70,21 +85,26 @@ class Node:
 
     def __str__(self) -> str:
         parts = [str(o) for o in self.operands]
-        name, given = self.operation, self.parameters
+        name, known = self.operation, constants_of(self)
         if name == "col":
-            return str(given[0]) if given[0].isidentifier() else f"col({given[0]!r})"
+            return str(known[0]) if known[0].isidentifier() else f"col({known[0]!r})"
         if name == "literal":
-            return str(given[0]) if isinstance(given[0], datetime.date) else repr(given[0])
+            return str(known[0]) if isinstance(known[0], datetime.date) else repr(known[0])
         if name == "is_null":
             return f"({parts[0]} is missing)"
         if name == "~":
             return f"~{parts[0]}"
         if len(parts) == 2 and not name.isidentifier():
             return f"({parts[0]} {name} {parts[1]})"
-        told = given[:1] if name == "in_zone" else given  # the name says it for people
+        told = known[:1] if name == "in_zone" else known  # the name says it for people
         return f"{name}({', '.join(parts + [repr(p) for p in told])})"
 
     __repr__ = __str__
+
+
+def constants_of(node: Node) -> tuple[Any, ...]:
+    """Return the parameters of a node, for who knows from its operation of which kinds they are."""
+    return node.parameters
 
 
 # ---- parameters as JSON carries them

@@ -17,7 +17,7 @@ from tacit.expressions.cell_grammar import GIVES, read_cell, reading_sql
 from tacit.expressions.column_sql import column_sql, compared_sql, has_time, is_wide, seconds_sql
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.functions.table import FUNCTIONS
-from tacit.expressions.node import FAR, NUMBERS, Node
+from tacit.expressions.node import FAR, NUMBERS, Node, constants_of
 from tacit.expressions.schema import Schema
 
 __all__ = ["evaluate", "kind", "known", "render"]
@@ -117,7 +117,7 @@ def kind(node: Node, schema: Schema) -> str:
     """Return the kind of a node, checking every operand."""
     name = node.operation
     if name == "col":
-        column = schema.column(node.parameters[0])
+        column = schema.column(constants_of(node)[0])
         if column.kind == "other":
             problem = column.problem or (
                 f"has the type {column.declared}, which has no place in a private statistic; cast "
@@ -204,9 +204,9 @@ def render(node: Node, schema: Schema, d: Dialect) -> str:
     if name == "abs":
         return f"abs({doubles[0]})"
     if name == "clamp":
-        return _clip(doubles[0], node.parameters[0], node.parameters[1], d)
+        return _clip(doubles[0], constants_of(node)[0], constants_of(node)[1], d)
     if name == "cut":
-        return _render_cut(doubles[0], node.parameters[0], node.parameters[1], d)
+        return _render_cut(doubles[0], constants_of(node)[0], constants_of(node)[1], d)
     if name in GIVES:
         return reading_sql(name, d.cast(parts[0], "text"), d)
     if name in FUNCTIONS:
@@ -304,7 +304,7 @@ def evaluate(node: Node, row: Mapping[str, Any]) -> Any:
     """Return the value of a node on one row of Python values; None is missing."""
     name = node.operation
     if name == "col":
-        return _column(row[node.parameters[0]])
+        return _column(row[constants_of(node)[0]])
     if name == "literal":
         return node.parameters[0]
     values = [evaluate(o, row) for o in node.operands]
@@ -313,7 +313,7 @@ def evaluate(node: Node, row: Mapping[str, Any]) -> Any:
         values = [_date(v) if isinstance(v, str) else v for v in values]
     x, y = values[0], values[1] if len(values) > 1 else None
     if compared and all(o.operation == "col" for o in node.operands) and None not in values:
-        raw = [row[o.parameters[0]] for o in node.operands]
+        raw = [row[constants_of(o)[0]] for o in node.operands]
         if all(isinstance(v, Decimal) for v in raw):
             values, x, y = raw, raw[0], raw[1]
     if name in _COMPARE:
@@ -329,9 +329,9 @@ def evaluate(node: Node, row: Mapping[str, Any]) -> Any:
     if name == "abs":
         return None if x is None else abs(float(x))
     if name == "clamp":
-        return None if x is None else _held(float(x), *node.parameters)
+        return None if x is None else _held(float(x), *constants_of(node))
     if name == "cut":
-        return _evaluate_cut(_double(x), *node.parameters)
+        return _evaluate_cut(_double(x), *constants_of(node))
     if name == "starts_with":
         return x is not None and y is not None and x.startswith(y)
     if name in FUNCTIONS:
@@ -378,7 +378,7 @@ def _evaluate_function(node: Node, values: list[Any], row: Mapping[str, Any]) ->
     function = FUNCTIONS[node.operation]
     if function.form == "seconds":
         values = [
-            _seconds(row[o.parameters[0]]) if o.operation == "col" else v
+            _seconds(row[constants_of(o)[0]]) if o.operation == "col" else v
             for o, v in zip(node.operands, values, strict=True)
         ]
     if None in values:

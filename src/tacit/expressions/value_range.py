@@ -32,7 +32,7 @@ from typing import Any
 
 from tacit.expressions.functions.row_function import Range
 from tacit.expressions.functions.table import FUNCTIONS
-from tacit.expressions.node import FAR, Node
+from tacit.expressions.node import FAR, Node, constants_of
 
 __all__ = ["public_values", "range_of"]
 
@@ -105,12 +105,13 @@ def public_values(
     name, operands = expression.operation, expression.operands
     found: list[Any] | None = None
     if name == "col":
-        found = list(keys[expression.parameters[0]]) if expression.parameters[0] in keys else None
+        column = constants_of(expression)[0]
+        found = list(keys[column]) if column in keys else None
     elif name == "literal":
         value = expression.parameters[0]
         found = None if isinstance(value, float) else [] if value is None else [value]
     elif name == "cut":
-        found = list(expression.parameters[1])
+        found = list(constants_of(expression)[1])
     elif name in _CONDITIONS:
         found = [False, True]
     elif name in ("when", "fill"):
@@ -128,7 +129,7 @@ def public_values(
 def _range(node: Node, bounds: Mapping[str, Range]) -> Range | None:
     name, operands = node.operation, node.operands
     if name == "col":
-        return _near(bounds.get(node.parameters[0]))
+        return _near(bounds.get(constants_of(node)[0]))
     if name == "literal":
         return _constant(node.parameters[0])
     if name in _CONDITIONS:
@@ -136,7 +137,7 @@ def _range(node: Node, bounds: Mapping[str, Range]) -> Range | None:
     if name in FUNCTIONS:
         return _function(node, bounds)
     if name == "clamp":
-        return _clamped(_range(operands[0], bounds), *map(Fraction, node.parameters))
+        return _clamped(_range(operands[0], bounds), *map(Fraction, constants_of(node)))
     if name in ("when", "fill"):
         return _either(*(_range(o, bounds) for o in operands[-2:]))
     if name in ("abs", "read_number", "read_integer"):
@@ -191,7 +192,7 @@ def _absolute(inner: Range | None) -> Range | None:
 
 def _function(node: Node, bounds: Mapping[str, Range]) -> Range | None:
     if node.operation == "length" and node.operands[0].operation == "substring":
-        return Fraction(0), Fraction(node.operands[0].parameters[1])
+        return Fraction(0), Fraction(constants_of(node.operands[0])[1])
     ends = FUNCTIONS[node.operation].range
     if ends is None or isinstance(ends, tuple):
         return None if ends is None else (Fraction(ends[0]), Fraction(ends[1]))

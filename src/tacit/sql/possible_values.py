@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tacit.expressions.expression import Expression
-from tacit.expressions.node import Node
+from tacit.expressions.node import Node, constants_of
 
 __all__ = ["listed_keys", "possible_values"]
 
@@ -47,9 +47,10 @@ def possible_values(found: Node) -> list[Any] | None:
         first, last = _PARTS[name]
         return [*range(first, last + 1), None]
     if name == "modulo":
-        return [*range(int(found.parameters[0])), None] if found.parameters[0] <= _MOST else None
+        size = constants_of(found)[0]
+        return [*range(int(size)), None] if size <= _MOST else None
     if name == "cut":
-        return [*found.parameters[1], None]
+        return [*constants_of(found)[1], None]
     if name in ("when", "fill"):
         one, other = map(possible_values, operands[-2:])
         if one is None or other is None:

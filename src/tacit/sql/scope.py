@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit.errors import did_you_mean
 from tacit.expressions.expression import Expression, col
-from tacit.expressions.node import LOWER, UPPER
+from tacit.expressions.node import LOWER, UPPER, constants_of
 from tacit.sql.refusal import placed, refuse
 from tacit.tables.question import Question
 
@@ -121,7 +121,7 @@ class Scope:
         """Return whether a value is a column of dates with times of day."""
         if value.operation != "col":
             return False
-        column = self.question.schema.get(value.parameters[0])
+        column = self.question.schema.get(constants_of(value)[0])
         if column is None or column.kind != "date":
             return False
         # What a join adds has the name of its kind alone, and may have times.

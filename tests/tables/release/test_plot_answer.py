@@ -128,6 +128,9 @@ def test_a_dark_notebook_is_given_the_same_picture_in_light_ink(session: Any) ->
     assert f'base64,{base64.b64encode(image).decode()}"' in shown
     assert f'width="{size["width"]}" height="{size["height"]}"' in shown
     assert 'alt="n"' in shown
+    bundle, metadata = figure._repr_mimebundle_(include=None, exclude=None)
+    assert bundle == {"image/png": base64.b64encode(image).decode(), "text/html": shown}
+    assert metadata == {"image/png": size}
     rule = shown[: shown.index("</style>")]
     assert 'body[data-jp-theme-light="false"] .tacit-figure' in rule
     assert all(part.rstrip().endswith(".tacit-figure") for part in rule.split("{")[0].split(","))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.hash_chain import Event
 from tacit.calls import public
+from tacit.outside import Json
 
 __all__ = ["Entry", "entry_from", "entry_of", "with_answer"]
 
@@ -36,11 +37,11 @@ class Entry:
 
     sequence: int
     key: str
-    question: dict[str, Any]
+    question: dict[str, Json]
     cost: Budget
     when: str
     hash: str
-    answer: dict[str, Any] | None = None
+    answer: dict[str, Json] | None = None
     accounts: tuple[str, ...] = ()
     dataset: str | None = None
     balance: dict[str, dict[str, str]] | None = None
@@ -67,23 +68,24 @@ class Entry:
 
 def entry_from(charge: Event) -> Entry:
     """Return the entry of a charge that has no answer yet."""
-    cost = Budget.from_json(charge.body["cost"])
+    body: Any = charge.body
     return Entry(
         charge.sequence,
         str(charge.key),
-        charge.body["question"],
-        cost,
+        body["question"],
+        Budget.from_json(body["cost"]),
         charge.when,
         charge.hash,
-        accounts=tuple(charge.body.get("accounts", ())),
-        dataset=charge.body.get("dataset"),
-        balance=charge.body.get("balance"),
+        accounts=tuple(body.get("accounts", ())),
+        dataset=body.get("dataset"),
+        balance=body.get("balance"),
     )
 
 
 def with_answer(entry: Entry, answer: Event) -> Entry:
     """Return the entry with the answer of an event."""
-    return replace(entry, answer=answer.body["answer"])
+    body: Any = answer.body
+    return replace(entry, answer=body["answer"])
 
 
 def entry_of(events: Sequence[Event]) -> Entry | None:
@@ -95,5 +97,6 @@ def entry_of(events: Sequence[Event]) -> Entry | None:
     charges = {event.sequence: event for event in events if event.event == "charge"}
     for event in events:
         if event.event == "answer":
-            return with_answer(entry_from(charges[event.body["charge"]]), event)
+            paid: Any = event.body["charge"]
+            return with_answer(entry_from(charges[paid]), event)
     return entry_from(charges[max(charges)]) if charges else None

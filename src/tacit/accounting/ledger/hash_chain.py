@@ -36,7 +36,7 @@ from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.budgets.spending import Spending
 from tacit.accounting.ledger.accounts import Accounts
 from tacit.errors import LedgerError, UsageError, VerificationError
-from tacit.outside import read_json
+from tacit.outside import Json, read_json
 
 __all__ = ["FORMAT", "GENESIS", "Event", "Head", "canonical", "count", "key_of", "verify"]
 
@@ -119,7 +119,7 @@ class Event:
     event: str
     key: str | None
     when: str
-    body: dict[str, Any]
+    body: dict[str, Json]
     previous: str
     text: str
     hash: str

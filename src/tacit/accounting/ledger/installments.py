@@ -103,7 +103,8 @@ def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any
 def parts_of(ledger: Ledger, entry: Entry) -> list[dict[str, Any]]:
     """Return the parts of a charge, in order."""
     with ledger.chain.read() as (transaction, _):
-        return [event.body["part"] for event in _parts(transaction, entry)]
+        parts: list[Any] = [event.body["part"] for event in _parts(transaction, entry)]
+    return parts
 
 
 def _parts(transaction: Transaction, entry: Entry) -> list[Event]:

@@ -65,6 +65,7 @@ from tacit.accounting.ledger.store import MemoryStore, Store, patiently, same_ho
 from tacit.calls import public
 from tacit.display.card import Card, Shown, Table
 from tacit.errors import LedgerError, UsageError
+from tacit.outside import Json
 
 __all__ = ["Entry", "Ledger"]
 
@@ -99,10 +100,10 @@ class Ledger(Shown):
             first = transaction.at(1)
         if first is None or first.event != "create":
             raise LedgerError(f"{store.name} is empty: give a budget and a data set to begin it")
-        self.dataset: str = first.body["dataset"]
-        self.terms: dict[str, Any] = first.body["terms"]
-        self.kind: Kind = Budget.from_json(first.body["budget"]).kind
-        self._id: str = first.body["ledger"]
+        body: Any = first.body
+        self.dataset, self._id = str(body["dataset"]), str(body["ledger"])
+        self.terms: dict[str, Any] = body["terms"]
+        self.kind: Kind = Budget.from_json(body["budget"]).kind
         self.chain = CheckedChain(store, self._id)
         self.payer = Payer()
 
@@ -115,14 +116,11 @@ class Ledger(Shown):
 
     @property
     def home(self) -> dict[str, str] | None:
-        """Where it was made or last restored: path and inode, or numbers of the database server.
-
-        None in memory.
-        """
+        """Where it was made or last restored: path and inode, or a server's numbers; else None."""
         with self._store.read() as transaction:
             events = [event for event in transaction.about(None) if "home" in event.body]
-        home: dict[str, str] | None = events[-1].body["home"]
-        return home
+        home: Any = events[-1].body["home"]
+        return dict(home) if home else None
 
     @property
     def total(self) -> Budget:
@@ -173,7 +171,7 @@ class Ledger(Shown):
         with self.chain.read() as (transaction, head):
             return entry_of(transaction.about(self.payer.key(key))), head.remaining
 
-    def about(self, entry: Entry) -> tuple[str, Mapping[str, Any]]:
+    def about(self, entry: Entry) -> tuple[str, Mapping[str, Json]]:
         """Return the identity of an entry's data set, and the terms that it was charged on.
 
         They are those of the ledger, but where several data sets share it.
@@ -191,7 +189,7 @@ class Ledger(Shown):
                 if event.event == "charge":
                     entries[event.sequence] = entry_from(event)
                 elif event.event == "answer":
-                    paid = event.body["charge"]
+                    paid: Any = event.body["charge"]
                     entries[paid] = with_answer(entries[paid], event)
         return list(entries.values())
 
@@ -222,7 +220,7 @@ class Ledger(Shown):
 
     # --- what changes it -------------------------------------------------------------------
 
-    def charge(self, key: str, cost: Budget, question: Mapping[str, Any]) -> Entry:
+    def charge(self, key: str, cost: Budget, question: Mapping[str, Json]) -> Entry:
         """Spend ``cost`` on a question, durably, unless it was charged before.
 
         Look at the ``state`` of what comes back: ``"answered"`` is a replay, whose answer must be
@@ -254,7 +252,7 @@ class Ledger(Shown):
                 return entry
             return self.chain.spend(transaction, head, key, cost, question, self.payer)
 
-    def record(self, entry: Entry, answer: Mapping[str, Any]) -> Entry:
+    def record(self, entry: Entry, answer: Mapping[str, Json]) -> Entry:
         """Store the released answer of a charge, and return the entry that stands.
 
         Give out the ``answer`` of what is returned, not the one handed in: where another process
@@ -273,7 +271,7 @@ class Ledger(Shown):
             raise LedgerError(f"{self._store.name} has no such charge to answer")
         return stands
 
-    def _record(self, entry: Entry, answer: Mapping[str, Any]) -> Entry | None:
+    def _record(self, entry: Entry, answer: Mapping[str, Json]) -> Entry | None:
         with self.chain.write() as (transaction, head):
             events = transaction.about(entry.key)
             charge = next((e for e in events if e.sequence == entry.sequence), None)
@@ -290,8 +288,8 @@ class Ledger(Shown):
         self,
         key: str,
         cost: Budget,
-        question: Mapping[str, Any],
-        answer: Callable[[], Mapping[str, Any]],
+        question: Mapping[str, Json],
+        answer: Callable[[], Mapping[str, Json]],
     ) -> Entry:
         """Charge, make the answer, record it; or replay, without calling ``answer``.
 
@@ -350,7 +348,7 @@ class Ledger(Shown):
                 body = {"home": self._store.home(), "before": before}
                 appended(transaction, head, "adopt", None, body)
 
-    def view(self, payer: Payer, dataset: str, terms: Mapping[str, Any]) -> Ledger:
+    def view(self, payer: Payer, dataset: str, terms: Mapping[str, Json]) -> Ledger:
         """Return this ledger as one that charges for a payer; see ``shared_budget.py``."""
         view = Ledger.__new__(Ledger)
         view._store, view.chain, view._id = self._store, self.chain, self._id

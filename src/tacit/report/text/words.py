@@ -10,7 +10,7 @@ from tacit.accounting import Budget
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.expression import from_json
-from tacit.expressions.node import Node
+from tacit.expressions.node import Node, constants_of
 from tacit.report.text.vocabulary import answer_words
 
 __all__ = [
@@ -338,6 +338,6 @@ def condition_words(expression: Node, inner: bool = False) -> str:
         value, *listed = (str(operand) for operand in expression.operands)
         return f"{value} in ({', '.join(listed)})"
     if expression.operation == "cut":
-        return f"{expression.operands[0]} cut into {', '.join(expression.parameters[1])}"
+        return f"{expression.operands[0]} cut into {', '.join(constants_of(expression)[1])}"
     told = str(expression)
     return told[1:-1] if told.startswith("(") and told.endswith(")") else told

@@ -212,11 +212,11 @@ def _refuse_unsound(
     if before.approval and not after.approval:
         raise _unsound("the approval of questions", "ask the operator")
     for table in old.protected:
-        stands, comes = old.tables[table], new.tables[table]
-        if _reading(stands) != _reading(comes):
+        before_it, after_it = old.tables[table], new.tables[table]
+        if _reading(before_it) != _reading(after_it):
             raise _unsound(f"where the table {table!r} is and how it is read", "ask the operator")
         person = old.unit_of(table).column
-        if person is not None and _kind(stands, person) != _kind(comes, person):
+        if person is not None and _kind(before_it, person) != _kind(after_it, person):
             raise _unsound(f"the kind of {person!r}, which names a person", "ask the operator")
 
 

@@ -228,7 +228,9 @@ def _settle_caps(ledger: Ledger, caps: Caps) -> None:
     """
     said = _said(caps)
     with ledger.chain.read() as (transaction, _):
-        events = [event.body for event in transaction.about(None) if event.event == "cap"]
+        events: list[Any] = [
+            event.body for event in transaction.about(None) if event.event == "cap"
+        ]
     before = {body["account"]: body["cap"] for body in events if body["reason"] in _DECLARED}
     for account in {**before, **said}:
         cap = said.get(account)
@@ -246,5 +248,7 @@ def _said(caps: Caps) -> dict[str, Budget]:
 
 def _latest_caps(ledger: Ledger) -> dict[str, dict[str, Any]]:
     with ledger.chain.read() as (transaction, _):
-        events = [event.body for event in transaction.about(None) if event.event == "cap"]
+        events: list[Any] = [
+            event.body for event in transaction.about(None) if event.event == "cap"
+        ]
     return {body["account"]: body for body in events}

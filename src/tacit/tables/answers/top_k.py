@@ -38,6 +38,7 @@ from tacit.core import Space, Step, SymmetricDistance, Transformation, register
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression, col, literal, when
 from tacit.expressions.grid import Grid
+from tacit.expressions.node import constants_of
 from tacit.expressions.schema import Schema
 from tacit.report.text.vocabulary import for_each_group, say_step
 from tacit.tables.answers.aggregate import Aggregate, Kind, Setting, only_global, register_kind
@@ -206,7 +207,7 @@ def top_k(
 
 
 def _category(key: Any) -> Any:
-    value = literal(key).parameters[0]
+    value = constants_of(literal(key))[0]
     if value is None or isinstance(value, (str, int, bool)):
         return value
     if isinstance(value, float):

@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.errors import UsageError
-from tacit.tables.dataset.fields import OPEN, Open, flag, known_fields, line, text
+from tacit.tables.dataset.fields import OPEN, Declared, Open, flag, known_fields, line, text
 from tacit.tables.engines.csv.format import TYPES
 from tacit.tables.query.keys_sql import key_of_kind
 
@@ -43,11 +43,11 @@ class ColumnDeclaration:
     meaning: str | Open | None = None
     unit: str | Open | None = None
     bounds: tuple[Fraction, Fraction] | Open | None = None
-    keys: tuple[Any, ...] | Open | None = None
+    keys: tuple[str | int, ...] | Open | None = None
     public: bool | Open = False
 
     @classmethod
-    def from_fields(cls, said: Mapping[str, Any], where: str) -> ColumnDeclaration:
+    def from_fields(cls, said: Mapping[str, object], where: str) -> ColumnDeclaration:
         """Read a column as a file declares it.
 
         Raises:
@@ -113,7 +113,7 @@ class ColumnDeclaration:
         said = {"meaning": self.meaning, "unit": self.unit}
         return {name: text for name, text in said.items() if isinstance(text, str)}
 
-    def to_fields(self) -> dict[str, Any]:
+    def to_fields(self) -> dict[str, Declared]:
         """Return what :meth:`from_fields` reads, without what is not said."""
         said = {name: getattr(self, name) for name in _FIELDS}
         return {name: value for name, value in said.items() if value not in (None, False)}
@@ -134,7 +134,7 @@ def _bounds(given: Any, kind: Any, where: str) -> tuple[Fraction, Fraction] | Op
     return lower, upper
 
 
-def _keys(given: Any, where: str) -> tuple[Any, ...] | Open | None:
+def _keys(given: Any, where: str) -> tuple[str | int, ...] | Open | None:
     if given is None or given == OPEN.sign:
         return None if given is None else OPEN
     if not isinstance(given, (list, tuple)) or not given:

@@ -10,14 +10,15 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.budgets.read_loss import read_loss
 from tacit.calls import public
 from tacit.errors import UsageError, did_you_mean
-from tacit.tables.dataset.fields import OPEN, Open, known_fields, mapping, text, whole
+from tacit.tables.dataset.fields import OPEN, Declared, Open, known_fields, mapping, text, whole
 from tacit.tables.dataset.table import TableDeclaration
 from tacit.tables.dataset.table_opening import open_table
 from tacit.tables.dataset.toml_text import read_toml, toml_of, write_new
@@ -70,13 +71,27 @@ class Dataset:
     """
 
     name: str
-    unit: Any
-    tables: Mapping[str, Any]
-    budget: Any = None
+    unit: str | Mapping[str, str | int]
+    tables: Mapping[str, TableDeclaration]
+    budget: str | Mapping[str, str | float | Fraction] | None = None
     ledger: str | None = None
     purpose: str | Open | None = None
     owner: str | Open | None = None
     folder: Path = field(default_factory=Path, compare=False)
+
+    if TYPE_CHECKING:  # what is given may be the fields of each table; what is kept never is
+
+        def __init__(
+            self,
+            name: str,
+            unit: str | Mapping[str, str | int],
+            tables: Mapping[str, TableDeclaration | Mapping[str, Declared]],
+            budget: str | Mapping[str, str | float | Fraction] | None = None,
+            ledger: str | None = None,
+            purpose: str | Open | None = None,
+            owner: str | Open | None = None,
+            folder: Path = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         where = "the data set"
@@ -124,21 +139,24 @@ class Dataset:
                 )
 
     @classmethod
-    def from_fields(cls, said: Any, folder: str | os.PathLike[str] = ".") -> Dataset:
+    def from_fields(
+        cls, said: Mapping[str, object], folder: str | os.PathLike[str] = "."
+    ) -> Dataset:
         """Read a data set from the fields that a file holds.
 
         Raises:
             UsageError: as the class.
         """
-        known_fields(mapping(said, "the data set"), _FIELDS, "the data set")
+        fields = mapping(said, "the data set")
+        known_fields(fields, _FIELDS, "the data set")
         for name, example in (("name", "'visits'"), ("unit", "'row'"), ("tables", "")):
-            if name not in said:
+            if name not in fields:
                 raise UsageError(
                     f"the data set lacks {name}"
                     + (f": {name} = {example}" if example else ": begin one with [tables.visits]")
                     + (_UNIT_HELP if name == "unit" else "")
                 )
-        return cls(**said, folder=Path(folder))
+        return cls(**fields, folder=Path(folder))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Dataset:
@@ -163,16 +181,16 @@ class Dataset:
         moved = Path(os.path.relpath(self.folder, Path(path).parent))
         write_new(Path(path), toml_of(self.to_fields(moved)))
 
-    def to_fields(self, folder: Path | None = None) -> dict[str, Any]:
+    def to_fields(self, folder: Path | None = None) -> dict[str, Declared]:
         """Return what :meth:`from_fields` reads; paths begin at a folder, where one is given."""
         tables = {name: table.to_fields() for name, table in self.tables.items()}
         for fields in tables.values():
             if folder is not None and "path" in fields:
-                fields["path"] = _from(folder, fields["path"])
+                fields["path"] = _from(folder, str(fields["path"]))
         ledger = self.ledger
         if ledger is not None and folder is not None:
             ledger = _from(folder, ledger)
-        said = {
+        said: dict[str, Declared] = {
             "name": self.name,
             "unit": self.unit,
             "budget": self.budget,
@@ -185,7 +203,7 @@ class Dataset:
 
     def open_fields(self) -> list[str]:
         """Return the places of the questions that a draft leaves to a person."""
-        fields = self.to_fields()
+        fields: Any = self.to_fields()
         for table in fields["tables"].values():
             for taken in _TAKEN:
                 table.pop(taken, None)
@@ -243,8 +261,9 @@ class Dataset:
         """Return whom an answer about a table protects, by the column of that table."""
         if self.unit == "row":
             return one_row_each
-        column = self.tables[name].person or self.unit["person"]
-        return PersonUnit(column, self.unit["rows"], self.unit.get("groups"))
+        unit: Any = self.unit
+        column: Any = self.tables[name].person or unit["person"]
+        return PersonUnit(column, unit["rows"], unit.get("groups"))
 
     @property
     def whole_budget(self) -> Budget | None:

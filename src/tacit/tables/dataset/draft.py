@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 from tacit.expressions.schema import Column
 from tacit.tables.dataset.declaration import Dataset
+from tacit.tables.dataset.fields import Declared
 from tacit.tables.dataset.toml_text import toml_of
 from tacit.tables.engines.csv.format import CsvOptions
 from tacit.tables.open_source import open_source
@@ -69,10 +70,11 @@ def draft(
         plain = re.sub(r"[^\w-]+", "_", (table or opened.name).rpartition("/")[2].split(".")[0])
     chosen = name or plain.strip("_") or "data"
     where = {"url": place} if "://" in place and table else {"path": place}
-    fields: dict[str, Any] = {
+    written: dict[str, Any] = {option: said for option, said in csv.items() if option != "types"}
+    fields: dict[str, Declared] = {
         **where,
         **({"table": table} if table else {}),
-        **{option: said for option, said in csv.items() if said is not None and option != "types"},
+        **{option: said for option, said in written.items() if said is not None},
         "columns": {column.name: _column(column) for column in columns if not column.problem},
     }
     return Dataset(chosen, _unit(columns), {chosen: fields}, {"epsilon": "?"}, folder=Path())
@@ -80,7 +82,7 @@ def draft(
 
 def draft_text(dataset: Dataset, folder: Path) -> str:
     """Return a draft as the text of a file in a folder, each question explained."""
-    fields = dataset.to_fields(Path(os.path.relpath(dataset.folder, folder)))
+    fields: Any = dataset.to_fields(Path(os.path.relpath(dataset.folder, folder)))
     for table in fields["tables"].values():
         if os.path.isabs(table.get("path", "")):
             table["path"] = os.path.relpath(table["path"], folder)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from tacit.errors import UsageError, did_you_mean
 
-__all__ = ["OPEN", "Open", "flag", "known_fields", "line", "mapping", "text", "whole"]
+__all__ = ["OPEN", "Declared", "Open", "flag", "known_fields", "line", "mapping", "text", "whole"]
 
 
 class _Open(Enum):
@@ -25,6 +27,11 @@ class _Open(Enum):
         return "OPEN"
 
 
+Declared: TypeAlias = (
+    "bool | int | float | str | Fraction | datetime.date | datetime.time | _Open"
+    " | Sequence[Declared] | Mapping[str, Declared] | None"
+)
+"""What a file of TOML holds at a name, or a program says there."""
 Open: TypeAlias = Literal[_Open.OPEN]
 OPEN: Open = _Open.OPEN
 _LONGEST = 300
@@ -38,7 +45,7 @@ def known_fields(said: Mapping[str, Any], fields: Iterable[str], where: str) -> 
             raise UsageError(f"{where} has {name!r}; {did_you_mean(name, known)}")
 
 
-def mapping(said: Any, where: str) -> Mapping[str, Any]:
+def mapping(said: object, where: str) -> Mapping[str, Any]:
     """Return a table of fields, or refuse what is none."""
     if not isinstance(said, Mapping):
         raise UsageError(f"{where} must be a table of fields")

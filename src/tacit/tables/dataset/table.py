@@ -10,7 +10,16 @@ from typing import Any
 
 from tacit.errors import UsageError
 from tacit.tables.dataset.column import ColumnDeclaration
-from tacit.tables.dataset.fields import OPEN, Open, flag, known_fields, mapping, text, whole
+from tacit.tables.dataset.fields import (
+    OPEN,
+    Declared,
+    Open,
+    flag,
+    known_fields,
+    mapping,
+    text,
+    whole,
+)
 from tacit.tables.engines.csv.format import CsvOptions, csv_format
 
 __all__ = ["TableDeclaration"]
@@ -42,8 +51,8 @@ class TableDeclaration:
     place: str
     source: str
     table: str | None = None
-    reading: Mapping[str, Any] = field(default_factory=dict)
-    limits: Mapping[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Declared] = field(default_factory=dict)
+    limits: Mapping[str, Declared] = field(default_factory=dict)
     public: bool | Open = False
     key: tuple[str, ...] = ()
     person: str | Open | None = None
@@ -51,40 +60,45 @@ class TableDeclaration:
     columns: Mapping[str, ColumnDeclaration] = field(default_factory=dict)
 
     @classmethod
-    def from_fields(cls, said: Any, where: str) -> TableDeclaration:
+    def from_fields(cls, said: object, where: str) -> TableDeclaration:
         """Read a table as a file declares it.
 
         Raises:
             UsageError: a field that is unknown, of another kind, missing, or against another.
         """
-        known_fields(mapping(said, where), _FIELDS, where)
-        places = [name for name in _PLACES if name in said]
+        fields = mapping(said, where)
+        known_fields(fields, _FIELDS, where)
+        places = [name for name in _PLACES if name in fields]
         if len(places) != 1:
             raise UsageError(
                 f"{where} must say where it is: path = 'visits.csv', or url = 'postgresql://...' "
                 "with table = 'name', or spark = 'name'; one of the three"
             )
-        source, table = _said(said, places[0], where), _said(said, "table", where, optional=True)
+        source, table = (
+            _said(fields, places[0], where),
+            _said(fields, "table", where, optional=True),
+        )
         if places == ["url"] and table is None:
             raise UsageError(f"{where} names a database: say its table, such as table = 'visits'")
         found = cls(
             places[0],
             str(source),
             table,
-            {name: said[name] for name in _READING if name in said},
-            _limits(said, where),
-            flag(said, "public", where),
-            _names(said.get("key", ()), "key", where),
-            text(said, "person", where),
-            whole(said, "size", where),
-            _columns(said.get("columns", {}), where),
+            {name: fields[name] for name in _READING if name in fields},
+            _limits(fields, where),
+            flag(fields, "public", where),
+            _names(fields.get("key", ()), "key", where),
+            text(fields, "person", where),
+            whole(fields, "size", where),
+            _columns(fields.get("columns", {}), where),
         )
         found._agrees(where)
         return found
 
     def _agrees(self, where: str) -> None:
         """Refuse fields that contradict each other."""
-        csv_format(**self.reading)
+        reading: Any = self.reading
+        csv_format(**reading)
         if self.public is True and self.person is not None:
             raise UsageError(f"{where} is public, and has a person: a table of people is protected")
         if self.public is True and self.size is not None:
@@ -92,7 +106,7 @@ class TableDeclaration:
         if self.key and self.public is not True:
             raise UsageError(f"{where} has a key, which only a public table has: public = true")
 
-    def to_fields(self) -> dict[str, Any]:
+    def to_fields(self) -> dict[str, Declared]:
         """Return what :meth:`from_fields` reads, without what is not said."""
         said = {
             self.place: self.source,
@@ -107,7 +121,7 @@ class TableDeclaration:
         }
         return {name: value for name, value in said.items() if value not in (None, False, [], {})}
 
-    def options(self, name: str, folder: Path) -> dict[str, Any]:
+    def options(self, name: str, folder: Path) -> dict[str, Declared]:
         """Return how the table is opened, as :func:`tacit.tables.open_source.open_source` takes it.
 
         Args:
@@ -126,12 +140,15 @@ class TableDeclaration:
         """Return whether the place holds CSV files, which declare no types of their own."""
         from tacit.tables.engines.duckdb.source import holds_csv
 
-        return self.place == "path" and self.table is None and holds_csv(self.within(folder))
+        return self.place == "path" and self.table is None and holds_csv(self._path(folder))
 
-    def within(self, folder: Path) -> Any:
+    def within(self, folder: Path) -> object:
         """Return the source as it is opened, a path as seen from the folder of the declaration."""
         if self.place == "spark":
             return _running_spark().table(self.source)
+        return self._path(folder)
+
+    def _path(self, folder: Path) -> str:
         return self.source if "://" in self.source else os.path.join(folder, self.source)
 
 

@@ -10,6 +10,7 @@ from tacit.errors import UsageError
 from tacit.expressions.cell_grammar import GIVES
 from tacit.expressions.dialect import LONGEST_NAME, Dialect
 from tacit.expressions.expression import Expression
+from tacit.expressions.node import constants_of
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine
 
@@ -211,7 +212,7 @@ def _is_narrow(expression: Expression, schema: Schema) -> bool:
     """Whether a whole number is a column of an engine's type of at most 64 bits."""
     if expression.operation != "col":
         return False
-    declared = schema.column(expression.parameters[0]).declared.upper()
+    declared = schema.column(constants_of(expression)[0]).declared.upper()
     return declared.removeprefix("U") in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 
 

@@ -75,7 +75,8 @@ class Answer(Exports, Shown):
         """Return the answer that a ledger's entry holds, as it is shown, with its certificate."""
         if entry.answer is None:
             raise UsageError("this release was paid for and never answered; ask again")
-        by = tuple(entry.question["query"]["by"])
+        query: Any = entry.question["query"]
+        by = tuple(query["by"])
         shown = arrangement.shown(by, entry.answer)
         names = arrangement.called(by)
         return cls(names, shown, issue(entry, ledger), entry.cost, replayed)

@@ -33,6 +33,7 @@ from typing import Any
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression, col, literal, when
 from tacit.expressions.functions.table import FUNCTIONS
+from tacit.expressions.node import constants_of
 
 __all__ = ["columns_of", "computed", "condition"]
 
@@ -258,7 +259,7 @@ class _Reader:
         number = self.tokens[self.place][0] == "number"
         found = self._value()
         if negated and number:
-            return literal(-found.parameters[0])
+            return literal(-constants_of(found)[0])
         return -found if negated else found
 
     def _value(self) -> Expression:
