@@ -78,7 +78,7 @@ def injected(generator: Generator) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Choice:
-    """The distribution of a draw of one of finitely many outcomes.
+    """What a draw of one of finitely many outcomes is drawn from.
 
     Attributes:
         name: of the function that draws it.

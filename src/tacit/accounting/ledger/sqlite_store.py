@@ -104,8 +104,8 @@ class SqliteStore:
             if os.getpid() != self._process:
                 _inherited.append(self._connection)
                 self._open()
-            self._connection.execute(begin)
             try:
+                self._connection.execute(begin)
                 yield _Transaction(self._connection)
                 self._connection.execute("COMMIT")
             except BaseException:
