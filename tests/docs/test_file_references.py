@@ -43,7 +43,7 @@ def test_the_page_of_plans_has_every_statistic_with_its_fields() -> None:
         shown |= {} if names == ("statistic",) else dict.fromkeys(names, fields)
     assert shown == {kind.name: kind.fields for kind in kinds()}
     methods = {kind.name for kind in kinds() if kind.methods}
-    sentence = told.partition("says them. ")[2]
+    sentence = told.partition("or an expression. ")[2]
     taking, _, options = sentence.partition("take a [method]")
     assert set(CODE.findall(taking)) == methods
     assert set(CODE.findall(options)) == set(Options.__annotations__)
