@@ -83,6 +83,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
+from tacit.arithmetic.bisection import least_between
 from tacit.arithmetic.enclosure import Enclosure, exp, log, sqrt
 from tacit.arithmetic.exact import float_up
 from tacit.arithmetic.special_functions import normal_cdf
@@ -348,18 +349,12 @@ def _first(holds: Callable[[int], bool], near: int) -> int:
     else:
         while not holds(high):
             low, high, step = high, high + step, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return least_between(holds, low, high)
 
 
 def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
     """Return the last number at which a test holds, if it does at ``low``."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return least_between(lambda k: not holds(k), low, high) - 1
 
 
 def _step(square: Fraction) -> Fraction:
