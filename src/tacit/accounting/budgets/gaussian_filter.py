@@ -83,7 +83,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from tacit.arithmetic.bisection import least_between
+from tacit.arithmetic.bisection import least_between, narrowed
 from tacit.arithmetic.enclosure import Enclosure, exp, log, sqrt
 from tacit.arithmetic.exact import float_up
 from tacit.arithmetic.special_functions import normal_cdf
@@ -98,6 +98,8 @@ _MOST = 64
 _SMALL = 1 << 8
 _STEPS = 20
 """A step of the search is this many halves of epsilon squared."""
+_HALVED = 60
+"""So often is the way halved on which a search in floats looks for where to begin."""
 
 
 def delta_of(variance: Fraction, epsilon: Fraction, bits: int = 128) -> Enclosure:
@@ -194,7 +196,7 @@ def _after_one(
     def about(a: float) -> bool:
         return _lost(cost, a, ranged) <= _far(variance)
 
-    guess = _guess(about, float(variance), rising=False)
+    guess = narrowed(about, 0.0, float(variance), _HALVED)[0]
     near = min(max(math.ceil((variance - Fraction(guess)) / step), 0), most)
     if near == most and not fits(most):
         return None
@@ -233,7 +235,7 @@ def _before_one(variance: Fraction, cost: Fraction, square: Fraction, ranged: bo
 
     wanted = _lost(cost, float(variance), ranged)
     most = float(variance) + 4 * float_up(square) + 1
-    guess = _guess(lambda v: _far(v) >= wanted, most, rising=True)
+    guess = narrowed(lambda v: _far(v) >= wanted, most, 0.0, _HALVED)[0]
     near = math.ceil((Fraction(guess) - variance) / step)
     return variance + _first(fits, max(near, 0)) * step
 
@@ -324,18 +326,6 @@ def _lost(epsilon: Fraction, variance: float, ranged: bool) -> float:
 
 def _far(variance: Fraction | float) -> float:
     return math.erf(math.sqrt(float(variance) / 8))
-
-
-def _guess(holds: Callable[[float], bool], most: float, *, rising: bool) -> float:
-    """Return about where a test of a float between 0 and ``most`` changes."""
-    low, high = 0.0, most
-    for _ in range(60):
-        middle = (low + high) / 2
-        if holds(middle) == rising:
-            high = middle
-        else:
-            low = middle
-    return high if rising else low
 
 
 def _first(holds: Callable[[int], bool], near: int) -> int:
