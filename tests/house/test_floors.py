@@ -49,6 +49,11 @@ FOLDERS = {
         *("remote_table", "connection"),
     ),
     "core": ("spaces", "divergences", "losses", "measures", "chain"),
+    "core.losses": (
+        *("base", "own_lattice", "cells", "noise_in_floats", "contour", "tilted_sum", "summed"),
+        *("additive_renyi", "additive_noise", "bounds", "distribution", "bounded_range"),
+        *("few_losses", "output_pair", "sampled"),
+    ),
     "data": (),
     "expressions": (
         *("node", "dialect", "schema", "bin_labels", "bin_sql", "float_digest", "integer_sql"),

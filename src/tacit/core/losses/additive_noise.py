@@ -213,6 +213,10 @@ class LaplaceShift(ShiftedLoss):
         largest = float(self.shift / self.scale)
         return min(largest, 2.0), largest
 
+    def noise(self) -> tuple[float, int] | None:
+        """Return its rate and its shift."""
+        return (float(1 / self.scale), self.shift) if self.shift else None
+
     def in_floats(self, dust: float) -> Listed | Spread:
         """Return the losses in floats, x steps below the largest; none is left out."""
         return laplace_losses(self.scale, self.shift)

@@ -146,6 +146,16 @@ class PrivacyLossDistribution(Summand):
         largest = max((abs(loss) for loss, _ in rows), default=0.0)
         return math.sqrt(variance), largest or float(self.impossible.upper > 0)
 
+    def noise(self) -> tuple[float, int] | None:
+        """Return the rate of randomized response, with a shift of one, where it is that."""
+        losses = [atom.loss for atom in self.atoms]
+        if len(losses) != 2 or self.impossible.upper or any(loss.ratio != 1 for loss in losses):
+            return None
+        ends = sorted(loss.shift.lower for loss in losses)
+        sure = all(not loss.shift.width for loss in losses) and -ends[0] == ends[1] > 0
+        whole = sum((atom.q for atom in self.atoms), Enclosure.of(0)).upper >= 1
+        return (float(ends[1]), 1) if sure and whole else None
+
     @cached_property
     def _placed(self) -> tuple[Lattice, list[int]] | None:
         return placed([atom.loss for atom in self.atoms])

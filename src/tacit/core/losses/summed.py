@@ -16,6 +16,8 @@ from tacit.arithmetic.exact import Number, as_fraction, as_integer, float_down, 
 from tacit.calls import public
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.cells import Floats, Listed, Spread, above, below, on_own_lattice, raised
+from tacit.core.losses.contour.ends import Ends, ends_of
+from tacit.core.losses.contour.line_integral import enclosed_epsilon, enclosed_log_delta
 from tacit.core.losses.own_lattice import Lattice
 from tacit.core.losses.tilted_sum import Parts, TiltedSum, moments, tilt_for_delta, tilt_for_epsilon
 from tacit.errors import UsageError
@@ -39,6 +41,10 @@ _FEW = 8
 _LEAST_LOG = -640.0
 """Masses below e to this are not told from zero in floats."""
 _EPSILON_STEPS = 70
+_MANY = 96
+"""So many different summands are not put on a lattice where there is another way."""
+_GRID = 1 << 160
+_SLACK = 2.0**-40
 
 
 @public
@@ -60,6 +66,10 @@ class Summand(PrivacyLoss):
     @abstractmethod
     def spread(self) -> tuple[float, float]:
         """Return about the standard deviation of the losses, and their largest size."""
+
+    def noise(self) -> tuple[float, int] | None:
+        """Return the rate and the shift of the discrete Laplace noise that it is; else None."""
+        return None
 
     def after(self, first: PrivacyLoss) -> PrivacyLoss:
         """Return the losses of two releases together; these are those of the second."""
@@ -121,6 +131,12 @@ class Sum(PrivacyLoss):
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclose the least delta at ``epsilon``."""
         level = as_fraction(epsilon, "epsilon")
+        ends = self._ends
+        if ends is not None and 0 < level < ends.reach * (1 - _SLACK):
+            logs = enclosed_log_delta(ends, float_down(level), float_up(level))
+            if logs is not None:
+                most = _exp(logs[1], up=True)
+                return Enclosure(min(_exp(logs[0], up=False), most), most)
         if level >= self._largest:
             return Enclosure.of(0)
         near, dust = _float(level), 1e-30
@@ -139,10 +155,15 @@ class Sum(PrivacyLoss):
         target = as_fraction(delta, "delta")
         if not 0 <= target <= 1:
             raise UsageError(f"delta lies in 0..1, not at {show(target)}")
+        log_target = _log_of(target)
+        ends = self._ends
+        found = None if ends is None else enclosed_epsilon(ends, log_target)
+        if ends is not None and found is not None:
+            upper = min(Fraction(found[1]), Fraction(ends.reach * (1 + _SLACK)))
+            return Enclosure(min(Fraction(found[0]), upper), upper)
         largest = self._largest
         if target == 0 or largest == 0:
             return largest if isinstance(largest, float) else Enclosure(largest, largest)
-        log_target = math.log(target.numerator) - math.log(target.denominator)
         dust = math.exp(max(log_target - 30 - math.log(self._count), _LEAST_LOG))
         sums = self._sums(dust, lambda parts: tilt_for_delta(parts, log_target))
         tilt = tilt_for_delta(sums.above, log_target)
@@ -154,20 +175,33 @@ class Sum(PrivacyLoss):
         upper = min(Fraction(high), Fraction(largest)) if largest != math.inf else Fraction(high)
         return Enclosure(min(_fraction(low), upper), upper)
 
-    @property
+    @cached_property
     def _count(self) -> int:
         return sum(k for _, k in self.parts)
 
     @cached_property
+    def _ends(self) -> Ends | None:
+        """The summands where they are many, and all are discrete Laplace noise."""
+        if len(self.parts) < _MANY:
+            return None
+        known = [(part.noise(), k) for part, k in self.parts]
+        rows = [(*noise, k) for noise, k in known if noise is not None]
+        return ends_of(rows) if len(rows) == len(known) else None
+
+    @cached_property
     def _largest(self) -> Fraction | float:
         """The sum of the largest losses, rounded up: no epsilon beyond it is needed."""
-        total = Fraction(0)
+        exact = len(self.parts) < _MANY
+        total, rounded = Fraction(0), 0
         for part, k in self.parts:
             one = part.epsilon(0)
             if not isinstance(one, Enclosure):
                 return math.inf
-            total += k * one.upper
-        return total
+            if exact:
+                total += k * one.upper
+            else:  # the denominators of many would multiply
+                rounded += k * math.ceil(one.upper * _GRID)
+        return total if exact else Fraction(rounded, _GRID)
 
     def _sums(self, dust: float, wanted: Callable[[Parts], float]) -> _Sums:
         """Return the summands on one lattice; ``wanted`` gives the tilt at which they matter."""
@@ -340,3 +374,9 @@ def _exp(log: float, *, up: bool) -> Fraction:
         return Fraction(0)
     found = exp(Fraction(log), 64)
     return min(found.upper if up else found.lower, Fraction(1))
+
+
+def _log_of(target: Fraction) -> float:
+    if not target:
+        return -math.inf
+    return math.log(target.numerator) - math.log(target.denominator)

@@ -13,6 +13,7 @@ from tacit.arithmetic.exact import show
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import Dominating
 from tacit.core.losses.distribution import dominating_pair
+from tacit.core.losses.summed import Sum, Summand
 from tacit.core.measures.conversion import concentrated_epsilon, renyi_epsilon
 from tacit.core.measures.measure import ApproximateDP, Measure, PureDP, RenyiDP, ZeroConcentratedDP
 from tacit.errors import UsageError
@@ -20,6 +21,8 @@ from tacit.errors import UsageError
 __all__ = ["LossMap", "composed_losses", "delta_bound", "epsilon_bound", "implied_loss"]
 
 _MOST_DELTAS = 1 << 16
+_MANY = 16
+"""More different losses are added up at once where they can be."""
 
 LossMap = Callable[[Fraction], PrivacyLoss | None]
 """From an input distance to losses that dominate those of all inputs that near, if known."""
@@ -59,9 +62,28 @@ def composed_losses(
                 found[-1] = loss, found[-1][1] + 1
             else:
                 found.append((loss, 1))
+        if len(found) > _MANY:
+            whole = _at_once(found)
+            if whole is not None:
+                return whole
         return reduce(lambda a, b: a.compose(b), (loss.self_compose(k) for loss, k in found))
 
     return losses
+
+
+def _at_once(found: Sequence[tuple[PrivacyLoss, int]]) -> PrivacyLoss | None:
+    """Return many losses together, where each is a list in one direction, or dominated by one."""
+    parts: list[tuple[Summand, int]] = []
+    dominated = False
+    for loss, times in found:
+        plain = type(loss) is Dominating
+        held = loss.losses if isinstance(loss, Dominating) and plain else loss
+        if not isinstance(held, Summand):
+            return None
+        dominated = dominated or plain
+        parts.append((held, times))
+    whole = Sum.of(parts)
+    return Dominating(whole) if dominated else whole
 
 
 def delta_bound(measure: Measure, loss: Any, epsilon: Fraction) -> Enclosure:

@@ -1,0 +1,1 @@
+"""Sums of many distinct losses, by an integral in the complex plane."""
