@@ -119,6 +119,8 @@ from tacit.tables.answers.top_k import top_k as top_k
 from tacit.tables.check_table import check as check
 from tacit.tables.dataset.declaration import Dataset as Dataset
 from tacit.tables.dataset.opening import open_dataset as open
+from tacit.tables.together.sums_of_bins import prefix_sums as prefix_sums
+from tacit.tables.together.sums_of_bins import ranges as ranges
 from tacit.transformations import Bin as bin
 from tacit.transformations import Cast as cast
 from tacit.transformations import Clamp as clamp
@@ -246,6 +248,7 @@ __all__ = [
     "plot_accuracy",
     "poisson_sample",
     "prefix_counts",
+    "prefix_sums",
     "privacy_loss",
     "private_quantile",
     "propose_bound",
@@ -253,6 +256,7 @@ __all__ = [
     "quantile",
     "quantile_scores",
     "randomized_response",
+    "ranges",
     "release_keys",
     "renyi_divergence",
     "resize",

@@ -30,6 +30,7 @@ from tacit.tables.plan.query import Query
 from tacit.tables.plan.stated_method import as_stated, has_choice, record_of
 from tacit.tables.release.draw_noise import answer_of, in_order
 from tacit.tables.together import kind as _counts_of_plans  # noqa: F401  (makes itself known)
+from tacit.tables.together import sums_of_bins as _sums_of_bins  # noqa: F401  (likewise)
 
 __all__ = ["Replanned", "of_certificate", "replan"]
 

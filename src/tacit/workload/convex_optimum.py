@@ -39,10 +39,12 @@ class Optimum:
     Attributes:
         square: the matrix X.
         bound: at most the total squared error of every strategy, for noise of deviation 1.
+        multipliers: the numbers v at which X was found.
     """
 
     square: Array
     bound: float
+    multipliers: Array
 
     def factor(self) -> Array:
         """Return A with A^T A = X, upper triangular."""
@@ -76,4 +78,4 @@ def convex_optimum(gram: Array) -> Optimum:
     square = (square + square.T) / (2 * float(np.diag(square).max()))
     values = np.linalg.eigvalsh(root[:, None] * gram * root)  # of the questions without the ridge
     bound = float(np.sqrt(np.maximum(values, 0.0)).sum()) ** 2 / float((root**2).sum())
-    return Optimum(square, bound)
+    return Optimum(square, bound, root**2)

@@ -4,7 +4,8 @@ Under pure differential privacy the program over all strategies is not convex.  
 cells and p sums of cells more, with weights: ``A = [D; T D]`` with T >= 0 of p rows, and D the
 diagonal matrix that makes every column add up to 1 (McKenna, Miklau, Hay, Machanavajjhala,
 *Optimizing error of high-dimensional statistical queries under differential privacy*, VLDB 2018).
-All that is worked out with are matrices of p rows: with c = 1 + the column sums of T,
+All that is worked out with are matrices of p rows (and, by :mod:`tacit.workload.steady`, the same
+on every machine): with c = 1 + the column sums of T,
 ``H = c c^T * G`` and ``S = I + T T^T``,
 
     trace(G (A^T A)^-1) = trace H - trace(S^-1 T H T^T).
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.workload.minimise import minimise
+from tacit.workload.steady import inverse, product, trace_of_product
 
 __all__ = ["p_identity"]
 
@@ -54,10 +56,11 @@ def _error(weights: Array, gram: Array) -> tuple[float, Array]:
     """Return the total error of a p-identity, and its gradient in T."""
     total = 1 + weights.sum(axis=0)
     diagonal = np.diag(gram)
-    inside = np.linalg.solve(np.eye(len(weights)) + weights @ weights.T, weights)
-    half = (inside * total) @ gram
+    across = np.ascontiguousarray(weights.T)
+    inside = product(inverse(np.eye(len(weights)) + product(weights, across)), weights)
+    half = product(inside * total, gram)
     whole = half * total
-    square = whole @ weights.T
-    value = float((total**2 * diagonal).sum() - np.trace(square))
+    square = product(whole, across)
+    value = trace_of_product(total**2, diagonal) - float(np.trace(square))
     by_total = 2 * (total * diagonal - (weights * half).sum(axis=0))
-    return value, -2 * (whole - square @ inside) + by_total
+    return value, -2 * (whole - product(square, inside)) + by_total

@@ -20,8 +20,10 @@ from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.release.collector import Collector
 from tacit.tables.spec.cell_axis import Axis
-from tacit.tables.together.cell_counts import AskedCells, CellCounts, CellsPart, key_of
+from tacit.tables.together.asked_cells import AskedCells, key_of
+from tacit.tables.together.cell_counts import CellsPart
 from tacit.tables.together.kind import cells_asked
+from tacit.tables.together.step import CellCounts
 
 pytestmark = pytest.mark.full
 

@@ -7,7 +7,7 @@ import pytest
 
 import tacit as tc
 from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.together.intervals import laplace_half_width
+from tacit.tables.together.intervals import laplace_half_width, laplace_reach
 
 
 def exact(terms, level):
@@ -57,3 +57,16 @@ def test_draws_lie_within():
     noise = np.asarray(tc.noise.discrete_laplace(3, size=4000 * 40)).reshape(4000, 40)
     inside = np.abs(noise @ np.full(40, 0.3)) <= laplace_half_width(((law, 0.3, 40),), 0.95)
     assert 0.93 < inside.mean() < 0.98
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95, 0.999])
+@pytest.mark.parametrize("weights", [(1,), (1, 1), (4, 1, 1), (3, 2), (1,) * 40])
+def test_one_reach_is_enough_for_every_sum_and_not_much_more(level, weights):
+    """Against the exact quantile of the continuous sum, from its characteristic function."""
+    law = NoiseLaw("laplace", 1.0, 1e-9)
+    terms = tuple((law, float(weight), 1) for weight in weights)
+    deviation = math.sqrt(2 * sum(weight**2 for weight in weights))
+    quantile = laplace_half_width(terms, level) / (1.021 if len(weights) > 3 else 1.002)
+    assert quantile <= laplace_reach(level) * deviation
+    if 0.9 < level < 0.99:
+        assert laplace_reach(level) * deviation <= 1.13 * quantile

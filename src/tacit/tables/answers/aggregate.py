@@ -74,6 +74,7 @@ class Aggregate(Step):
         others: the further columns, of a statistic of several.
         axes: the columns whose cells are counted, in a plan of several questions.
         importance: how much its squared errors count there.
+        reading: how the bins of the last of them are read.
     """
 
     kind: str
@@ -89,6 +90,7 @@ class Aggregate(Step):
     others: tuple[Clamped, ...] = ()
     axes: tuple[Axis, ...] | None = None
     importance: int = 1
+    reading: str = "cells"
 
     name: ClassVar[str] = "aggregate"
 
@@ -147,14 +149,11 @@ class Aggregate(Step):
             parts += [name, *(show(end) for end in (low, high) if end is not None)]
         if self.edges is not None:
             parts.append(f"{len(self.edges) - 1} bins")
-        if self.axes is not None:
-            parts += [axis.name for axis in self.axes]
+        parts += [axis.name for axis in self.axes or ()]
         if self.k is not None:
             parts += [str(self.k), *([f"{len(self.keys)} categories"] if self.keys else [])]
-        if self.ddof:
-            parts.append(f"ddof={self.ddof}")
-        if self.method is not None:
-            parts.append(str(self.method))
+        parts += [f"ddof={self.ddof}"] if self.ddof else []
+        parts += [str(self.method)] if self.method is not None else []
         return f"{self.kind}({', '.join(str(p) for p in parts)})"
 
     def to_json(self) -> dict[str, object]:
@@ -174,6 +173,8 @@ class Aggregate(Step):
             found["axes"] = [axis.to_json() for axis in self.axes]
         if self.importance != 1:
             found["importance"] = self.importance
+        if self.reading != "cells":
+            found["reading"] = self.reading
         if self.others:
             found["others"] = [[one.column, str(one.lower), str(one.upper)] for one in self.others]
         return found
@@ -213,6 +214,7 @@ class Kind(ABC):
         each: over a table of its numbers, where it is several: of their names, and of them.
         alone: whether people ask it by itself; else it stands in plans only.
         counts: whether it is how many rows there are, in all or between its edges.
+        reading: how it reads the bins between its edges, which a plan answers in order.
         joins: parts made for other kinds that answer this one too, and keep it from a part of its
             own.
     """
@@ -230,6 +232,7 @@ class Kind(ABC):
     each: tuple[str, str] = "bin", "rows"
     alone: bool = True
     counts: bool = False
+    reading: str = "cells"
 
     joins: ClassVar[type[Part] | None] = None
 

@@ -20,6 +20,7 @@ from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.spec.cell_axis import Axis
 from tacit.tables.together.kind import cells_asked
+from tacit.tables.together.reading import size_of
 from tacit.tables.together.strategy import MOST_CELLS
 
 __all__ = ["Member", "Merged", "merged"]
@@ -129,8 +130,9 @@ def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None
                 if aggregate.edges
                 else []
             )
-            bins[label] = math.prod(axis.listed for axis in own)
-            asked.append((labels[label], cells_asked([*axes, *own], counted[labels[label]])))
+            bins[label] = math.prod(size_of(kind.reading, axis.listed) for axis in own)
+            cells = cells_asked([*axes, *own], counted[labels[label]], kind.reading)
+            asked.append((labels[label], cells))
         members.append(Member(query, labels, places, bins))
     whole = replace(
         first,
@@ -153,7 +155,8 @@ def _check_size(queries: Sequence[Query]) -> None:
     """Refuse more keys and cells than can be planned, before anything is made of them."""
     keys = sum(len(query.keys or ()) for query in queries)
     numbers = sum(
-        len(query.keys or ((),)) * max(len(asked.edges or ()) - 1, 1)
+        len(query.keys or ((),))
+        * size_of(kind_of(asked.kind).reading, max(len(asked.edges or ()) - 1, 1))
         for query in queries
         for _, asked in query.aggregates
     )

@@ -36,8 +36,9 @@ class QuestionPlan(Shown):
     Counts, counts by listed groups and histograms come from one strategy: noise is added to a few
     sums of cells, and every count follows from these by least squares.  So they agree with one
     another, and their total squared error is at most that of asking one by one with the best split
-    of the budget (:mod:`tacit.tables.together.strategy`).  Statistics without groups are answered
-    beside them.
+    of the budget (:mod:`tacit.tables.together.strategy`).  Ranges and prefix sums come from the
+    strategy of theirs with the least error (:mod:`tacit.tables.together.family`).  Statistics
+    without groups are answered beside them.
 
     Example:
         >>> import pyarrow as pa, tacit as tc
@@ -183,7 +184,7 @@ class QuestionPlan(Shown):
 
     @property
     def strategy(self) -> list[dict[str, object]]:
-        """What gets noise for the counts: the columns, how many cells, and the share of the loss.
+        """What gets noise for the counts: the columns, how many numbers, the share of the loss.
 
         Of the noise that the budget of the session goes with: Gaussian for a rho, else Laplace.
         Empty where nothing is counted.
@@ -191,14 +192,9 @@ class QuestionPlan(Shown):
         kind = "gaussian" if held_by(self._whole).ledger.kind == "concentrated" else "laplace"
         if self._counts is None:
             return []
-        axes, found = self._counts.axes, self._counts.strategy(kind)
         return [
-            {
-                "columns": [axes[i].name for i in subset],
-                "cells": found.cells(subset),
-                "share": share,
-            }
-            for subset, share in found.measured
+            {"columns": [axis.name for axis in axes], "cells": cells, "share": share}
+            for axes, cells, share in self._counts.measured(kind)
         ]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Counts of cells that get noise together: the step, and the part that answers them."""
+"""Counts of cells that get noise together: the part that answers them."""
 
 from __future__ import annotations
 
@@ -7,149 +7,44 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.arithmetic.exact import as_integer
 from tacit.arithmetic.square_root import sqrt_up
-from tacit.core import Space, Step, SymmetricDistance, Transformation, register
+from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.grid import Grid
-from tacit.report.text.vocabulary import say_step, so_many
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.chain.part import LEVEL, Columns, Noise, Part
-from tacit.tables.chain.row_steps import VectorStep, weight_of
+from tacit.tables.chain.part import LEVEL, Columns, Noise
 from tacit.tables.query.requests import Cells, Request
-from tacit.tables.spec.cell_axis import Axis
+from tacit.tables.together.asked_cells import AskedCells, CellsOfPlan, key_of
 from tacit.tables.together.intervals import Term, laplace_half_width
-from tacit.tables.together.strategy import CellStrategy, subsets_of
+from tacit.tables.together.reading import taken
+from tacit.tables.together.step import CellCounts
+from tacit.tables.together.strategy import subsets_of
 from tacit.workload.marginals import Subset
 
-__all__ = ["AskedCells", "CellCounts", "CellsPart"]
+__all__ = ["AskedCells", "CellsPart", "key_of"]
 
 Array = NDArray[np.float64]
 _Details = tuple[dict[tuple[Subset, Subset], float], dict[Subset, float]]
 
 
-@register
 @dataclass(frozen=True)
-class CellCounts(VectorStep):
-    """Count the rows in each cell of a marginal, or combine these counts into its residual.
-
-    **Map.** A row is in exactly one cell.  The counts move by ``d`` under d rows, in L1 and in L2.
-    The residual is ``Q = prod_i (n_i I - 1 1^T)`` of the counts; a row moves it by one column of Q,
-    which has on each axis ``n - 1`` once and ``-1`` in the other n - 1 places: the squared norm is
-    ``prod ((n - 1)^2 + (n - 1)) = prod n (n - 1)``, so d rows move it by at most ``d sqrt(prod n
-    (n - 1))`` in L2; and by ``d prod 2 (n - 1)`` in L1.  Both are attained, by d rows in one cell.
-
-    Attributes:
-        columns: what the axes are called.
-        cells: how many cells each axis has, one for everything else included.
-        residual: whether the counts are combined.
-    """
-
-    columns: Any = ()
-    cells: Any = ()
-    residual: bool = False
-    one: int = 1
-
-    name: ClassVar[str] = "cell_counts"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        sizes = tuple(
-            as_integer(n, "the number of cells of an axis", minimum=2) for n in self.cells
-        )
-        if len(self.columns) != len(sizes) or self.size != math.prod(sizes):
-            raise UsageError("cells are counted over named axes, one number for each cell")
-        object.__setattr__(self, "cells", sizes)
-        object.__setattr__(self, "columns", tuple(map(str, self.columns)))
-
-    @property
-    def stretch(self) -> Fraction:
-        """How far one row moves the vector, exact or rounded up."""
-        if not self.residual:
-            return Fraction(1)
-        if self.norm == "L1":
-            return Fraction(math.prod(2 * (n - 1) for n in self.cells))
-        return sqrt_up(Fraction(math.prod(n * (n - 1) for n in self.cells)))
-
-    def build(self, space: Space) -> Transformation:
-        """Return the counts."""
-        self._require(space, SymmetricDistance)
-        return self._end(space, weight_of(self.one), self.stretch)
-
-
-@dataclass(frozen=True)
-class AskedCells:
-    """The cells of one question: all listed ones of some axes.
-
-    Attributes:
-        axes: the axes, in the order in which its numbers stand; none for all rows.
-        importance: how much the squared error of each of its numbers counts.
-    """
-
-    axes: tuple[Axis, ...]
-    importance: int = 1
-
-    @property
-    def listed(self) -> int:
-        """How many numbers it has."""
-        return math.prod(axis.listed for axis in self.axes)
-
-
-@dataclass(frozen=True)
-class CellsPart(Part):
+class CellsPart(CellsOfPlan):
     """The counts of all questions of a plan, from one strategy."""
 
-    asked: tuple[AskedCells, ...]
-
-    @property
-    def title(self) -> str:
-        """Say what the part is."""
-        return f"counts of {so_many(str(len(self.asked)), 'question', 'questions')} together"
-
-    @cached_property
-    def axes(self) -> tuple[Axis, ...]:
-        """The axes of all questions, each column once, with the keys of all of them."""
-        found: list[Axis] = []
-        for axis in (axis for asked in self.asked for axis in asked.axes):
-            place = next((i for i, known in enumerate(found) if known.same(axis)), None)
-            if place is None:
-                found.append(axis)
-            else:
-                found[place] = found[place].joined(axis)
-        return tuple(found)
-
-    def subset(self, asked: AskedCells) -> tuple[int, ...]:
-        """Return which axes a question is about, in its own order."""
-        same = [[known.same(axis) for known in self.axes].index(True) for axis in asked.axes]
-        if len(set(same)) < len(same):
-            raise UsageError("a question counts cells of a column twice")
-        return tuple(same)
-
-    def strategy(self, kind: str) -> CellStrategy:
-        """Return what gets noise of a kind, and how much."""
-        if kind not in self._strategies:
-            weights: dict[Subset, int] = {}
-            for asked in self.asked:
-                subset = tuple(sorted(self.subset(asked)))
-                weights[subset] = weights.get(subset, 0) + asked.listed * asked.importance
-            sizes = tuple(axis.size for axis in self.axes)
-            self._strategies[kind] = CellStrategy(sizes, tuple(weights.items()), kind == "gaussian")
-        return self._strategies[kind]
-
-    @cached_property
-    def _strategies(self) -> dict[str, CellStrategy]:
-        return {}
+    # ---- the questions of no family
 
     def _shares(self, noise: Noise) -> list[tuple[Subset, Noise, Fraction]]:
         """Return what gets noise: its axes, its share, and its sensitivity in rows of a person."""
-        strategy = self.strategy(noise.kind)
+        if not self._alone:
+            return []
+        strategy, noise = self.strategy(noise.kind), noise.split(self.split(noise.kind)[0])
         return [
             (s, noise.split(share), noise.rows * sqrt_up(Fraction(strategy.squared_stretch(s))))
             for s, share in strategy.measured
@@ -162,7 +57,16 @@ class CellsPart(Part):
     # ---- what is asked of the engine
 
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
-        """Return a chain for each set of axes: counts or their residual, and additive noise."""
+        """Return a chain for each set of axes: counts or their residual, and additive noise.
+
+        Raises:
+            UsageError: groups, which a plan makes axes of.
+        """
+        if by:
+            raise UsageError(
+                f"ranges and prefix sums by {', '.join(by)} are answered in a plan: "
+                "session.plan([question]).release(...)"
+            )
         found: list[tuple[Step, Step]] = []
         for subset, share, moved in self._shares(noise):
             axes = [self.axes[i] for i in subset]
@@ -175,7 +79,7 @@ class CellsPart(Part):
                 one=noise.one,
             )
             found.append((step, share.mechanism(moved)))
-        return found
+        return [*found, *(family.chain(paid) for family, paid in self._paid(noise))]
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -230,10 +134,7 @@ class CellsPart(Part):
         gone = tuple(place for place, i in enumerate(cover) if i not in subset)
         counts = np.asarray(whole.reshape(shape).sum(axis=gone), dtype=object)
         assert isinstance(step, CellCounts)
-        if step.residual:
-            for axis, n in enumerate(counts.shape):
-                counts = n * counts - counts.sum(axis=axis, keepdims=True)
-        return [int(value) for value in counts.ravel()]
+        return step.combined(counts)
 
     # ---- what follows from the noisy numbers
 
@@ -241,10 +142,21 @@ class CellsPart(Part):
         """Return the counts of each question, by least squares: they add up with one another."""
         residuals = self._residuals(released, noise)
         found = {}
+        counted = released[len(released) - len(self.families) :]
+        paid = [
+            family.counts(numbers, share)
+            for (family, share), numbers in zip(self._paid(noise), counted, strict=True)
+        ]
+        by_family = dict(zip(self.families, paid, strict=True))
         for asked in self.asked:
-            value = self._cells(asked, residuals)
-            error = np.full_like(value, self._error(asked, noise))
-            half = self._half_width(asked, noise, LEVEL)
+            if asked in self._family_of:
+                key = self._family_of[asked]
+                value = self._listed(asked, by_family[key])
+                value = taken(asked.reading, value).reshape(1, -1)
+            else:
+                value = self._cells(asked, residuals)
+            error = np.broadcast_to(self._error(asked, noise), value.shape)
+            half = np.broadcast_to(self._half_width(asked, noise, LEVEL), value.shape)
             low, high = np.maximum(value - half, 0.0), np.maximum(value + half, 0.0)
             found[key_of(asked)] = Estimate(value, error, low, high)
         return found
@@ -254,7 +166,7 @@ class CellsPart(Part):
         laws = self._laws(noise)
         shares = self._details(noise)[0]
         found: dict[Subset, Array] = {}
-        for (subset, _), numbers in zip(laws, released, strict=True):
+        for (subset, _), numbers in zip(laws, released, strict=False):  # families come after
             shape = tuple(self.axes[i].size for i in subset)
             noisy = np.asarray(numbers, dtype=np.float64).reshape(shape)
             parts = [subset] if noise.kind == "gaussian" else list(subsets_of(subset))
@@ -311,11 +223,31 @@ class CellsPart(Part):
             whole = whole + residuals[part].reshape(kept) / rest
         if not order:
             return np.asarray(whole).reshape(1)
-        own = whole.transpose([subset.index(i) for i in order])
-        listed = [self.axes[i].places(axis) for i, axis in zip(order, asked.axes, strict=True)]
-        return np.asarray(own[np.ix_(*listed)]).reshape(1, -1)
+        return self._listed(asked, whole).reshape(1, -1)
 
-    def _error(self, asked: AskedCells, noise: Noise) -> float:
+    def _listed(self, asked: AskedCells, whole: Array) -> Array:
+        """Return the listed cells of a question in its own order, from those of its axes."""
+        order = self.subset(asked)
+        own = whole.transpose([sorted(order).index(i) for i in order])
+        listed = [self.axes[i].places(axis) for i, axis in zip(order, asked.axes, strict=True)]
+        return np.asarray(own[np.ix_(*listed)])
+
+    def _error(self, asked: AskedCells, noise: Noise) -> Array:
+        """Return the standard error of every number of a question, or one for all of them."""
+        if asked in self._family_of:
+            family, paid = self._family(asked, noise)
+            return self._each(asked, family.errors(asked.reading, paid))
+        return np.array(self._one_error(asked, noise))
+
+    def _each(self, asked: AskedCells, along: Array) -> Array:
+        """Return what each number of a question has, from what those along its axis have."""
+        place = self.subset(asked).index(self._family_of[asked][1])
+        shape = [axis.listed for axis in asked.axes]
+        shape[place] = len(along)
+        wide = along.reshape([-1 if i == place else 1 for i in range(len(shape))])
+        return np.broadcast_to(wide, shape).reshape(1, -1)
+
+    def _one_error(self, asked: AskedCells, noise: Noise) -> float:
         subset, variances = self.subset(asked), self._variances(noise)
         total = 0.0
         for part in subsets_of(tuple(sorted(subset))):
@@ -324,8 +256,14 @@ class CellsPart(Part):
             total += variances[part] * kept / rest**2
         return math.sqrt(total)
 
-    def _half_width(self, asked: AskedCells, noise: Noise, level: float) -> float:
-        """Return the half-width of the interval of every cell of a question."""
+    def _half_width(self, asked: AskedCells, noise: Noise, level: float) -> Array:
+        """Return the half-width of the interval of each number, or one for all of them."""
+        if asked in self._family_of:
+            family, paid = self._family(asked, noise)
+            return self._each(asked, family.half_widths(asked.reading, paid, level))
+        return np.array(self._one_half_width(asked, noise, level))
+
+    def _one_half_width(self, asked: AskedCells, noise: Noise, level: float) -> float:
         subset = tuple(sorted(self.subset(asked)))
         if noise.kind == "laplace":
             return laplace_half_width(tuple(self._terms(subset, noise)), level)
@@ -335,7 +273,7 @@ class CellsPart(Part):
         for part in subsets_of(subset):
             rest = math.prod(self.axes[i].size for i in subset)
             steps += math.prod(2 * (1 - 1 / self.axes[i].size) for i in part) / rest
-        return z * self._error(asked, noise) + steps / noise.one
+        return z * self._one_error(asked, noise) + steps / noise.one
 
     def _terms(self, subset: Subset, noise: Noise) -> list[Term]:
         """Return the weights of all noisy numbers in one cell, the equal ones together."""
@@ -355,21 +293,16 @@ class CellsPart(Part):
         return found
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the standard error of a number of a question, the same for any data."""
-        return self._error(self._asked[kind], noise)
+        """Return the root mean square of the standard errors of a question, for any data."""
+        return float(np.sqrt(np.mean(np.square(self._error(self._asked[kind], noise)))))
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
-        """Return the half-width of every interval of a question."""
-        return self._half_width(self._asked[kind], noise, level)
+        """Return the half-width of the widest interval of a question."""
+        return float(np.max(self._half_width(self._asked[kind], noise, level)))
 
     @cached_property
     def _asked(self) -> dict[str, AskedCells]:
         return {key_of(asked): asked for asked in self.asked}
-
-
-def key_of(asked: AskedCells) -> str:
-    """Return what the part knows a question by."""
-    return repr([[axis.columns, axis.keys, axis.edges] for axis in asked.axes])
 
 
 def _centred(counts: Array) -> Array:
@@ -381,17 +314,3 @@ def _centred(counts: Array) -> Array:
 
 _NOTHING = Expression("literal", (), (0,))
 """The number of a row's cell where there is but one."""
-
-
-def _step_words(step: Mapping[str, Any]) -> str:
-    if not step["columns"]:
-        return "Count all rows"
-    over = " and ".join(
-        f"{name} ({n} cells)" for name, n in zip(step["columns"], step["cells"], strict=True)
-    )
-    if not step["residual"]:
-        return f"Count the rows in each cell of {over}"
-    return f"Count the rows in each cell of {over}, less what fewer of these columns tell"
-
-
-say_step("cell_counts", _step_words)

@@ -7,28 +7,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacit.arithmetic.exact import as_integer
+from tacit.errors import UsageError
 from tacit.report.text.words import listed
 from tacit.tables.answers.aggregate import Aggregate, Kind, Setting, register_kind
 from tacit.tables.chain.part import Part
 from tacit.tables.spec.cell_axis import Axis, axis_from
-from tacit.tables.together.cell_counts import AskedCells, CellsPart, key_of
+from tacit.tables.together.asked_cells import AskedCells, key_of
+from tacit.tables.together.cell_counts import CellsPart
+from tacit.tables.together.reading import READINGS, names_of
 
 __all__ = ["CELL_COUNTS", "cells_asked"]
 
 CELL_COUNTS = "cell_counts"
 
 
-def cells_asked(axes: Sequence[Axis], importance: int = 1) -> Aggregate:
+def cells_asked(axes: Sequence[Axis], importance: int = 1, reading: str = "cells") -> Aggregate:
     """Ask for the number of rows in each listed cell of some axes.
 
     >>> print(cells_asked([Axis(("sex",), (("f",), ("m",)))]))
     cell_counts(sex)
     """
-    return Aggregate(CELL_COUNTS, axes=tuple(axes), importance=importance)
+    return Aggregate(CELL_COUNTS, axes=tuple(axes), importance=importance, reading=reading)
 
 
 def _asked(aggregate: Aggregate) -> AskedCells:
-    return AskedCells(aggregate.axes or (), aggregate.importance)
+    return AskedCells(aggregate.axes or (), aggregate.importance, aggregate.reading)
 
 
 class _CellCounts(Kind):
@@ -42,15 +45,25 @@ class _CellCounts(Kind):
         """Return what its cells are called."""
         if not asked.axes:
             return None
-        return [", ".join(cell) for cell in itertools.product(*(a.names for a in asked.axes))]
+        *groups, last = asked.axes
+        own = last.names if asked.reading == "cells" else names_of(asked.reading, last.edges)
+        each = [*(axis.names for axis in groups), own]
+        return [", ".join(cell) for cell in itertools.product(*each)]
 
     def read(self, described: Mapping[str, Any]) -> Aggregate:
         importance = as_integer(described.get("importance", 1), "an importance", minimum=1)
-        return cells_asked([axis_from(axis) for axis in described["axes"]], importance)
+        axes, reading = [axis_from(axis) for axis in described["axes"]], described.get("reading")
+        if reading is not None and (reading not in READINGS or not axes or not axes[-1].edges):
+            raise UsageError(f"the bins of a column are read as {', '.join(READINGS)}")
+        return cells_asked(axes, importance, reading or "cells")
 
     def words(self, described: Mapping[str, Any]) -> str:
         axes = [axis_from(axis) for axis in described["axes"]]
         each = [f"{axis.name} ({', '.join(axis.names)})" for axis in axes]
+        if described.get("reading") == "ranges":
+            each[-1] = f"every range of the bins of {each[-1]}"
+        elif described.get("reading") == "prefix_sums":
+            each[-1] = f"the bins of {each[-1]} added up from the first one"
         return "the number of rows" + (f" by {listed(each)}" if each else "")
 
     def shared(self, asked: Aggregate) -> Any:

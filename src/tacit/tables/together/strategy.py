@@ -117,6 +117,26 @@ class CellStrategy:
         total = sum(whole.values())
         return tuple((subset, Fraction(share, total)) for subset, share in whole.items())
 
+    @cached_property
+    def total(self) -> float:
+        """The total squared error, for noise whose variance is the squared sensitivity."""
+        known, cells = dict.fromkeys(self.needed, 0.0), self.cells
+        for subset, share in self.measured:
+            if self.residual:  # of Q over prod n, with the variance stretch / share
+                known[subset] = self.squared_stretch(subset) / float(share) / cells(subset) ** 2
+                continue
+            for part in subsets_of(subset):
+                known[part] += float(share) ** 2 * cells(part) / cells(subset)
+        if not self.residual:
+            known = {part: 1 / precision for part, precision in known.items()}
+        found = 0.0
+        for subset, weight in self.asked:
+            for part in subsets_of(subset):
+                kept = math.prod(1 - 1 / self.sizes[i] for i in part)
+                rest = cells(subset) // cells(part)
+                found += weight * known[part] * kept / rest**2
+        return found
+
     def _gaussian(self) -> dict[Subset, int]:
         squares = dict.fromkeys(self.needed, 0)
         for subset, weight in self.asked:

@@ -1,0 +1,129 @@
+"""Sums of the bins of a column: the kinds ``ranges`` and ``prefix_sums``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tacit.arithmetic.exact import Number
+from tacit.calls import public
+from tacit.errors import UsageError
+from tacit.report.text.words import bins_words
+from tacit.tables.answers.aggregate import Aggregate, Kind, Setting, register_kind
+from tacit.tables.answers.histogram import histogram
+from tacit.tables.chain.part import Part
+from tacit.tables.spec.cell_axis import Axis
+from tacit.tables.together.asked_cells import AskedCells, key_of
+from tacit.tables.together.cell_counts import CellsPart
+from tacit.tables.together.reading import names_of
+from tacit.workload.ordered import check_bins
+
+__all__ = ["prefix_sums", "ranges"]
+
+
+@public
+def ranges(column: str, edges: Sequence[Number]) -> Aggregate:
+    """Count the values in every range between two of the edges, all of them from one strategy.
+
+    With m bins between the edges there are ``m (m + 1) / 2`` ranges: from the first edge to each
+    later one, from the second to each later one, and so on.  A range holds its lower edge; one that
+    ends at the last edge holds this too.  The answers add up: a range is the sum of the ranges that
+    it is made of.  Their error is that of a strategy for all ranges, far below that of adding up
+    the bins of a histogram (:mod:`tacit.tables.together.family`).
+
+    Args:
+        column: a column of numbers.
+        edges: public and rising, at most 257 of them.
+
+    Raises:
+        UsageError: fewer than two edges, edges that do not rise, or too many.
+
+    Source:
+        Li, Miklau, Hay, McGregor, Rastogi, *The matrix mechanism* (VLDB J. 2015).
+
+    Example:
+        >>> import pyarrow as pa, tacit as tc
+        >>> people = pa.table({"age": [31, 45, 67]})
+        >>> session = tc.Session(people, tc.one_row_each, tc.rho("1/2"))
+        >>> question = session.agg(by_age=tc.ranges("age", [0, 18, 65, 99]))
+        >>> (answer,) = session.plan([question]).release(rho="1/2")
+        >>> answer.column("by_age")["bins"][:3]
+        ['[0, 18)', '[0, 65)', '[0, 99]']
+    """
+    return _of_bins("ranges", column, edges)
+
+
+@public
+def prefix_sums(column: str, edges: Sequence[Number]) -> Aggregate:
+    """Count the values from the first edge up to each later one: cumulative counts.
+
+    Args:
+        column: a column of numbers.
+        edges: public and rising, at most 257 of them.
+
+    Raises:
+        UsageError: fewer than two edges, edges that do not rise, or too many.
+
+    Example:
+        >>> import pyarrow as pa, tacit as tc
+        >>> people = pa.table({"age": [31, 45, 67]})
+        >>> session = tc.Session(people, tc.one_row_each, tc.rho("1/2"))
+        >>> question = session.agg(up_to=tc.prefix_sums("age", [0, 18, 65, 99]))
+        >>> (answer,) = session.plan([question]).release(rho="1/2")
+        >>> answer.column("up_to")["bins"]
+        ['[0, 18)', '[0, 65)', '[0, 99]']
+    """
+    return _of_bins("prefix_sums", column, edges)
+
+
+def _of_bins(kind: str, column: str, edges: Sequence[Number]) -> Aggregate:
+    made = histogram(column, edges)
+    if made.column is None:
+        raise UsageError(f'{kind} are asked of a column: tc.{kind}("age", [0, 18, 65])')
+    check_bins(len(made.edges or ()) - 1)
+    return replace(made, kind=kind)
+
+
+class _SumsOfBins(Kind):
+    def key(self, asked: Aggregate) -> str:
+        return key_of(self._asked(asked))
+
+    def names(self, asked: Aggregate) -> list[str] | None:
+        return names_of(self.reading, asked.edges or ())
+
+    def words(self, described: Mapping[str, Any]) -> str:
+        return bins_words(self.noun, described)
+
+    def shared(self, asked: Aggregate) -> Any:
+        return CellsPart
+
+    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+        setting.grid(asked, self.bits)  # refuses a column without numbers
+        known = before.asked if isinstance(before, CellsPart) else ()
+        return CellsPart(tuple(dict.fromkeys((*known, self._asked(asked)))))
+
+    def _asked(self, asked: Aggregate) -> AskedCells:
+        axis = Axis((asked.require_column(),), edges=asked.edges or ())
+        return AskedCells((axis,), reading=self.reading)
+
+
+for _name, _make, _order, _noun in (
+    ("ranges", ranges, 1001, "values of {column} in every range of {bins} bins"),
+    ("prefix_sums", prefix_sums, 1002, "values of {column} up to each end of {bins} bins"),
+):
+    register_kind(
+        _SumsOfBins(
+            name=_name,
+            order=_order,
+            make=_make,
+            help=(_make.__doc__ or "").split("\n", maxsplit=1)[0],
+            noun=f"the number of {_noun}",
+            fields=("column", "edges"),
+            amount=True,
+            each=("range", "rows"),
+            alone=False,
+            counts=True,
+            reading=_name,
+        )
+    )
