@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from support.servers.postgres_server import PostgresServer
 from support.service.server import Served, served
 from tacit.errors import UsageError
 from tacit.service.demo import write_demo
@@ -40,23 +42,38 @@ def answer(one: Served, token: str) -> Any:
         return client.get(f"/v1/releases/{made.json()['id']}?wait=30").json()
 
 
-def test_two_machines_are_one_service(postgres: Any, tmp_path: Path) -> None:
-    dsn = postgres.dsn()
-    first = machine(tmp_path / "first", dsn)
-    open_store(Settings.load(first))[0].close()
-    second = machine(tmp_path / "second", dsn, like=first)
-    with served(first) as one, served(second) as other:
-        token = one.token("analyst", name="ada")
-        assert httpx.get(f"{other.address}/v1/me", headers=bearer(token)).json()["name"] == "ada"
-        here, there = answer(one, token), answer(other, token)
-        assert here["state"] == there["state"] == "done"
-        assert here["answer"] == there["answer"]  # one noise: the other replayed it
-        assert there["replayed"]
-        curator = other.token("curator")
-        with one.client(curator) as client:
-            (made,) = [t for t in client.get("/v1/tokens").json()["items"] if t["name"] == "ada"]
-            assert client.delete(f"/v1/tokens/{made['id']}").json() == {"revoked": 1}
-        assert httpx.get(f"{other.address}/v1/me", headers=bearer(token)).status_code == 401
+@pytest.fixture(scope="module")
+def pair(
+    postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Served, Served]]:
+    """Two machines that run, on one database."""
+    place = tmp_path_factory.mktemp("machines")
+    postgres_server.start()
+    with postgres_server.database() as database:
+        dsn = database.dsn()
+        first = machine(place / "first", dsn)
+        open_store(Settings.load(first))[0].close()
+        second = machine(place / "second", dsn, like=first)
+        for folder in (first, second):
+            (folder / "data").mkdir()
+            (folder / "data" / "stays.csv").write_text("person,cost\n1,20\n2,30\n")
+        with served(first) as one, served(second) as other:
+            yield one, other
+
+
+def test_two_machines_are_one_service(pair: tuple[Served, Served]) -> None:
+    one, other = pair
+    token = one.token("analyst", name="ada")
+    assert httpx.get(f"{other.address}/v1/me", headers=bearer(token)).json()["name"] == "ada"
+    here, there = answer(one, token), answer(other, token)
+    assert here["state"] == there["state"] == "done"
+    assert here["answer"] == there["answer"]  # one noise: the other replayed it
+    assert there["replayed"]
+    curator = other.token("curator")
+    with one.client(curator) as client:
+        (made,) = [t for t in client.get("/v1/tokens").json()["items"] if t["name"] == "ada"]
+        assert client.delete(f"/v1/tokens/{made['id']}").json() == {"revoked": 1}
+    assert httpx.get(f"{other.address}/v1/me", headers=bearer(token)).status_code == 401
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -73,26 +90,16 @@ def test_a_machine_with_another_key_does_not_start(postgres: Any, tmp_path: Path
 
 
 def test_what_a_curator_declares_on_one_machine_every_machine_has(
-    postgres: Any, tmp_path: Path
+    pair: tuple[Served, Served],
 ) -> None:
-    dsn = postgres.dsn()
-    first = machine(tmp_path / "first", dsn)
-    open_store(Settings.load(first))[0].close()
-    second = machine(tmp_path / "second", dsn, like=first)
-    for folder in (first, second):
-        (folder / "data").mkdir()
-        (folder / "data" / "stays.csv").write_text("person,cost\n1,20\n2,30\n")
+    one, other = pair
     columns = {"person": {"kind": "integer"}, "cost": {"kind": "float", "bounds": [0, 100]}}
     fields = {
         "unit": {"person": "person", "rows": 2},
         "budget": {"epsilon": 3},
         "tables": {"stays": {"path": "data/stays.csv", "columns": columns}},
     }
-    with (
-        served(first) as one,
-        served(second) as other,
-        one.client(one.token("curator", name="cleo")) as here,
-    ):
+    with one.client(one.token("curator", name="cleo")) as here:
         sent = {"declaration": fields, "hosting": {"latency": 0.5}}
         assert here.put("/v1/datasets/stays", json=sent).status_code == 201
         with other.client(other.token("curator", name="carl")) as there:

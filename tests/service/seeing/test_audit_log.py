@@ -19,15 +19,22 @@ from tacit.service.problem import Problem
 from tacit.service.seeing.audit_log import ACTIONS, AuditLog
 from tacit.service.store.database import Database
 
-WRITER = """
+WRITERS = """
+import os
 import sys
 from tacit.service.seeing.audit_log import AuditLog
 from tacit.service.store.database import Database
-database = Database(sys.argv[1])
-log = AuditLog(database)
-for n in range(int(sys.argv[3])):
-    log.write("previewed", sys.argv[2], dataset="visits", details={"cost": str(n)})
-database.close()
+for writer in range(int(sys.argv[2])):
+    if os.fork() == 0:  # each has a database of its own, and all import once
+        database = Database(sys.argv[1])
+        log = AuditLog(database)
+        for n in range(int(sys.argv[3])):
+            log.write("previewed", f"writer {writer}", dataset="visits", details={"cost": str(n)})
+        database.close()
+        os._exit(0)
+for _ in range(int(sys.argv[2])):
+    _, status = os.wait()
+    assert status == 0
 """
 
 
@@ -161,11 +168,8 @@ def test_no_action_has_room_for_a_value() -> None:
 
 
 def race(address: str, processes: int, each: int) -> None:
-    started = [
-        subprocess.Popen([sys.executable, "-c", WRITER, address, f"writer {n}", str(each)])
-        for n in range(processes)
-    ]
-    assert [one.wait() for one in started] == [0] * processes
+    words = [sys.executable, "-c", WRITERS, address, str(processes), str(each)]
+    subprocess.run(words, check=True, timeout=300)
     database = Database(address)
     log = AuditLog(database)
     assert log.verify() == processes * each

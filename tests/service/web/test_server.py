@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
-from support.service.server import served
+from support.service.server import Served, served
 from tacit.errors import UsageError
 from tacit.service.settings import Settings
 from tacit.service.web.server import Place
@@ -32,49 +33,52 @@ def test_at_home_it_may(host: str, tmp_path: Path) -> None:
     Place(host).refuse_plain(Settings.load(tmp_path))
 
 
-@pytest.mark.full
-def test_a_slow_head_is_cut_off(tmp_path: Path) -> None:
-    (tmp_path / "service.toml").write_text("limits = { header_seconds = 1 }")
-    with served(tmp_path) as here:
-        host, port = here.address.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=20) as line:
-            started, seen = time.monotonic(), b"x"
-            while seen:
-                with suppress(BrokenPipeError, ConnectionResetError):
-                    line.sendall(b"G")
-                    line.settimeout(0.2)
-                    with suppress(TimeoutError):
-                        seen = line.recv(100)
-                    continue
-                break
-            assert 0.5 < time.monotonic() - started < 10
-        with socket.create_connection((host, int(port)), timeout=20) as line:
-            line.sendall(b"GET / HTTP/1.1\r\n" + b"a: " + b"x" * 40_000)
-            assert b"400" in line.recv(100)
-        assert httpx.get(f"{here.address}/healthz").status_code == 200
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service that waits a second for the head of a request."""
+    folder = tmp_path_factory.mktemp("hasty")
+    (folder / "service.toml").write_text("limits = { header_seconds = 1 }")
+    with served(folder) as here:
+        yield here
 
 
 @pytest.mark.full
-def test_a_kept_connection_is_no_slow_head(tmp_path: Path) -> None:
-    (tmp_path / "service.toml").write_text("limits = { header_seconds = 1 }")
-    with served(tmp_path) as here, httpx.Client() as client:
+def test_a_slow_head_is_cut_off(hasty: Served) -> None:
+    host, port = hasty.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as line:
+        started, seen = time.monotonic(), b"x"
+        while seen:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                line.sendall(b"G")
+                line.settimeout(0.2)
+                with suppress(TimeoutError):
+                    seen = line.recv(100)
+                continue
+            break
+        assert 0.5 < time.monotonic() - started < 10
+    with socket.create_connection((host, int(port)), timeout=20) as line:
+        line.sendall(b"GET / HTTP/1.1\r\n" + b"a: " + b"x" * 40_000)
+        assert b"400" in line.recv(100)
+    assert httpx.get(f"{hasty.address}/healthz").status_code == 200
+
+
+@pytest.mark.full
+def test_a_kept_connection_is_no_slow_head(hasty: Served) -> None:
+    with httpx.Client() as client:
         for _ in range(3):
-            assert client.get(f"{here.address}/healthz").status_code == 200
+            assert client.get(f"{hasty.address}/healthz").status_code == 200
             time.sleep(0.7)
 
 
 @pytest.mark.full
-def test_two_processes_share_tokens(tmp_path: Path) -> None:
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes as Linux lists them")
+def test_two_processes_share_tokens_and_end_with_the_one_that_started_them(
+    tmp_path: Path,
+) -> None:
     with served(tmp_path, "--workers", "2") as here:
         headers = {"Authorization": f"Bearer {here.token('analyst', name='ada')}"}
         for _ in range(10):
             assert httpx.get(f"{here.address}/v1/me", headers=headers).json()["name"] == "ada"
-
-
-@pytest.mark.full
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes as Linux lists them")
-def test_processes_end_with_the_one_that_started_them(tmp_path: Path) -> None:
-    with served(tmp_path, "--workers", "2") as here:
         children = children_of(here.process.pid)
         assert len(children) >= 2
         here.process.kill()
