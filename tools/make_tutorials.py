@@ -130,9 +130,18 @@ def _shown(code: str) -> str:
 def _exercise(solution: str) -> list[Cell]:
     """Return a cell to answer an exercise in, and its solution."""
     (name,) = _NAME.findall(solution)
-    plain = re.sub(r"^(>>>|\.\.\.) ?", "", solution, flags=re.MULTILINE)
-    plain = re.sub(r"^(learn\.check\(.*\))\n.*\n", r"\1\n", plain, flags=re.MULTILINE)
+    plain = re.sub(r"(?<=^```python\n).*?(?=^```$)", _solved, solution, flags=re.M | re.S)
     return [Cell(f'answer = ...\nlearn.check("{name}", answer)', code=True), Cell(plain)]
+
+
+def _solved(code: re.Match[str]) -> str:
+    """Return the code of a solution; what it shows before the check is a comment."""
+    lines: list[str] = []
+    for example in doctest.DocTestParser().get_examples(code[0]):
+        lines += example.source.splitlines()
+        if "learn.check" not in example.source:
+            lines += [f"# {line}" for line in example.want.splitlines()]
+    return "\n".join(lines) + "\n" if lines else code[0]
 
 
 def notebook(page: Path) -> str:

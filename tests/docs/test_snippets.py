@@ -42,6 +42,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = [page for page in PAGES if page.parent.parent == ROOT / "docs"] + [
     ROOT / "docs" / "command-line.md"
 ]
+# Their code runs as that of their notebooks, in tests/docs/test_tutorials.py.
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("[0-9]*.md"))
 QUICK = [page for page in PAGES if page not in LONG]
 FENCE = re.compile(r"^([ ]*)```(\w+)[ ]*([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 Run = Callable[[list[str]], tuple[int, str]]
@@ -165,7 +167,7 @@ def named(page: Path) -> str:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("page", [p for p in PAGES if p in LONG], ids=named)
+@pytest.mark.parametrize("page", [p for p in PAGES if p in LONG and p not in TUTORIALS], ids=named)
 @pytest.mark.usefixtures("folder")
 def test_long_page(page: Path) -> None:
     run_page(page.read_text(encoding="utf-8"), named(page))
