@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from tacit.errors import UsageError
@@ -58,7 +60,7 @@ def test_what_cannot_be_is_refused_with_its_place(fields, told):
 
 def test_text_files_are_opened_with_the_declared_types(tmp_path):
     (tmp_path / "visits.csv").write_text("age\n3\n", encoding="utf-8")
-    (tmp_path / "sites.parquet").touch()
+    pyarrow.parquet.write_table(pyarrow.table({"site": [1]}), tmp_path / "sites.parquet")
     opened = read(**VISITS).options("visits", tmp_path)
     assert opened["types"] == {"age": "integer"}
     assert (opened["delimiter"], opened["threads"], opened["name"]) == (";", 2, "visits")
