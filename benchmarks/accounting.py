@@ -1,0 +1,133 @@
+"""Privacy losses of many releases together, beside ``dp_accounting``, in one run.
+
+Epsilon at delta 1e-6 of 10,000 equal releases, and of many different ones with Laplace noise: what
+Tacit encloses, what the other accountant reports, and the seconds of both, building included.
+
+Run: ``python benchmarks/accounting.py [--different 2000 10000] [--out results.json]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import platform
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import tacit as tc
+from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
+from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.distribution import dominating_pair
+from tacit.core.losses.summed import Sum
+
+DELTA = "1e-6"
+TIMES = 10_000
+FINE = 1000
+"""Whole units in a sensitivity: as good as the real line."""
+
+
+def equal() -> dict[str, tuple[Callable[[], PrivacyLoss], Callable[[Any], Any] | None]]:
+    """Return the single releases, by name: ours, and how the other accountant makes it."""
+    return {
+        "Laplace, epsilon 0.01": (
+            lambda: LaplaceShift(Fraction(100 * FINE), FINE),
+            lambda pld: pld.from_laplace_mechanism(100),
+        ),
+        "Gaussian, sigma 100": (
+            lambda: GaussianShift(Fraction(100 * FINE), FINE),
+            lambda pld: pld.from_gaussian_mechanism(100),
+        ),
+        "of which epsilon 0.01 is known": (lambda: dominating_pair(Fraction(1, 100)), None),
+    }
+
+
+def different(count: int) -> list[Fraction]:
+    """Return so many different epsilons between 0.01 and 0.02."""
+    return [Fraction(1, 100) + Fraction(place, 100 * count) for place in range(count)]
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """Return what is made, and the seconds that it took."""
+    start = time.perf_counter()
+    found = work()
+    return found, time.perf_counter() - start
+
+
+def row(name: str, ours: Callable[[], Any], theirs: Callable[[], Any] | None) -> dict[str, Any]:
+    """Print a line of the table, and return it."""
+    found, seconds = timed(ours)
+    low, high = float(found.lower), float(found.upper)
+    other, other_seconds = timed(theirs) if theirs else (None, None)
+    told = "none | " if other is None else f"{other:.6f} | {other_seconds:.2f}"
+    print(f"| {name} | {low:.6f} to {high:.6f} | {seconds:.2f} | {told} |")
+    return {
+        "lower": low,
+        "upper": high,
+        "seconds": round(seconds, 3),
+        "dp_accounting": other,
+        "dp_accounting seconds": other_seconds and round(other_seconds, 3),
+    }
+
+
+def composed(pld: Any, epsilons: list[Fraction]) -> float:
+    """Return what the other accountant reports of different Laplace releases."""
+    whole = pld.from_laplace_mechanism(1 / float(epsilons[0]))
+    for epsilon in epsilons[1:]:
+        whole = whole.compose(pld.from_laplace_mechanism(1 / float(epsilon)))
+    return float(whole.get_epsilon_for_delta(float(DELTA)))
+
+
+def main() -> None:
+    """Run all, and write the results where that is asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--different", type=int, nargs="*", default=[2000, 10_000])
+    parser.add_argument("--most-theirs", type=int, default=2000, help="the other runs up to here")
+    parser.add_argument("--out", type=Path, help="write the results as JSON")
+    given = parser.parse_args()
+    try:
+        from dp_accounting.pld import privacy_loss_distribution as pld
+    except ImportError:
+        pld = None
+        print("dp_accounting is not here (pip install dp-accounting): Tacit alone\n")
+
+    print("| releases | Tacit, epsilon at 1e-6 | s | dp_accounting | s |\n|---|---|---:|---:|---:|")
+    rows = {}
+    for name, (ours, theirs) in equal().items():
+
+        def other(make: Any = theirs) -> float:
+            whole = make(pld).self_compose(TIMES)
+            return float(whole.get_epsilon_for_delta(float(DELTA)))
+
+        def mine(make: Callable[[], PrivacyLoss] = ours) -> Any:
+            return make().self_compose(TIMES).epsilon(DELTA)
+
+        title = f"{TIMES:,} equal ones: {name}"
+        rows[title] = row(title, mine, other if theirs and pld else None)
+    for count in given.different:
+        epsilons = different(count)
+
+        def summed(epsilons: list[Fraction] = epsilons) -> Any:
+            return Sum.of([(LaplaceShift(FINE / e, FINE), 1) for e in epsilons]).epsilon(DELTA)
+
+        def peer(epsilons: list[Fraction] = epsilons) -> float:
+            return composed(pld, epsilons)
+
+        title = f"{count:,} different ones: Laplace"
+        rows[title] = row(title, summed, peer if pld and count <= given.most_theirs else None)
+    if given.out:
+        results = {
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "python": platform.python_version(),
+            "tacit": tc.__version__,
+            "delta": DELTA,
+            "rows": rows,
+        }
+        given.out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
