@@ -191,3 +191,20 @@ def test_many_marginals_have_a_price_of_few_digits_within_what_is_granted():
         first, *_ = plan.release(rho="1/10")
         assert session.spent == cost
         assert first.certificate.verify(session.ledger)
+
+
+def test_several_sql_statements_are_answered_together():
+    with opened() as session:
+        asked = [
+            "select count(*) as n from people",
+            "select count(*) as old from people where age >= 65",
+            "select sex, count(*) as n from people group by sex",
+        ]
+        with pytest.raises(UsageError, match="not listed"):
+            session.plan([session.sql(each) for each in asked])
+        plan = session.plan([session.sql(each) for each in asked[:2]])
+        whole, old = plan.release(rho=100)
+        assert abs(whole.value("n") - ROWS) < 5
+        assert abs(old.value("old") - counted(age=lambda v: v >= 65)) < 5
+        assert session.spent == plan.preview(rho=100).cost
+        assert whole.certificate.verify(session.ledger)
