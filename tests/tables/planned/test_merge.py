@@ -106,6 +106,9 @@ def test_millions_of_keys_are_refused_with_their_number_before_they_are_looked_a
     with pytest.raises(UsageError, match=r"list 100,001 keys and ask for 100,002 numbers"):
         whole(session.agg(n=tc.count()), asked)
     monkeypatch.undo()
+    many = [session.filter(tc.col("age") > i).agg(m=tc.count()) for i in range(401)]
+    with pytest.raises(UsageError, match="401 filters and computed columns"):
+        whole(*many)
     with pytest.raises(UsageError, match="site list 451 keys"):
         whole(session.group_by("site", keys=list(range(451))).agg(m=tc.count()))
     wide = session.group_by("site", keys=list(range(60_000)))

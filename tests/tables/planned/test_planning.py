@@ -168,3 +168,43 @@ def test_what_is_no_plan_is_refused():
                 session.plan(wrong)
         with pytest.raises(UsageError, match="of one session"):
             session.plan([session.agg(n=tc.count()), other.agg(m=tc.count())])
+
+
+@pytest.mark.full
+def test_many_marginals_have_a_price_of_few_digits_within_what_is_granted():
+    """The losses of 37 chains add up to a fraction that a ledger and a certificate can state."""
+    import itertools
+
+    names = [f"c{i}" for i in range(8)]
+    table = pa.table({name: [i % (3 + j) for i in range(40)] for j, name in enumerate(names)})
+    with tc.Session(table, tc.one_row_each, tc.rho(1), tc.in_memory, name="wide") as session:
+        keys = {name: list(range(3 + j)) for j, name in enumerate(names)}
+        asked = [
+            session.group_by(*pair, keys={name: keys[name] for name in pair}).agg(n=tc.count())
+            for ways in (1, 2)
+            for pair in itertools.combinations(names, ways)
+        ]
+        plan = session.plan(asked)
+        cost = plan.preview(rho="1/10").cost
+        assert 0.0999999 < cost.amount <= 0.1
+        assert len(str(cost.amount)) < 200
+        first, *_ = plan.release(rho="1/10")
+        assert session.spent == cost
+        assert first.certificate.verify(session.ledger)
+
+
+def test_several_sql_statements_are_answered_together():
+    with opened() as session:
+        asked = [
+            "select count(*) as n from people",
+            "select count(*) as old from people where age >= 65",
+            "select sex, count(*) as n from people group by sex",
+        ]
+        with pytest.raises(UsageError, match="not listed"):
+            session.plan([session.sql(each) for each in asked])
+        plan = session.plan([session.sql(each) for each in asked[:2]])
+        whole, old = plan.release(rho=100)
+        assert abs(whole.value("n") - ROWS) < 5
+        assert abs(old.value("old") - counted(age=lambda v: v >= 65)) < 5
+        assert session.spent == plan.preview(rho=100).cost
+        assert whole.certificate.verify(session.ledger)

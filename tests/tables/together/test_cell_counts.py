@@ -206,3 +206,28 @@ def test_a_step_is_built_from_its_description():
 def test_a_column_twice_in_a_question_is_refused():
     with pytest.raises(UsageError, match="twice"):
         CellsPart((AskedCells((SEX, SEX)),)).strategy("gaussian")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: f"{noise.kind}-{noise.rows}")
+def test_consistent_answers_cover_as_often_as_they_say(noise):
+    """Over 2,000 runs, of every cell of every question: 95 of 100, within five deviations."""
+    part, runs = part_of(), 2000
+    draws = []
+    for subset, law in part._laws(noise):
+        size = math.prod(part.axes[i].size for i in subset) * runs
+        scale = Fraction(law.scale * noise.one)
+        made = tc.noise.discrete_gaussian if noise.kind == "gaussian" else tc.noise.discrete_laplace
+        draws.append(np.asarray(made(scale, size=size)).reshape(runs, -1) / noise.one)
+    halves = [part.half_width(key_of(asked), noise, 1, 0.95) for asked in part.asked]
+    inside = [[] for _ in part.asked]
+    for run in range(runs):
+        found = part.estimates([each[run] for each in draws], noise)
+        for told, asked, half in zip(inside, part.asked, halves, strict=True):
+            told.append(np.abs(found[key_of(asked)].value.ravel()) <= half)
+    deviation = math.sqrt(0.95 * 0.05 / runs)
+    for told in inside:
+        share = np.mean(told, axis=0)
+        assert share.min() >= 0.95 - 5 * deviation
+        # not much wider: a step of the grid and, for Laplace noise, 6 percent
+        assert share.max() <= 0.97 + 5 * deviation

@@ -29,6 +29,8 @@ _PARTS = ("value", "standard_error", "low", "high")
 _MOST_LABELS = 10_000
 _MOST_KEYS = 100_000
 """So many keys all questions may list together."""
+_MOST_COMPUTED = 400
+"""So many computed columns, filters included: each is a step of the chain from the table."""
 _MOST_LISTED = 450
 """So many keys the columns of a question may have together: the cell of a row is an expression."""
 
@@ -104,6 +106,11 @@ def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None
         _check(query, first)
     alike = all(_same_rows(query, first) for query in queries)
     derived, filters = _columns(queries, alike)
+    if len(derived) > _MOST_COMPUTED:
+        raise UsageError(
+            f"the questions have {len(derived):,} filters and computed columns that differ, and at "
+            f"most {_MOST_COMPUTED} are planned together: plan fewer questions at once"
+        )
     names = _labels(queries)
     counted = _weights(weights or {}, names, queries)
     members, asked = [], []

@@ -22,6 +22,7 @@ from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import LEVEL, Columns, Noise
 from tacit.tables.query.requests import Cells, Request
 from tacit.tables.together.asked_cells import AskedCells, CellsOfPlan, key_of
+from tacit.tables.together.family import added_noise
 from tacit.tables.together.intervals import Term, laplace_half_width
 from tacit.tables.together.reading import taken
 from tacit.tables.together.step import CellCounts
@@ -78,7 +79,7 @@ class CellsPart(CellsOfPlan):
                 residual=noise.kind == "gaussian",
                 one=noise.one,
             )
-            found.append((step, share.mechanism(moved)))
+            found.append((step, added_noise(share, moved)))
         return [*found, *(family.chain(paid) for family, paid in self._paid(noise))]
 
     @cached_property

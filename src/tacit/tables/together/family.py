@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.core import Step
+from tacit.mechanisms import Gaussian
 from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import Noise
 from tacit.tables.spec.cell_axis import Axis
@@ -29,9 +30,30 @@ from tacit.tables.together.step import CellCounts
 from tacit.workload.ordered import best_strategy, check_bins
 from tacit.workload.strategy import Strategy
 
-__all__ = ["Family"]
+__all__ = ["Family", "added_noise"]
 
 Array = NDArray[np.float64]
+
+_BITS = 96
+
+
+def added_noise(noise: Noise, moved: Fraction) -> Step:
+    """Return the noise for a sensitivity, whose losses add up to a fraction of few digits.
+
+    With Gaussian noise of the scale ``moved / r`` the loss is ``r^2 / 2``.  Here r is the largest
+    multiple of a power of two whose loss is at most what is granted; so the losses of hundreds of
+    chains have a power of two below them, and their sum has too.
+
+    >>> granted = Noise("gaussian", Fraction(1, 30), 1)
+    >>> loss = (3 / added_noise(granted, Fraction(3)).scale) ** 2 / 2
+    >>> loss <= granted.loss, float(1 - loss / granted.loss) < 1e-25, loss.denominator.bit_count()
+    (True, True, 1)
+    """
+    if noise.kind == "laplace":
+        return noise.mechanism(moved)
+    bits = _BITS + max(0, noise.loss.denominator.bit_length() - noise.loss.numerator.bit_length())
+    root = math.isqrt((2 * noise.loss.numerator << 2 * bits) // noise.loss.denominator)
+    return Gaussian(moved / Fraction(root, 1 << bits))
 
 
 @dataclass(frozen=True)
@@ -96,7 +118,7 @@ class Family:
             sums=sums,
             along=self.along,
         )
-        return step, noise.mechanism(noise.rows * step.stretch)
+        return step, added_noise(noise, noise.rows * step.stretch)
 
     def law(self, noise: Noise) -> NoiseLaw:
         """Return the noise on each number."""
