@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import random
 import subprocess
 import sys
@@ -26,6 +27,7 @@ import pytest
 
 from support.service import other_process
 
+PAIRS = int(os.environ.get("TACIT_TIMING_PAIRS", "10000"))
 ROWS = 2_000
 DECLARED = """
 name = "{name}"
@@ -138,14 +140,15 @@ def test_with_ticks_time_tells_little_and_without_them_all(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_of_ten_thousand_pairs_the_best_classifier_stays_at_chance(tmp_path: Path) -> None:
-    """As above, with a question that costs the machine little, so that many can be asked.
+    """With a question that costs the machine little, and a worker that takes a tenth of a second
+    more for the victim, many can be asked at once.
 
     Of 10,000 pairs the area of pure chance has a standard deviation of 0.0041, and 0.53 is 7.3 of
-    them.
+    them; of 200 it is 0.029.  ``TACIT_TIMING_PAIRS=3000`` asks fewer.
     """
     write_twins(tmp_path, 5, "2")
-    assert best_classifier(tmp_path, "without", 200, slower=0.1, sql=SAME) > 0.95
-    assert best_classifier(tmp_path, "with", 10_000, clients=32, slower=0.1, sql=SAME) <= 0.53
+    assert best_classifier(tmp_path, "without", 200, slower=0.1, sql=SAME) > 0.6
+    assert best_classifier(tmp_path, "with", PAIRS, clients=32, slower=0.1, sql=SAME) <= 0.53
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import sqlalchemy as sa
 
 from tacit.errors import UsageError
 from tacit.service.problem import Problem
+from tacit.service.store import database as store
 from tacit.service.store.database import VERSION, Database, metadata
 
 counted = sa.Table(
@@ -145,3 +147,28 @@ def test_a_server_that_is_not_there() -> None:
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be opened"):
         Database(f"sqlite:///{tmp_path}/nothere/service.db")
+
+
+def test_threads_that_write_to_a_file_wait_in_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None holds a connection that SQLite lets sleep; a lock that is never free is an error."""
+    made = Database(f"sqlite:///{tmp_path}/service.db")
+    made.create()
+    held: list[int] = []
+
+    def write(_: int) -> None:
+        with made.begin() as run:
+            run.execute(sa.text("select 1"))
+            held.append(made._engine.pool.checkedout())  # type: ignore[attr-defined]
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(40)))
+    assert held == [1] * 40
+    monkeypatch.setattr(store, "_PATIENCE", 0.01)
+    with made.begin(), ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(write, 0)
+        with pytest.raises(Problem, match="others write to it"):
+            waiting.result()
+    write(0)
+    made.close()

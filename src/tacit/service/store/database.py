@@ -5,8 +5,9 @@ No answer stands in it, and no secret in a readable form.
 
 - Each owner of a table defines it on :data:`metadata`; :meth:`Database.create` makes what lacks.
 - A transaction of SQLite begins with ``BEGIN IMMEDIATE``, which takes the only write lock before
-  anything is read.  On PostgreSQL a transaction that reads and then writes names a ``lock``, which
-  the others of that name wait for.
+  anything is read.  Threads of one process wait in line for it: SQLite itself has them sleep and
+  try again, ever longer, and the lock lies free meanwhile.  On PostgreSQL a transaction that reads
+  and then writes names a ``lock``, which the others of that name wait for.
 - An error of the database is not passed on: it could hold a value, an address or a password.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -71,6 +73,7 @@ class Database:
 
     def __init__(self, address: str) -> None:
         self.on_server = is_address(address)
+        self._writing = threading.Lock()
         if self.on_server:
             self._engine, self.name = _on_server(address)
         elif address.startswith("sqlite:///"):
@@ -112,10 +115,23 @@ class Database:
         Raises:
             Problem: ``unavailable``, the database cannot be reached or written.
         """
-        with _explained(), self._engine.begin() as connection:
+        with _explained(), self._turn(), self._engine.begin() as connection:
             if lock is not None and self.on_server:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_number(lock))))
             yield connection
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait until no other thread of this process writes to the file."""
+        if self.on_server:
+            yield
+            return
+        if not self._writing.acquire(timeout=_PATIENCE):
+            raise _away("others write to it")
+        try:
+            yield
+        finally:
+            self._writing.release()
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -171,11 +187,15 @@ def _explained() -> Iterator[None]:
     except exc.SQLAlchemyError as error:
         state = getattr(getattr(error, "orig", None), "sqlite_errorname", "")
         cause = "its disk is full" if state == "SQLITE_FULL" else "it cannot be reached or written"
-        raise Problem(
-            "unavailable",
-            f"the service's own database failed: {cause}",
-            "try again in a minute; the operator sees more with tacit serve check",
-        ) from None
+        raise _away(cause) from None
+
+
+def _away(cause: str) -> Problem:
+    return Problem(
+        "unavailable",
+        f"the service's own database failed: {cause}",
+        "try again in a minute; the operator sees more with tacit serve check",
+    )
 
 
 def _number(lock: str) -> int:
