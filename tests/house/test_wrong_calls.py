@@ -81,6 +81,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a release of a session": (lambda: S().release(epsilon=1), "say first what is asked"),
     # filters and columns
     "a filter in words": (lambda: S().filter("age > 18"), r'tc.col\("age"\) >= 18'),
+    "a filter for None": (lambda: S().filter(tc.col("age") == None), "is_null"),  # noqa: E711
     "a filter with =": (lambda: S().filter(age=18), r"form is filter\(\*conditions\)"),
     "a filter by pandas": (lambda: S().filter(TWO["age"] > 1), r'tc.col\("age"\) >= 18'),
     "a filter with and": (
