@@ -41,6 +41,9 @@ def public(thing: T) -> T:
 def instead(**texts: str) -> Callable[[T], T]:
     """Decorate a public class: say what to write for a name that people look for in vain.
 
+    What stands for the name of a method (``__init__`` for the class) is said where a call of it
+    does not fit.
+
     >>> @public
     ... @instead(where="it is called filter(...)")
     ... class Table: ...
@@ -76,14 +79,14 @@ def _tell_all(kind: type) -> None:
             continue
         shown = kind.__name__ if name == "__init__" else name
         if inspect.isfunction(value):
-            setattr(kind, name, _told(value, shown))
+            setattr(kind, name, _told(value, shown, vars(kind).get(_INSTEAD, {}).get(name, "")))
         elif isinstance(value, (classmethod, staticmethod)):
             setattr(kind, name, type(value)(_told(value.__func__, shown)))
     if not hasattr(kind, "__getattr__"):
         kind.__getattr__ = _no_attribute  # type: ignore[attr-defined]
 
 
-def _told(function: Callable[..., T], shown: str) -> Callable[..., T]:
+def _told(function: Callable[..., T], shown: str, more: str = "") -> Callable[..., T]:
     @wraps(function)
     def call(*given: Any, **named: Any) -> T:
         try:
@@ -93,7 +96,7 @@ def _told(function: Callable[..., T], shown: str) -> Callable[..., T]:
             problem = None if raised_within else _problem(function, shown, given, named)
             if problem is None:
                 raise
-        raise CallError(problem)
+        raise CallError(f"{problem}. {more}" if more else problem)
 
     return call
 

@@ -223,9 +223,10 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def test_pages_read_well_in_a_browser(site: Site, tmp_path: Path) -> None:
     pages = [
         *("index.html", "first-statistics.html", "command-line.html", "project/security.html"),
-        *("reference/index.html", "reference/tables.html", "reference/commands.html"),
+        *("reference/index.html", "reference/certificates.html", "reference/commands.html"),
         *("reference/errors.html", "tutorials/2-local-sensitivity.html"),
         *("notebooks/2-local-sensitivity.html", "gallery.html", "benchmarks.html"),
+        *("coming-from/opendp.html", "explanations/theorems.html"),
     ]
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Quiet, directory=site.folder)

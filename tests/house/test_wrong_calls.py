@@ -66,15 +66,22 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "bins of a histogram": (lambda: tc.histogram("age", bins=10), r"histogram\(.*edges"),
     "a method with a slip": (lambda: tc.median("a", 0, 9, method="smoth"), "did you mean 'smooth'"),
     "the quantile of a chain": (lambda: tc.quantile("age", 0.5, 0, 80), "form is QuantileScores"),
+    "a quantile of a column": (lambda: tc.quantile("age", 50, 0, 80), r"ask tc.percentile\('age'"),
+    "a unit that is called": (lambda: tc.one_row_each(), "no function: write unit=tc.one_row_each"),
     # release
     "no loss": (lambda: q().release(), "say what this release may spend"),
     "a loss of nothing": (lambda: q().release(epsilon=0), "above zero"),
     "a loss in words": (lambda: q().release(epsilon="lots"), "must be a number"),
     "a loss that is a budget": (lambda: q().release(tc.epsilon(1)), "must be a number"),
     "epsilons": (lambda: q().release(epsilons=1), "did you mean 'epsilon'"),
+    "an answer as a dictionary": (
+        lambda: S().group_by("site", keys=[1]).agg(n=tc.count()).release(epsilon=1)["n"],
+        r"answer.value\('n', site\) with a value of each",
+    ),
     "a release of a session": (lambda: S().release(epsilon=1), "say first what is asked"),
     # filters and columns
     "a filter in words": (lambda: S().filter("age > 18"), r'tc.col\("age"\) >= 18'),
+    "a filter for None": (lambda: S().filter(tc.col("age") == None), "is_null"),  # noqa: E711
     "a filter with =": (lambda: S().filter(age=18), r"form is filter\(\*conditions\)"),
     "a filter by pandas": (lambda: S().filter(TWO["age"] > 1), r'tc.col\("age"\) >= 18'),
     "a filter with and": (

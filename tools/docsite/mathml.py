@@ -14,6 +14,8 @@ from sphinx.util import logging
 
 __all__ = ["draw_formulas"]
 
+_SHORT = 40
+"""A formula in a line of more characters of LaTeX than this may be wider than a phone."""
 _log = logging.getLogger(__name__)
 
 
@@ -27,7 +29,9 @@ def _mathml(node: Any, block: bool) -> str:
 
 
 def _inline(self: Any, node: Any) -> None:
-    self.body.append(_mathml(node, block=False))
+    drawn = _mathml(node, block=False)
+    long = len(node.astext()) > _SHORT  # wider than a phone: it scrolls by itself
+    self.body.append(f'<span class="formula" tabindex="0">{drawn}</span>' if long else drawn)
     raise nodes.SkipNode
 
 

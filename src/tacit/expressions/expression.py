@@ -64,22 +64,30 @@ class Expression(RowMethods):
     # ---- comparisons and logic
 
     def __eq__(self, other: object) -> Expression:  # type: ignore[override]
-        return Expression("==", (self, literal(other)))
+        return self._compared("==", other)
 
     def __ne__(self, other: object) -> Expression:  # type: ignore[override]
-        return Expression("!=", (self, literal(other)))
+        return self._compared("!=", other)
 
     def __lt__(self, other: object) -> Expression:
-        return Expression("<", (self, literal(other)))
+        return self._compared("<", other)
 
     def __le__(self, other: object) -> Expression:
-        return Expression("<=", (self, literal(other)))
+        return self._compared("<=", other)
 
     def __gt__(self, other: object) -> Expression:
-        return Expression(">", (self, literal(other)))
+        return self._compared(">", other)
 
     def __ge__(self, other: object) -> Expression:
-        return Expression(">=", (self, literal(other)))
+        return self._compared(">=", other)
+
+    def _compared(self, operation: str, other: object) -> Expression:
+        if other is None:
+            raise UsageError(
+                "no value is equal to None, or beyond it: where one is missing, is asked by "
+                "tc.col('age').is_null(), and where it is there by ~tc.col('age').is_null()"
+            )
+        return Expression(operation, (self, literal(other)))
 
     __hash__ = object.__hash__
 

@@ -18,7 +18,7 @@ _EXACT_BITS = 1000
 
 
 @public
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Entry:
     """One charge, and its answer once there is one.
 
@@ -45,6 +45,9 @@ class Entry:
     accounts: tuple[str, ...] = ()
     dataset: str | None = None
     balance: dict[str, dict[str, str]] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Entry {self.sequence} of {self.when}: {self.cost!r}, {self.state}>"
 
     @property
     def state(self) -> Literal["open", "answered"]:

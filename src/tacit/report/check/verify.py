@@ -58,7 +58,7 @@ _LEFT = "what was left of the budget: that follows from all charges, which its l
 _PAID_MORE = "why more was paid than the privacy loss: another version charged so"
 
 
-@dataclass
+@dataclass(repr=False)
 class Verification:
     """What was checked of a certificate, what could not be, and what failed.
 
@@ -71,6 +71,10 @@ class Verification:
 
     def __bool__(self) -> bool:
         return bool(self.checked) and not self.failures
+
+    def __repr__(self) -> str:
+        counted = f"{len(self.checked)} checked, {len(self.unchecked)} unchecked"
+        return f"<Verification: {'; '.join([counted, *(f'FAILED {t}' for t in self.failures)])}>"
 
     def __str__(self) -> str:
         lines = [f"FAILED    {text}" for text in self.failures]

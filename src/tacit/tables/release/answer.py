@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tacit.accounting import Entry, Ledger
 from tacit.accounting.budgets.budget import Budget
@@ -183,6 +183,13 @@ class Answer(Exports, Shown):
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def __getitem__(self, label: object) -> NoReturn:
+        raise UsageError(
+            f"numbers are taken out by name and group: answer.value({self.labels[0]!r}"
+            f"{''.join(f', {part}' for part in self.by)}) with a value of each grouping column, "
+            "answer.interval(...), or all of them by answer.to_pandas()"
+        )
 
     def card(self) -> Card:
         """Return what a notebook shows of it: values with intervals, charts, what it cost."""

@@ -34,6 +34,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from functools import partial
+from typing import NoReturn
 
 from tacit.arithmetic.exact import as_integer
 from tacit.calls import public
@@ -71,6 +72,14 @@ class OneRowEach:
     rows = 1
     groups = 1
     one = 1
+
+    def __call__(self) -> NoReturn:
+        """Refuse a call: it is a value.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError("one_row_each is no function: write unit=tc.one_row_each")
 
     def person(self, schema: Schema, dialect: Dialect) -> str | None:
         """Return no SQL: there is no person column."""

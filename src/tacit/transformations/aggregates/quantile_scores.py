@@ -11,6 +11,7 @@ import numpy as np
 
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, show
+from tacit.calls import instead
 from tacit.core import (
     LInfinityDistance,
     Number,
@@ -29,6 +30,7 @@ __all__ = ["QuantileScores"]
 
 
 @register
+@instead(__init__="Of a column of a table ask tc.percentile('age', 50, 0, 100)")
 @dataclass(frozen=True)
 class QuantileScores(Step):
     """Score each public candidate by how near it is to the q-quantile of a column; zero is best.
