@@ -19,7 +19,7 @@ from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.errors import UsageError
 
-__all__ = ["SampledAudit", "command", "sampled"]
+__all__ = ["SampledAudit", "command", "outputs_of", "sampled"]
 
 _FIRST = 50
 """The runs a side that choose the first event, and are not counted."""
@@ -160,7 +160,7 @@ def sampled(
     done, tells_of_v = 0, False
     while done < limit and not (claim is not None and bets.refutes(claim)):
         count = min(limit - done, _FIRST if done < 4 * _FIRST else done // 4)
-        fresh = [_outputs(mechanism, data, count, batch) for data in (u, v)]
+        fresh = [outputs_of(mechanism, data, count, batch) for data in (u, v)]
         done += count
         if chosen is not None:
             inside = chosen(fresh[tells_of_v]), chosen(fresh[not tells_of_v])
@@ -184,7 +184,15 @@ def _given(event: Callable[[Any], bool]) -> Event:
     return lambda outputs: np.array([bool(event(output)) for output in outputs], dtype=np.bool_)
 
 
-def _outputs(mechanism: Callable[..., Any], data: Any, count: int, batch: bool) -> Sequence[Any]:
+def outputs_of(mechanism: Callable[..., Any], data: Any, count: int, batch: bool) -> Sequence[Any]:
+    """Run a mechanism so often.
+
+    Raises:
+        UsageError: a mechanism of batches gave another number of outputs.
+
+    >>> outputs_of(lambda data: data + 1, 5, 2, batch=False)
+    [6, 6]
+    """
     if not batch:
         return [mechanism(data) for _ in range(count)]
     found = list(mechanism(data, count))

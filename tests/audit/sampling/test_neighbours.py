@@ -1,0 +1,73 @@
+"""Pairs are members of the space, near each other, and reach its ends."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+
+import pytest
+
+from tacit.audit.sampling.neighbours import changed, extremes, proposed
+from tacit.core import (
+    AbsoluteDistance,
+    Category,
+    ChangeOneDistance,
+    DiscreteDistance,
+    Frame,
+    LInfinityDistance,
+    Number,
+    Space,
+    SymmetricDistance,
+    Vector,
+)
+
+SPACES = {
+    "column": Space(Vector(Number("int", 0, 9)), SymmetricDistance()),
+    "floats": Space(Vector(float), SymmetricDistance()),
+    "sized": Space(Vector(Number("float", 0, 1), size=4), ChangeOneDistance()),
+    "queries": Space(Vector(Number("int", -3, 3), size=6), LInfinityDistance()),
+    "number": Space(Number("float", 0, 1), AbsoluteDistance()),
+    "label": Space(Category(("a", "b")), DiscreteDistance()),
+    "table": Space(
+        Frame({"g": Category(("a", "b")), "x": Number("int", 0, 5)}), SymmetricDistance()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_every_pair_is_of_two_neighbours(name):
+    space, draw = SPACES[name], random.Random(3)
+    pairs = proposed(space, Fraction(1), draw)
+    assert pairs
+    near = [*pairs, *changed(space, pairs[0], Fraction(1), draw)]
+    for u, v in near:
+        assert space.domain.contains(u)
+        assert space.domain.contains(v)
+        assert 0 < space.metric.distance(u, v) <= 1
+    assert len({repr(pair) for pair in pairs}) == len(pairs)
+
+
+def test_hostile_values_are_proposed_where_the_domain_holds_them():
+    assert extremes(Number("int", 0, 9)) == [0, 9, 1]
+    odd = extremes(Number("float", nullable=True))
+    assert math.inf in odd
+    assert any(isinstance(x, float) and math.isnan(x) for x in odd)
+    assert "" in extremes(Category(None))
+    assert all(math.isfinite(x) for x in extremes(Number("float", 0, 1)))
+
+
+def test_queries_move_all_at_once_and_against_each_other():
+    moves = [
+        tuple(b - a for a, b in zip(u, v, strict=True))
+        for u, v in proposed(SPACES["queries"], Fraction(1), random.Random(0))
+    ]
+    assert (1,) * 6 in moves
+    assert (1, 1, 1, -1, -1, -1) in moves
+
+
+def test_the_witness_of_a_sensitivity_comes_first():
+    u, v = proposed(SPACES["column"], Fraction(1), random.Random(0), "sum")[0]
+    assert abs(sum(u) - sum(v)) == 9
+    u, v = proposed(SPACES["sized"], Fraction(1), random.Random(0), "mean")[0]
+    assert abs(sum(u) - sum(v)) == 1

@@ -1,0 +1,81 @@
+"""Searches find the pair on which a mechanism falls, and flag none that is right."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import tacit as tc
+from tacit.audit.sampling.search import search
+from tacit.core import LInfinityDistance, Number, Space, SymmetricDistance, Vector
+from tacit.errors import UsageError
+
+COLUMN = Space(Vector(Number("int", 0, 100)), SymmetricDistance())
+SURE = 1 - 1e-6
+
+
+def test_noise_for_a_count_on_a_sum_is_found_at_the_bounds():
+    def forgetful(ages):
+        return sum(ages) + tc.noise.discrete_laplace(1)
+
+    found = search(forgetful, COLUMN, epsilon=1, confidence=SURE, samples=1000)
+    assert not found
+    assert abs(sum(found.u) - sum(found.v)) == 100
+    assert "REFUTED" in str(found)
+    assert found.tried >= 60
+
+
+def test_an_error_on_the_empty_data_set_is_found():
+    def mean(ages):
+        try:
+            return sum(ages) // len(ages) + tc.noise.discrete_laplace(100)
+        except ZeroDivisionError:
+            return "error"
+
+    found = search(mean, COLUMN, epsilon=2, confidence=SURE, samples=1000)
+    assert not found
+    assert [] in (found.u, found.v)
+
+
+def test_what_is_not_clamped_is_found_by_values_that_are_no_numbers():
+    floats = Space(Vector(Number("float", -9, 9, nullable=True)), SymmetricDistance())
+
+    def total(rows):
+        found = sum(min(max(round(x), 0), 10) if x == x else x for x in rows)
+        return found + tc.noise.discrete_laplace(10) if found == found else "NaN"
+
+    found = search(total, floats, epsilon=1, confidence=SURE, samples=1000)
+    assert not found
+    assert any(math.isnan(x) for x in [*found.u, *found.v])
+
+
+@pytest.mark.full
+def test_a_right_claim_stands_on_the_worst_pair():
+    def total(ages):
+        return sum(ages) + tc.noise.discrete_laplace(100)
+
+    found = search(total, COLUMN, epsilon=1, statistic="sum", confidence=SURE, samples=1000)
+    assert found
+    assert found.audit.lower < 1
+
+
+@pytest.mark.full
+def test_a_sparse_vector_without_noise_on_its_queries_is_found():
+    queries = Space(Vector(Number("int", 0, 1), size=10), LInfinityDistance())
+
+    def above(answers, n):
+        level = np.asarray(tc.noise.discrete_laplace(20, size=n))[:, None]
+        return list(map(tuple, (np.asarray(answers) >= level).tolist()))
+
+    found = search(
+        above, queries, epsilon="1/10", confidence=SURE, samples=20_000, pairs=40, batch=True
+    )
+    assert not found
+
+
+def test_a_space_without_neighbours_is_refused():
+    alone = Space(Vector(Number("int", 3, 3), size=2), LInfinityDistance())
+    with pytest.raises(UsageError, match="no two members"):
+        search(lambda data: 0, alone, epsilon=1)
