@@ -91,7 +91,7 @@ class DataSourceWarning(UserWarning):
 
 
 class WeakGuaranteeWarning(UserWarning):
-    """An epsilon above 10, or a delta above one in the number of people; nothing is spent yet."""
+    """An epsilon above 10, or a delta above 1 / (number of people); nothing is spent yet."""
 
 
 class InfeasibleError(UsageError):

@@ -277,7 +277,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "people-1": Exercise(
         lambda: float(RandomizedResponse(["yes", "no"], p="9/10").epsilon),
-        "epsilon is the logarithm of how much likelier a yes is from somebody to whom it applies.",
+        "epsilon is the log of how much more likely a yes is from somebody to whom it applies.",
         {
             "that is the epsilon of two coins, where the truth is kept with probability 3/4.": (
                 lambda: float(RandomizedResponse(["yes", "no"], p="3/4").epsilon)

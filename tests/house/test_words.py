@@ -33,7 +33,12 @@ RATHER = {
     r"\b(is|are|was|were) told\b": "stated, reported",
     r"\d+ in 100\b": "%",
     r"\bspelled\b": "parsed, written",
-    r"\bthe likelier\b": "more likely",
+    r"\blikeli(er|est)\b": "more likely, most likely",
+    r"\bbehind the point\b": "after the decimal point",
+    r"\bin the midst of\b": "in the middle of",
+    r"\bone in the number of\b": "one divided by the number of",
+    r"\bparted by\b": "separated by",
+    r"\bmade (small|capital)\b": "in lower case, in upper case",
 }
 """What is not said, with what is said in its place."""
 
@@ -43,7 +48,10 @@ NEVER = {
     r"\bbags?\b": "multiset",
     r"\bweighted down\b": "down-weighted",
     r"\breckon\w*": "compute",
-    r"\bthe likelier\b": "more likely",
+    r"\blikeli(er|est)\b": "more likely, most likely",
+    r"\bbehind the point\b": "after the decimal point",
+    r"\bin the midst of\b": "in the middle of",
+    r"\bone in the number of\b": "one divided by the number of",
     r"\bTell whether\b": "Return whether",
     r"\bthe chance (of|that)\b": "the probability",
     r"\bwith a chance of\b": "with probability",

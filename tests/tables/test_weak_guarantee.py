@@ -143,7 +143,7 @@ def test_a_declared_size_says_what_is_too_much(people, capsys):
     )
     words = ["release", "p.toml", "--count", "--by", "site", "--epsilon", "1", "--delta"]
     assert run([*words, "1/1999"]) == 2
-    assert "1/2000, one in the number of people" in capsys.readouterr().err
+    assert "1/2000, one divided by the number of people" in capsys.readouterr().err
     assert run([*words, "1/2000"]) == 0
 
 

@@ -7,7 +7,7 @@ double x > 0 has the text ``b.h.f`` with whole numbers b, h and f such that
 
 except for numbers below 2^-1020, where b is -18 and h may be zero; a number below zero has the word
 ``minus`` before it, since a sign there would be read as that of b.  It is exact: a product with a
-power of two within the range of doubles is; the part of a double behind the point is a double; and
+power of two within the range of doubles is; the fraction of a double is a double; and
 a double of at least 1 has no bits below 2^-52.  So two doubles have one text if and only if
 they are equal.
 """

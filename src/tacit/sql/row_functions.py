@@ -86,7 +86,7 @@ def _days_between(node: Any, names: Names) -> Expression:
     VALUES,
     *("Lower", "Upper", "Trim", "Length"),
     examples={
-        "lower(name), upper(name)": "text with A to Z made small, or a to z made capital",
+        "lower(name), upper(name)": "text with A to Z in lower case, or a to z in upper case",
         "trim(name)": "text without the spaces (U+0020 alone) before and behind",
         "length(name)": "how many characters a text has",
     },
@@ -128,7 +128,7 @@ def _substring(node: Any, names: Names) -> Expression:
     "functions",
     VALUES,
     *("Floor", "Ceil", "Round"),
-    examples={"floor(cost), ceil(cost), round(cost)": "a number without its part behind the point"},
+    examples={"floor(cost), ceil(cost), round(cost)": "a number without its decimals"},
 )
 def _rounded(node: Any, names: Names) -> Expression:
     only(node, "this", "decimals")

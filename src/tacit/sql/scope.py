@@ -17,7 +17,7 @@ _SMALL = str.maketrans(UPPER, LOWER)
 
 
 def plain_name(name: str) -> str:
-    """Return a name with A to Z made small, as names without quotes are compared."""
+    """Return a name with A to Z in lower case, as names without quotes are compared."""
     return name.translate(_SMALL)
 
 

@@ -117,7 +117,7 @@ def test_a_unit_says_what_counts_of_a_person() -> None:
 def test_joins_say_by_what_and_who_is_left_out() -> None:
     join = {"table": "patients", "how": "left", "on": [["person", "id"]], "most": 3}
     assert join_words(join) == (
-        "patients by the person (person = id; who has more than 3 rows there has no match); "
+        "patients by the person (person = id; a person with more than 3 rows there has no match); "
         "rows without a match are kept"
     )
 

@@ -98,7 +98,7 @@ def _after(owner: Any, name: str) -> None:
 
 
 def _inside(nth: int) -> None:
-    """Die in the midst of the nth transaction of a ledger, once it has written its event."""
+    """Die in the middle of the nth transaction of a ledger, once it has written its event."""
     left = [nth]
 
     def dying(append: Callable[..., None]) -> Callable[..., None]:

@@ -100,7 +100,7 @@ UNBOUNDED = ["NaN", "Infinity", "-Infinity", "1e131071", "-1e131071", "1e-16383"
 
 
 def unbounded(text: str) -> float | None:
-    """A numeric without precision as it is read: within 10^38, to 38 digits behind the point."""
+    """A numeric without precision as it is read: within 10^38, to 38 digits after the point."""
     if text == "NaN":
         return None
     if text.lstrip("-") == "Infinity":

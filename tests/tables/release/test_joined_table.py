@@ -120,7 +120,8 @@ def test_a_join_is_part_of_the_question_and_its_certificate_is_derived_again(ses
     told = question_words(body["question"])
     assert "joined with sites (public, content" in told
     assert (
-        "patients by the person (person = id; who has more than 1000 rows there has no match); "
+        "patients by the person (person = id; a person with more than 1000 rows there has no "
+        "match); "
         "rows without a match are left out" in told
     )
     report = answer.certificate.verify(session.ledger)

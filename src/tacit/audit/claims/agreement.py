@@ -2,10 +2,10 @@
 
 A map is held against the stated distribution, exactly; that the function draws from it is another
 claim, and here it is tested.  Events are chosen from the distribution alone, before anything is
-drawn: the likeliest outputs, half lines at quantiles, and pairs of them for independent parts.  On
-each, and on each over all data sets together, the count of n draws is held to Hoeffding's bound for
-independent trials of mean probability p (1963, theorem 1): ``P(count / n >= a) <= exp(-n KL(a,
-p))`` for a above p, and the same below.  With so many events tested, a function that follows its
+drawn: the most likely outputs, half lines at quantiles, and pairs of them for independent parts.
+On each, and on each over all data sets together, the count of n draws is held to Hoeffding's
+bound for independent trials of mean probability p (1963, theorem 1): ``P(count / n >= a) <=
+exp(-n KL(a, p))`` for a above p, and the same below.  With so many events tested, a function that follows its
 distribution fails by chance less than once in 10^9 runs of the test.  An output of probability zero
 refutes at once.
 
@@ -216,7 +216,7 @@ def _events(law: Any) -> Iterator[_Event]:
 
 
 def _events_of_list(law: FiniteDistribution) -> Iterator[_Event]:
-    """The likeliest outputs: each of the first, and the first that hold a share together."""
+    """The most likely outputs: each of the first, and the first that hold a share together."""
     rows = sorted(law.table.items(), key=lambda row: -row[1].lower)
     for place, (value, p) in enumerate(rows[:_SINGLE]):
         chance = Enclosure(p.lower, p.upper + law.rest)
@@ -228,7 +228,7 @@ def _events_of_list(law: FiniteDistribution) -> Iterator[_Event]:
                 break
             low, high = low + p.lower, high + p.upper
             chosen.add(value)
-        words = f"one of the {len(chosen)} likeliest outputs"
+        words = f"one of the {len(chosen)} most likely outputs"
         chance = Enclosure(low, min(high, Fraction(1)))
         yield _Event(mass, words, lambda x, chosen=chosen: x in chosen, chance)  # type: ignore[misc]
 

@@ -33,7 +33,7 @@ class LearnedEvent:
     """The outputs whose score is on one side of a cut.
 
     Attributes:
-        score: an estimate of how much likelier an output is from u than from v.
+        score: an estimate of how much more likely an output is from u than from v.
         cut: where the outputs are divided.
         tells_of_v: the event is those below the cut, which tell of v; else those above, of u.
     """

@@ -24,7 +24,10 @@ def _group() -> None:
 def attacks(
     systems: Annotated[
         str,
-        typer.Option("--systems", help="Names of systems, between commas. Without it the cases."),
+        typer.Option(
+            "--systems",
+            help="Names of systems, separated by commas. Without it, the attacks are listed.",
+        ),
     ] = "",
     only: Annotated[
         list[str] | None,
@@ -45,7 +48,7 @@ def attacks(
 ) -> None:
     """List the known attacks, or run them on systems and draw the table.
 
-    Ends with 1 if one of the systems falls under an attack.
+    The exit code is 1 if an attack succeeds against one of the systems.
 
     [bold]tacit audit attacks --systems tacit,opendp[/bold]
     """

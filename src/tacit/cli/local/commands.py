@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["local_app"]
 
 local_app = typer.Typer(
-    help="Answers randomised on the device: ask, perturb, collect, estimate, choose.",
+    help="Local model, answers randomised on devices: ask, perturb, collect, estimate, choose.",
     no_args_is_help=True,
 )
 
@@ -56,7 +56,7 @@ class _Asking:
 @local_app.command("ask")
 @options
 def ask(person: _Asking, asked: Asked) -> None:
-    """Ask one person on this terminal, and show the report that may leave it.
+    """Ask one person on this terminal, and print the randomised report.
 
     [bold]tacit local ask "Did you ever cheat?" --items yes,no -p 3/4[/bold]
     """
@@ -181,7 +181,7 @@ class _Collecting:
 @local_app.command("collect")
 @options
 def collect(given: _Collecting) -> None:
-    """Add up reports into exact sums; refuse and count what is no report.
+    """Add up reports to exact sums; refuse and count what is not a report.
 
     [bold]tacit local collect monday.reports tuesday.reports --out week.state[/bold]
     """

@@ -63,11 +63,20 @@ class Asked:
         Text, _flag("--items-file", help="A file with one answer a line.", metavar="FILE")
     ] = None
     other: Annotated[
-        Text, _flag("--other", help="Where answers go that are not listed.", metavar="ANSWER")
+        Text,
+        _flag(
+            "--other",
+            help="The answer that stands for answers that are not listed.",
+            metavar="ANSWER",
+        ),
     ] = None
     missing: Annotated[
         Text,
-        _flag("--missing", help="Where missing answers go, or which number.", metavar="ANSWER"),
+        _flag(
+            "--missing",
+            help="The answer (or number) that stands for a missing answer.",
+            metavar="ANSWER",
+        ),
     ] = None
     mechanism: Annotated[
         Text,
@@ -87,7 +96,11 @@ class Asked:
     ] = None
     q: Annotated[
         Text,
-        _flag("-q", help="With -p, for unary: the probability of every other mark.", metavar="Q"),
+        _flag(
+            "-q",
+            help="With -p, for unary: the probability that another answer is marked.",
+            metavar="Q",
+        ),
     ] = None
     question: Annotated[
         Text,

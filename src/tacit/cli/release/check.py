@@ -24,7 +24,7 @@ class ShowOptions:
 def check(source: TableOptions, show: ShowOptions) -> None:
     """Check your own table: what would be missing, where, and what to declare.
 
-    What it prints is exact and NOT PRIVATE: for the curator's eyes, never to be published.
+    Its output is exact and NOT PRIVATE: it is for the curator alone, and must not be published.
     Nothing is charged, and no other command runs it.
 
     Of a data set's declaration it says what is left open, and whether it fits its tables; no row

@@ -35,13 +35,14 @@ class TimeOptions:
 
     time: Annotated[str, _flag("--time", "The column with the time of a row.", "COL")]
     start: Annotated[str, _flag("--start", "Where the first period begins.", "TIME")]
-    every: Annotated[str, _flag("--every", "How long one is: 15min, 1h, 1d, 1w.", "LENGTH")]
-    periods: Annotated[int, _flag("--periods", "How many there are.", "N")]
+    every: Annotated[str, _flag("--every", "The length of a period: 15min, 1h, 1d, 1w.", "LENGTH")]
+    periods: Annotated[int, _flag("--periods", "The number of periods.", "N")]
     grace: Annotated[
         str | None, _flag("--grace", "How long a period waits for late rows.", "LENGTH")
     ] = None
     branching: Annotated[
-        int | None, _flag("--branching", "How many blocks make a longer one.", "N")
+        int | None,
+        _flag("--branching", "How many blocks make up a longer one, in the tree of counts.", "N"),
     ] = None
     where: Annotated[
         list[str] | None,
@@ -58,13 +59,14 @@ class TimeOptions:
         ),
     ] = None
     rho: Annotated[
-        str | None, _flag("--rho", "Instead: zero-concentrated privacy.", "RHO", _PRICE)
+        str | None,
+        _flag("--rho", "Instead: rho, for zero-concentrated differential privacy.", "RHO", _PRICE),
     ] = None
     tag: Annotated[
         str | None,
         _flag("--tag", "A label that makes this a new, separately paid count.", "TEXT", _OUT),
     ] = None
-    yes: Annotated[bool, _flag("--yes", "Count also at an epsilon above 10.", None, _PRICE)] = False
+    yes: Annotated[bool, _flag("--yes", "Accept an epsilon above 10.", None, _PRICE)] = False
     preview: Annotated[
         bool, _flag("--preview", "Only show the expected errors; spend nothing.", None, _OUT)
     ] = False
@@ -81,7 +83,7 @@ class TimeOptions:
 
 @options
 def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> None:
-    """Publish the counts of the periods that are over; the first run pays for all periods.
+    """Publish the counts of the periods that have ended; the first run pays for all of them.
 
     [bold]tacit count-over-time visits.csv --time arrived --start 2026-01-01 --every 1h --periods
     8760 --epsilon 1[/bold]

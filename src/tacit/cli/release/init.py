@@ -27,7 +27,7 @@ class DraftOptions:
 def init(source: TableOptions, draft: DraftOptions) -> None:
     """Draft the declaration of a data set, from the names and types of its columns alone.
 
-    Wherever you must decide stands a question mark, with the question explained. No row is read.
+    A question mark stands wherever you must decide, with an explanation. No row is read.
 
     [bold]tacit init visits.csv[/bold]
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ledger_app"]
 
 ledger_app = typer.Typer(
-    help="The file, or the tables in PostgreSQL, that keep a budget: create, show, verify, extend, "
+    help="Keep a budget in a ledger, a file or tables in PostgreSQL: create, show, verify, extend, "
     "restore.",
     no_args_is_help=True,
 )
@@ -140,7 +140,7 @@ def _show(ledger: str, json: bool) -> None:
 
 @ledger_app.command("verify")
 def verify(ledger: _File) -> None:
-    """Replay the whole chain of hashes, amounts and answers.
+    """Check the whole chain of hashes, charges and answers.
 
     [bold]tacit ledger verify adult.ledger[/bold]
     """
@@ -154,7 +154,9 @@ def verify(ledger: _File) -> None:
 @ledger_app.command("extend")
 def extend(
     ledger: _File,
-    reason: Annotated[str, typer.Option("--reason", help="Why; it stands in the ledger.")],
+    reason: Annotated[
+        str, typer.Option("--reason", help="The reason, which is stored in the ledger.")
+    ],
     budget_epsilon: Annotated[
         str | None, typer.Option("--budget-epsilon", help="The new whole budget.")
     ] = None,
@@ -163,7 +165,7 @@ def extend(
     ] = None,
     budget_rho: Annotated[str | None, typer.Option("--budget-rho", help="Instead, in rho.")] = None,
 ) -> None:
-    """Raise the budget, on record: all that was published is then protected by the new one only.
+    """Raise the budget, on record: all releases are then protected by the new budget only.
 
     [bold]tacit ledger extend adult.ledger --budget-epsilon 2 --reason "yearly report"[/bold]
     """

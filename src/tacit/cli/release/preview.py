@@ -25,23 +25,25 @@ class PreviewOptions:
 
     sizes: Annotated[
         str,
-        typer.Option("--sizes", help="Sizes of a group for which errors are shown."),
+        typer.Option("--sizes", help="Group sizes for which errors are shown."),
     ] = "100,1000,10000"
     target: Annotated[
         str | None,
         typer.Option(
             "--target",
-            help="Instead of --epsilon: the least one with which answers are within these widths.",
-            metavar="LABEL=WIDTH,...",
+            help="Instead of --epsilon: find the least one with which errors are within these.",
+            metavar="LABEL=ERROR,...",
         ),
     ] = None
     confidence: Annotated[
         str,
-        typer.Option("--confidence", help="With --target: in how many releases, 0.95 of them."),
+        typer.Option(
+            "--confidence", help="With --target: the share of releases in which the error is kept."
+        ),
     ] = "0.95"
     target_rows: Annotated[
         int,
-        typer.Option("--target-rows", help="With --target: the size of a group that it is for."),
+        typer.Option("--target-rows", help="With --target: the group size to plan for."),
     ] = 1000
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 

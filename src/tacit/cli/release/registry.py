@@ -39,9 +39,9 @@ def registry(
 ) -> None:
     """Draft an entry of the public registry of deployments (registry.opendp.org).
 
-    All that the certificate knows is filled in. On a terminal the rest is asked.
+    What the certificate states is filled in. On a terminal the rest is asked for.
 
-    Ends with 0 if nothing is missing, else with 1.
+    The exit code is 0 if nothing is missing, else 1.
 
     [bold]tacit registry ages.json --name "Ages by site" --out ages.yaml[/bold]
     """

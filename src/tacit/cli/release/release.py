@@ -29,7 +29,7 @@ def release(
     output: OutputOptions,
     server: ServerOptions,
 ) -> None:
-    """Publish statistics of a table, and pay for them from its budget.
+    """Publish statistics of a table, and charge its budget.
 
     [bold]tacit release adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     """

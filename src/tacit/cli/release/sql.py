@@ -38,7 +38,7 @@ class SqlOptions:
         str,
         flag(
             "--sizes",
-            help="With --preview: sizes of a group for which errors are shown.",
+            help="With --preview: group sizes for which errors are shown.",
             panel=ASKED,
         ),
     ] = "100,1000,10000"

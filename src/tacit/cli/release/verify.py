@@ -22,7 +22,7 @@ def verify(
 ) -> None:
     """Compute the privacy loss again from a certificate, and list what cannot be checked.
 
-    Ends with 0 if everything holds that can be derived, else with 1.
+    The exit code is 0 if everything holds that can be derived, else 1.
 
     [bold]tacit verify ages.json[/bold]
     """

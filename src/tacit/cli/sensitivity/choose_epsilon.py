@@ -23,7 +23,9 @@ class Risk:
     statistic: Annotated[str, typer.Argument(help="count, sum, mean, median, percentile:25, ...")]
     risk: Annotated[
         str,
-        typer.Option("--risk", help="How sure anybody may become of a possible world, below 1."),
+        typer.Option(
+            "--risk", help="How sure anybody may become which data set is the true one, below 1."
+        ),
     ]
     relation: Annotated[
         str, typer.Option("--relation", help="unbounded, add, remove or bounded.")
@@ -36,7 +38,7 @@ class Risk:
 
 @options
 def choose_epsilon(ask: Risk, over: Population) -> None:
-    """Choose epsilon from a disclosure risk, over all possible worlds of a small population.
+    """Choose epsilon from a disclosure risk, over all possible data sets of a small population.
 
     [bold]tacit choose-epsilon median --records 1,2,3,10 --size 3 --risk 1/3[/bold]
     """

@@ -30,15 +30,15 @@ class Population:
 
     records: Annotated[
         str | None,
-        _flag("--records", "A known population: numbers, commas between.", "X,X,..."),
+        _flag("--records", "A known population: numbers, separated by commas.", "X,X,..."),
     ] = None
     values: Annotated[
         str | None,
         _flag("--values", "Public values, each of which may occur any number of times.", "X,X,..."),
     ] = None
-    interval: Annotated[str | None, _flag("--interval", "All numbers between two.", "LOW:HIGH")] = (
-        None
-    )
+    interval: Annotated[
+        str | None, _flag("--interval", "All numbers in this range.", "LOW:HIGH")
+    ] = None
     csv: Annotated[
         str | None,
         _flag("--csv", "A public CSV or Parquet file whose columns are the records.", "FILE"),
@@ -46,7 +46,7 @@ class Population:
     column: Annotated[
         list[str] | None, _flag("--column", "A column of it; may be given several times.", "COL")
     ] = None
-    size: Annotated[int | None, _flag("--size", "How many records a release holds.")] = None
+    size: Annotated[int | None, _flag("--size", "The number of records in a data set.")] = None
 
 
 def domain_of(given: Population) -> Any:

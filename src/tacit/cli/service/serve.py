@@ -37,7 +37,9 @@ class WhatOptions:
     ] = None
     demo: Annotated[
         bool,
-        typer.Option("--demo", help="Serve the bundled table, in a folder that goes at the end."),
+        typer.Option(
+            "--demo", help="Serve the bundled table, in a folder that is removed at the end."
+        ),
     ] = False
 
 
@@ -78,7 +80,7 @@ class WhereOptions:
 
 @options
 def serve(what: WhatOptions, where: WhereOptions, log: AuditOptions) -> None:
-    """Serve a folder of data set files over HTTP: an API and pages, with rights and budgets.
+    """Serve a folder of data set files over HTTP: an API and web pages, with roles and budgets.
 
     Each .toml file of the folder declares a data set (tacit init drafts one); service.toml says how
     the service is run. Rights come from tokens: tacit token create.

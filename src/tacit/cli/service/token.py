@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["token_app"]
 
 token_app = typer.Typer(
-    help="Tokens of a service, made by its operator: create, list, narrow, revoke.",
+    help="Manage the tokens of a service, as its operator: create, list, narrow, revoke.",
     no_args_is_help=True,
 )
 _DAY = 24 * 3600
@@ -37,11 +37,13 @@ _Datasets = Annotated[
     list[str] | None,
     typer.Option(
         "--dataset",
-        help="The data set that it is for; all where none is named. May be given several times.",
+        help="The data set that it is for; all if none is named. May be given several times.",
         metavar="NAME",
     ),
 ]
-_Days = Annotated[float, typer.Option("--days", help="How long it lives.", metavar="NUMBER")]
+_Days = Annotated[
+    float, typer.Option("--days", help="After how many days it expires.", metavar="NUMBER")
+]
 _Id = Annotated[str, typer.Argument(help="The public name of a token, as list shows it.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -49,11 +51,13 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @token_app.command("create")
 def create(
     name: Annotated[
-        str, typer.Option("--name", help="Whom it is for: what they spend counts under this name.")
+        str, typer.Option("--name", help="Whom it is for: what it spends counts for this name.")
     ],
     role: _Roles = None,
     dataset: _Datasets = None,
-    team: Annotated[str | None, typer.Option("--team", help="The team that it counts for.")] = None,
+    team: Annotated[
+        str | None, typer.Option("--team", help="The team that its spending counts for.")
+    ] = None,
     days: _Days = 90,
     folder: _Folder = ".",
 ) -> None:
@@ -122,7 +126,7 @@ def narrow(
     days: _Days = 1,
     folder: _Folder = ".",
 ) -> None:
-    """Make a token from another that allows no more and lives no longer, and print it.
+    """Make a token from another, with no more rights and no later expiry, and print it.
 
     [bold]tacit token narrow 0123456789abcdef0123456789abcdef --role analyst --dataset visits[/bold]
     """
@@ -140,7 +144,7 @@ def narrow(
 
 @token_app.command("revoke")
 def revoke(token: _Id, folder: _Folder = ".") -> None:
-    """Make a token void, with all that were narrowed from it.
+    """Revoke a token, and all that were narrowed from it.
 
     [bold]tacit token revoke 0123456789abcdef0123456789abcdef --folder clinic[/bold]
     """

@@ -83,7 +83,7 @@ class TableOptions:
         str | None,
         flag(
             "--quote",
-            help="What stands around fields of a CSV file, '\"'; '' for none.",
+            help="The quote character of a CSV file, '\"'; '' for none.",
             panel=_TABLE,
             metavar="SIGN",
         ),
@@ -92,7 +92,7 @@ class TableOptions:
         str | None,
         flag(
             "--encoding",
-            help="How a CSV file is written: utf-8, latin-1, cp1252, ...",
+            help="The character encoding of a CSV file: utf-8, latin-1, cp1252, ...",
             panel=_TABLE,
             metavar="NAME",
         ),
@@ -137,13 +137,14 @@ class TableOptions:
         str | None,
         flag(
             "--memory-limit",
-            help="The most memory of the engine, such as 4GB.",
+            help="How much memory the engine may use, such as 4GB.",
             panel=_TABLE,
             metavar="SIZE",
         ),
     ] = None
     threads: Annotated[
-        int | None, flag("--threads", help="Threads of the engine.", panel=_TABLE, metavar="N")
+        int | None,
+        flag("--threads", help="How many threads the engine may use.", panel=_TABLE, metavar="N"),
     ] = None
 
 
@@ -153,7 +154,12 @@ class SourceOptions(TableOptions):
 
     person: Annotated[
         str | None,
-        flag("--person", help="The column that tells people apart.", panel=_UNIT, metavar="COL"),
+        flag(
+            "--person",
+            help="The column that identifies the person of a row.",
+            panel=_UNIT,
+            metavar="COL",
+        ),
     ] = None
     rows: Annotated[
         int | None,
@@ -163,7 +169,7 @@ class SourceOptions(TableOptions):
         int | None,
         flag(
             "--groups",
-            help="In how many groups a person is counted at most.",
+            help="A person counts as present in at most N groups.",
             panel=_UNIT,
             metavar="N",
         ),
@@ -207,18 +213,24 @@ class AskOptions:
     bins: Annotated[
         int | None,
         flag(
-            "--bins", help="With --method sample_and_aggregate: how many.", panel=ASKED, metavar="N"
+            "--bins",
+            help="With --method sample_and_aggregate: the number of bins.",
+            panel=ASKED,
+            metavar="N",
         ),
     ] = None
     distribution: Annotated[
         str | None,
         flag(
-            "--distribution", help="With --method smooth: its noise.", panel=ASKED, metavar="NAME"
+            "--distribution",
+            help="With --method smooth: the distribution of the noise.",
+            panel=ASKED,
+            metavar="NAME",
         ),
     ] = None
     by: Annotated[
         Texts,
-        flag("--by", help="For each value of these columns.", panel=_GROUPS, metavar="COL,..."),
+        flag("--by", help="Group by these columns.", panel=_GROUPS, metavar="COL,..."),
     ] = None
     cut: Annotated[
         Texts,
@@ -233,7 +245,7 @@ class AskOptions:
         Texts,
         flag(
             "--keys",
-            help="Public values to answer for: a,b,c or 1..6; for several columns COL=a,b,c each.",
+            help="The public groups: a,b,c or 1..6; for several columns COL=a,b,c each.",
             panel=_GROUPS,
             metavar="VALUE,...",
         ),
@@ -251,7 +263,7 @@ class AskOptions:
         Texts,
         flag(
             "--join",
-            help="Put another table of the data set beside the rows: 'patients', 'left patients', "
+            help="Join another table of the data set: 'patients', 'left patients', "
             "'sites on home'.",
             panel=_GROUPS,
             metavar="TABLE",

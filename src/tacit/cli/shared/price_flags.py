@@ -31,13 +31,18 @@ Delta = Annotated[
 ]
 Rho = Annotated[
     str | None,
-    flag("--rho", help="Instead: rho (zero-concentrated).", panel=PRICE, metavar="RHO"),
+    flag(
+        "--rho",
+        help="Instead: rho, for zero-concentrated differential privacy.",
+        panel=PRICE,
+        metavar="RHO",
+    ),
 ]
 Total = Annotated[
     str | None,
     flag(
         "--total",
-        help="With weights, as in --epsilon count=1,mean_age=3: what they split.",
+        help="With weights, as in --epsilon count=1,mean_age=3: the total that they split.",
         panel=PRICE,
         metavar="AMOUNT",
     ),

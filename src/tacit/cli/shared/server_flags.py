@@ -29,7 +29,7 @@ class ServerOptions:
         str | None,
         flag(
             "--token-file",
-            help="With --server: a file that holds your token; else TACIT_TOKEN holds it.",
+            help="With --server: the file with your token; without it TACIT_TOKEN is read.",
             panel=_SERVER,
             metavar="FILE",
         ),
@@ -38,7 +38,7 @@ class ServerOptions:
         str | None,
         flag(
             "--ca-file",
-            help="With --server: certificates to trust, of an authority of your own.",
+            help="With --server: certificates of a certificate authority to trust in addition.",
             panel=_SERVER,
             metavar="FILE",
         ),

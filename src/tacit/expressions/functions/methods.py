@@ -30,7 +30,7 @@ class RowMethods(Node):
     # ---- text
 
     def lower(self) -> Self:
-        """Text with A to Z made small, other letters as they are: its first 2^20 characters."""
+        """Text with A to Z in lower case, other letters as they are: its first 2^20 characters."""
         return self._apply("lower")
 
     def upper(self) -> Self:

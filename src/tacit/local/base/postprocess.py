@@ -82,7 +82,7 @@ def simplex(estimate: Estimate) -> Estimate:
 def expectation_maximization(
     observed: object, channel: Floats, rounds: int = 10_000, *, smooth: bool = False
 ) -> Floats:
-    """Return the likeliest shares of the answers, given how often each report was seen.
+    """Return the most likely shares of the answers, given how often each report was seen.
 
     Iterates Bayes' rule: share(x) becomes the mean over reports of P(x | report).  The likelihood
     never falls and is concave, so this reaches its maximum; it stops when it gains less than 1e-9 a

@@ -80,7 +80,7 @@ class FiniteDistribution:
         return Enclosure(total.lower, min(Fraction(1), total.upper + self.rest))
 
     def support(self, mass: NumberLike = "0.999") -> tuple[Any, ...]:
-        """Return the likeliest outputs that together hold at least this probability."""
+        """Return the most likely outputs that together hold at least this probability."""
         share, found = as_fraction(mass, "mass"), []
         held = Fraction(0)
         for value, p in sorted(self.table.items(), key=lambda pair: -pair[1].lower):

@@ -101,7 +101,7 @@ def weak_guarantee(loss: Budget, size: int | None = None) -> str | None:
 
     Above an epsilon of 10 someone who is 10% sure can become practically certain.  A delta allows a
     release that publishes each person with that probability, all their rows, so it must be below
-    one in the number of people.
+    one divided by the number of people.
 
     Args:
         loss: of one release, or of all of them.
@@ -113,8 +113,8 @@ def weak_guarantee(loss: Budget, size: int | None = None) -> str | None:
     >>> print(weak_guarantee(epsilon(10_000)))
     epsilon 10000 is above 10: someone who is 10% sure could become practically certain
     >>> print(weak_guarantee(epsilon_delta(1, "1e-3"), size=5000))
-    delta 0.001 is above 1/5000, one in the number of people: the rows of 1 in 1,000 people could \
-be published as they are
+    delta 0.001 is above 1/5000, one divided by the number of people: the rows of 1 in \
+1,000 people could be published as they are
     >>> weak_guarantee(epsilon(10)), weak_guarantee(epsilon_delta(1, "1e-5"))
     (None, None)
     """
@@ -131,7 +131,7 @@ be published as they are
     people = _ASSUMED_SIZE if size is None else size
     if loss.delta * people <= 1:
         return None
-    known = "one in the number of people" if size else "which is for 100,000 people"
+    known = "one divided by the number of people" if size else "which is for 100,000 people"
     told = (
         f"delta {show(loss.delta)} is above 1/{people}, {known}: the rows of "
         f"{probability_words(loss.delta)} people could be published as they are"

@@ -186,7 +186,11 @@ def join_words(join: Mapping[str, Any]) -> str:
     'sites (public, content ab12) by its key (home = site); rows without a match are left out'
     """
     on = " and ".join(f"{here} = {there}" for here, there in join["on"])
-    most = f"; who has more than {join['most']} rows there has no match" if "most" in join else ""
+    most = (
+        f"; a person with more than {join['most']} rows there has no match"
+        if "most" in join
+        else ""
+    )
     by = f"by the person ({on}{most})"
     if join.get("public") is not None:
         by = f"(public, content {join['public'][:16]}) by its key ({on})"

@@ -16,7 +16,7 @@ __all__ = ["PENDING", "answered", "row", "shown_release"]
 PENDING = ("queued", "running")
 """The states in which an answer is on its way."""
 _TOLD = {
-    "waiting": "A reviewer decides first; nothing is spent before.",
+    "waiting": "A reviewer decides first; nothing is spent before that.",
     "queued": "It is on its way.",
     "running": "It is on its way.",
     "done": "",

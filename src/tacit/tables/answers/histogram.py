@@ -164,7 +164,7 @@ register_kind(
         name="histogram",
         order=110,
         make=histogram,
-        help="How many values lie between the edges.",
+        help="How many values are in each bin between the edges.",
         noun="how many values of {column} lie in each of {bins} bins",
         fields=("column", "edges"),
         amount=True,

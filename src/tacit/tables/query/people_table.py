@@ -69,7 +69,7 @@ class PersonValue:
         kind: of what comes out: ``integer``, ``float``, ``text`` or ``date``.
         column: what it is of, by name; None for a count.
         grid: its bounds in units of ``10^-places``; None for a count, text and dates.
-        places: how many digits behind the point are counted in.
+        places: how many digits after the point are counted in.
     """
 
     name: str

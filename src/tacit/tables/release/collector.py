@@ -49,7 +49,7 @@ class Collector:
                 while len(self._queries) >= _KEPT:
                     del self._queries[next(iter(self._queries))]
                 made = self._queries[name] = self._make(asked, keys)
-                # Not dropped in the finaliser itself, which may run in the midst of a request.
+                # Not dropped in the finaliser itself, which may run in the middle of a request.
                 weakref.finalize(made, self._unused.append, made.tables).atexit = False
                 self._drop_unused()
             return self._queries[name]

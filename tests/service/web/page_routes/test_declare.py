@@ -41,7 +41,7 @@ def test_a_curator_declares_a_data_set_and_changes_it(client: Client) -> None:
     asked = cleo.get("/declare?name=stays&file=data/stays.csv")
     assert asked.text.count('class="column"') == 4
     seen = cleo.post("/declare", **FORM, action="check")
-    assert "It can stand like this" in seen.text
+    assert "The declaration is valid" in seen.text
     assert client.state.datasets.names == ["visits"]
     made = cleo.post("/declare", **FORM, action="declare")
     assert (made.status_code, made.headers["location"]) == (303, "/datasets/stays")

@@ -52,7 +52,7 @@ WIDE += ["99999999999999999999999999999999999999.5", "12345678901234567890.12345
 
 
 def held(text):
-    """A numeric as it is read: NaN is missing; within 10^38, to 38 digits behind the point."""
+    """A numeric as it is read: NaN is missing; within 10^38, to 38 digits after the point."""
     if text == "NaN":
         return None
     if text.endswith("Infinity"):

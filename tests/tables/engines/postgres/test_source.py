@@ -295,7 +295,7 @@ def test_a_connection_in_the_midst_of_something_is_refused(visits):
     with psycopg.connect(visits.dsn("reader")) as connection:
         source = open_source(connection, 'My "Clinic".visits')
         connection.execute("select 1")
-        with pytest.raises(DataSourceError, match="in the midst of a transaction"):
+        with pytest.raises(DataSourceError, match="in the middle of a transaction"):
             Query(source, OneRowEach()).run([Rows()])
         connection.rollback()
         assert Query(source, OneRowEach()).run([Rows()]).of(Rows()) == [4]

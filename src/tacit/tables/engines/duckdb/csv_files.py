@@ -150,7 +150,7 @@ def _warn_of_names(file: CsvFile) -> None:
     elif len(file.names) == 1 and any(sign in file.names[0] for sign in ";\t|,"):
         warnings.warn(
             f"{short} has a single column with the name {file.names[0]!r}: if its fields are "
-            "parted by another character, say so, as in delimiter=';'",
+            "separated by another character, say so, as in delimiter=';'",
             DataSourceWarning,
             stacklevel=2,
         )

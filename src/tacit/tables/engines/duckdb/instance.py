@@ -70,7 +70,7 @@ class SharedInstance:
     """The instance that tables share: begun for the first of them."""
 
     def __init__(self) -> None:
-        # A table may be collected, and so be closed, in the midst of anything: the lock lets the
+        # A table may be collected, and so be closed, in the middle of anything: the lock lets the
         # thread that holds it in again, and who waits for an instance is counted first.
         self._lock = threading.RLock()
         self._instance: Instance | None = None

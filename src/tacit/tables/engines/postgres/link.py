@@ -114,7 +114,7 @@ class GivenLink:
         self._busy = False
 
     def connection(self) -> Connection[Any]:
-        """Return the connection, unless its owner is in the midst of something."""
+        """Return the connection, unless its owner is in the middle of something."""
         if self._connection.closed:
             raise DataSourceError(
                 "the connection to PostgreSQL was closed; keep it open while the table is in use, "
@@ -127,8 +127,8 @@ class GivenLink:
             or pgconn.pipeline_status != pq.PipelineStatus.OFF
         ):
             raise DataSourceError(
-                "the connection is in the midst of a transaction, which would show the table as it "
-                "was when that began: commit or roll back first, or give a connection of its own"
+                "the connection is in the middle of a transaction, which would show the table as "
+                "it was when that began: commit or roll back first, or give a connection of its own"
             )
         self._busy = True
         return self._connection

@@ -2,7 +2,7 @@
 
 What a column can be used for follows from its type alone.  A ``numeric`` may hold NaN and
 infinities, and may be far longer than any sum needs: NaN is missing, and such a column is read
-within +-10^38 and to 38 digits behind the point, so that nothing overflows; but two of its values
+within +-10^38 and to 38 digits after the point, so that nothing overflows; but two of its values
 are equal, and two people one, only if all their digits are.  1.0 and 1.00 are one number.  Text of
 every type is compared by its characters, whatever its collation or its type calls equal;
 ``char(n)`` without the blanks at its end.
@@ -152,7 +152,7 @@ class _Found(NamedTuple):
 
     @property
     def scale(self) -> int:
-        """Of a numeric with a precision: how many digits stand behind the point."""
+        """Of a numeric with a precision: how many digits stand after the point."""
         return (((self.modifier - 4) & 0x7FF) ^ 0x400) - 0x400
 
     @property
