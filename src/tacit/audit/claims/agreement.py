@@ -3,13 +3,12 @@
 A map is held against the stated distribution, exactly; that the function draws from it is another
 claim, and here it is tested.  Events are chosen from the distribution alone, before anything is
 drawn: the most likely outputs, half lines at quantiles, and pairs of them for independent parts.
-On each, and on each over all data sets together, the count of n draws is held to Hoeffding's bound
-for independent trials of mean probability p (1963, theorem 1): ``P(count / n >= a) <= <<<<<<< HEAD
+On each, and on each over all data sets together, the count of n draws is held to Hoeffding's
+bound for independent trials of mean probability p (1963, theorem 1): ``P(count / n >= a) <=
 exp(-n KL(a, p))`` for a above p, and the same below.  With so many events tested, a function that
-follows its distribution fails by chance less than once in 10^9 runs of the test.  An output of
-probability zero ======= exp(-n KL(a, p))`` for a above p, and the same below.  With so many events
-tested, a function that follows its distribution fails by chance less than once in 10^9 runs of the
-test. An output of probability zero >>>>>>> words refutes at once.
+follows its distribution fails by chance less than once in 10^9 runs of the test.
+An output of probability zero
+refutes at once.
 
 What agrees is not proven: an error that the draws are too few to show stays unseen.
 """
