@@ -153,7 +153,7 @@ class PrivacyLossDistribution(Summand):
             return None
         ends = sorted(loss.shift.lower for loss in losses)
         sure = all(not loss.shift.width for loss in losses) and -ends[0] == ends[1] > 0
-        whole = sum((atom.q for atom in self.atoms), Enclosure.of(0)).upper >= 1
+        whole = sum(atom.q.upper for atom in self.atoms) >= 1
         return (float(ends[1]), 1) if sure and whole else None
 
     @cached_property

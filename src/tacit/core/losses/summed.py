@@ -102,13 +102,14 @@ class Sum(PrivacyLoss):
     @classmethod
     def of(cls, parts: Iterable[tuple[Summand, int]]) -> PrivacyLoss:
         """Return a sum, in which equal summands stand once."""
-        counts: dict[Summand, int] = {}
-        for part, times in parts:
-            counts[part] = counts.get(part, 0) + times
-        losing = {part: k for part, k in counts.items() if part.spread()[1]} or counts
-        if len(losing) == 1 and (losing != counts or list(counts.values()) == [1]):
-            return next(iter(losing))
-        return cls(tuple(losing.items()))
+        counts: dict[Summand, list[int]] = {}
+        for part, times in parts:  # hashed once each: that of a long fraction takes its time
+            counts.setdefault(part, [0])[0] += times
+        every = [(part, k) for part, (k,) in counts.items()]
+        losing = [(part, k) for part, k in every if part.spread()[1]] or every
+        if len(losing) == 1 and (len(every) > 1 or every[0][1] == 1):
+            return losing[0][0]
+        return cls(tuple(losing))
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return the two directions of the whole; see :meth:`PrivacyLoss.directions`."""
