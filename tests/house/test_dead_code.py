@@ -14,6 +14,7 @@ KEPT = {
     "tacit.audit.attack_suite.registry.OURS": "the systems that the tests attack",
     "tacit.audit.attack_suite.systems.diffprivlib.SYSTEM": "loaded by the name of the system",
     "tacit.audit.attack_suite.systems.dp_accounting.SYSTEM": "loaded by the name of the system",
+    "tacit.audit.attack_suite.systems.multi_freq_ldpy.SYSTEM": "loaded by the name of the system",
     "tacit.audit.attack_suite.systems.opendp.SYSTEM": "loaded by the name of the system",
     "tacit.audit.attack_suite.systems.pydp.SYSTEM": "loaded by the name of the system",
     "tacit.audit.attack_suite.systems.tacit_framework.SYSTEM": "loaded by the name of the system",

@@ -25,6 +25,7 @@ SYSTEMS = {
     "diffprivlib": ("diffprivlib", "diffprivlib"),
     "pydp": ("pydp", "pydp"),
     "dp-accounting": ("dp_accounting", "dp_accounting"),
+    "multi-freq-ldpy": ("multi_freq_ldpy", "multi_freq_ldpy"),
 }
 """Each system by its name: the module of its adapter, and the package that it needs."""
 
