@@ -208,3 +208,36 @@ def test_several_sql_statements_are_answered_together():
         assert abs(old.value("old") - counted(age=lambda v: v >= 65)) < 5
         assert session.spent == plan.preview(rho=100).cost
         assert whole.certificate.verify(session.ledger)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("budget", "price"),
+    [(tc.rho(9), {"rho": "1/10"}), (tc.epsilon(9), {"epsilon": "1/2"})],
+    ids=["gaussian", "laplace"],
+)
+def test_the_worst_error_is_made_small(budget, price):
+    with opened(budget) as session:
+        asked = questions(session)
+
+        def errors(plan):
+            return [error for (error, *_) in plan.preview(**price).errors.values()]
+
+        worst = max(errors(session.plan(asked, least="worst")))
+        assert worst < max(errors(session.plan(asked)))
+        for label in ("n_1", "n_2", "n_3", "ages", "old"):
+            assert worst <= max(errors(session.plan(asked, {label: 2})))
+        # no plan of all five is below the error of the largest question asked by itself
+        alone = max(errors(session.plan([each]))[0] for each in asked)
+        assert worst > alone
+        assert session.plan(asked, least="worst").release(**price)[0].certificate.verify()
+        for wrong in ({"least": "mean"}, {"least": "worst", "weights": {"n_1": 2}}):
+            with pytest.raises(UsageError, match="least is"):
+                session.plan(asked, **wrong)
+
+
+def test_weights_of_equal_questions_stay_equal():
+    with opened() as session:
+        alike = [session.agg(n=tc.count()), session.agg(n=tc.count())]
+        one, two = session.plan(alike, least="worst").preview(rho=1).errors.values()
+        assert one == two

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.audit.sampling.events import learned_event
-from tacit.audit.sampling.neighbours import Pair, changed, proposed
+from tacit.audit.sampling.neighbours import Pair, Proposing, changed, proposed
 from tacit.audit.sampling.sampled import SampledAudit, outputs_of, sampled
 from tacit.calls import public
 from tacit.core import Space
@@ -103,7 +102,7 @@ def search(
         >>> bool(found), abs(sum(found.u) - sum(found.v)) > 1
         (False, True)
     """
-    draw = random.Random(seed)
+    draw = Proposing(seed)
     far, most = as_fraction(d_in, "d_in"), as_integer(pairs, "pairs", minimum=1)
     rest = float(as_fraction(delta, "delta"))
     every = proposed(space, far, draw, statistic)

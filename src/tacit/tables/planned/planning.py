@@ -22,6 +22,7 @@ from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.target import read_confidence
 from tacit.tables.planned.cheapest import needed_losses, read_targets, set_of_parts
 from tacit.tables.planned.merge import Merged, merged
+from tacit.tables.planned.worst_error import worst_weights
 from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Answer
 from tacit.tables.together.cell_counts import CellsPart
@@ -271,7 +272,11 @@ class Planning:
     ledger: Ledger
 
     def plan(
-        self, questions: Iterable[Question], weights: Mapping[str, Number] | None = None
+        self,
+        questions: Iterable[Question],
+        weights: Mapping[str, Number] | None = None,
+        *,
+        least: Literal["total", "worst"] = "total",
     ) -> QuestionPlan:
         """Plan several questions together: less error than one by one, under one charge.
 
@@ -280,10 +285,12 @@ class Planning:
                 have a filter of their own; other statistics are of all rows of the plan.
             weights: how much the squared errors of the counts of a label count, such as
                 ``{"n": 10}``; whole numbers, 1 without.
+            least: which error of the counts is made small: the ``"total"`` of all squared errors,
+                or the ``"worst"`` of the labels, for the noise that the budget goes with.
 
         Raises:
-            UsageError: no questions, questions of another session, groups that are not listed, or
-                statistics by group that are no counts.
+            UsageError: weights beside the worst error, no questions, questions of another session,
+                groups that are not listed, or statistics by group that are no counts.
         """
         asked = list(questions) if isinstance(questions, Iterable) else []
         if not asked or not all(isinstance(each, Question) for each in asked):
@@ -296,6 +303,16 @@ class Planning:
             raise UsageError(
                 "a plan is of questions of one session, about one table: make them of this session"
             )
-        found = merged([each.query for each in held], weights)
+        queries = [each.query for each in held]
+        if least not in ("total", "worst") or (least == "worst" and weights is not None):
+            raise UsageError(
+                'least is "total" (the default, with weights where some count more) or "worst", '
+                "which finds the weights itself"
+            )
+        found = merged(queries, weights)
+        if least == "worst":
+            counts = {name: a for name, a in found.query.aggregates if a.axes is not None}
+            of_rho = self.ledger.kind == "concentrated"
+            found = merged(queries, worst_weights(counts, "gaussian" if of_rho else "laplace"))
         whole = Question(first.table, first.ledger, found.query, first.declared)
         return QuestionPlan(whole, found, asked)
