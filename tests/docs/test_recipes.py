@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from docs.test_snippets import FENCE, blocks, folder, here, run_console, run_python
+from tacit.cli import run as type_in
 
 ROOT = Path(__file__).parents[2]
 RECIPES = [p for p in sorted((ROOT / "docs" / "how-to").glob("*.md")) if p.name != "index.md"]
@@ -51,6 +54,24 @@ def run_recipe(text: str, page: str) -> int:
 def test_recipe(page: Path) -> None:
     compared = run_recipe(page.read_text(encoding="utf-8"), page.name)
     assert compared or page.stem in {"budget-for-a-team", "r-and-the-command-line"}
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("folder")
+def test_the_call_of_r_asks_what_the_shell_asks(capsys: pytest.CaptureFixture[str]) -> None:
+    """Typed in a shell, the words of the call of R get the answer of the shell again, free."""
+    text = (ROOT / "docs" / "how-to" / "r-and-the-command-line.md").read_text(encoding="utf-8")
+    (shell,) = (block for block in blocks(text) if block.language == "console")
+    (call,) = re.findall(r'system2\("tacit", c\((.*?)\), stdout = TRUE\)', text, re.DOTALL)
+    typed = re.findall(r'"([^"]*)"', call)
+    said = shlex.split(shell.text.replace("\\\n", " ").removeprefix("$ tacit "))
+    asked = []
+    for words in (said, typed):
+        assert type_in(words) == 0
+        asked.append(json.loads(capsys.readouterr().out))
+    first, second = (one["releases"][0] for one in asked)
+    assert (first["replayed"], second["replayed"]) == (False, True)
+    assert first["answers"] == second["answers"]
 
 
 def test_every_recipe_has_its_parts() -> None:
