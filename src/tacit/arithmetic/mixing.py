@@ -7,12 +7,13 @@ Source: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number genera
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GOLDEN", "mixed"]
+__all__ = ["GOLDEN", "Repeatable", "mixed"]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """The odd constant whose multiples SplitMix64 mixes."""
@@ -29,3 +30,28 @@ def mixed(words: Any) -> NDArray[np.uint64]:
         z = (words ^ (words >> np.uint64(30))) * _FIRST
         z = (z ^ (z >> np.uint64(27))) * _SECOND
     return np.asarray(z ^ (z >> np.uint64(31)), dtype=np.uint64)
+
+
+class Repeatable(random.Random):
+    """Choices of a search, the same on every run and machine.
+
+    >>> Repeatable(7).choices("abc", k=4) == Repeatable(7).choices("abc", k=4)
+    True
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._first, self._drawn = seed % (1 << 64), 0
+
+    def getrandbits(self, k: int) -> int:
+        """Return a number of ``k`` bits."""
+        words = -(-k // 64)
+        place = np.arange(self._drawn + 1, self._drawn + 1 + words, dtype=np.uint64)
+        self._drawn += words
+        with np.errstate(over="ignore"):
+            found = mixed(np.uint64(self._first) + place * GOLDEN)
+        return int.from_bytes(found.astype("<u8").tobytes(), "little") >> (64 * words - k)
+
+    def random(self) -> float:
+        """Return a number from 0 up to but not including 1."""
+        return self.getrandbits(53) * 2.0**-53

@@ -130,9 +130,10 @@ def proposed(
 ) -> list[Pair]:
     """Return pairs of neighbours, each once: first those that a sensitivity is attained at.
 
+    >>> from tacit.arithmetic.mixing import Repeatable
     >>> from tacit.core import SymmetricDistance
     >>> space = Space(Vector(Number("int", 0, 9)), SymmetricDistance())
-    >>> proposed(space, Fraction(1), random.Random(0), "sum")[0]
+    >>> proposed(space, Fraction(1), Repeatable(0), "sum")[0]
     ([0, 0], [0, 0, 9])
     """
     found = _witnesses(space, statistic)

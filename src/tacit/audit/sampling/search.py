@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.arithmetic.mixing import Repeatable
 from tacit.audit.sampling.events import learned_event
-from tacit.audit.sampling.neighbours import Pair, Proposing, changed, proposed
+from tacit.audit.sampling.neighbours import Pair, changed, proposed
 from tacit.audit.sampling.sampled import SampledAudit, outputs_of, sampled
 from tacit.calls import public
 from tacit.core import Space
@@ -102,7 +103,7 @@ def search(
         >>> bool(found), abs(sum(found.u) - sum(found.v)) > 1
         (False, True)
     """
-    draw = Proposing(seed)
+    draw = Repeatable(seed)
     far, most = as_fraction(d_in, "d_in"), as_integer(pairs, "pairs", minimum=1)
     rest = float(as_fraction(delta, "delta"))
     every = proposed(space, far, draw, statistic)
