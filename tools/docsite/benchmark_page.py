@@ -108,6 +108,19 @@ def _pairs(results: Path, staged: Stage) -> str:
     return _table(head, [row])
 
 
+def _accounting(results: Path, staged: Stage) -> str:
+    run = _read(results, "accounting")
+    rows = []
+    for name, one in run["rows"].items():
+        shown = f"{one['lower']:.6f} to {one['upper']:.6f}"
+        beside, took = one["dp_accounting"], one["dp_accounting seconds"]
+        told = ["-", "-"] if beside is None else [f"{beside:.6f}", f"{took:.2f} s"]
+        rows.append([name, shown, f"{one['seconds']:.2f} s", *told])
+    head = ["composition", "Tacit, proven", "seconds", "dp_accounting", "seconds"]
+    said = f"Epsilon at delta {run['delta']}. Run on {run['date']}, Python {run['python']}."
+    return f"{_table(head, rows)}\n\n{said}"
+
+
 def _side_by_side(results: Path, staged: Stage) -> str:
     run = _read(results, "side_by_side")
     libraries = run["libraries"]
@@ -131,6 +144,7 @@ DRAWN = {
     "ten_tasks": _ten_tasks,
     "plans": _plans,
     "pairs": _pairs,
+    "accounting": _accounting,
     "side_by_side": _side_by_side,
 }
 """What each mark of the page stands for."""
