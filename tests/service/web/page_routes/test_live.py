@@ -71,7 +71,7 @@ def test_a_dashboard_is_previewed_begun_and_looked_at(client: Client, clock: Clo
     made = ada.post("/datasets/visits/count", **FORM, action="begin")
     assert made.status_code == 303
     where = made.headers["location"]
-    assert "No period is over yet" in ada.get(where).text
+    assert "No period has ended yet" in ada.get(where).text
     clock.now = START + 3 * 3600
     client.state.dashboards.update_due()
     clock.now += 0.2
@@ -182,5 +182,5 @@ def test_a_reviewer_decides_on_a_dashboard(tmp_path: Path, clock: Clock) -> None
         assert "by week" in ada.get(where).text
         ada.post("/datasets/visits/count", **FORM, action="begin")
         assert rita.post(f"{where}/approve").status_code == 303
-        assert "No period is over yet" in ada.get(where).text
+        assert "No period has ended yet" in ada.get(where).text
         assert "Nothing waits" in rita.get("/approvals").text
