@@ -66,6 +66,7 @@ def example(text: str = "a < b") -> Card:
     )
 
 
+@pytest.mark.full
 @given(
     st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=12)
 )

@@ -69,6 +69,7 @@ def test_one_operation_more_is_refused(shape):
         from_json(["abs", [DEEPEST[shape].to_json()], []])
 
 
+@pytest.mark.full
 def test_columns_that_double_are_refused_before_they_are_written_out():
     doubled = reduce(lambda e, _: e + e, range(9), col("x"))
     with pytest.raises(UsageError, match="at most 1000 operations"):

@@ -68,6 +68,7 @@ def cells(low: Fraction, high: Fraction, share: Fraction) -> list[object]:
     return found + ([tenth] if low <= Fraction(tenth) <= high else [])
 
 
+@pytest.mark.full
 @examples(8)
 @given(EXPRESSIONS, BOUNDS, st.data())
 def test_a_value_is_missing_or_within_the_range(expression, bounds, data):

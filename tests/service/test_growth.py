@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.service.client import Client, running
 
 DECLARED = """
@@ -60,6 +62,7 @@ def grows(folder: Path, place: str, add: Callable[[int, int], None]) -> None:
         assert any("refreshed once" in note for note in preview["notes"])
 
 
+@pytest.mark.full
 def test_a_folder_that_gets_new_files(tmp_path: Path) -> None:
     (tmp_path / "visits").mkdir()
 

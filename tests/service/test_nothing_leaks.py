@@ -107,6 +107,7 @@ def test_no_secret_and_no_value_stands_in_what_is_written(tmp_path: Path, log: A
     assert "unexpected" not in texts["log"]
 
 
+@pytest.mark.full
 def test_an_engine_that_fails_with_a_value_in_its_message_tells_it_to_nobody(
     tmp_path: Path, log: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,6 +81,7 @@ def people(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("flags", "says"),
     [

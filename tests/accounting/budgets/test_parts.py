@@ -70,6 +70,7 @@ def test_a_release_of_ten_parts_costs_what_ten_releases_do():
     assert together.added == one_by_one.added == whole.added
 
 
+@pytest.mark.full
 def test_many_small_parts_are_granted_beyond_their_sum():
     spending = Spending.begun(BUDGET)
     for _ in range(26):

@@ -421,6 +421,7 @@ Rules.TestCase.settings = examples(0.6, stateful_step_count=30)
 TestRules = Rules.TestCase
 
 
+@pytest.mark.full
 def test_a_budget_with_a_delta_pays_for_many_small_charges(tmp_path):
     place = tmp_path / "filtered.ledger"
     total = epsilon_delta(1, "1e-6")

@@ -27,6 +27,7 @@ def test_noise_for_a_count_on_a_sum_is_found_at_the_bounds():
     assert found.tried >= 60
 
 
+@pytest.mark.full
 def test_an_error_on_the_empty_data_set_is_found():
     def mean(ages):
         try:
@@ -39,6 +40,7 @@ def test_an_error_on_the_empty_data_set_is_found():
     assert [] in (found.u, found.v)
 
 
+@pytest.mark.full
 def test_what_is_not_clamped_is_found_by_values_that_are_no_numbers():
     floats = Space(Vector(Number("float", -9, 9, nullable=True)), SymmetricDistance())
 

@@ -125,6 +125,7 @@ def test_sets_in_one_field(tacit, folder: Path) -> None:
         assert by_item[item]["low"] < true < by_item[item]["high"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", [AttributeSplitting, AttributeSampling])
 def test_several_attributes_in_columns_of_their_names(kind: type, tacit, folder: Path) -> None:
     parts = {

@@ -13,6 +13,7 @@ from tacit.accounting import open_ledger
 from tacit.display.templating import _templates
 
 
+@pytest.mark.full
 def test_demo_writes_all_that_it_says(tacit, folder: Path) -> None:
     done = tacit("demo --out show")
     assert done.code == 0, done.err

@@ -9,6 +9,7 @@ import pytest
 RELEASE = "release people.csv --one-row-each --count --mean age:0:100 --epsilon 0.5"
 
 
+@pytest.mark.full
 def test_every_statistic_has_its_flag(tacit) -> None:
     done = tacit(
         "release people.csv --person person --rows 2 --count --count-people --sum pay:0:1000 "

@@ -102,6 +102,7 @@ def test_verify_replays_the_chain(tacit) -> None:
     assert (done.code, done.out[:2]) == (0, "ok")
 
 
+@pytest.mark.full
 def test_extend_raises_in_the_open(tacit) -> None:
     tacit(RELEASE)
     assert (

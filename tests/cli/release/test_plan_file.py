@@ -50,6 +50,7 @@ ages = { statistic = "histogram", column = "age", edges = [18, 40, 100] }
 """
 
 
+@pytest.mark.full
 def test_a_plan_asks_several_questions(tacit, folder: Path) -> None:
     (folder / "plan.toml").write_text(PLAN)
     done = tacit("release --plan plan.toml --json").json

@@ -7,6 +7,8 @@ import io
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
+
 from tacit import Certificate
 from tacit.accounting import open_ledger
 
@@ -32,6 +34,7 @@ def test_the_same_release_is_free_and_the_same(tacit) -> None:
     assert first["remaining"] == {"kind": "pure", "epsilon": 0, "exact": {"epsilon": "0"}}
 
 
+@pytest.mark.full
 def test_a_tag_makes_another_release(tacit) -> None:
     assert tacit(f"{RELEASE} --budget-epsilon 1").code == 0
     assert tacit(f"{RELEASE} --tag july --json").json["remaining"]["exact"]["epsilon"] == "0"

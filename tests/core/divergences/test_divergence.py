@@ -48,6 +48,7 @@ def test_randomized_response(p):
 probabilities = st.lists(st.integers(0, 9), min_size=3, max_size=3).filter(sum)
 
 
+@pytest.mark.full
 @given(probabilities, probabilities, st.fractions(0, 3, max_denominator=8))
 @examples(1.5)
 def test_the_hockey_stick_is_the_worst_event(a, b, epsilon):

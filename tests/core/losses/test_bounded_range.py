@@ -75,6 +75,7 @@ def test_the_ends_are_those_of_the_definition():
         loss.epsilon(2)
 
 
+@pytest.mark.full
 def test_two_together_are_the_integral_over_both():
     """Against the midpoint rule in two dimensions, on the density of the docstring."""
     loss = BoundedRange(Fraction(2))
@@ -92,6 +93,7 @@ def test_both_directions_are_one():
     assert BoundedRange(Fraction(1)).directions() == (BoundedRange(Fraction(1)),) * 2
 
 
+@pytest.mark.full
 def test_many_exponential_mechanisms_cost_what_zcdp_proves_and_few_what_the_pair_does():
     m = SCORES >> Exponential(200)  # of range 1/100
     many = m.losses(Fraction(1)).self_compose(10_000).epsilon("1e-6")

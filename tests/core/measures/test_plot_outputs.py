@@ -34,6 +34,7 @@ class TestPictures:
         wide = (COUNT >> tc.laplace(500)).plot([1, 2], [1], event={1, 2})
         assert all(self.bars(wide))
 
+    @pytest.mark.full
     def test_labels_and_other_measures(self):
         labels = Space(tc.Category(("a", "b")), tc.DiscreteDistance())
         m = labels >> tc.randomized_response(("a", "b"), p="2/3")

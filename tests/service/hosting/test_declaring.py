@@ -33,6 +33,7 @@ def test_a_declared_data_set_is_asked_at_once_and_by_other_processes(client: Cli
     assert "declaration_changed" in actions
 
 
+@pytest.mark.full
 def test_another_process_that_runs_finds_it(client: Client) -> None:
     with running(client.state.settings.folder) as other:
         assert put(client, client.token("curator")).status_code == 201

@@ -6,6 +6,8 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
+
 from support.service.client import Client, running
 from support.service.clinic import SECRET_COST, VISITS, write_clinic
 
@@ -26,6 +28,7 @@ def ask(client: Client, token: str, **more: object) -> str:
     return str(reply.json()["href"])
 
 
+@pytest.mark.full
 def test_every_process_shows_the_numbers_of_the_service(tmp_path: Path) -> None:
     folder = write_clinic(tmp_path, SLOW)
     with running(folder) as one, running(folder) as other:
@@ -90,6 +93,7 @@ def test_a_budget_that_two_data_sets_share_stands_once(tmp_path: Path) -> None:
     assert labels == '{of="people patients",team="",unit="epsilon"}'
 
 
+@pytest.mark.full
 def test_teams_apart_have_a_budget_each(tmp_path: Path) -> None:
     with running(write_clinic(tmp_path, APART)) as client:
         auditor = client.token("auditor")

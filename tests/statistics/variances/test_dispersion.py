@@ -27,6 +27,7 @@ def test_removing_a_record_that_hides_the_spread_can_be_worst():
     assert found.witness == (tuple(population), (0, 10))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("offset", [10**9, -(10**15)])
 @pytest.mark.parametrize("statistic", ["var", "std"])
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])

@@ -52,6 +52,7 @@ def load(request, monkeypatch):
     return in_duckdb(request)
 
 
+@pytest.mark.full
 @examples(0.15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(rows_strategy, st.sampled_from([2, 4, 8]), st.booleans())
 def test_the_parts_add_up_to_the_same_bits(load, rows, parts, grouped):

@@ -42,6 +42,7 @@ def rows_of(count, shift, spread=5):
     return [(GRID * (40 + spread * place + place % 3), shift, 1) for place in range(count)]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("count", "shift"), [(300, 1), (150, 3)])
 @pytest.mark.parametrize("log_delta", [math.log(1e-3), math.log(1e-6), math.log(1e-10)])
 def test_the_truth_is_enclosed(count, shift, log_delta):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from support.service.client import running
 
 
@@ -29,6 +31,7 @@ def test_the_log_is_read_page_by_page_from_either_end(tmp_path: Path) -> None:
             assert reply.status_code == 400, odd
 
 
+@pytest.mark.full
 def test_metrics_are_for_who_may_observe(tmp_path: Path) -> None:
     with running(tmp_path) as client:
         client.get("/v1/me/4711?token=4711")

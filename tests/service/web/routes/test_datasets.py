@@ -145,6 +145,7 @@ def test_caps_under_caps(tmp_path: Path) -> None:
             assert client.put(f"{HERE}/caps", json=said, token=curator).status_code == 400
 
 
+@pytest.mark.full
 def test_teams_apart_have_a_budget_each(tmp_path: Path) -> None:
     with running(hosted_clinic(tmp_path, "collusion = 'teams apart'")) as client:
         one, other = (client.token("analyst", "visits", n, team=n) for n in ("one", "other"))

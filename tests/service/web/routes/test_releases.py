@@ -187,6 +187,7 @@ def test_json_that_python_alone_reads_is_no_number(client: Client, ada: str) -> 
         assert reply.status_code == 400
 
 
+@pytest.mark.full
 def test_a_failure_in_the_engine_is_shown_at_the_tick_without_its_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
