@@ -74,7 +74,7 @@ def test_a_transaction_that_was_begun_earlier_is_refused(table):
         count = asked(opened)
         count.update("2026-01-01 01:00")
         connection.execute("select 1")  # begins a transaction, as psycopg does
-        with pytest.raises(DataSourceError, match="midst of a transaction"):
+        with pytest.raises(DataSourceError, match="middle of a transaction"):
             count.update("2026-01-01 02:00")
         connection.rollback()
         assert len(count.update("2026-01-01 02:00")) == 2

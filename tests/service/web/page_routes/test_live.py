@@ -128,7 +128,7 @@ def test_the_live_estimate_of_a_collection(client: Client) -> None:
     ada = browser(client, "analyst", name="ada")
     page = ada.get("/collections")
     assert "which colour people like" in page.text
-    assert "No report came yet" in ada.get("/collections/colour").text
+    assert "No reports yet" in ada.get("/collections/colour").text
     oracle = local.DirectEncoding(["red", "green", "<b>blue</b>"], epsilon=4)
     wire = local.Wire(oracle)
     sent = b"".join(map(wire.encode, oracle.perturb_many(["red"] * 300)))
