@@ -56,7 +56,7 @@ __all__ = [
 
 
 class TacitError(Exception):
-    """The root: catch this to catch all that Tacit raises on purpose."""
+    """The base class: catch this to catch every error that Tacit raises on purpose."""
 
 
 class UsageError(TacitError, ValueError):
@@ -87,7 +87,7 @@ class MismatchError(UsageError):
 
 
 class DataSourceWarning(UserWarning):
-    """The names of a table's columns look like something else: a record, or names not parted."""
+    """The names of a table's columns look wrong: like a record, or like names not separated."""
 
 
 class WeakGuaranteeWarning(UserWarning):
@@ -126,7 +126,7 @@ class UnsupportedQueryError(UsageError):
 
 
 class RefusedError(TacitError):
-    """Understood, and refused."""
+    """A request that is understood and refused: the base class of BudgetError and others."""
 
 
 class BudgetError(RefusedError):
@@ -138,7 +138,7 @@ class VerificationError(RefusedError):
 
 
 class AccessError(RefusedError):
-    """A service does not grant it to this caller; the message says who can."""
+    """A service does not permit the request to this caller; the message says who can."""
 
 
 class ServiceError(TacitError):

@@ -52,7 +52,7 @@ class Exercise:
 
     Attributes:
         answer: computes the right answer: a number, or "yes" or "no".
-        hint: what is said of an answer that is wrong.
+        hint: the text for any other wrong answer.
         mistakes: answers that people often give, computed too, each under the hint that it gets.
     """
 

@@ -1,4 +1,4 @@
-"""A face for scikit-learn: an estimator that spends privacy when it is fitted.
+"""An interface for scikit-learn: an estimator that spends privacy when it is fitted.
 
 It is :func:`tacit.linear_regression` of a table in memory in which every row is another person; the
 proof, the noise and the intervals are those.  The class is made when it is first asked for, so that
@@ -42,10 +42,10 @@ class _LinearRegression:
         rho: instead of it, in zero-concentrated differential privacy.
 
     Attributes:
-        coef_: the coefficients, one a feature.
+        coef_: the coefficients, one per feature.
         intercept_: the intercept.
         coef_interval_: their intervals, shape (features, 2): they hold the coefficients without
-            noise in 95 of 100 fits; NaN where the noise leaves nothing to say.
+            noise in 95 of 100 fits; NaN for a coefficient that is lost in the noise.
         intercept_interval_: that of the intercept.
         certificate_: what was released, under which proof.
 

@@ -29,7 +29,7 @@ GROUPS = (
     Group(
         "tables",
         "Sessions and questions",
-        "Ask a table for statistics, under one budget.",
+        "Ask a table for differentially private statistics, under one privacy budget.",
         "Session unit one_row_each open Dataset check connect",
         {
             "Question": "tacit.tables.question",
@@ -64,7 +64,7 @@ GROUPS = (
     Group(
         "sensitivity",
         "Sensitivities",
-        "How far a statistic can move between neighbours, exactly.",
+        "How far a statistic can move between neighbouring data sets, computed exactly.",
         "sensitivity Records Values Interval sensitivity_profile sensitivity_table "
         "local_sensitivity_at smooth_sensitivity distance_to_instability stability_map "
         "lower_bound sampled_sensitivity search_cost batched",

@@ -31,7 +31,7 @@ __all__ = [
 
 @public
 class InMemory:
-    """A ledger that ends with the session; :data:`tacit.in_memory` is the one there is.
+    """A ledger in memory, which ends with the session; use it as :data:`tacit.in_memory`.
 
     Nothing stops the next session from spending the same budget again: for trying things out, and
     for made-up data.
@@ -62,22 +62,23 @@ def open_ledger(
     terms: Mapping[str, object] | None = None,
     create: bool = True,
 ) -> Ledger:
-    """Open the ledger at ``path``, or begin one there.
+    """Open the ledger at ``path``, or create one there.
 
     Args:
-        path: a file of the local disk; ``postgresql://user@host/database?ledger=name`` for one
-            that hosts share; :data:`tacit.in_memory` or None for one that ends with the process.
-        dataset: the identity of the data set; may be left out to look at a ledger that exists.
-            In PostgreSQL, a role that may only read is enough to look.
+        path: a file on the local disk; ``postgresql://user@host/database?ledger=name`` for one that
+            several machines share; :data:`tacit.in_memory` or None for one that ends with the
+            process.
+        dataset: the identity of the data set; may be left out to read a ledger that exists.  In
+            PostgreSQL, a role that may only read is enough to look.
         budget: the whole budget; may be left out for a ledger that exists.
         terms: what a charge means, in plain JSON: the unit of privacy, the neighbour relation.
-        create: whether to begin a ledger where there is none.
+        create: whether to create the ledger if it does not exist.
 
     Raises:
-        LedgerError: the place is no ledger, cannot be reached or written, is another data set's,
-            has another budget or other terms, was copied or moved, or does not exist and is not
-            to be created (or cannot be, for want of a budget or a data set).
-        UsageError: the budget is nothing, the data set is "", or the terms are no plain JSON.
+        LedgerError: the place is not a ledger, cannot be reached or written, belongs to another
+            data set, has another budget or other terms, was copied or moved, or does not exist and
+            is not to be created (or cannot be, without a budget and a data set).
+        UsageError: the budget is zero, the data set is "", or the terms are not plain JSON.
 
     >>> from tacit.accounting import epsilon
     >>> open_ledger(None, dataset="clinic", budget=epsilon(1)).remaining

@@ -36,12 +36,15 @@ LARGEST_EXPONENT = 1 << 16
 @public
 @dataclass(frozen=True, slots=True, repr=False)
 class Enclosure:
-    """A closed interval of rationals that contains the number meant.
+    """A closed interval with rational ends that certainly contains the exact number.
 
     Arithmetic with enclosures, integers and fractions gives an enclosure of every possible
     result.  Two enclosures compare only when they do not overlap: see :meth:`below`,
     :meth:`above`.  ``float()`` gives the upper end, rounded up.
     It is written with the digits in which its ends differ, rounded outwards: ``4.8863 to 4.8866``.
+
+    Args:
+        lower, upper: the ends; both belong to the interval.
 
     Raises:
         UsageError: the ends are reversed, a division by an interval that contains zero.
@@ -87,7 +90,7 @@ class Enclosure:
 
     @property
     def middle(self) -> Fraction:
-        """The point half way: an estimate, not a bound."""
+        """The midpoint: an estimate, not a bound."""
         return (self.upper + self.lower) / 2
 
     def contains(self, value: Exactly) -> bool:

@@ -1,4 +1,4 @@
-"""Claims held against their definition: exactly where outputs can be listed, else by samples."""
+"""Privacy claims, checked against their definition: exactly where possible, else by samples."""
 
 from tacit.audit.attack_suite.run import attacks
 from tacit.audit.attack_suite.table import AttackTable

@@ -40,14 +40,14 @@ class Connection(AskedTable[RemoteQuestion]):
 
     @property
     def datasets(self) -> list[str]:
-        """The names of the data sets that the token sees."""
+        """The names of the data sets that the token gives access to."""
         return [str(one["name"]) for one in pages(self._transport, "/v1/datasets")]
 
     def dataset(self, name: str) -> RemoteTable:
         """Return a data set; its first protected table is asked, ``.table(...)`` asks another.
 
         Raises:
-            AccessError: the token sees none of that name.
+            AccessError: the token gives no access to a data set of that name.
         """
         return RemoteTable(RemoteDataset(self._transport, name))
 
@@ -90,12 +90,12 @@ class Connection(AskedTable[RemoteQuestion]):
 
     @property
     def spent(self) -> Budget:
-        """What is spent of it."""
+        """The budget spent so far."""
         return self._default.spent
 
     @property
     def remaining(self) -> Budget:
-        """What is left to spend."""
+        """The budget that is left."""
         return self._default.remaining
 
     def history(self) -> list[Job]:
@@ -142,18 +142,20 @@ def connect(
     dataset: str | None = None,
     ca_file: str | os.PathLike[str] | None = None,
 ) -> Connection:
-    """Connect to a service that hosts data sets (``tacit serve``), and ask them like a session.
+    """Connect to a service that hosts data sets (``tacit serve``), and use it like a session.
 
-    A question is built here from what is public, and previewed and paid there; what the service
-    refuses raises the same errors as a session.
+    A question is built on this machine from public facts; the service previews, charges and answers
+    it.  What the service refuses raises the same errors as a session.
 
     Args:
-        url: of the service, ``https://statistics.example``; plain ``http://`` only of this machine.
-        token: who asks, as whoever runs the service has created it.
-        token_file: a file that holds the token, which only you can read.  Without either, the
-            environment variable ``TACIT_TOKEN`` does.
-        dataset: the name of the data set to ask, where the token sees several.
-        ca_file: certificates to trust besides those of the system, for an authority of your own.
+        url: the address of the service, ``https://statistics.example``; ``http://`` only on this
+            machine.
+        token: the access token, from whoever runs the service.
+        token_file: a file that holds the token, which only you can read.  By default the
+            environment variable ``TACIT_TOKEN`` is used.
+        dataset: the name of the data set to ask, if the token gives access to several.
+        ca_file: certificates to trust besides those of the system, for your own certificate
+            authority.
 
     Raises:
         UsageError: an unsafe address, no token, or a file that cannot be read.

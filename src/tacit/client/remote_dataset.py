@@ -49,7 +49,7 @@ class RemoteDataset:
         return Budget.from_json(self.transport.get(self.path)[which])
 
     def table(self, name: str | None) -> str:
-        """Return the name of a protected table: the first where none is named.
+        """Return the name of a protected table: by default the first.
 
         Raises:
             UsageError: there is none of that name.

@@ -100,7 +100,7 @@ class _Sent:
         return Job(at.transport, made)
 
     def cost(self, *, tag: str | None = None, **price: Unpack[Price]) -> Budget:
-        """Return what :meth:`release` would take now: zero where it is answered, or still open."""
+        """Return what :meth:`release` would charge now: zero if it is answered or was charged."""
         found = self._standing(tag, price)
         cost = Budget.from_json(found["preview"]["cost"])
         return Budget.nothing(cost.kind) if found["replay"] or found["open"] else cost

@@ -60,12 +60,12 @@ class RemoteTable(AskedTable[RemoteQuestion]):
 
     @property
     def spent(self) -> Budget:
-        """What is spent so far."""
+        """The budget spent so far."""
         return self._hosted.amount("spent")
 
     @property
     def remaining(self) -> Budget:
-        """What is left to spend."""
+        """The budget that is left."""
         return self._hosted.amount("remaining")
 
     def table(self, name: str) -> RemoteTable:

@@ -11,7 +11,7 @@ __all__ = ["health_insurance"]
 def health_insurance() -> Path:
     """Return the path of the RAND Health Insurance Experiment as a Parquet file.
 
-    The table has 20,190 rows, one a person and year, of 5,912 people, each with 1 to 5 rows: a
+    The table has 20,190 rows, one per person and year, of 5,912 people, each with 1 to 5 rows: a
     table in which the person (column ``person``), not the row, is the unit of privacy.  Among its
     columns are ``site``, ``plan``, ``age``, ``income``, ``visits`` and ``spending``; the README
     beside the file says what each one means, in which unit and range.

@@ -176,7 +176,7 @@ class Shown:
     """
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: its text, where nothing else is said."""
+        """Return what a notebook displays: by default its text."""
         return Card(type(self).__name__, parts=[Plain(str(self).splitlines())])
 
     def _repr_html_(self) -> str | None:

@@ -215,7 +215,7 @@ class Expression(RowMethods):
 
 @public
 def col(name: str) -> Expression:
-    """Return the column of this name.
+    """Return the column of this name, as an expression.
 
     >>> print(col("age").clamp(0, 100) / 2)
     (clamp(age, 0.0, 100.0) / 2)
@@ -266,7 +266,7 @@ class When:
 
 @public
 def when(condition: Expression) -> When:
-    """Begin a choice between two values.
+    """Start a conditional expression: one value where a condition holds, else another.
 
     >>> pay = when(col("hours") > 0).then(col("pay") / col("hours")).otherwise(0.0)
     >>> pay.evaluate({"hours": 0, "pay": 5.0}), pay.evaluate({"hours": 2, "pay": 5.0})

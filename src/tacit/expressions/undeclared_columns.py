@@ -97,7 +97,7 @@ def as_keys(by: Mapping[str, _N], keys: Iterable[Any] | None, schema: Schema) ->
 
     Args:
         by: the columns, by name.
-        keys: one tuple a group, or one value where there is one column; None where they are
+        keys: one tuple per group, or one value where there is one column; None where they are
             unknown, which are text then.
         schema: the columns of the table.
 

@@ -60,7 +60,7 @@ class ExponentialChoice:
     Args:
         costs: whole numbers, int64; only their differences matter.
         factor: at least 0; taken exactly.
-        weights: whole numbers from 0 to 2**62, one a candidate; all 1 by default.
+        weights: whole numbers from 0 to 2**62, one per candidate; all 1 by default.
 
     Raises:
         UsageError: no candidate, a weight that is negative or too large, no weight above zero,

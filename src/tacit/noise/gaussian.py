@@ -47,6 +47,10 @@ class DiscreteGaussian(Law):
 
     Give ``sigma``, or ``sigma_squared`` when sigma itself is irrational.
 
+    Args:
+        sigma: the scale, above 0; a little above the standard deviation.
+        sigma_squared: its square, in place of it.
+
     Raises:
         UsageError: neither or both given, or not a finite number above zero.
 

@@ -72,6 +72,9 @@ class _Exponential(Law):
 class DiscreteLaplace(_Exponential):
     """The distribution ``P(X = x)`` proportional to ``exp(-|x| / scale)`` on all integers.
 
+    Args:
+        scale: above 0; taken exactly.
+
     Raises:
         UsageError: ``scale`` is not a finite number above zero.
 
@@ -83,7 +86,7 @@ class DiscreteLaplace(_Exponential):
     """
 
     def probability(self, k: int, bits: int = 64) -> Enclosure:
-        """Enclose (1 - q) / (1 + q) times q to the size of k."""
+        """Enclose ``(1 - q) / (1 + q) * q**abs(k)``, where q is ``exp(-1 / scale)``."""
         return self._one_minus_ratio(bits) * self._power(abs(k), bits) / (1 + self._ratio(bits))
 
     def cdf(self, k: int, bits: int = 64) -> Enclosure:
@@ -113,6 +116,9 @@ class DiscreteLaplace(_Exponential):
 @public
 class Geometric(_Exponential):
     """The distribution P(X = k) proportional to exp(-k / scale) on k >= 0.
+
+    Args:
+        scale: above 0; taken exactly.
 
     Raises:
         UsageError: ``scale`` is not a finite number above zero.

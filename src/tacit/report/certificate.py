@@ -23,10 +23,10 @@ __all__ = ["Certificate", "issue"]
 
 @public
 class Certificate(Shown):
-    """A release on paper: plain JSON that anyone can check without the data.
+    """The certificate of a release: plain JSON that anyone can check without the data.
 
     Attributes:
-        body: the certificate as plain JSON values; ``body["digest"]`` seals the rest.
+        body: the certificate as plain JSON values; ``body["digest"]`` is a hash of the rest.
 
     Example:
         >>> certificate = Certificate({"format": "tacit certificate 2", "chains": []})
@@ -59,7 +59,7 @@ class Certificate(Shown):
         """Read a certificate that was saved as JSON.
 
         Raises:
-            UsageError: no such file, or no certificate in it; JSON beyond the limits of
+            UsageError: the file does not exist, or is not a certificate; JSON beyond the limits of
                 :func:`tacit.outside.read_json`.
         """
         body = read_json_file(path, str(path))
@@ -68,7 +68,7 @@ class Certificate(Shown):
         return cls(body)
 
     def verify(self, ledger: Ledger | None = None) -> Verification:
-        """Derive the privacy loss again from the chain, without the data.
+        """Compute the privacy loss again from the chain of steps, without the data.
 
         Args:
             ledger: the ledger that the release was paid from, to look the charge up in it.
@@ -83,10 +83,10 @@ class Certificate(Shown):
         """Return the certificate as one self-contained page for a reviewer.
 
         Args:
-            verification: what :meth:`verify` found, where it was asked already: the page shows it.
+            verification: the result of :meth:`verify`, if it was run already: the page shows it.
 
         Raises:
-            UsageError: the certificate is not whole.
+            UsageError: the certificate is incomplete.
             MissingExtraError: jinja2 is not installed.
         """
         return certificate_page(
@@ -99,7 +99,8 @@ class Certificate(Shown):
         """Draft an entry of the public registry of deployments, at registry.opendp.org.
 
         All that the certificate knows is filled in: the variant and its exact parameters, the unit,
-        the domain, the mechanisms, how the losses compose. What only people know is asked.
+        the domain, the mechanisms, how the losses compose. What only people know is passed in
+        ``answers``.
 
         Args:
             answers: text by name, or a list of texts for ``curator``, ``author`` and ``source``.
@@ -115,7 +116,7 @@ class Certificate(Shown):
 
         Raises:
             VerificationError: the certificate does not hold.
-            UsageError: an answer to what is not asked, or a choice that there is not.
+            UsageError: an answer under an unknown name, or an unknown choice.
         """
         found = self.verify()
         if not found:
@@ -125,7 +126,7 @@ class Certificate(Shown):
         return registry_entry(self.body, answers or {})
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: a summary; :meth:`to_html` is the whole page."""
+        """Return what a notebook displays: a summary; :meth:`to_html` is the whole page."""
         try:
             return certificate_card(self.body)
         except BROKEN:  # by whoever made it: verify() says how

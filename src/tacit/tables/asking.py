@@ -58,11 +58,11 @@ class Asking(Shown, ABC):
 
     @abstractmethod
     def join(self: _A, table: str, *, on: On = None, how: str | None = None) -> _A:
-        """Put the columns of another table of the declared data set beside the rows."""
+        """Join the rows with another table of the declared data set."""
 
     @property
     def schema(self) -> Schema:
-        """The columns that the question can name, with the derived ones."""
+        """The columns that the question can name, including derived ones."""
         return self._query.columns
 
     @property
@@ -90,6 +90,9 @@ class Asking(Shown, ABC):
         Conditions are total expressions such as ``tc.col("age") >= 18``: they cannot raise on a
         value, and a comparison with a missing value is false.
 
+        Args:
+            *conditions: expressions that are true or false on each row; all must hold.
+
         Raises:
             UsageError: an unknown column, kinds that cannot be compared, or more than 50 filters.
         """
@@ -108,6 +111,10 @@ class Asking(Shown, ABC):
     def with_column(self: _A, name: str, expression: Expression) -> _A:
         """Add a column computed from each row alone.
 
+        Args:
+            name: of the new column.
+            expression: what it holds, such as ``tc.col("age").cut([0, 18, 100])``.
+
         Raises:
             UsageError: the name exists already, or the expression does not fit the table.
         """
@@ -119,17 +126,17 @@ class Asking(Shown, ABC):
         return self._of(query, self._declared, self._arrangement)
 
     def per_person(self: _A, /, **aggregates: Aggregate) -> _A:
-        """Ask about people: make one row of all rows of each person first.
+        """Ask about people: first combine all rows of each person into one row.
 
         What comes after is about that table: its columns are the person and these, its filters
         keep people, and each person has one row, so that nothing is down-weighted.
 
         Args:
             aggregates: the columns, by name.  ``tc.count()`` is how many rows a person has,
-                ``tc.sum("cost", 0, 5000)`` their exact total, held within [0, 5000];
-                ``tc.mean``, ``tc.min`` and ``tc.max`` are of values that are held within their
-                bounds, and the last two also of text and dates, without bounds.  Missing values
-                are left out; who has none but those has a missing one.
+                ``tc.sum("cost", 0, 5000)`` their exact total, clamped to [0, 5000]; ``tc.mean``,
+                ``tc.min`` and ``tc.max`` are of values that are clamped to their bounds, and the
+                last two also of text and dates, without bounds.  Missing values are left out; a
+                person with missing values only gets a missing value.
 
         Raises:
             UsageError: another statistic, groups or answers before it, or a session without a
@@ -155,10 +162,11 @@ class Asking(Shown, ABC):
             by: the grouping columns, one by one or in a list.
             keys: the public keys: a list of values (of tuples, for several columns), a mapping of
                 column to values (all combinations), or a public table with those columns.  Every
-                key given is answered, also when nobody has it; others are left out.  None takes
-                those that the data set declares, or that follow for a derived column (the bins of a
-                cut, the days of a week); without any it releases the keys themselves, those above
-                a threshold, which takes a delta.
+                key given is answered, also when nobody has it; others are left out.  By default
+                they are those that the data set declares, or that follow for a derived column (the
+                bins of a cut, the days of a week).  Where there are none, partition selection
+                releases the keys whose noisy number of people is above a threshold, which needs a
+                delta.
 
         Raises:
             UsageError: an unknown column, a column given twice, or keys that do not fit.
@@ -177,13 +185,17 @@ class Asking(Shown, ABC):
         return self._with(by=names, keys=None if keys is None else public_keys(names, keys))
 
     def agg(self: _A, /, *unnamed: Aggregate, **aggregates: Aggregate) -> _A:
-        """Say what is asked, by label: ``agg(n=tc.count(), age=tc.mean("age", 0, 99))``.
+        """Choose the statistics, by label: ``agg(n=tc.count(), age=tc.mean("age", 0, 99))``.
 
         Without a label, ``tc.count()`` is called ``count`` and ``tc.mean("age")`` ``mean_age``.
 
+        Args:
+            *unnamed: statistics without a label.
+            **aggregates: statistics by label.
+
         Raises:
-            UsageError: something that is no aggregate, an unknown column, text where numbers must
-                be, or a label that is a grouping column.
+            UsageError: an argument that is not an aggregate, an unknown column, text where numbers
+                are needed, or a label that is a grouping column.
         """
         derived, columns = self._query.derived, self._query.columns
         named = labels_of(unnamed, aggregates)
@@ -198,7 +210,7 @@ class Asking(Shown, ABC):
         return self._with(aggregates=asked)
 
     def arranged(self: _A, arrangement: Arrangement) -> _A:
-        """Say how the answer is shown: which groups, in which order, called what.
+        """Set how the answer is shown: which groups, in which order, under which names.
 
         It is post-processing: the ledger and the certificate hold the whole answer, and the same
         question shown in another way is answered from the ledger.
@@ -210,7 +222,7 @@ class Asking(Shown, ABC):
         return self._of(query, self._declared, self._arrangement)
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: what is asked, in words."""
+        """Return what a notebook displays: what is asked, in words."""
         rows = [[label, aggregate_words(a.to_json())] for label, a in self._query.aggregates]
         asked = [Table(["label", "what is asked"], rows)] if rows else []
         words = question_words({"query": self._query.describe()}) if rows else "about nothing yet"
@@ -243,7 +255,7 @@ class AskedTable(ABC, Generic[Q]):
         """Return a question about all rows, with nothing asked yet."""
 
     def join(self, table: str, *, on: On = None, how: str | None = None) -> Q:
-        """Ask about rows beside those of another declared table; see :meth:`Question.join`."""
+        """Join the rows with another declared table; see :meth:`Question.join`."""
         return self._question().join(table, on=on, how=how)
 
     def filter(self, *conditions: Expression) -> Q:
@@ -259,9 +271,9 @@ class AskedTable(ABC, Generic[Q]):
         return self._question().group_by(*by, keys=keys)
 
     def per_person(self, /, **aggregates: Aggregate) -> Q:
-        """Ask about people, one row each; see :meth:`Question.per_person`."""
+        """Ask about people, with one row per person; see :meth:`Question.per_person`."""
         return self._question().per_person(**aggregates)
 
     def agg(self, /, *unnamed: Aggregate, **aggregates: Aggregate) -> Q:
-        """Say what is asked; see :meth:`Question.agg`."""
+        """Choose the statistics to release; see :meth:`Question.agg`."""
         return self._question().agg(*unnamed, **aggregates)

@@ -109,7 +109,7 @@ def check(
     threads: int | None = None,
     **csv: Unpack[CsvOptions],
 ) -> TableCheck:
-    r"""Look through a table that is yours: how its cells and lines would be read.
+    r"""Check how the cells and lines of a table of yours would be read.
 
     **What it returns is exact, and not private.**
 

@@ -134,15 +134,15 @@ def open_source(
         threads: how many threads the engine uses; in PostgreSQL, processes for one query.
         timeout: the most seconds that one query may take, in PostgreSQL and Spark.
 
-        **csv: how CSV files are written; nothing of it is guessed.  ``types``: kinds of columns:
-            integer, float, text, boolean, date or timestamp; the others are *undeclared*, and read
-            as each question needs them.  ``header``: True where the first line holds the names;
-            else their list, or False where ``types`` names all columns in order.  ``delimiter``: a
-            comma by default, a tab in files named ``.tsv``.  ``quote``: ``'"'``, or ``""`` for
-            none.  ``encoding``: UTF-8.  ``null``: texts that are missing values, besides the empty
-            one.  ``date_format``, ``time_format``: how columns declared as dates and timestamps
-            are written, such as ``"%d.%m.%Y"``.  ``multiline``: how many lines a quoted field may
-            run over, 1 by default.
+        **csv: how CSV files are written; nothing is guessed from the rows.  ``types``: kinds of
+            columns: integer, float, text, boolean, date or timestamp; the others are *undeclared*,
+            and read as each question needs them.  ``header``: True where the first line holds the
+            names; else their list, or False where ``types`` names all columns in order.
+            ``delimiter``: a comma by default, a tab in files named ``.tsv``.  ``quote``: ``'"'``,
+            or ``""`` for none.  ``encoding``: UTF-8.  ``null``: texts that are missing values,
+            besides the empty one.  ``date_format``, ``time_format``: how columns declared as dates
+            and timestamps are written, such as ``"%d.%m.%Y"``.  ``multiline``: how many lines a
+            quoted field may run over, 1 by default.
 
     No row is read before the first query.
 

@@ -37,7 +37,7 @@ __all__ = ["Held", "Question", "held_by"]
 
 @public
 class Question(Asking, Priced):
-    """A question to the table of a session; it spends nothing until it is released."""
+    """A question about the table of a session; it spends nothing until it is released."""
 
     def __init__(
         self,
@@ -51,12 +51,12 @@ class Question(Asking, Priced):
         self._declared, self._arrangement = declared, arrangement
 
     def join(self, table: str, *, on: On = None, how: str | None = None) -> Self:
-        """Put the columns of another table of the declared data set beside the rows.
+        """Join the rows with another table of the declared data set.
 
-        A public table is joined by its key, of which each value stands once.  A protected one is
-        joined by the person: every row of the join is made of rows of one person, and the limits
-        of the unit hold for the joined rows.  A column whose name is taken is called
-        ``table.column``; the key is not added again.
+        A public table is joined by its key, each value of which occurs once.  A protected one is
+        joined by the person: every row of the join is made of rows of one person, and the limits of
+        the unit hold for the joined rows.  A column whose name is taken is called ``table.column``;
+        the key is not added again.
 
         Args:
             table: its name in the data set.
@@ -86,8 +86,8 @@ class Question(Asking, Priced):
     ) -> Preview:
         """Return the expected error of every answer, before anything is spent.
 
-        Reads no row and draws no noise: an error depends on the noise, which is public, and for
-        means and the like on the size of the group, of which a few are shown.
+        Reads no row and draws no noise: an error depends on the distribution of the noise, which is
+        public, and for means and the like on the size of the group, of which a few are shown.
 
         Args:
             epsilon: as in :meth:`release`.
@@ -95,7 +95,7 @@ class Question(Asking, Priced):
             rho: as in :meth:`release`.
             total: as in :meth:`release`.
             rows: sizes of a group.
-            confidence: where given, how far intervals at this level are expected to reach is shown
+            confidence: where given, the expected half-widths of intervals at this level are shown
                 too, as ``intervals``.
 
         Raises:
@@ -119,15 +119,17 @@ class Question(Asking, Priced):
         """Publish the answers, with noise, and pay for them.
 
         The budget is charged, durably, before the first row is read.  If anything fails after that,
-        the release stays open: the same question at the same price goes on under its own charge, at
-        no further cost.  Once answered, it is answered from the ledger, with the same numbers.
+        the release stays open: the same question at the same price can be released again under the
+        same charge, at no further cost.  Once answered, the same question gets the recorded answer
+        from the ledger, at no cost.
 
         Args:
-            epsilon: pure differential privacy, paid from any budget: an amount, shared evenly by
-                the parts that answer; or for each label its weight, ``{"n": 1, "cost": 3}``, by
-                which they share the ``total``.  What one part answers together (a mean and a sum
-                of one column) has the largest weight of these.
-            delta: with ``epsilon``: what unknown keys may add, from an (epsilon, delta) budget.
+            epsilon: pure differential privacy, which any budget can pay: an amount, split evenly
+                over the parts that answer; or a weight for each label, ``{"n": 1, "cost": 3}``, by
+                which they split the ``total``.  Labels that one part answers together (a mean and a
+                sum of one column) get the largest of their weights.
+            delta: with ``epsilon``, the delta of partition selection, for keys that are not listed;
+                from an (epsilon, delta) budget.
             rho: zero-concentrated differential privacy (Gaussian noise), from a rho budget: an
                 amount or weights, as ``epsilon``.
             total: with weights, the epsilon or rho that they split.
@@ -135,9 +137,11 @@ class Question(Asking, Priced):
 
         Raises:
             BudgetError: more than remains; nothing was spent.
-            UsageError: no loss given, zero or below, or one that the budget cannot pay.
+            UsageError: neither epsilon nor rho, one that is not above zero, or one that the budget
+                cannot pay.
             DataSourceError: the table cannot be read any more; the message says what was spent.
-            LedgerError: the charge or the answer cannot be written; the message says what stands.
+            LedgerError: the charge or the answer cannot be written; the message says what was
+                spent.
         """
         ledger = self._ledger
         charge = self._priced(epsilon, delta, rho, total, tag)
@@ -159,7 +163,7 @@ class Question(Asking, Priced):
         return Answer.of(entry, ledger, self._arrangement)
 
     def rehearse(self, *, tag: str | None = None, **price: Unpack[Price]) -> None:
-        """Try what :meth:`release` would do, on no rows: refuses what public facts decide.
+        """Check whether :meth:`release` would be refused, without reading a row or spending.
 
         Args:
             tag: as in :meth:`release`.
@@ -217,17 +221,18 @@ class Question(Asking, Priced):
             periods: how many there are; all of them are paid for.
             epsilon: as in :meth:`release`.
             rho: as in :meth:`release`.
-            grace: how long after its end a period waits for rows that come late.
+            grace: how long after its end a period waits for late rows.
             branching: how many blocks of periods make a longer one; by default the number with the
                 least error of running totals.
             tag: as in :meth:`release`.
 
         Returns:
-            A counter; its :meth:`~tacit.tables.TimeCounter.update` releases what is over.
+            A counter; its :meth:`~tacit.tables.TimeCounter.update` releases the periods that are
+            over.
 
         Raises:
             UsageError: a column that holds no times, periods that do not fit it, groups or
-                aggregates in the question, or no loss given.
+                aggregates in the question, or neither epsilon nor rho.
         """
         refuse_groups(self._query)
         line = Timeline.of(self._table.source.schema, column, start, every, periods)
@@ -237,7 +242,7 @@ class Question(Asking, Priced):
         return TimeCounter(*asked, grace=wait, branching=branching, tag=tag)
 
     def cost(self, *, tag: str | None = None, **price: Unpack[Price]) -> Budget:
-        """Return what :meth:`release` would take now: zero where it is answered, or still open.
+        """Return what :meth:`release` would charge now: zero if it is answered or was charged.
 
         Args:
             tag: as in :meth:`release`.

@@ -40,36 +40,38 @@ NEIGHBOURS = "unbounded"
 
 @public
 class Session(Planning, AskedTable[Question], Shown):
-    """Ask a table for statistics, under one budget.
+    """Ask a table for differentially private statistics, under one privacy budget.
 
     Args:
         source: a path to a CSV or Parquet file, a folder or a glob of them; a pandas, polars or
             Arrow table; a DuckDB relation; with ``table``, a DuckDB connection or file, or the URL
             of a PostgreSQL database or an open connection of psycopg to it; a DataFrame of Spark,
             or a SparkSession with ``table``.
-        unit: whom an answer protects: :func:`tacit.unit`, or :data:`tacit.one_row_each` where
-            each row is another person.  It must be said.
-        budget: all that may ever be spent: ``tc.epsilon(1)``, ``tc.epsilon_delta(1, "1e-6")`` or
-            ``tc.rho(0.1)``.
-        ledger: the file that keeps the budget, or ``postgresql://user@host/db?ledger=name`` for
-            one that hosts share; begun where there is none.  By default it is ``visits.ledger``
-            beside a file or folder ``visits.csv``.  :data:`tacit.in_memory` asks for none: the
-            budget ends with the session, and nothing stops the next one from spending it again.
-            So it is by default where there is no place beside: of a data frame, a database, a
-            pattern of files, and of the table that comes with Tacit.
+        unit: whom an answer protects: :func:`tacit.unit`, or :data:`tacit.one_row_each` where each
+            row is a different person.  Required.
+        budget: the total privacy loss that may ever be spent: ``tc.epsilon(1)``,
+            ``tc.epsilon_delta(1, "1e-6")`` or ``tc.rho(0.1)``.
+        ledger: the file that keeps the budget, or ``postgresql://user@host/db?ledger=name`` for one
+            that several machines share; created if it does not exist.  By default it is
+            ``visits.ledger`` beside a file or folder ``visits.csv``.  :data:`tacit.in_memory`
+            writes no file: the budget ends with the session, and nothing stops the next session
+            from spending it again.  This is the default where there is no folder for a ledger: for
+            a data frame, a database, a glob of files, and the table that comes with Tacit.
         table: the table of a database.
-        name: the public name of the data set; a file's own name by default.  A data frame has none
-            of its own: give it one, which its ledger and certificates carry.
-        memory_limit, threads: bounds on the engine, such as ``"4GB"`` and 2.
+        name: the public name of the data set, which its ledger and certificates show; by default
+            the name of the file.  A data frame has no name of its own: give it one.
+        memory_limit, threads: limits of the query engine, such as ``"4GB"`` and 2; by default those
+            of the engine.
         timeout: the most seconds that one query may take, in PostgreSQL and Spark.
         **csv: how a CSV file is written, such as ``types={"age": "integer"}`` or ``delimiter=";"``;
-            nothing of it is guessed (:func:`tacit.tables.open_source.open_source` lists every
-            option).
+            nothing is guessed from the rows (:func:`tacit.tables.open_source.open_source` lists
+            every option).
 
     Raises:
         DataSourceError: the table cannot be read.
-        LedgerError: the ledger is another data set's, has another budget, or cannot be written.
-        UsageError: no unit, no budget, or a person column that is not there.
+        LedgerError: the ledger belongs to another data set, has another budget, or cannot be
+            written.
+        UsageError: no unit, no budget, or a person column that does not exist.
 
     Example:
         >>> import tacit as tc
@@ -203,12 +205,12 @@ class Session(Planning, AskedTable[Question], Shown):
 
     @property
     def spent(self) -> Budget:
-        """What is spent so far."""
+        """The budget spent so far."""
         return self.ledger.spent
 
     @property
     def remaining(self) -> Budget:
-        """What is left to spend."""
+        """The budget that is left."""
         return self.ledger.remaining
 
     @property
@@ -230,7 +232,7 @@ class Session(Planning, AskedTable[Question], Shown):
 
         Raises:
             UsageError: the data set has no such protected table.
-            DataSourceError: it is not there.
+            DataSourceError: the table does not exist.
         """
         if name not in self._others:
             raise UsageError(
@@ -252,7 +254,7 @@ class Session(Planning, AskedTable[Question], Shown):
 
         Raises:
             UnsupportedQueryError: the query has no translation; ``reason`` and ``position`` (line,
-                column) tell why and where.
+                column) say why and where.
             MissingExtraError: sqlglot is not installed (the extra ``sql``).
 
         Example:
@@ -271,15 +273,15 @@ class Session(Planning, AskedTable[Question], Shown):
         return question
 
     def described(self, said: Mapping[str, object]) -> Question:
-        """Ask a question as a program describes it, which is how one reaches a service.
+        """Build a question from its description, as a service receives it.
 
         Args:
-            said: what the identity of a release says of its question, as plain JSON values
-                (:meth:`tacit.tables.plan.query.Query.describe`); of a join its ``table``, ``how``
-                and ``on`` are enough.
+            said: the description, as plain JSON values
+                (:meth:`tacit.tables.plan.query.Query.describe`); for a join, ``table``, ``how`` and
+                ``on`` are enough.
 
         Raises:
-            UsageError: it is no question to this data set, or of other people.
+            UsageError: the description does not fit this data set, or has another unit of privacy.
 
         Example:
             >>> import tacit as tc
@@ -356,13 +358,13 @@ class Session(Planning, AskedTable[Question], Shown):
         )
 
     def refresh(self) -> None:
-        """Look at the table anew: at rows and files that were added since it was opened.
+        """Open the table again, to see rows and files that were added since it was opened.
 
         A session keeps in the engine what it can use again: a CSV file, the list of a folder's
         files, the bounded rows of people.  So its answers are about the table as it was opened or
         last refreshed, or newer.  The same question at the same price is still answered from the
-        ledger; a ``tag`` makes it a new release.  What cannot be opened anew stays as it is: a data
-        frame, and files in a :class:`~tacit.tables.Source` that was opened elsewhere.
+        ledger; a ``tag`` makes it a new release.  What cannot be opened again stays as it is: a
+        data frame, and files in a :class:`~tacit.tables.Source` that was opened elsewhere.
 
         Raises:
             DataSourceError: the table cannot be read any more, or has other columns.
@@ -384,7 +386,7 @@ class Session(Planning, AskedTable[Question], Shown):
         self._table.__reduce_ex__(protocol)
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: whom it protects, the budget, the columns."""
+        """Return what a notebook displays: whom it protects, the budget, the columns."""
         return session_card(self._called(), self.unit, self.columns, self.ledger)
 
     def _called(self) -> str:

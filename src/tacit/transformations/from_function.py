@@ -217,7 +217,7 @@ def transformation(
     **Map.** ``d -> g ceil(S(d) / g)``, with S the exact sensitivity *within* d over the domain and
     g the grid: values that differ by at most S(d) are rounded to multiples of g that differ by at
     most that.  With the grid left alone ``map(1)`` is the sensitivity itself.  S is computed when
-    it is asked for, and kept.
+    it is asked for, and cached.
 
     Raises:
         UsageError: a lower bound, a local sensitivity, or one at exactly a distance: no guarantee

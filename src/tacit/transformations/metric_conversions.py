@@ -129,11 +129,11 @@ def _identity(data: Any) -> Any:
 @register
 @dataclass(frozen=True)
 class ToSymmetric(_Conversion):
-    """Count in records added or removed.
+    """Measure distance in records added or removed: the symmetric distance.
 
     **Map.** From change-one and Hamming distance, ``d -> 2 d``: a change takes one record away and
     puts one in.  From insert-delete distance, ``d -> d``: each insertion or deletion is one record
-    that comes or goes, and without the order no more are needed.
+    that is added or removed, and without the order no more are needed.
 
     Example:
         >>> from tacit.core import Vector
@@ -153,7 +153,7 @@ class ToSymmetric(_Conversion):
 @register
 @dataclass(frozen=True)
 class ToChangeOne(_Conversion):
-    """Count in records changed.
+    """Measure distance in records changed: the change-one distance.
 
     **Map.** From Hamming distance, ``d -> d``: positions that are equal pair equal records.  Where
     the size is public, from symmetric and insert-delete distance, ``d -> floor(d / 2)``: as many
@@ -177,7 +177,7 @@ class ToChangeOne(_Conversion):
 @register
 @dataclass(frozen=True)
 class ToInsertDelete(_Conversion):
-    """Count in insertions and deletions, in order.
+    """Measure distance in insertions and deletions: the insert-delete distance.
 
     **Map.** From Hamming distance, ``d -> 2 d``: delete and insert at each position that differs.
 
@@ -195,7 +195,7 @@ class ToInsertDelete(_Conversion):
 @register
 @dataclass(frozen=True)
 class ToL1(_Conversion):
-    """Add up the absolute differences.
+    """Measure the sum of absolute differences: the L1 distance.
 
     **Map.** From L2 with n numbers, ``d -> sqrt(n) d`` rounded up (Cauchy and Schwarz); on a grid g
     also ``d -> d^2 / g``, since differences are whole multiples of g and ``|x| <= x^2 / g`` for
@@ -218,7 +218,7 @@ class ToL1(_Conversion):
 @register
 @dataclass(frozen=True)
 class ToL2(_Conversion):
-    """Take the Euclidean distance.
+    """Measure the Euclidean distance: the L2 distance.
 
     **Map.** From L1, ``d -> d``: the square of a sum of non-negative numbers is at least the sum of
     their squares.  From L-infinity with n numbers, ``d -> sqrt(n) d`` rounded up.
@@ -240,7 +240,7 @@ class ToL2(_Conversion):
 @register
 @dataclass(frozen=True)
 class ToLInfinity(_Conversion):
-    """Take the largest absolute difference.
+    """Measure the largest absolute difference: the L-infinity distance.
 
     **Map.** From L1 and L2, ``d -> d``: one term is at most the sum, and its square at most the sum
     of squares.
@@ -259,7 +259,7 @@ class ToLInfinity(_Conversion):
 @register
 @dataclass(frozen=True)
 class ToAbsolute(_Conversion):
-    """Take the absolute difference of bounded numbers that are equal or not.
+    """Turn the discrete distance of bounded numbers into their absolute difference.
 
     **Map.** From the discrete distance, ``d -> U - L`` for d of one or more.  This is how one
     person's own number starts in the local model.
@@ -277,7 +277,7 @@ class ToAbsolute(_Conversion):
 @register
 @dataclass(frozen=True)
 class ToDiscrete(_Conversion):
-    """Compare only whether two members differ.
+    """Measure only whether two members differ: the discrete distance.
 
     **Map.** ``0 -> 0`` and anything above to one, from every metric in which only equals are at
     distance zero (not the symmetric or change-one distance, which forget the order).

@@ -83,8 +83,8 @@ def top_code(
             shown for private data.
 
     Raises:
-        UsageError: private data, a column that is no numbers or has more than one axis, bounds
-            that are no numbers or out of order.
+        UsageError: private data, a column that is not numbers or has more than one axis, bounds
+            that are not numbers or out of order.
 
     >>> print(top_code([-3, 20, 31, 40, 250], 0, 99, data_are_public=True))
     2 of 5 values (40.00%) would change: 1 below 0, 1 above 99; the mean moves by -29.6

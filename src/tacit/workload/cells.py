@@ -68,7 +68,7 @@ class Workload:
             rho: of zero-concentrated differential privacy.
 
         Raises:
-            UsageError: none of them, both, or a domain that is too large.
+            UsageError: neither epsilon nor rho, both, or a domain that is too large.
 
         Example:
             >>> import tacit as tc
@@ -93,7 +93,7 @@ class Workload:
         return float((strategy.covariance * self.gram).sum())
 
     def lower_bound(self, epsilon: Number | None = None, *, rho: Number | None = None) -> float:
-        """Return what the root mean square error of no strategy is below.
+        """Return a lower bound on the root mean square error of every strategy.
 
         It is the bound of singular values, ``(sum of the singular values of W)^2 / cells`` for the
         total (Li and Miklau, *Optimal error of query sets under the differentially-private matrix
@@ -200,6 +200,9 @@ def _cells(cells: object) -> int:
 def ranges(cells: int) -> Workload:
     """Return the workload of all ranges: the sums of cells from any one to any later one.
 
+    Args:
+        cells: how many cells the domain has, in order.
+
     >>> ranges(3).gram.tolist()
     [[3.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 3.0]]
     """
@@ -213,6 +216,9 @@ def ranges(cells: int) -> Workload:
 def prefix_sums(cells: int) -> Workload:
     """Return the workload of prefix sums: the sums of the first cells, 1 to all of them.
 
+    Args:
+        cells: how many cells the domain has, in order.
+
     >>> prefix_sums(3).gram.tolist()
     [[3.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 1.0]]
     """
@@ -223,14 +229,14 @@ def prefix_sums(cells: int) -> Workload:
 
 @public
 def queries(rows: Sequence[Sequence[float]], weights: Sequence[Number] | None = None) -> Workload:
-    """Return the workload of questions that are listed, each a row of what it takes of the cells.
+    """Return the workload of listed questions, each a row of coefficients of the cells.
 
     Args:
         rows: of shape (questions, cells).
         weights: how much the error of each question counts; 1 each by default.
 
     Raises:
-        UsageError: rows that are no matrix of finite numbers, or weights that do not fit.
+        UsageError: rows that are not a matrix of finite numbers, or weights that do not fit.
 
     >>> queries([[1, 1, 0], [0, 1, 1]]).size
     2

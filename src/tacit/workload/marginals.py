@@ -212,7 +212,7 @@ class Marginals:
             rho: of zero-concentrated differential privacy: the least that any strategy has.
 
         Raises:
-            UsageError: none of them, or both.
+            UsageError: neither epsilon nor rho, or both.
         """
         loss, needed = loss_of(epsilon, rho), self.residuals
         if loss.kind == "concentrated":
@@ -222,7 +222,7 @@ class Marginals:
         return math.sqrt(needed.total(variances) * unit_variance(loss) / self.size)
 
     def lower_bound(self, epsilon: Number | None = None, *, rho: Number | None = None) -> float:
-        """Return what the root mean square error of no strategy is below: by singular values."""
+        """Return a lower bound on the root mean square error of all strategies."""
         sizes, needed = list(self.domain.values()), self.residuals
         root = 0.0
         for subset, count in zip(needed.subsets, needed.counts.tolist(), strict=True):
@@ -238,7 +238,7 @@ def marginals(
     domain: Mapping[str, int] | Sequence[int],
     ways: int | Sequence[int] | Sequence[Sequence[str]] = 2,
 ) -> Marginals:
-    """Return the workload of all marginals of so many attributes.
+    """Return the workload of all marginals of a given number of attributes.
 
     Args:
         domain: how many cells each attribute has, by name; or only the numbers.

@@ -55,7 +55,7 @@ class Budget:
     """An amount of privacy loss: a whole budget, the cost of a release, or what is left.
 
     Make one with :func:`epsilon`, :func:`epsilon_delta` or :func:`rho`; those refuse zero, which
-    stands only for "nothing spent" and "nothing left".
+    means only "nothing spent" or "nothing left".
 
     Args:
         kind: ``"pure"``, ``"approximate"`` or ``"concentrated"``.
@@ -92,7 +92,7 @@ class Budget:
 
     @classmethod
     def nothing(cls, kind: Kind) -> Budget:
-        """Return the zero of a kind: what is spent before the first release.
+        """Return the budget zero of a kind: what is spent before the first release.
 
         >>> Budget.nothing("concentrated")
         rho(0)
@@ -109,7 +109,7 @@ class Budget:
         """The epsilon of a pure or approximate budget.
 
         Raises:
-            UsageError: the budget counts rho, which is an epsilon only at a delta.
+            UsageError: the budget is a rho, which gives an epsilon only at a delta.
         """
         if self.kind == "concentrated":
             raise UsageError("a rho is an epsilon only at a delta: ask .epsilon_at(delta)")
@@ -120,7 +120,7 @@ class Budget:
         """The rho of a concentrated budget.
 
         Raises:
-            UsageError: the budget counts epsilon.
+            UsageError: the budget is an epsilon, not a rho.
         """
         if self.kind != "concentrated":
             raise UsageError(f"{self!r} counts epsilon, not rho")
@@ -177,9 +177,12 @@ class Budget:
           :func:`~tacit.core.measures.conversion.pure_to_concentrated` proves it.  Of a release of
           several parts the rhos of the parts add up, to less.
 
-        A rho is never turned into (epsilon, delta) a release at a time: the sum of the parts is
-        far above the conversion of the total.  Keep a rho budget, and report its epsilon with
+        A rho is never turned into (epsilon, delta) release by release: the sum of the parts is far
+        above the conversion of the total.  Keep a rho budget, and report its epsilon with
         :meth:`epsilon_at`.
+
+        Args:
+            kind: ``"pure"``, ``"approximate"`` or ``"concentrated"``.
 
         Raises:
             UsageError: no such conversion exists; the message says which budget would do.
@@ -206,6 +209,9 @@ class Budget:
 
         A rho is converted by :func:`~tacit.core.measures.conversion.concentrated_epsilon`,
         rounded up.  The other kinds already count an epsilon, which is returned as it is.
+
+        Args:
+            delta: from 0 to below 1.
 
         Raises:
             UsageError: delta is not in [0, 1), is 0 for a rho, or is below that of the budget.
@@ -246,7 +252,7 @@ class Budget:
         """Read what :meth:`to_json` or :meth:`charged_json` wrote.
 
         Raises:
-            UsageError: it is no description of a budget.
+            UsageError: it is not a description of a budget.
 
         >>> Budget.from_json({"kind": "concentrated", "rho": "1/10"})
         rho(0.1)
@@ -301,6 +307,9 @@ def _read(kind: Kind, amount: str, delta: str) -> Budget:
 def epsilon(value: Number) -> Budget:
     """Return a budget of pure differential privacy.
 
+    Args:
+        value: epsilon, above 0: a number, or text such as ``"1/2"``; taken exactly.
+
     Raises:
         UsageError: not a finite number above zero.
 
@@ -314,6 +323,10 @@ def epsilon(value: Number) -> Budget:
 def epsilon_delta(epsilon: Number, delta: Number) -> Budget:
     """Return a budget of approximate differential privacy.
 
+    Args:
+        epsilon: above 0: a number, or text such as ``"1/2"``; taken exactly.
+        delta: from 0 to below 1, such as ``"1e-6"``.
+
     Raises:
         UsageError: epsilon is not a finite number above zero, or delta is not in [0, 1).
 
@@ -326,6 +339,9 @@ def epsilon_delta(epsilon: Number, delta: Number) -> Budget:
 @public
 def rho(value: Number) -> Budget:
     """Return a budget of zero-concentrated differential privacy.
+
+    Args:
+        value: rho, above 0: a number, or text such as ``"1/2"``; taken exactly.
 
     Raises:
         UsageError: not a finite number above zero.

@@ -181,19 +181,20 @@ def choose_epsilon(
     risk: Number,
     relation: Relation = "unbounded",
 ) -> EpsilonChoice:
-    """The largest epsilon whose release nobody can invert beyond a disclosure risk.
+    """Return the largest epsilon that keeps the disclosure risk of a release below a limit.
 
     Args:
         statistic: a name, a statistic, or a function of a 1-D array.
         population: the known records; two with equal values are two people.
-        size: how many of them the release holds, fewer than all.
-        risk: the largest posterior probability that a world may reach, above ``1 / m``.
-        relation: along which relation the sensitivity that scales the noise is taken.
+        size: how many of them the release holds, fewer than all; each such choice is a *world*.
+        risk: the largest posterior probability that a world may reach, above the prior ``1 / m`` of
+            each of the m worlds.
+        relation: the neighbour relation of the sensitivity that scales the noise.
 
     Raises:
         UsageError: a risk outside (0, 1), or one that the prior ``1 / m`` exceeds already; a
             population of one world only; what :func:`tacit.sensitivity` refuses.
-        InfeasibleError: too many worlds to go through.
+        InfeasibleError: too many worlds to enumerate.
 
     >>> choice = choose_epsilon("median", [1, 2, 3, 10], size=3, risk="1/3")
     >>> f"{float(choice.bound):.6f} {float(choice.tight):.6f}"

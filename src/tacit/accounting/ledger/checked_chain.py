@@ -125,7 +125,7 @@ class CheckedChain:
 
         Raises:
             BudgetError: more than remains, or than a cap leaves; nothing was spent.
-            UsageError: a cost of nothing or of another kind, or no plain JSON.
+            UsageError: a cost of zero or of another kind, or no plain JSON.
         """
         canonical(question, "question")
         paid = affordable(cost, head)

@@ -178,7 +178,7 @@ class Head:
 
     @property
     def remaining(self) -> Budget:
-        """What is left to spend."""
+        """The budget that is left."""
         return self.spending.remaining
 
     def balance(self) -> dict[str, dict[str, str]]:

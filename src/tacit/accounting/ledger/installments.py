@@ -40,7 +40,7 @@ def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, A
 
     Raises:
         BudgetError: more than remains; nothing was spent.
-        UsageError: a cost of nothing or of another kind, or no plain JSON.
+        UsageError: a cost of zero or of another kind, or no plain JSON.
         LedgerError: the ledger cannot be written; nothing was spent.
 
     >>> from tacit.accounting import epsilon, open_ledger

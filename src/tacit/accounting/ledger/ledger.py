@@ -12,10 +12,10 @@ A question goes through two states, and no others::
 - **A key is charged once.**  What was charged and not answered (a cable broke, a disk was full, a
   process was killed) stays *open*: asked again it goes on under its own charge, and nobody pays
   twice.  Once it is answered, the recorded answer comes back, the very same, at no cost.
-- **One answer a question.**  Of all attempts under a charge, at once or sequentially, in
-  threads, processes or on other hosts, the first to record sets the answer, and every one of them
-  gives out that one.  Among the threads of one process, :meth:`Ledger.release` makes the second
-  wait for the first, which saves its work.
+- **One answer per question.**  Of all attempts under a charge, at once or sequentially, in threads,
+  processes or on other hosts, the first to record sets the answer, and every one of them gives out
+  that one.  Among the threads of one process, :meth:`Ledger.release` makes the second wait for the
+  first, which saves its work.
 
 **Why one charge is enough for many attempts.**  Let M be the release, with the loss that was
 charged, and let every attempt draw ``M(data)`` with fresh noise.
@@ -72,7 +72,7 @@ __all__ = ["Entry", "Ledger"]
 
 @public
 class Ledger(Shown):
-    """A budget and all that was spent of it; made by :func:`tacit.accounting.open_ledger`.
+    """A budget and every charge to it; made by :func:`tacit.accounting.open_ledger`.
 
     Attributes:
         dataset: the identity of the data set that the budget protects.
@@ -129,7 +129,7 @@ class Ledger(Shown):
 
     @property
     def spent(self) -> Budget:
-        """What is spent, answered or not."""
+        """The budget spent, by answered and by open releases."""
         return self.chain.head().spent
 
     @property
@@ -151,7 +151,7 @@ class Ledger(Shown):
         return f"in {store.name}"
 
     def balance(self, key: str | None = None) -> dict[str, dict[str, str]]:
-        """Return the whole budget and what is left of it, in one look, as plain JSON.
+        """Return the whole budget and what is left of it, read at one time, as plain JSON.
 
         Args:
             key: of a charge; where the charge states what it left, that is returned.
@@ -172,9 +172,9 @@ class Ledger(Shown):
             return entry_of(transaction.about(self.payer.key(key))), head.remaining
 
     def about(self, entry: Entry) -> tuple[str, Mapping[str, Json]]:
-        """Return the identity of an entry's data set, and the terms that it was charged on.
+        """Return the identity of an entry's data set, and the terms under which it was charged.
 
-        They are those of the ledger, but where several data sets share it.
+        They are those of the ledger, unless several data sets share it.
         """
         if entry.dataset is None or entry.dataset == self.dataset:
             return self.dataset, self.terms
@@ -223,9 +223,9 @@ class Ledger(Shown):
     def charge(self, key: str, cost: Budget, question: Mapping[str, Json]) -> Entry:
         """Spend ``cost`` on a question, durably, unless it was charged before.
 
-        Look at the ``state`` of what comes back: ``"answered"`` is a replay, whose answer must be
-        used; ``"open"`` is the licence to read and to record one answer, whether it was charged
-        now or by an attempt before that came to nothing.
+        Check the ``state`` of the entry that is returned: ``"answered"`` is a replay, whose answer
+        must be used; ``"open"`` permits to read the data and to record one answer, whether it was
+        charged now or by an earlier attempt that failed.
 
         Args:
             key: the same for the same release, and for no other; see
@@ -235,8 +235,8 @@ class Ledger(Shown):
 
         Raises:
             BudgetError: more than remains; nothing was spent.
-            UsageError: a cost of nothing or of another kind, a key of another question, or more
-                than an open release was charged with.
+            UsageError: a cost of zero or of another kind, a key of another question, or more than
+                an open release was charged with.
             LedgerError: the ledger cannot be written; nothing was spent.
         """
         if not (isinstance(key, str) and key and key.isprintable()):
@@ -253,18 +253,18 @@ class Ledger(Shown):
             return self.chain.spend(transaction, head, key, cost, question, self.payer)
 
     def record(self, entry: Entry, answer: Mapping[str, Json]) -> Entry:
-        """Store the released answer of a charge, and return the entry that stands.
+        """Store the released answer of a charge, and return the entry as it is recorded.
 
-        Give out the ``answer`` of what is returned, not the one handed in: where another process
-        paid for the same question and recorded first, its answer stands.
+        Publish the ``answer`` of the entry that is returned, not the one passed in: where another
+        process paid for the same question and recorded first, its answer is the valid one.
 
         Args:
             entry: what :meth:`charge` returned.
             answer: the answer *with its noise*, in plain JSON.
 
         Raises:
-            LedgerError: the entry is no charge of this ledger, or the ledger cannot be written, and
-                a server that went away did not come back: the release stays open.
+            LedgerError: the entry is not a charge of this ledger, or the ledger cannot be written,
+                or its server does not answer any more: the release stays open.
         """
         stands = staying_open(entry.cost, lambda: patiently(lambda: self._record(entry, answer)))
         if stands is None:
@@ -291,7 +291,7 @@ class Ledger(Shown):
         question: Mapping[str, Json],
         answer: Callable[[], Mapping[str, Json]],
     ) -> Entry:
-        """Charge, make the answer, record it; or replay, without calling ``answer``.
+        """Charge, compute the answer, record it; or replay, without calling ``answer``.
 
         The threads of a process take turns at a key, so that one works and the others replay.  If
         ``answer`` raises, the release stays open, and the error says so: in its message where it
@@ -321,7 +321,7 @@ class Ledger(Shown):
         return before.remaining
 
     def extend(self, total: Budget, reason: str) -> None:
-        """Raise the budget to ``total``, in the open: the chain keeps the raise and the reason.
+        """Raise the budget to ``total``; the chain records the raise and the reason.
 
         What was published so far is then protected by the new total, not by the old one.
 
@@ -337,9 +337,9 @@ class Ledger(Shown):
             appended(transaction, head, "extend", None, body)
 
     def restore(self) -> None:
-        """Note in the chain that the ledger stays where it is now; see ``restore_ledger``.
+        """Record in the chain that the ledger belongs where it is now; see ``restore_ledger``.
 
-        This process forgets how far it saw the ledger before.
+        This process forgets which state of the ledger it saw before.
         """
         self.chain.forget()
         before = self.home
@@ -371,7 +371,7 @@ class Ledger(Shown):
         raise LedgerError("a ledger cannot be copied or pickled: open its file where it is needed")
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: the budget, and each charge."""
+        """Return what a notebook displays: the budget, and each charge."""
         rows = [
             [str(place), one.when[:16].replace("T", " "), str(one.cost), one.state]
             for place, one in enumerate(self.history(), start=1)

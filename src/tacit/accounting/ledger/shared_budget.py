@@ -68,7 +68,7 @@ def shared_by(ledger: Ledger, dataset: str, terms: Mapping[str, Any]) -> Ledger:
 
     Raises:
         LedgerError: the data set shares it on other terms.
-        UsageError: no identity, or terms that are no plain JSON.
+        UsageError: no identity, or terms that are not plain JSON.
     """
     canonical(terms, "terms")
     if not (dataset and dataset.isprintable()):

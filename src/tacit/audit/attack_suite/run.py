@@ -38,14 +38,14 @@ def attacks(
     environment variable ``TACIT_PYTHON_`` with its name (``TACIT_PYTHON_OPENDP``); without one the
     table says that it is not installed.
 
-    A verdict that rests on random answers is wrong with probability 1e-5 at most where it says
-    that a system falls.  That a system holds is no proof.
+    A verdict that rests on random answers is wrong with probability 1e-5 at most where it says that
+    a system falls.  That a system holds is not a proof.
 
     Args:
         systems: the names of systems, such as ``"tacit"`` or ``"opendp"``; none to list the cases.
         only: classes of attack, or ids of cases; all where none is given.
         pythons: interpreters by the names of systems.
-        timeout: the seconds after which a system is given up.
+        timeout: the seconds after which a system is stopped.
 
     Raises:
         UsageError: an unknown system, class or case.

@@ -60,7 +60,7 @@ class Result:
 @public
 @dataclass(frozen=True)
 class AttackTable(Shown):
-    """The cases, and what they found on systems.
+    """The attack cases, and their outcome on each system.
 
     Attributes:
         cases: all cases that were asked for, in order.
@@ -84,7 +84,7 @@ class AttackTable(Shown):
         return list(dict.fromkeys(case.attack for case in self.cases))
 
     def fallen(self, system: str) -> list[str]:
-        """Return the ids of the cases under which a system falls."""
+        """Return the ids of the cases that succeed against a system."""
         outcomes = next(r.outcomes for r in self.results if r.system == system)
         return [name for name, outcome in outcomes.items() if outcome.verdict == FALLS]
 
@@ -100,7 +100,7 @@ class AttackTable(Shown):
         return f"{'FALLS' if found[FALLS] else 'holds'} {found[HOLDS]}/{applied}"
 
     def rows(self) -> list[list[str]]:
-        """Return the table: a class a row, a system a column."""
+        """Return the table: one row per class of attack, one column per system."""
         return [[a, *(self.cell(a, r) for r in self.results)] for a in self.classes]
 
     @property

@@ -39,7 +39,7 @@ _MOST_PAIRS = 20_000
 @public
 @dataclass(frozen=True)
 class Verdict(Shown):
-    """What a verification found.  Truthy when the claim holds on every pair.
+    """What a verification found.  True when the claim holds on every pair.
 
     Attributes:
         holds: whether no pair breaks the claim, and each is certified to keep it.
@@ -53,9 +53,9 @@ class Verdict(Shown):
             nor is broken, it could not be certified.
         kind: ``"exact"`` of the distribution that is stated, or ``"estimate"`` from samples.
         notes: what was left out of the check, if anything.
-        draws: how many draws of the function stand behind an exact verdict: they agree with the
+        draws: how many draws of the function were checked for an exact verdict: they agree with the
             distribution.
-        refuted: what in them does not, in words, where they do not agree.
+        refuted: where they do not agree, how they differ, in words.
 
     >>> from tacit.core import AbsoluteDistance, Number, Space
     >>> from tacit.mechanisms import Laplace
@@ -140,15 +140,15 @@ def verify(
     samples: int = 100_000,
     draws: int = 400,
 ) -> Verdict:
-    """Try to break a claimed map: on every pair of neighbours, with certified arithmetic.
+    """Check a claimed map on every pair of neighbours, with certified arithmetic.
 
-    A measurement with an explicit output distribution is held to ``divergence(M(u), M(v)) <=
-    map(d(u, v))`` in its own measure: pure, approximate, zero-concentrated or Renyi DP, both
-    directions; and its function is run beside the distribution, ``draws`` times in all
-    (:mod:`tacit.audit.claims.agreement`), for the distribution is a claim too.  One without is run
-    ``samples`` times on each side, and the answer is an *estimate* which can break a claim (with
-    confidence 0.999) but not prove it.  A transformation is held to ``distance(T(u), T(v)) <=
-    map(d(u, v))``.
+    A measurement with an explicit output distribution must satisfy
+    ``divergence(M(u), M(v)) <= map(d(u, v))`` in its own measure: pure, approximate,
+    zero-concentrated or Renyi DP, both directions; and its function is run beside the distribution,
+    ``draws`` times in all (:mod:`tacit.audit.claims.agreement`), for the distribution is a claim
+    too.  One without is run ``samples`` times on each side, and the answer is an *estimate* which
+    can break a claim (with confidence 0.999) but not prove it.  A transformation must satisfy
+    ``distance(T(u), T(v)) <= map(d(u, v))``.
 
     A pair breaks a claim when the lower end of what it attains is above it.  It keeps the claim
     when the upper end is not above it by more than the enclosures are wide: a relative 2^-30, or

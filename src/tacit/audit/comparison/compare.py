@@ -219,7 +219,7 @@ def compare(
     proposed: Iterable[Number] | None = None,
     runs: int = 200,
 ) -> Comparison:
-    """Run every way to release a statistic on public data, and show their errors.
+    """Compare the errors of every mechanism for a statistic, on public data.
 
     Of the global ones, whose noise is set by the bounds: noise at the global sensitivity of the
     value, a noisy sum over a noisy count, and what a :class:`~tacit.Session` does by default, which
@@ -229,15 +229,15 @@ def compare(
     the largest rho that is within epsilon and delta), and sample-and-aggregate.  Each at the
     settings that are swept.
 
-    **What is handed in as** ``like`` **is thereby declared public**: the result shows errors on it,
-    so it must be made up, or published, never the private data.
+    **What is passed as** ``like`` **is thereby declared public**: the result shows errors on it, so
+    it must be made up, or published, never the private data.
 
     Args:
         statistic: a name such as ``"mean"``, or any statistic.
         bounds: the public bounds of a record; ``like`` is clipped to them.
-        epsilon: the loss of each single release.
-        delta: that of methods with approximate DP; without one they are left out, and say so.
-        n: how many records the private data have, about; ``like`` is resampled to that size.  By
+        epsilon: the privacy loss of each single release.
+        delta: the delta of methods with approximate DP; without one they are left out, with a note.
+        n: about how many records the private data have; ``like`` is resampled to that size.  By
             default as many as ``like`` has.
         like: public or synthetic records.
         relation: ``"unbounded"`` or ``"bounded"``.

@@ -26,16 +26,17 @@ _AROUND = "the output differs although all noise is frozen: a number goes around
 @public
 @dataclass(frozen=True)
 class Replay(Shown):
-    """What replays of a mechanism found.  Truthy where nothing was found.
+    """What replays of a mechanism found.  True where nothing was found.
 
     Attributes:
         findings: what depends on the data and is hidden by no noise, as sentences.
         draws: the most calls for noise in a run.
         runs: the recorded runs, half of them of each data set.
-        epsilon: what the draws of one run hide, added up in pure DP; infinite under Gaussian noise.
+        epsilon: the privacy loss of all draws of one run, added up in pure DP; infinite for
+            Gaussian noise.
         rho: the same in zCDP.
         complete: whether all randomness was seen; where not, outputs were not compared.
-        unseen: where noise left the sight of the audit, or a coin was tossed.
+        unseen: where the audit could not follow a noisy number, or a coin was tossed.
     """
 
     findings: tuple[str, ...]
@@ -68,7 +69,7 @@ def replay(
     rho: Number | None = None,
     runs: int = 10,
 ) -> Replay:
-    """Record a run on one data set, freeze what it released, and run the neighbour beside it.
+    """Record a run on one data set, and replay it on a neighbour with the same noisy numbers.
 
     The two runs must ask for the same noise: in the same lines, in the same order, of the same
     scale and number.  What is added to a draw may differ, which is what the noise is for; what

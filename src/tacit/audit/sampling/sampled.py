@@ -28,7 +28,7 @@ _FIRST = 50
 @public
 @dataclass(frozen=True)
 class SampledAudit(Shown):
-    """What the runs of a mechanism show.  Truthy where the claim stands.
+    """What the runs of a mechanism show.  True where the claim is not refuted.
 
     Attributes:
         lower: a lower bound on epsilon at delta; 0 where the runs show nothing.
@@ -37,8 +37,9 @@ class SampledAudit(Shown):
         epsilon: the claim; None where there was none.
         delta: the delta at which epsilon is bounded.
         confidence: how sure the bound is, at whatever moment the runs stopped.
-        path: the bound after so many runs, as pairs.
-        shares: how often the events came, of the data set that they tell of and of the other.
+        path: pairs of a number of runs and the bound after them.
+        shares: how often the chosen events occurred, on the data set that they indicate and on the
+            other.
     """
 
     lower: float
@@ -108,7 +109,7 @@ def sampled(
     event: Callable[[Any], bool] | None = None,
     batch: bool = False,
 ) -> SampledAudit:
-    """Bound the epsilon of anything that can be run from below, from its outputs on two neighbours.
+    """Find a lower bound on epsilon, from the outputs of a mechanism on two neighbours.
 
     The first 50 runs on each side choose an event; from then on every run is counted on the event
     that the runs before it chose, and the bound holds at every moment at once
@@ -128,7 +129,7 @@ def sampled(
         confidence: the probability, at least, with which the bound is below the true epsilon.
         samples: the most runs on each side.
         event: from an output to True or False, in place of one that is chosen from the runs.
-        batch: the mechanism is called with a data set and a number, and returns so many outputs.
+        batch: the mechanism is called with a data set and a number, and returns that many outputs.
 
     Returns:
         The bound with its path; falsy where the claim is refuted.

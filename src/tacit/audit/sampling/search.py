@@ -29,7 +29,7 @@ _OF_BATCHES = 10
 @public
 @dataclass(frozen=True)
 class Search(Shown):
-    """The worst pair that was found, and the audit there.  Truthy where the claim stands.
+    """The worst pair that was found, and its audit.  True where the claim is not refuted.
 
     Attributes:
         u: a data set.
@@ -66,7 +66,7 @@ def search(
     batch: bool = False,
     seed: int = 0,
 ) -> Search:
-    """Propose neighbours, run the mechanism on them, climb from the worst, and audit there.
+    """Search for the pair of neighbours with the largest privacy loss, and audit it.
 
     Pairs are proposed from the extremes of the space (its bounds, NaN and infinities where it holds
     them, the empty data set, ties, one record beside many), and, where a ``statistic`` is named,
@@ -84,8 +84,8 @@ def search(
         statistic: what the mechanism releases with noise, by its name or as a function.
         pairs: how many pairs are run at first.
         confidence: of the audit.
-        samples: the most runs a side of the audit.
-        batch: the mechanism is called with a data set and a number, and returns so many outputs.
+        samples: the most runs of the audit on each side.
+        batch: the mechanism is called with a data set and a number, and returns that many outputs.
         seed: of the proposals; the mechanism draws its own noise.
 
     Raises:

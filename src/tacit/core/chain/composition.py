@@ -29,12 +29,15 @@ _NO_KEY = object()
 
 @public
 def compose(measurements: Sequence[Measurement]) -> Measurement:
-    """Release several measurements of one data set; the answer is a tuple of theirs.
+    """Sequential composition: release several measurements of one data set, as a tuple.
 
     The losses add up, in any of the measures here, also when each is chosen after seeing the
     answers before it (Dwork and Roth 2014, section 3.5; Bun and Steinke 2016, lemma 2.3): the
     privacy-loss variable of the whole is the sum of the parts', conditioned on the past.
     Pure measurements beside others are converted.
+
+    Args:
+        measurements: all of one input space.
 
     Raises:
         UsageError: an empty list.
@@ -76,6 +79,10 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
 def convert(measurement: Measurement, measure: Measure) -> Measurement:
     """State a pure-DP measurement's guarantee in another measure.
 
+    Args:
+        measurement: in pure DP.
+        measure: the measure to state it in.
+
     Raises:
         MismatchError: the measurement is not pure, or the measure has no conversion from pure.
 
@@ -114,7 +121,7 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
 def parallel(
     measurements: Mapping[Hashable, Measurement], by: Callable[..., Hashable] | None = None
 ) -> Measurement:
-    """Release one measurement on each of several disjoint parts of the data.
+    """Parallel composition: release one measurement on each of several disjoint parts of the data.
 
     Args:
         measurements: key to measurement; all on one space.

@@ -55,7 +55,7 @@ class TwoParts:
 
 @public
 class Measurement(Shown):
-    """A random function that keeps neighbours close: ``divergence(M(u), M(v)) <= map(d(u, v))``.
+    """A randomised mechanism with a privacy map: ``divergence(M(u), M(v)) <= map(d(u, v))``.
 
     Args:
         input: the space of its data.
@@ -64,8 +64,8 @@ class Measurement(Shown):
             :class:`TwoParts` where what comes before the noise takes long.
         privacy: the privacy map, from an input distance to a loss of ``measure``.
         distribution: an internal member to the exact output distribution, where it is discrete.
-        losses: an input distance to privacy losses that dominate those of all pairs that near,
-            where they are known: what :meth:`epsilon` is tight by.
+        losses: an input distance to the privacy losses that dominate those of all pairs within that
+            distance, where they are known: they make :meth:`epsilon` tight.
         step: the recipe it was built from, if there is one.
 
     Attributes:
@@ -110,13 +110,21 @@ class Measurement(Shown):
     def map(self, d_in: Number) -> Loss:
         """Return the privacy loss at an input distance: a Fraction, or ``(epsilon, delta)``.
 
+        Args:
+            d_in: the distance between two inputs.
+
         Raises:
-            UsageError: ``d_in`` is negative, or no whole number where records are counted.
+            UsageError: ``d_in`` is negative, or not a whole number where records are counted.
         """
         return self.privacy(read_distance(self.input, d_in))
 
     def check(self, d_in: Number, d_out: object) -> bool:
-        """Return whether the privacy loss at distance ``d_in`` is at most ``d_out``."""
+        """Return whether the privacy loss at distance ``d_in`` is at most ``d_out``.
+
+        Args:
+            d_in: the distance between two inputs.
+            d_out: the privacy loss, in the measure of the measurement.
+        """
         return self.measure.at_most(self.map(d_in), self.measure.read(d_out))
 
     def epsilon(self, delta: Number, d_in: Number = 1) -> Enclosure | float:
@@ -126,10 +134,13 @@ class Measurement(Shown):
         the privacy losses of the mechanism are known (discrete Laplace and Gaussian noise on a
         number, and compositions of these) and some pair of inputs is known to have them, both ends
         are nearly equal.  Elsewhere the upper end is what the losses or the privacy map imply, and
-        the lower end, of which nothing is proven, is zero: so it is behind a transformation whose
+        the lower end, of which nothing is proven, is zero: so it is after a transformation whose
         map no pair is known to attain (a filter may keep nobody), and for releases of which only
-        the map is known.
-        ``math.inf`` where no finite epsilon suffices.
+        the map is known.  ``math.inf`` where no finite epsilon suffices.
+
+        Args:
+            delta: from 0 to 1, such as ``"1e-6"``.
+            d_in: the distance between two inputs; 1, two neighbours, by default.
 
         Raises:
             UsageError: a delta outside 0..1, or one that the guarantee does not reach.
@@ -147,6 +158,10 @@ class Measurement(Shown):
         """Enclose the least delta at ``epsilon``: the release is (epsilon, delta)-DP at ``d_in``.
 
         The ends mean what those of :meth:`epsilon` do.
+
+        Args:
+            epsilon: at least 0.
+            d_in: the distance between two inputs; 1, two neighbours, by default.
 
         Raises:
             UsageError: an epsilon below zero.
@@ -180,12 +195,16 @@ class Measurement(Shown):
         return TradeoffFunction(ProfilePoints(lambda epsilon: self.delta(epsilon, d_in)))
 
     def gaussian_mu(self, delta: Number = 0, d_in: Number = 1) -> Enclosure:
-        """Enclose the least mu such that the release is mu-GDP, but for a probability ``delta``.
+        """Enclose the least mu such that the release is mu-GDP, up to a probability ``delta``.
 
         The release is then, at every epsilon, (epsilon, delta')-DP with delta' the larger of
         ``delta`` and that of a Gaussian release whose mean moves by mu standard deviations.  With a
         delta of zero it is mu-GDP (Dong, Roth, Su 2022); noise without a largest loss, as the
         discrete Gaussian, needs one above zero, such as "1e-15".
+
+        Args:
+            delta: from 0 (the default) to 1.
+            d_in: the distance between two inputs; 1, two neighbours, by default.
 
         Raises:
             UsageError: a delta outside 0..1, or one that no finite epsilon reaches.
@@ -212,7 +231,7 @@ class Measurement(Shown):
         return self.function(self.input.domain.read(data))
 
     def draws(self, data: object) -> Callable[[], object]:
-        """Return what releases, again and again, of data that are read once."""
+        """Return a function that releases at each call, from data that are read once."""
         member, function = self.input.domain.read(data), self.function
         if isinstance(function, TwoParts):
             return function.prepare(member)
@@ -231,7 +250,7 @@ class Measurement(Shown):
         return exact
 
     def after(self, first: Transformation) -> Measurement:
-        """Return this measurement behind a transformation (``first >> self``)."""
+        """Return this measurement after a transformation (``first >> self``)."""
         inner, privacy, law = first.function, self.privacy, self.law
         stability, losses, release = first.stability, self.losses, self.function
         chained = Measurement(
@@ -307,7 +326,7 @@ class Measurement(Shown):
         }
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: each step with the distance after it."""
+        """Return what a notebook displays: each step with the distance after it."""
         return chain_card("Measurement", self.input, self.links, Fraction(1))
 
     def __repr__(self) -> str:

@@ -30,6 +30,10 @@ class Space:
 
     Chains start here: ``space >> step >> step`` builds each step on the space before it.
 
+    Args:
+        domain: the possible data sets, such as ``Vector(float)``.
+        metric: the distance between two of them.
+
     Raises:
         MismatchError: the metric cannot compare members of this domain.
 

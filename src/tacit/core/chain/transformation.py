@@ -77,15 +77,23 @@ class Transformation(Shown):
         )
 
     def map(self, d_in: Number) -> Fraction:
-        """Return the output distance that an input distance can cause at most.
+        """Return the largest output distance at an input distance: the sensitivity at ``d_in``.
+
+        Args:
+            d_in: the distance between two inputs.
 
         Raises:
-            UsageError: ``d_in`` is negative, or no whole number where records are counted.
+            UsageError: ``d_in`` is negative, or not a whole number where records are counted.
         """
         return self.stability(read_distance(self.input, d_in))
 
     def check(self, d_in: Number, d_out: Number) -> bool:
-        """Return whether inputs at distance ``d_in`` always end within ``d_out``."""
+        """Return whether inputs at distance ``d_in`` always end within ``d_out``.
+
+        Args:
+            d_in: the distance between two inputs.
+            d_out: the distance between their outputs.
+        """
         return self.map(d_in) <= as_fraction(d_out, "d_out")
 
     def __call__(self, data: object) -> object:
@@ -149,7 +157,7 @@ class Transformation(Shown):
         return chain_text(self.input, self.links, read_distance(self.input, d_in))
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: each step with the distance after it."""
+        """Return what a notebook displays: each step with the distance after it."""
         return chain_card("Transformation", self.input, self.links, Fraction(1))
 
     def __repr__(self) -> str:

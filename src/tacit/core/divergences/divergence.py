@@ -101,6 +101,10 @@ def max_divergence(p: object, q: object) -> Enclosure | float:
     The maximum over *events* is attained at single outcomes, since a ratio of sums is at most the
     largest ratio of their terms.
 
+    Args:
+        p: a mapping of outcomes to probabilities, or a list of probabilities.
+        q: another.
+
     >>> max_divergence({0: 1}, {0: "1/2", 1: "1/2"}).upper >= 0
     True
     """
@@ -119,6 +123,11 @@ def max_divergence(p: object, q: object) -> Enclosure | float:
 def hockey_stick(p: object, q: object, epsilon: Number) -> Enclosure:
     """Return ``sum over x of max(0, p(x) - e^epsilon q(x))``: the least delta at an epsilon.
 
+    Args:
+        p: a mapping of outcomes to probabilities, or a list of probabilities.
+        q: another.
+        epsilon: a number, taken exactly.
+
     >>> hockey_stick({0: 1}, {0: "1/2", 1: "1/2"}, 0).upper == Fraction(1, 2)
     True
     """
@@ -128,6 +137,10 @@ def hockey_stick(p: object, q: object, epsilon: Number) -> Enclosure:
 @public
 def total_variation(p: object, q: object) -> Enclosure:
     """Return the total variation distance: the hockey stick at epsilon zero.
+
+    Args:
+        p: a mapping of outcomes to probabilities, or a list of probabilities.
+        q: another.
 
     >>> total_variation({0: 1}, {0: "1/4", 1: "3/4"}).upper
     Fraction(3, 4)

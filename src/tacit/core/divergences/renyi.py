@@ -28,6 +28,11 @@ def renyi(p: object, q: object, alpha: Number | float) -> Enclosure | float:
     Kullback-Leibler divergence ``sum of p ln(p / q)``; at ``math.inf`` the max divergence.
     Infinite where q misses an outcome of p (below order one: where they share none).
 
+    Args:
+        p: a mapping of outcomes to probabilities, or a list of probabilities.
+        q: another.
+        alpha: the order, above 0; 1 and ``math.inf`` are allowed.
+
     Raises:
         UsageError: an order that is not above zero, enclosures too wide to divide by.
 

@@ -209,7 +209,7 @@ class LaplaceShift(ShiftedLoss):
         return Lattice(Loss.of(2 / self.scale), Loss.of(self.shift / self.scale))
 
     def spread(self) -> tuple[float, float]:
-        """Return about the standard deviation of the losses, and their largest size."""
+        """Return the approximate standard deviation of the losses, and their largest size."""
         largest = float(self.shift / self.scale)
         return min(largest, 2.0), largest
 

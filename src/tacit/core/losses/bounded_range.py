@@ -96,7 +96,7 @@ class BoundedRange(Summand):
         return None
 
     def spread(self) -> tuple[float, float]:
-        """Return about the standard deviation of the losses, and their largest size."""
+        """Return the approximate standard deviation of the losses, and their largest size."""
         largest = float(self.range)
         return min(largest / math.sqrt(3), _DEVIATION), largest
 

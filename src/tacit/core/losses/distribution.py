@@ -53,7 +53,7 @@ _ZERO = Fraction(0)
 @public
 @dataclass(frozen=True)
 class PrivacyLossDistribution(Summand):
-    """Atoms of privacy loss: exact, or with masses in enclosures.
+    """The distribution of the privacy loss: atoms whose masses are exact, or in enclosures.
 
     Build it with :meth:`of` from two explicit distributions.
 
@@ -122,7 +122,7 @@ class PrivacyLossDistribution(Summand):
         return enclosed_epsilon(self._curves, delta)
 
     def lattice(self) -> Lattice | None:
-        """Return the lattice that the losses stand on, if there is one."""
+        """Return the lattice that the losses lie on, if there is one."""
         return self._placed[0] if self._placed else None
 
     def in_floats(self, dust: float) -> Listed:
@@ -139,7 +139,7 @@ class PrivacyLossDistribution(Summand):
         )
 
     def spread(self) -> tuple[float, float]:
-        """Return about the standard deviation of the losses, and their largest size."""
+        """Return the approximate standard deviation of the losses, and their largest size."""
         rows = [(float(a.loss.value.middle), float(a.p.middle)) for a in self.atoms]
         mean = math.fsum(loss * p for loss, p in rows)
         variance = math.fsum(p * (loss - mean) ** 2 for loss, p in rows)
@@ -147,7 +147,7 @@ class PrivacyLossDistribution(Summand):
         return math.sqrt(variance), largest or float(self.impossible.upper > 0)
 
     def noise(self) -> tuple[float, int] | None:
-        """Return the rate of randomized response, with a shift of one, where it is that."""
+        """Return the rate of randomized response, with a shift of one, if these are its losses."""
         losses = [atom.loss for atom in self.atoms]
         if len(losses) != 2 or self.impossible.upper or any(loss.ratio != 1 for loss in losses):
             return None

@@ -24,7 +24,7 @@ def listed_pair(p: Any, q: Any) -> tuple[Mapping[Any, Any], Mapping[Any, Any]] |
 
 
 def shifted_losses(p: Any, q: Any) -> list[ShiftedLoss]:
-    """Return the losses of one distribution of noise in two places: one, or one a coordinate.
+    """Return the losses of one distribution of noise in two places: one, or one per coordinate.
 
     Raises:
         UsageError: two that are neither listed nor one distribution shifted.

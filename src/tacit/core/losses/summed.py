@@ -53,7 +53,7 @@ class Summand(PrivacyLoss):
 
     @abstractmethod
     def lattice(self) -> Lattice | None:
-        """Return the lattice that the losses stand on, if there is one."""
+        """Return the lattice that the losses lie on, if there is one."""
 
     @abstractmethod
     def in_floats(self, dust: float) -> Listed | Spread:
@@ -65,7 +65,7 @@ class Summand(PrivacyLoss):
 
     @abstractmethod
     def spread(self) -> tuple[float, float]:
-        """Return about the standard deviation of the losses, and their largest size."""
+        """Return the approximate standard deviation of the losses, and their largest size."""
 
     def noise(self) -> tuple[float, int] | None:
         """Return the rate and the shift of the discrete Laplace noise that it is; else None."""

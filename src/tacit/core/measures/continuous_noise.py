@@ -72,6 +72,10 @@ class IdealisedLaplace(_Idealised):
 
     Its density is ``exp(-|x - centre| / scale) / (2 scale)``.
 
+    Args:
+        centre: the mean.
+        scale: above 0; the standard deviation is ``sqrt(2)`` times it.
+
     Example:
         >>> u, v = IdealisedLaplace(37, 25), IdealisedLaplace(25, 25)
         >>> round(u.divergence(v, 70, 80), 12), round(u.divergence(v, 1e6, 2e6), 9)
@@ -89,6 +93,10 @@ class IdealisedLaplace(_Idealised):
 @public
 class IdealisedGaussian(_Idealised):
     """The normal distribution on the real line, idealised; ``scale`` is its standard deviation.
+
+    Args:
+        centre: the mean.
+        scale: the standard deviation, above 0.
 
     Example:
         >>> u, v = IdealisedGaussian(37, 25), IdealisedGaussian(25, 25)

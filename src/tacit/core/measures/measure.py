@@ -71,7 +71,7 @@ class Measure(ABC):
         """Evaluate the distance between two distributions of ``m.distribution(data)``.
 
         Raises:
-            UsageError: two that are neither listed nor one distribution in two places.
+            UsageError: two that are neither listed nor shifts of one distribution.
         """
         listed = listed_pair(p, q)
         if listed is not None:
@@ -236,6 +236,9 @@ class RenyiDP(Measure):
     """Renyi DP: the Renyi divergence of one order alpha > 1 is at most epsilon.
 
     Source: Mironov, "Renyi differential privacy", CSF 2017.
+
+    Args:
+        alpha: the order, above 1.
 
     >>> RenyiDP(2).from_pure(Fraction(1, 2))
     Fraction(1, 4)

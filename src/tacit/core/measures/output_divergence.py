@@ -34,7 +34,7 @@ def divergence(
     event: object = None,
     measure: Measure | None = None,
 ) -> Divergence:
-    """Return how far the outputs on two data sets are from each other.  Not private: to learn by.
+    """Return how far the outputs on two data sets are from each other.  Not private: for teaching.
 
     Args:
         measurement: one whose output distribution is explicit.

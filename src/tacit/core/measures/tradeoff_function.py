@@ -154,7 +154,7 @@ class TradeoffFunction(Shown):
         )
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: the least miss rate at some rates of false alarms."""
+        """Return what a notebook displays: the least miss rate at some rates of false alarms."""
         found = [(level, self._beta(level, _DRAWN)) for level in _LEVELS]
         rows = [[show(a), show_between(b.lower, b.upper)] for a, b in found]
         table = Table(["false alarms (alpha)", "misses at least (beta)"], rows, names=1)

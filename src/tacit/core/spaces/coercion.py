@@ -28,7 +28,7 @@ def floats(values: Any) -> NDArray[np.float64]:
 
 
 def whole(values: Any) -> NDArray[np.int64]:
-    """Return a new int64 array of the same length: rounded, clipped; what is no number is zero."""
+    """Return a new int64 array of the same length: rounded, clipped; zero for what is no number."""
     array = _array(values)
     if array is None:
         return _each(values, int, _as_whole, np.int64)

@@ -129,7 +129,7 @@ class Vector(Domain):
         """Read every element; refuses only a length that differs from a public size.
 
         Raises:
-            UsageError: the data is no sequence, or its length is not the public size.
+            UsageError: the data is not a sequence, or its length is not the public size.
         """
         if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__len__"):
             raise UsageError("the data must be a sequence of values, such as a list or an array")
@@ -167,6 +167,10 @@ class Vector(Domain):
 @dataclass(frozen=True)
 class Frame(Domain):
     """A table in memory: named columns of one length; a record is a row.
+
+    Args:
+        columns: a mapping of column names to their element domains, each as for :class:`Vector`.
+        size: the number of rows where it is public, else None.
 
     Example:
         >>> Frame({"age": float, "site": str}).names

@@ -192,7 +192,7 @@ class AbsoluteDistance(Metric):
     sentence = "absolute difference"
 
     def distance(self, u: object, v: object) -> Distance:
-        """Subtract."""
+        """Return ``|u - v|``."""
         return abs(_number(u) - _number(v))
 
 
@@ -216,7 +216,7 @@ class L1Distance(_VectorMetric):
     sentence = "L1 distance"
 
     def distance(self, u: object, v: object) -> Distance:
-        """Add the absolute differences."""
+        """Return the sum of the absolute differences."""
         gaps = _gaps(u, v)
         return math.inf if gaps is None else sum(gaps, Fraction(0))
 
@@ -232,7 +232,7 @@ class L2Distance(_VectorMetric):
     sentence = "L2 distance"
 
     def distance(self, u: object, v: object) -> Distance:
-        """Return the least fraction over 2^64 that is not below the distance."""
+        """Return the distance, rounded up to a multiple of 2^-64."""
         square = self.squared(u, v)
         if not isinstance(square, Fraction):
             return square
@@ -255,14 +255,14 @@ class LInfinityDistance(_VectorMetric):
     sentence = "L-infinity distance"
 
     def distance(self, u: object, v: object) -> Distance:
-        """Take the largest absolute difference."""
+        """Return the largest absolute difference."""
         gaps = _gaps(u, v)
         return math.inf if gaps is None else max(gaps, default=Fraction(0))
 
 
 @public
 class DiscreteDistance(Metric):
-    """Zero for equals, one for all else.
+    """Zero for equal members, one for all others.
 
     >>> DiscreteDistance().distance("north", "south")
     Fraction(1, 1)
@@ -277,7 +277,7 @@ class DiscreteDistance(Metric):
         return False
 
     def distance(self, u: object, v: object) -> Distance:
-        """Compare."""
+        """Return zero for equal members, else one."""
         return Fraction(int(_comparable(u) != _comparable(v)))
 
 

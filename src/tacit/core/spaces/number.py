@@ -112,7 +112,7 @@ class Number(Domain):
         return above and (self.upper is None or number <= self.upper)
 
     def read(self, value: object) -> object:
-        """Return the member for a raw value; what is no number is missing, or nearest to zero."""
+        """Return the member for a raw value; if not a number, it is missing or nearest to zero."""
         return self.read_many([value])[0].item()
 
     def read_many(self, values: object) -> NDArray[np.int64 | np.float64]:

@@ -178,7 +178,7 @@ class Estimate(Shown):
         return figure
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: the largest counts, with 95% intervals."""
+        """Return what a notebook displays: the largest counts, with 95% intervals."""
         order = np.argsort(-self.counts, kind="stable")[:SHOWN].tolist()
         known = self.method == "unbiased" or bool(self.chosen_from)
         low, high = self._around() if known else (None, None)

@@ -35,7 +35,7 @@ def nonnegative(estimate: Estimate) -> Estimate:
 
 @public
 def normalised(estimate: Estimate) -> Estimate:
-    """Add the same number to all counts so that they sum to n: no item gains on another.
+    """Add the same number to all counts so that they sum to n; their differences do not change.
 
     >>> normalised(Estimate("ab", 10, np.array([-1.0, 8.0]), 1.0)).counts.tolist()
     [0.5, 9.5]
@@ -85,9 +85,9 @@ def expectation_maximization(
     """Return the most likely shares of the answers, given how often each report was seen.
 
     Iterates Bayes' rule: share(x) becomes the mean over reports of P(x | report).  The likelihood
-    never falls and is concave, so this reaches its maximum; it stops when it gains less than 1e-9 a
-    report.  ``smooth`` averages neighbouring shares with weights 1, 2, 1 after each round (EMS),
-    which favours smooth densities.
+    never falls and is concave, so this reaches its maximum; it stops when it gains less than 1e-9
+    per report.  ``smooth`` averages neighbouring shares with weights 1, 2, 1 after each round
+    (EMS), which favours smooth densities.
 
     Args:
         observed: how often each report was seen, or a density over them.

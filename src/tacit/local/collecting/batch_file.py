@@ -210,14 +210,19 @@ def write_reports(
 def append_reports(
     path: str | os.PathLike[str], oracle: Oracle, reports: Sequence[object] | NDArray[np.generic]
 ) -> int:
-    """Append to a batch file of the same mechanism (made with ids if there is none).
+    """Append to a batch file of the same mechanism (created, with ids, if it does not exist).
 
     Several processes may append to one file: each holds its lock meanwhile.  A record that a
     crash cut short is cut away first.  Returns how many reports were appended.
 
+    Args:
+        path: the batch file.
+        oracle: the mechanism.
+        reports: what ``oracle.perturb_many`` gave.
+
     Raises:
         MismatchError: the file holds reports of another mechanism or question.
-        DataSourceError: the file cannot be written, or is no batch file.
+        DataSourceError: the file cannot be written, or is not a batch file.
         UsageError: a report that the mechanism cannot have made.
     """
     fresh = Header.of(oracle, with_ids=True)

@@ -92,12 +92,12 @@ def write_page(
 ) -> Path:
     """Write a page that asks one question, and its script; returns the path of the page.
 
-    The page randomises the answer on the device, shows exactly what will be sent, and sends it
-    (a POST of the report's bytes) when the person agrees.  Serve the folder over HTTPS: browsers
-    give secure random bits and modules to nothing less, except on the same machine.
+    The page randomises the answer on the device, shows exactly what will be sent, and sends it (a
+    POST of the bytes of the report) when the person agrees.  Serve the folder over HTTPS: browsers
+    give secure random bits and modules only to pages over HTTPS, or of the same machine.
 
     Args:
-        folder: where to write ``survey.html`` and ``tacit-local.js``; made if it is not there.
+        folder: where to write ``survey.html`` and ``tacit-local.js``; created if it does not exist.
         oracle: the mechanism, over at most 200 listed answers.
         question: what is asked.
         send_to: the address that takes reports; without one the page shows the report only.

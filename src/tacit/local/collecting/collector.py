@@ -36,9 +36,9 @@ _MEMORIES: Mapping[str, type[Seen]] = {"exact": ExactSet, "bitmap": Bitmap}
 class Collector:
     """Adds up the reports of one question, in memory that does not grow with their number.
 
-    What is no report of this question is refused, counted by reason, and disturbs nothing else.
-    Collectors of the same question add up (``a + b``), so that machines and processes can share
-    the work; one is saved to a file and resumed from it.  All sums are exact integers.
+    What is not a report of this question is refused, counted by reason, and has no other effect.
+    Collectors of the same question add up (``a + b``), so that machines and processes can share the
+    work; one is saved to a file and resumed from it.  All sums are exact integers.
 
     Args:
         oracle: the mechanism, as on the devices.
@@ -58,7 +58,7 @@ class Collector:
             (:data:`~tacit.local.collecting.wire.REASONS`).
 
     Raises:
-        UsageError: no such memory or shard; a bound on outliers of a mechanism that has none.
+        UsageError: no such memory or shard; a bound on outliers for a mechanism that has none.
 
     Example:
         >>> from tacit.local import DirectEncoding
@@ -117,7 +117,7 @@ class Collector:
         return self.oracle.estimate(self.state)
 
     def influence(self, poisoned: int) -> Influence | dict[str, Influence]:
-        """Return how far so many poisoned reports among those added up can move the estimate.
+        """Return how far ``poisoned`` reports among those added up can move the estimate.
 
         See :func:`tacit.local.influence`.
         """
@@ -195,7 +195,8 @@ class Collector:
     def add_file(self, path: str | os.PathLike[str]) -> int:
         """Add a batch file in bounded memory; returns how many reports were accepted.
 
-        A file of another question is refused record by record; a file that is none counts as one.
+        A file of another question is refused record by record; what is not a batch file counts as
+        one refused report.
 
         Raises:
             DataSourceError: the file cannot be opened or read.
@@ -274,14 +275,14 @@ class Collector:
         return sum(n for n, _, _, _ in done)
 
     def __add__(self, other: Collector) -> Collector:
-        """Return a collector of both; neither changes.
+        """Return a collector of the reports of both; neither changes.
 
         Where replays are looked for, no report may have been counted by both.  Exact memories know;
         bitmaps cannot, and are added only where the two look after different shards.
 
         Raises:
-            MismatchError: of another question, or the same reports were (or may have been) counted
-                by both.
+            MismatchError: the other is of another question, or the same reports were (or may have
+                been) counted by both.
         """
         if not isinstance(other, Collector):
             return NotImplemented
@@ -302,7 +303,7 @@ class Collector:
         return both
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all to a file that is complete or, if anything dies meanwhile, the former one.
+        """Save to a file, which after a crash is either complete or the former one.
 
         Raises:
             DataSourceError: the file cannot be written.
@@ -318,7 +319,7 @@ class Collector:
         """Resume from a file that :meth:`save` wrote.
 
         Raises:
-            DataSourceError: the file cannot be read, is no collector's, or was damaged.
+            DataSourceError: the file cannot be read, is not that of a collector, or was damaged.
         """
         kept = read_kept(Path(path))
         try:

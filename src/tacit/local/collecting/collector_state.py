@@ -45,7 +45,7 @@ class Kept:
 
 
 def write_kept(path: Path, kept: Kept) -> None:
-    """Write all to a file that is complete or, if anything dies meanwhile, the former one.
+    """Save to a file, which after a crash is either complete or the former one.
 
     Raises:
         DataSourceError: the file cannot be written.
@@ -71,7 +71,7 @@ def read_kept(path: Path) -> Kept:
     """Read what :func:`write_kept` wrote.
 
     Raises:
-        DataSourceError: the file cannot be read, is no collector's, or was damaged.
+        DataSourceError: the file cannot be read, is not that of a collector, or was damaged.
     """
     try:
         data = path.read_bytes()

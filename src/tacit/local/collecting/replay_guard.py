@@ -95,7 +95,7 @@ class Shards:
 def shard_of(report: bytes, of: int) -> int:
     """Return which of ``of`` collectors a report that travels alone belongs to, by its id.
 
-    Whatever is no report belongs to some collector as well, which refuses and counts it.
+    What is not a report belongs to some collector as well, which refuses and counts it.
 
     >>> from tacit.local import RandomizedResponse, Wire
     >>> 0 <= shard_of(Wire(RandomizedResponse(p="3/4")).encode(1), 4) < 4

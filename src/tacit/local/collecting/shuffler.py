@@ -48,6 +48,11 @@ def shuffle_reports(
     Ids are dropped because a device knows its own; so replays are looked for before the shuffler
     (:class:`~tacit.local.Collector` with ``replay=``), not after.  All reports are held in memory.
 
+    Args:
+        sources: the batch files to read.
+        destination: the batch file to write; it must not exist yet.
+        oracle: the mechanism.
+
     Returns:
         How many reports were written, and how many were left out, by reason.
 

@@ -104,7 +104,7 @@ class Wire:
         oracle: the mechanism; both sides must have built it alike.
 
     Raises:
-        UsageError: something else.
+        UsageError: ``oracle`` is not a mechanism.
 
     Example:
         >>> from tacit.local import DirectEncoding
@@ -227,7 +227,7 @@ class Wire:
         return self._head + chosen + payload
 
     def read(self, data: bytes) -> Decoded | Reason:
-        """Return a report, or why these bytes are none of this mechanism; never raises."""
+        """Return a report, or why these bytes are not a report of this mechanism; never raises."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             return "not a report"
         reason = self._refusal(data)
@@ -255,7 +255,7 @@ class Wire:
         """Return one report.
 
         Raises:
-            UsageError: bytes that are no report of this mechanism; says which part is wrong.
+            UsageError: bytes that are not a report of this mechanism; says which part is wrong.
         """
         found = self.read(data)
         if isinstance(found, str):
@@ -293,7 +293,7 @@ class Wire:
         return "".join("01"[b] for b in bits)
 
     def read_json(self, text: str | bytes) -> Decoded | Reason:
-        """Return a report that was written by :meth:`to_json`, or why it is none; never raises."""
+        """Return a report that :meth:`to_json` wrote, or why the text is not one; never raises."""
         fields = _json_object(text, _JSON_MOST + _JSON_EACH * self.oracle.layout.width)
         if fields is None or "tacit_report" not in fields:
             return "not a report"

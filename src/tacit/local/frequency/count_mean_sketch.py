@@ -77,9 +77,9 @@ class _Sketch(Oracle):
     def estimate(self, reports: object, items: Iterable[object]) -> Estimate:
         """Estimate the counts of some words, from a state or a batch of reports.
 
-        Collisions of words count as chance: errors and intervals take the hash functions as drawn
-        anew.  How much they add depends on how uneven the words are, which the table itself shows
-        (see :meth:`pairs`).
+        Collisions of words count as chance: errors and intervals take the hash functions as random.
+        How much they add depends on how uneven the words are, which the table itself shows (see
+        :meth:`pairs`).
 
         Args:
             reports: a state of this sketch, or a batch.
@@ -318,7 +318,7 @@ class HadamardCountMeanSketch(_Sketch):
 
     @property
     def ratio(self) -> Fraction:
-        """P / (1 - p)."""
+        """The ratio p / (1 - p)."""
         return self.p / (1 - self.p)
 
     @property

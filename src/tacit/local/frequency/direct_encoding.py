@@ -34,7 +34,7 @@ class DirectEncoding(PureOracle):
 
     **Privacy.** A report has probability p under its own item and q = (1 - p)/(k - 1) under every
     other, so the ratio is p/q or q/p, whichever is above 1, attained by every pair of items.
-    **Estimate.** p* = p, q* = q.  At a share near 0 the variance is (k - 2 + E)/(E - 1)**2 a
+    **Estimate.** p* = p, q* = q.  At a share near 0 the variance is (k - 2 + E)/(E - 1)**2 per
     report, E = e**epsilon: best for small k.
 
     Source: P. Kairouz, S. Oh, P. Viswanath, *Extremal mechanisms for local differential privacy*
@@ -43,11 +43,11 @@ class DirectEncoding(PureOracle):
     Args:
         domain: the items, see :class:`~tacit.local.Items`.
         epsilon: the greatest loss allowed; the loss of the thresholds is at most 2**-19 below it.
-        p: or the probability of the truth (to 24 bits where it is no binary fraction).
+        p: or the probability of the truth (to 24 bits where it is not a binary fraction).
 
     Raises:
         UsageError: both or neither of epsilon and p; an epsilon not in 2**-20..24; p = 1/k, which
-            would say nothing.
+            would make the report independent of the answer.
 
     Example:
         >>> grr = DirectEncoding(["a", "b", "c"], p="1/2")
@@ -80,7 +80,7 @@ class DirectEncoding(PureOracle):
 
     @property
     def q(self) -> Fraction:
-        """The probability of each item but the true one."""
+        """The probability of each item other than the true one."""
         return (1 - self.p) / (len(self.domain) - 1)
 
     @property

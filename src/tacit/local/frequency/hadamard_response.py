@@ -68,7 +68,7 @@ class HadamardResponse(FrequencyOracle):
     keep.  A person whose item is in the same block scores +-1 with probability
     ``keep + (1 - keep)/B``, any other ``(1 - keep)/B``, and that gives the variance.
 
-    B = 1 (the high-privacy form) has the variance ((E + 1)/(E - 1))**2 - f a report; more blocks
+    B = 1 (the high-privacy form) has the variance ((E + 1)/(E - 1))**2 - f per report; more blocks
     serve larger epsilon.
 
     Source: J. Acharya, Z. Sun, H. Zhang, *Hadamard response*, AISTATS 2019.
@@ -80,7 +80,7 @@ class HadamardResponse(FrequencyOracle):
         blocks: B, a power of two; by default the one of least variance for epsilon.
 
     Raises:
-        UsageError: both or neither of epsilon and keep, blocks that are no power of two.
+        UsageError: both or neither of epsilon and keep, blocks that are not a power of two.
 
     Example:
         >>> response = HadamardResponse(1000, keep="1/2", blocks=1)

@@ -44,11 +44,11 @@ class SummationHistogram(FrequencyOracle):
     """Send the one-hot vector of the answer with discrete Laplace noise on every entry.
 
     An entry is a whole number of units of 1/``units``; the true item has ``units`` of them.
-    **Privacy.** Two answers differ by ``units`` in two entries, and noise of scale
-    2 ``units``/epsilon makes the ratio of any report at most e**epsilon, exactly; reports beyond
-    both entries attain it.  Cutting the noise at 45 scales is post-processing.
-    **Estimate.** The sum of the entries; the variance is that of the noise, about 8/epsilon**2 a
-    report (the cut moves the mean by less than e**-44).
+    **Privacy.** Two answers differ by ``units`` in two entries, and noise of scale 2
+    ``units``/epsilon makes the ratio of any report at most e**epsilon, exactly; reports beyond both
+    entries attain it.  Cutting the noise at 45 scales is post-processing.  **Estimate.** The sum of
+    the entries; the variance is that of the noise, about 8/epsilon**2 per report (the cut moves the
+    mean by less than e**-44).
 
     Source: C. Dwork, F. McSherry, K. Nissim, A. Smith (2006); T. Wang et al. (2017), "SHE".
 
@@ -112,7 +112,7 @@ class SummationHistogram(FrequencyOracle):
 
     @property
     def layout(self) -> Layout:
-        """K whole numbers, each shifted up by the bound of the noise."""
+        """One whole number per item, each shifted up by the bound of the noise."""
         return Layout("integers", len(self.domain), 2 * self.bound + 1)
 
     def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:

@@ -96,14 +96,14 @@ class LocalHashing(PureOracle):
 
     @property
     def support(self) -> tuple[Fraction, Fraction]:
-        """The pair (p, q*), q* being 1/g but for a trifle."""
+        """The pair (p, q*), where q* is very nearly 1/g."""
         g = self.buckets
         square = sum((share**2 for share in bucket_shares(g)), Fraction(0))
         return self.p, self.p * square + (1 - self.p) * (1 - square) / (g - 1)
 
     @property
     def ratio(self) -> Fraction:
-        """P (g - 1) / (1 - p) or its inverse, whichever is above 1."""
+        """The ratio p (g - 1) / (1 - p) or its inverse, whichever is above 1."""
         odds = self.p * (self.buckets - 1) / (1 - self.p)
         return max(odds, 1 / odds)
 
@@ -154,8 +154,8 @@ class LocalHashing(PureOracle):
 class OptimizedLocalHashing(LocalHashing):
     """Local hashing into g = round(e**epsilon) + 1 buckets, which has nearly the least variance.
 
-    The variance is that of optimised unary encoding, 4E/(E - 1)**2 a report, from 32 + log2(g) bits
-    whatever the domain.
+    The variance is that of optimised unary encoding, 4E/(E - 1)**2 per report, from 32 + log2(g)
+    bits whatever the domain.
 
     Example:
         >>> hashed = OptimizedLocalHashing(1024, epsilon=1)

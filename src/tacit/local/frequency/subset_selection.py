@@ -124,7 +124,7 @@ class SubsetSelection(PureOracle):
 
     @property
     def ratio(self) -> Fraction:
-        """P (k - w) / ((1 - p) w) or its inverse, whichever is above 1."""
+        """The ratio p (k - w) / ((1 - p) w) or its inverse, whichever is above 1."""
         odds = self.p * (len(self.domain) - self.size) / ((1 - self.p) * self.size)
         return max(odds, 1 / odds)
 

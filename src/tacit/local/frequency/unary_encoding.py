@@ -45,10 +45,10 @@ class UnaryEncoding(PureOracle):
 
     **Privacy.** Two answers differ in two bits, so the greatest ratio is that of the report with
     the one bit set and the other clear: ``p (1 - q) / ((1 - p) q)``, or its inverse when p < q;
-    every pair of answers attains it.
-    **Estimate.** p* = p, q* = q.  The *optimised* form has p = 1/2, q = 1/(E + 1), E = e**epsilon,
-    and the variance 4E/(E - 1)**2 a report near share 0, the least of all p and q; the *symmetric*
-    form has q = 1 - p = 1/(e**(epsilon/2) + 1), and is what basic RAPPOR sends.
+    every pair of answers attains it.  **Estimate.** p* = p, q* = q.  The *optimised* form has p =
+    1/2, q = 1/(E + 1), E = e**epsilon, and the variance 4E/(E - 1)**2 per report near share 0, the
+    least of all p and q; the *symmetric* form has q = 1 - p = 1/(e**(epsilon/2) + 1), and is what
+    basic RAPPOR sends.
 
     Source: T. Wang, J. Blocki, N. Li, S. Jha (2017); U. Erlingsson, V. Pihur, A. Korolova (2014).
 
@@ -104,7 +104,7 @@ class UnaryEncoding(PureOracle):
 
     @property
     def ratio(self) -> Fraction:
-        """P (1 - q) / ((1 - p) q) or its inverse, whichever is above 1."""
+        """The ratio p (1 - q) / ((1 - p) q) or its inverse, whichever is above 1."""
         odds = self.p * (1 - self.q) / ((1 - self.p) * self.q)
         return max(odds, 1 / odds)
 

@@ -70,7 +70,7 @@ class Duchi(LinearMean):
 
     @property
     def ratio(self) -> Fraction:
-        """P / (1 - p)."""
+        """The ratio p / (1 - p)."""
         return self.p / (1 - self.p)
 
     @property

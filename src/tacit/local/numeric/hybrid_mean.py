@@ -90,7 +90,7 @@ class HybridMean(MeanOracle):
 
     @property
     def steps(self) -> int:
-        """The steps of the piecewise mechanism, which Duchi's bit rounds on."""
+        """The steps of the piecewise mechanism, from which Duchi's bit is rounded."""
         return self.parts[0].steps
 
     @property

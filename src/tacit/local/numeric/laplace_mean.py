@@ -31,7 +31,7 @@ class LaplaceMean(LinearMean):
     """Report the answer with discrete Laplace noise of scale (U - L)/epsilon.
 
     **Privacy.** Two answers are at most m units apart and the noise has scale m/epsilon: epsilon
-    exactly.  **Variance** about 2 (U - L)**2/epsilon**2 a report, the largest of the four.
+    exactly.  **Variance** about 2 (U - L)**2/epsilon**2 per report, the largest of the four.
 
     Args:
         lower, upper: the bounds.

@@ -29,9 +29,9 @@ class Piecewise(LinearMean):
 
     The window's middle moves linearly with the answer, so the report's mean does, and is unbiased
     after a linear map.  With s = e**(epsilon/2) the window is 1/(s + 1) of all; on -1..1 the
-    variance of one report is ``t**2/(s - 1) + (s + 3)/(3 (s - 1)**2)``, but for the grid.
-    Source: N. Wang et al., *Collecting and analyzing multidimensional data with local differential
-    privacy*, ICDE 2019.
+    variance of one report is ``t**2/(s - 1) + (s + 3)/(3 (s - 1)**2)``, up to the grid.  Source: N.
+    Wang et al., *Collecting and analyzing multidimensional data with local differential privacy*,
+    ICDE 2019.
 
     Args:
         lower, upper: the bounds.

@@ -30,7 +30,7 @@ __all__ = ["SquareWave"]
 @public
 @dataclass(frozen=True, init=False)
 class SquareWave(NumberOracle):
-    """Report a bin near the one that a number falls in; the histogram is recovered together.
+    """Report a bin near the one of a number; the histogram is recovered from all reports.
 
     [L, U] is cut into d equal bins, and there are d + 2b reports: those within b bins of the truth
     are more likely than the others.  **Privacy**: see :mod:`tacit.local.numeric.sliding_window`,

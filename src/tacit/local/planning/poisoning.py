@@ -89,13 +89,18 @@ class Influence:
 
 @public
 def influence(oracle: Oracle, poisoned: int, n: int) -> Influence | dict[str, Influence]:
-    """Return how far so many poisoned reports among ``n`` can move the estimate, at worst.
+    """Return how far ``poisoned`` reports among ``n`` can move the estimate, at worst.
 
     A report adds 1 or 0 to the supporters S of an item, and the count is estimated as
     ``(S - n q) / (p - q)``: a poisoned report that supports it adds ``(1 - q) / (p - q)``, where an
     honest one adds 1 on average for those who have the item and 0 for others.  The other
     mechanisms are as linear; each states its own number.  For a mean it is what a poisoned report
     in place of an honest one does.
+
+    Args:
+        oracle: the mechanism.
+        poisoned: how many of the reports are poisoned.
+        n: how many reports there are in all.
 
     Returns:
         An :class:`Influence`; of several attributes, or levels, one for each by its name.  Where

@@ -94,6 +94,11 @@ def amplified(oracle: Oracle | Number, n: int, delta: Number) -> Fraction:
 def amplified_delta(oracle: Oracle | Number, n: int, epsilon: Number) -> Fraction:
     """Return a delta at which ``n`` shuffled reports are (epsilon, delta)-private: proven.
 
+    Args:
+        oracle: a mechanism, or the epsilon of one report.
+        n: how many people's reports are shuffled together; only honest ones count.
+        epsilon: of the shuffled reports, at least 0.
+
     Raises:
         UsageError: as :func:`amplified`; an epsilon below 0.
 

@@ -71,7 +71,7 @@ class Device:
 
     Raises:
         UsageError: a secret of another size, or both a secret and a file.
-        LedgerError: a file that is no device's, or that has another budget.
+        LedgerError: a file that is not that of a device, or that has another budget.
 
     Example:
         >>> from tacit.local import DirectEncoding, TwoStage
@@ -138,10 +138,10 @@ class Device:
         Args:
             question: any mechanism.
             value: the true answer; it is not stored.
-            period: a public label, such as ``"2026-11"``; a new period draws and charges anew.
-            changes: ``"charge"``: a changed answer is drawn and charged anew.  ``"hold"``: the
-                first answer of the period stands until the next one.
-            fresh: draw anew and charge for every report, without a permanent answer.
+            period: a public label, such as ``"2026-11"``; a new period draws and charges again.
+            changes: ``"charge"``: a changed answer is drawn and charged again.  ``"hold"``: the
+                first answer of the period is reported until the next one.
+            fresh: draw again and charge for every report, without a permanent answer.
 
         Raises:
             UsageError: an answer that the question does not have a place for; nothing is charged.

@@ -37,7 +37,7 @@ Rows = NDArray[np.uint8]
 class Rappor(Oracle, Staged):
     """Report the noisy bits of a Bloom filter, under hash functions that depend on a cohort.
 
-    1. A device belongs for ever to a random cohort, whose h hash functions set h of m bits.
+    1. A device belongs permanently to a random cohort, whose h hash functions set h of m bits.
     2. *Permanent* stage, once for each answer: a bit becomes 1 with probability f/2, 0 with f/2,
        and else stays.  The device keeps this row and never uses the true bits again.
     3. *Instantaneous* stage, for each report: a kept 1 is sent as 1 with probability q, a kept 0
@@ -45,7 +45,7 @@ class Rappor(Oracle, Staged):
 
     **Privacy.** Two answers differ in at most h bits each way.  One report has the loss
     ``h ln(q* (1 - p*) / (p* (1 - q*)))`` with ``q* = f (p + q)/2 + (1 - f) q`` and
-    ``p* = f (p + q)/2 + (1 - f) p``; all reports together, for ever, have at most the loss of the
+    ``p* = f (p + q)/2 + (1 - f) p``; all reports together have at most the loss of the
     permanent row, ``2 h ln((1 - f/2)/(f/2))``: :attr:`permanent_epsilon`.  Attained by answers
     whose bits are distinct.
     A :class:`~tacit.local.Device` keeps cohort and row, and charges for the row.
@@ -237,7 +237,7 @@ class Rappor(Oracle, Staged):
     ) -> Estimate:
         """Estimate the counts of candidate answers, by regression on their Bloom bits.
 
-        Answers that are no candidates make the others' counts too high where bits are shared: name
+        Answers that are not candidates make the others' counts too high where bits are shared: name
         all that may occur.
 
         Args:

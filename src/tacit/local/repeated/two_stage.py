@@ -23,7 +23,7 @@ __all__ = ["TwoStage"]
 @public
 @dataclass(frozen=True, init=False)
 class TwoStage(PureOracle, Staged):
-    """Randomise the answer once and for ever, and what came out anew for every report.
+    """Randomise the answer once, permanently, and randomise that result again for every report.
 
     The permanent stage is direct encoding, with probabilities p1 and q1; the instantaneous stage
     is any pure oracle over the same items, with p2* and q2* and the ratio R2.

@@ -156,6 +156,9 @@ class AttributeSplitting(Attributes):
 
     **Privacy.** Draws are independent, so the ratio is the product of the parts' ratios.
 
+    Args:
+        parts: the mechanism of each attribute, by its name.
+
     Example:
         >>> from tacit.local import DirectEncoding, RandomizedResponse
         >>> both = AttributeSplitting(
@@ -214,8 +217,11 @@ class AttributeSampling(Attributes):
 
     **Privacy.** The attribute does not depend on the answers, so the ratio is the greatest of the
     parts'.  With d attributes a person in d reports on each, d times the variance; splitting
-    epsilon into d parts costs about d**2 times, so sampling is the better one for small epsilon.
-    Estimates are of the people who drew the attribute; their shares stand for all.
+    epsilon into d parts costs about d**2 times, so sampling is better for small epsilon.  Estimates
+    come from the people who drew the attribute; their shares estimate those of all people.
+
+    Args:
+        parts: the mechanism of each attribute, by its name.
 
     Example:
         >>> from tacit.local import DirectEncoding, RandomizedResponse

@@ -81,7 +81,7 @@ class PrefixExtending(AttributeSampling):
         return [str(number >> (whole - length)) for length in self.lengths]
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the digest of every prefix; what is no such number is reported as "outside"."""
+        """Return the digest of every prefix; any other answer is reported as "outside"."""
         rows = [self._row(value) for value in values]
         columns = [o.read([row[j] for row in rows]) for j, o in enumerate(self.oracles)]
         return np.stack(columns, axis=1)

@@ -173,7 +173,7 @@ class KeyValue(AttributeSampling):
         )
 
     def part_influence(self, part: object) -> tuple[Fraction, Callable[[int], Fraction]]:
-        """Return them of the count of people who have a key: those who report low or high.
+        """Return the influence and the variance of the count of people who have a key.
 
         The mean of its values is a ratio of counts: for a rare key few reports move it anywhere.
         """

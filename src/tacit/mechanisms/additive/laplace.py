@@ -73,6 +73,9 @@ class Laplace(Additive):
 class Geometric(Laplace):
     """The two-sided geometric mechanism: :class:`Laplace` on whole numbers.
 
+    Args:
+        scale: in the units of the aggregate; above zero.
+
     Example:
         >>> from tacit.core import SymmetricDistance, Vector
         >>> from tacit.transformations import Count

@@ -197,8 +197,8 @@ class Staircase(Step):
     **Map.** ``d -> epsilon ceil(d / width)`` in pure DP, on a number under the absolute distance.
     The log probability of z on an input v is ``-epsilon n(|z - v|)`` plus a constant that is the
     same for all inputs, since all are on one grid.  ``|z - u|`` and ``|z - v|`` differ by at most
-    d; between them stand at most ``ceil(d / width)`` stairs, as stairs are width apart.  Tight:
-    from ``|z - u| = step - 1`` there are that many stairs within d, if d is whole.
+    d; between them are at most ``ceil(d / width)`` stairs, as stairs are width apart.  Tight: from
+    ``|z - u| = step - 1`` there are that many stairs within d, if d is whole.
 
     Source: Geng and Viswanath, "The optimal mechanism in differential privacy", ISIT 2014; Geng,
     Kairouz, Oh, Viswanath, "The staircase mechanism in differential privacy", 2015.
@@ -207,8 +207,8 @@ class Staircase(Step):
         epsilon: the loss at a distance of ``width``; above zero.
         width: the sensitivity that the noise is made for, in the units of the aggregate: a
             multiple of its grid.
-        step: where the first stair stands, in grid units, from 1 to ``width``; by default where
-            the expected size of the noise is least.
+        step: where the first stair is, in grid units, from 1 to ``width``; by default where the
+            expected size of the noise is least.
 
     Raises:
         UsageError: an epsilon or width that is not above zero, a step below one.

@@ -43,7 +43,7 @@ class TruncatedGeometric(Step):
         scale: in the units of the aggregate; above zero.
 
     Raises:
-        UsageError: bounds that are no numbers or reversed, a scale that is not above zero.
+        UsageError: bounds that are not numbers or reversed, a scale that is not above zero.
 
     Example:
         >>> from tacit.core import SymmetricDistance

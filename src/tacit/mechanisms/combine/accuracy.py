@@ -69,12 +69,12 @@ def plot_accuracy(
     """Draw the half-width of an interval against the privacy loss, for one chain or for several.
 
     Args:
-        chains: one that ends in a class of steps, such as ``space >> sum >> tc.laplace``, or names
-            to several of them.
+        chains: one that ends in a class of steps, such as ``space >> sum >> tc.laplace``, or a
+            mapping of names to several of them.
         data: any data set: the noise does not depend on it.
-        losses: where to calibrate.
-        d_in: how far apart the inputs are.
-        level: of the interval.
+        losses: the privacy losses to calibrate to.
+        d_in: the distance between neighbouring inputs.
+        level: the confidence level of the interval.
         loss: from a number of ``losses`` to the loss to calibrate to, such as
             ``lambda e: (e, "1e-6")``; the number itself by default.
 

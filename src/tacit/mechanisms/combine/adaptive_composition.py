@@ -54,7 +54,7 @@ class Adaptive:
     Args:
         space: that every release starts from.
         budget: of the whole, or a kind.
-        d_in: how far apart the inputs are that must not be distinguished.
+        d_in: the distance between neighbouring inputs that must not be distinguished.
 
     Example:
         >>> from tacit.accounting import epsilon

@@ -53,7 +53,7 @@ def calibrate(
             parameters by ``functools.partial``); the class on its own, for whole numbers whose
             distance is given (a number, else two scores, as the step can take them); or
             a function from a scale to a measurement.
-        d_in: how far apart the inputs are.
+        d_in: the distance between neighbouring inputs.
         d_out: the loss: epsilon for pure DP, rho for zCDP, ``(epsilon, delta)`` for approximate DP.
 
     A mechanism in pure DP is calibrated to the epsilon of a pair, and is that at any delta.  Where
@@ -65,9 +65,9 @@ def calibrate(
     a relative 2^-40. Whatever is returned has been checked: ``m.check(d_in, d_out)`` holds.
 
     Raises:
-        UsageError: a step that is no such thing, a ``d_out`` of another measure, or inputs that
+        UsageError: a step that cannot be calibrated, a ``d_out`` of another measure, or inputs that
             need no noise.
-        InfeasibleError: no amount of noise keeps the promise.
+        InfeasibleError: no amount of noise reaches ``d_out``.
 
     Example:
         >>> from tacit.core import Space, SymmetricDistance, Vector

@@ -39,9 +39,9 @@ _MOST_LISTED = 12
 def poisson_sample(
     measurement: Measurement, rate: NumberLike, *, delta: NumberLike | None = None
 ) -> Measurement:
-    """Release from a secret sample: every record is in it with probability ``rate``, by itself.
+    """Release from a Poisson sample: each record is in it independently, with probability ``rate``.
 
-    **Map.** Under the symmetric distance.  For one record that comes or goes, with the
+    **Map.** Under the symmetric distance.  For one record that is added or removed, with the
     measurement's own loss epsilon there:
 
         ``ln(1 + rate (e^epsilon - 1))`` in pure DP, and delta becomes ``rate delta``.

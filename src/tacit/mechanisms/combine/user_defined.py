@@ -27,7 +27,7 @@ def measurement(
 ) -> Measurement:
     """Return a measurement from a random function and the privacy map that is claimed for it.
 
-    The claim is taken as it is: try to break it with ``tc.verify`` before you rely on it.  Draw
+    The claim is not checked here: try to break it with ``tc.verify`` before you rely on it.  Draw
     randomness from ``tc.noise`` only.
 
     Args:
@@ -38,7 +38,7 @@ def measurement(
         distribution: a member to the exact output distribution, as a mapping of outcomes to
             probabilities (numbers, texts such as "1/3", enclosures) or an object with
             ``probability(value)`` and ``support(mass)``; without it, verification is by samples.
-        name: how the step is called where the chain is explained.
+        name: the name of the step in explanations of the chain.
 
     Raises:
         UsageError: the function, the map or the distribution cannot be called.
@@ -85,7 +85,7 @@ def user_transformation(
 ) -> Transformation:
     """Return a transformation from a function and the stability map that is claimed for it.
 
-    The claim is taken as it is: try to break it with ``tc.verify`` before you rely on it.  The
+    The claim is not checked here: try to break it with ``tc.verify`` before you rely on it.  The
     function must be total: it may not raise on any member of the input domain.
 
     Args:
@@ -93,7 +93,7 @@ def user_transformation(
         output: the space that it leads to.
         function: a member of the input domain to one of the output domain.
         map: an input distance to the output distance that is claimed; read exactly.
-        name: how the step is called where the chain is explained.
+        name: the name of the step in explanations of the chain.
 
     Raises:
         UsageError: the function or the map cannot be called.

@@ -316,7 +316,7 @@ def propose_test_release(
     grid: Number | None = None,
     like: Iterable[object] | None = None,
 ) -> TestedRelease | SearchRelease:
-    """Return a release that tests in private whether a proposed bound is safe, and else gives None.
+    """Return a propose-test-release: the answer is None where the private test of the bound fails.
 
     See :class:`ProposeTestRelease` for the proof of its ``(epsilon, delta)``.
 

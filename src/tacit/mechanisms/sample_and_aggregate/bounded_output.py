@@ -92,7 +92,7 @@ def coordinates(bounds: Any, default: Any, grid: Any, bits: int) -> tuple[Coordi
 
     Args:
         bounds: ``(lower, upper)``, or a sequence of such pairs.
-        default: a number, one a coordinate, or None for the middle of the bounds.
+        default: a number, one per coordinate, or None for the middle of the bounds.
         grid: the unit, or None for the power of two that is just below the range over ``2^bits``.
         bits: see ``grid``.
 

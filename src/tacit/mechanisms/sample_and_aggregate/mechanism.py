@@ -83,7 +83,7 @@ def sample_and_aggregate(
     timeout: Number | None = None,
     parallel: object = None,
 ) -> SampledRelease:
-    """Release any function of records: its answers on random bins, and a private centre of them.
+    """Release any function of records: run it on random bins, and aggregate the answers privately.
 
     Each record goes to a bin by a draw of its own, so that one person moves one answer, whether
     records are added, removed or exchanged, and in whatever order the rows stand.  A bin that is
@@ -108,8 +108,8 @@ def sample_and_aggregate(
             sensitivity: Laplace with a ``delta``, Student's t without.
         relation: ``"unbounded"`` (records join or leave) or ``"bounded"`` (records are exchanged).
         delta: only for ``"smooth"``, and then the loss is approximate DP.
-        default: what a bin counts as that gives no answer: a number inside the bounds, or one a
-            coordinate; the middle of the bounds if left out.
+        default: what counts as the answer of a bin that gives none: a number inside the bounds, or
+            one per coordinate; the middle of the bounds if left out.
         grid: the unit to which answers are rounded; by default a power of two, fine enough.
         timeout: seconds for one bin, after which its process is killed; uses worker processes.
         parallel: a number of worker processes; or the name of a joblib backend (``"loky"``,

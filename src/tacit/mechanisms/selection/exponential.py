@@ -21,7 +21,7 @@ __all__ = ["Exponential"]
 @register
 @dataclass(frozen=True)
 class Exponential(Step):
-    """Choose an index with probability proportional to ``exp(score / scale)``.
+    """The exponential mechanism: index i has a probability in proportion to ``exp(s_i / scale)``.
 
     **Map.** ``d -> 2 d / scale`` in pure DP, on a vector of scores under the L-infinity distance.
     For score vectors s, t with every ``|s_i - t_i| <= d``, the weight of index i moves by a factor
@@ -44,7 +44,7 @@ class Exponential(Step):
         measure: ``"PureDP"`` or ``"ZeroConcentratedDP"``.
 
     Raises:
-        UsageError: a scale that is not above zero, a flag or measure that is none.
+        UsageError: a scale that is not above zero, an unknown flag or measure.
 
     Example:
         >>> from tacit.core import LInfinityDistance, Vector

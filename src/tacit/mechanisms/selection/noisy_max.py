@@ -124,7 +124,7 @@ def _law(costs: Sequence[int], rate: Fraction) -> FiniteDistribution:
 @register
 @dataclass(frozen=True)
 class NoisyMax(Step):
-    """Add noise to every score, report the index of the largest, and nothing else.
+    """Report noisy max: add noise to every score, and report only the index of the largest.
 
     Both forms are drawn from their exact distribution, without a float and without ties:
 

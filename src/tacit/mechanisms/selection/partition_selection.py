@@ -22,10 +22,10 @@ __all__ = ["ReleaseKeys", "least_threshold", "tail"]
 @register
 @dataclass(frozen=True)
 class ReleaseKeys(Step):
-    """Add discrete Laplace noise to the people of each key; release keys at ``threshold`` or more.
+    """Partition selection: release the keys whose noisy number of people reaches ``threshold``.
 
     The input is the vector of people counts over *all possible* keys, zero for those that nobody
-    has; a key with a zero count is never released.
+    has.  Each count gets discrete Laplace noise; a key with a zero count is never released.
 
     **Map.** ``d -> (d / scale, max(d P(X >= threshold - 1), P(X >= threshold - d)))`` for an L1
     distance d, X the noise.  Let c_j be the counts of the keys that only one of u and v has, with

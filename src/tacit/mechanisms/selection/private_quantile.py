@@ -75,7 +75,7 @@ _MOST_COUNTED_CELLS = 1 << 20
 @register
 @dataclass(frozen=True)
 class PrivateQuantile(Step):
-    """A quantile of a bounded column, chosen by the exponential mechanism among public candidates.
+    """Choose a quantile of a bounded column, by the exponential mechanism over public candidates.
 
     The candidates are the multiples of ``grid`` from the lower to the upper bound of the column; a
     value counts at the nearest of them, a missing one nowhere.

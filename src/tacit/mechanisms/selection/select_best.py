@@ -26,7 +26,7 @@ __all__ = ["select_best"]
 def select_best(
     measurement: Measurement, score: Callable[..., object], stop: Number
 ) -> Measurement:
-    """Run a measurement a random number of times, and release the run with the best score.
+    """Private selection: run a measurement a random number of times, and release the best run.
 
     After each run it stops with probability ``stop``, so there are ``1 / stop`` runs on average,
     geometrically many.  The number of runs is not released.
@@ -46,8 +46,8 @@ def select_best(
 
     The proof asks for scores in a *total* order, for "the best so far" must not depend on the order
     of the runs.  So NaN is the lowest score there is, below minus infinity, and equal to itself; so
-    is anything that is no number, and a score that fails.  (Compared as floats, NaN is never beaten
-    where it comes first and never wins where it comes later: whose loss was 3.45 where 3 is
+    is anything that is not a number, and a score that fails.  (Compared as floats, NaN is never
+    beaten where it comes first and never wins where it comes later: whose loss was 3.45 where 3 is
     claimed.)
 
     Source: Liu and Talwar, "Private selection from private candidates", STOC 2019; Papernot and
@@ -61,7 +61,7 @@ def select_best(
 
     Raises:
         MismatchError: another measure than pure DP.
-        UsageError: a probability outside of that, a score that is no function.
+        UsageError: a probability outside of that, a score that is not a function.
 
     Example:
         >>> from tacit.core import AbsoluteDistance, Space

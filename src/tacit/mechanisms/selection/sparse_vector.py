@@ -24,7 +24,7 @@ __all__ = ["AboveThreshold", "SparseVector"]
 @register
 @dataclass(frozen=True)
 class SparseVector(Step):
-    """Say of each query whether it is above a threshold; stop after ``answers`` that are.
+    """The sparse vector technique: report which queries are above a threshold, up to ``answers``.
 
     The answer is a list of booleans that ends with the last ``True`` that was paid for, or with
     the last query.  The threshold is made noisy once; every query gets fresh noise, whose scale

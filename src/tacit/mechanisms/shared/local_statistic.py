@@ -134,7 +134,7 @@ class LocalStatistic:
         space: columns of bounded numbers that are never missing, or of a few known numbers, under
             the symmetric or the change-one distance.
         bounds: of a function's results; what lies outside counts as the nearer bound, and the
-            middle stands for an exception, NaN or anything that is no number.
+            middle stands for an exception, NaN or anything that is not a number.
 
     Attributes:
         full: a public bound on how far the value moves between any neighbours.

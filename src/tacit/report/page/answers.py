@@ -116,7 +116,7 @@ def _bins(column: Mapping[str, Any], keys: Sequence[Sequence[str]]) -> list[Any]
 
 
 def _table(columns: Sequence[Mapping[str, Any]], keys: Sequence[Sequence[str]]) -> list[Any]:
-    """Return the lines of all other answers: one a group."""
+    """Return the lines of all other answers: one per group."""
     return [
         (key, [_cell(column, (place,)) for column in columns]) for place, key in enumerate(keys)
     ]

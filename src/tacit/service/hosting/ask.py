@@ -97,7 +97,7 @@ class Ask:
         Raises:
             UsageError: it cannot be asked.
             Problem: the caller has no budget here.
-            DataSourceError: a table is not there.
+            DataSourceError: a table does not exist.
         """
         asked = {self.way: self.said}
         if self.way == "question":  # its fields are read together with its price

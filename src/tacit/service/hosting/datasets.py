@@ -115,7 +115,7 @@ class Datasets:
 
         Raises:
             UsageError: a field that is wrong, or a table that does not fit it.
-            DataSourceError: a table is not there.
+            DataSourceError: a table does not exist.
             Problem: a name that is taken, another declaration stands by now, or a change that no
                 ledger bears.
         """

@@ -74,7 +74,7 @@ def refuse_declaration(
 
     Raises:
         UsageError: a field that is wrong, or a table that does not fit it.
-        DataSourceError: a table is not there.
+        DataSourceError: a table does not exist.
         Problem: a name that is taken, or a change that no ledger bears.
     """
     if made.fields.get("name", made.name) != made.name:

@@ -90,7 +90,7 @@ class Hosted:
 
         Raises:
             UsageError: the declaration is unfinished, or does not fit a table.
-            DataSourceError: a table is not there.
+            DataSourceError: a table does not exist.
         """
         with self._lock:
             if self._shapes is None:
@@ -161,7 +161,7 @@ class Hosted:
 
         Raises:
             UsageError: the declaration does not fit a table.
-            DataSourceError: a table is not there.
+            DataSourceError: a table does not exist.
         """
         shapes_of(self.dataset)
 
@@ -213,7 +213,7 @@ class Hosted:
         Raises:
             Problem: the caller's team has no budget here.
             UsageError: there is no such protected table.
-            DataSourceError: a table is not there.
+            DataSourceError: a table does not exist.
         """
         ledger = self._ledgers.for_caller(self.name, caller.name, caller.team)
         return self._paid(self.dataset.table(table), on_paper, ledger)

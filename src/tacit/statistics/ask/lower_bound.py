@@ -45,7 +45,7 @@ def lower_bound(
     within: bool = True,
     evaluations: int = 20_000,
 ) -> Sensitivity:
-    """Find neighbours that are far apart, by local search; the truth may be larger.
+    """Find a lower bound on a sensitivity, by local search; the truth may be larger.
 
     Args:
         statistic: as for :func:`~tacit.statistics.ask.sensitivity.sensitivity`.

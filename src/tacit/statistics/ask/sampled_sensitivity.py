@@ -86,7 +86,7 @@ def sampled_sensitivity(
 
     Args:
         statistic: any statistic or function.
-        draw: ``draw(count)`` returns so many records, drawn independently from a *public*
+        draw: ``draw(count)`` returns ``count`` records, drawn independently from a *public*
             distribution (never the private data).
         size: the size of a release.
         gamma: the confidence asked for; the number of samples follows.

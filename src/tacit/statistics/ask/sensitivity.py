@@ -56,7 +56,7 @@ def sensitivity(
     relation: Relation = "unbounded",
     within: bool = True,
 ) -> Sensitivity | dict[str, Sensitivity]:
-    """Compute how far a statistic can move between neighbouring releases, exactly.
+    """Compute the exact sensitivity of a statistic: how far it moves between neighbouring releases.
 
     Args:
         statistic: ``"count"``, ``"sum"``, ``"mean"``, ``"median"``, ``"percentile(q)"``,
@@ -78,7 +78,7 @@ def sensitivity(
         checker takes a domain that was made of a table for one of a single column.)
 
     Raises:
-        UsageError: an unknown name or relation, data that are no numbers or outside the domain.
+        UsageError: an unknown name or relation, data that are not numbers or outside the domain.
         InfeasibleError: exactly a distance that no two releases have, a search that is too large.
 
     >>> from tacit.statistics import Records

@@ -51,7 +51,7 @@ class Profile(Shown):
     within: bool
 
     def to_pandas(self) -> DataFrame:
-        """A data frame with one row a point; ``value`` is NaN where a distance cannot be made.
+        """A data frame with one row per point; ``value`` is NaN where a distance cannot be made.
 
         Raises:
             MissingExtraError: pandas is not installed.
@@ -71,7 +71,7 @@ class Profile(Shown):
         return frame
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: one row a point."""
+        """Return what a notebook displays: one row per point."""
         rows = [
             [
                 f"{r.column}.{r.statistic.name}" if r.column else r.statistic.name,
@@ -116,7 +116,7 @@ def sensitivity_profile(
 
     Args:
         statistics: one statistic or several, as :func:`sensitivity` takes them.
-        over: a domain, or one a column.
+        over: a domain, or one per column.
         distances: the distances; one that cannot be made leaves a gap.
         relation: one relation or several.
         at: a release: the local sensitivities are then shown beside the global ones.

@@ -104,7 +104,7 @@ class SensitivityTable(Shown):
         return figure
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: each release with its local sensitivity."""
+        """Return what a notebook displays: each release with its local sensitivity."""
         rows = [
             [
                 ", ".join(show(v) for v in r.records),

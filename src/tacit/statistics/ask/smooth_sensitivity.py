@@ -89,13 +89,19 @@ def local_sensitivity_at(
     *,
     values: Iterable[object] | None = None,
 ) -> Fraction | float:
-    """``A(distance)``, the largest local sensitivity within ``distance`` steps of the data.
+    """Return ``A(distance)``: the largest local sensitivity within ``distance`` steps of the data.
 
     Exact (a ``Fraction``) for counts, sums, means and quantiles under every relation, for the
     variance under ``bounded``, and for any function over ``values``.  For the variance where
     records join or leave, and for the standard deviation, a proven upper bound as a float.
 
-    Takes the arguments of :func:`at_distance`, and ``distance``, a whole number from 0 on.
+    Args:
+        statistic: a name such as ``"median"``, a statistic, or (with ``values``) any function.
+        data: the records, at least one; those outside the bounds count as the nearer bound.
+        bounds: the public bounds ``(lower, upper)`` of a record.
+        distance: ``t``, how many records of the data may change first; from 0 (the default) on.
+        relation: ``"unbounded"`` (the default), ``"add"``, ``"remove"`` or ``"bounded"``.
+        values: instead of bounds, the public values that a record may have: few enough to search.
 
     Raises:
         UsageError: a negative distance, or what :func:`at_distance` refuses.
@@ -120,14 +126,23 @@ def smooth_sensitivity(
     farthest: int = 2,
     largest: Number | None = None,
 ) -> float:
-    """``max_t exp(-beta t) A(t)`` over every distance ``t`` from 0 on.
+    """Return the smooth sensitivity: ``max_t exp(-beta t) A(t)`` over every distance ``t``.
 
-    The least function above the local sensitivity whose logarithm moves by at most ``beta``
+    It is the least function above the local sensitivity whose logarithm moves by at most ``beta``
     between neighbours (Nissim, Raskhodnikova and Smith 2007).  Never below the truth, and at most a
     relative 1e-6 above it wherever ``A`` is exact: a mechanism counts ``beta`` and 1e-6.  The
     maximum runs over all distances: stopping early (at 200, say) is wrong for a small ``beta``.
 
-    Takes the arguments of :func:`at_distance`, and ``beta``, above 0.
+    Args:
+        statistic: a name such as ``"median"``, a statistic, or (with ``values``) any function.
+        data: the records, at least one; those outside the bounds count as the nearer bound.
+        bounds: the public bounds ``(lower, upper)`` of a record.
+        beta: how much the logarithm may move between neighbours; above 0.
+        relation: ``"unbounded"`` (the default), ``"add"``, ``"remove"`` or ``"bounded"``.
+        values: instead of bounds, the public values that a record may have: few enough to search.
+        farthest: with ``values``, under ``unbounded`` and ``add``: the largest ``t`` to search.
+        largest: with ``values``, under ``unbounded`` and ``add``: a proven bound on the global
+            sensitivity, for ``t`` beyond ``farthest``.
 
     Raises:
         UsageError: ``beta`` missing, zero or negative, or what :func:`at_distance` refuses.
@@ -156,13 +171,22 @@ def distance_to_instability(
     farthest: int = 2,
     largest: Number | None = None,
 ) -> float:
-    """``min {t : A(t) > bound}``: the records to change until the sensitivity passes a bound.
+    """Return ``min {t : A(t) > bound}``: how many records must change to exceed a bound.
 
     A whole number, or ``math.inf`` where no data set has a larger local sensitivity.  One record
     moves it by at most one, so that it can be tested with little noise (Dwork and Lei 2009).  Where
     ``A`` is only bounded from above, so is the distance from below, and it still moves by one.
 
-    Takes the arguments of :func:`at_distance`, and ``bound``, above 0.
+    Args:
+        statistic: a name such as ``"median"``, a statistic, or (with ``values``) any function.
+        data: the records, at least one; those outside the bounds count as the nearer bound.
+        bounds: the public bounds ``(lower, upper)`` of a record.
+        bound: on the local sensitivity, in the unit of the statistic; above 0.
+        relation: ``"unbounded"`` (the default), ``"add"``, ``"remove"`` or ``"bounded"``.
+        values: instead of bounds, the public values that a record may have: few enough to search.
+        farthest: with ``values``, under ``unbounded`` and ``add``: the largest ``t`` to search.
+        largest: with ``values``, under ``unbounded`` and ``add``: a proven bound on the global
+            sensitivity, for ``t`` beyond ``farthest``.
 
     Raises:
         UsageError: ``bound`` missing, zero or negative, or what :func:`at_distance` refuses.

@@ -69,6 +69,11 @@ class StabilityMap:
 def stability_map(statistic: Asked, over: Domain, relation: Relation = "unbounded") -> StabilityMap:
     """Return the stability map of a statistic, checked once at distance 1.
 
+    Args:
+        statistic: as for :func:`tacit.sensitivity`.
+        over: the domain, of one column.
+        relation: the neighbour relation, as for :func:`tacit.sensitivity`.
+
     Raises:
         UsageError: no guarantee can be given, or the function fails on some release.
         InfeasibleError: the sensitivity cannot be computed, or no release has a neighbour.

@@ -102,12 +102,12 @@ class Records(_Listed):
     """A known population, of which the release holds ``size`` records.
 
     Args:
-        values: the population, one number a record (equal values are different people), or a
+        values: the population, one number per record (equal values are different people), or a
             table of several columns.
         size: how many records the release holds; None for any number from 1 on.
 
     Raises:
-        UsageError: no values, text, NaN, an infinity, a size that is no whole number.
+        UsageError: no values, text, NaN, an infinity, a size that is not a whole number.
         InfeasibleError: a size larger than the population.
 
     >>> Records([1, 2, 2, 5], size=3)
@@ -133,7 +133,7 @@ class Values(_Listed):
         size: how many records the release holds; None for any number from 1 on.
 
     Raises:
-        UsageError: no values, text, NaN, an infinity, a size that is no whole number.
+        UsageError: no values, text, NaN, an infinity, a size that is not a whole number.
 
     >>> Values([3, 1, 2, 2], size=4)
     Values([1, 2, 3], size=4)
@@ -153,7 +153,7 @@ class Interval:
         size: how many records the release holds; None for any number from 1 on.
 
     Raises:
-        UsageError: bounds that are no finite numbers or out of order, a bad size.
+        UsageError: bounds that are not finite numbers or out of order, a bad size.
 
     >>> Interval(0, "99.5", size=10)
     Interval(0, 99.5, size=10)

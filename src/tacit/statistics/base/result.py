@@ -43,7 +43,7 @@ class Named(Protocol):
 
 @public
 class Sensitivity(Shown):
-    """How far a statistic can move between neighbours, and why.
+    """The sensitivity of a statistic: how far it can move between neighbours, and why.
 
     Attributes:
         value: the sensitivity, in the statistic's own unit; a ``Fraction`` where it is rational,
@@ -129,7 +129,7 @@ class Sensitivity(Shown):
 
     @property
     def why_no_guarantee(self) -> str | None:
-        """Why this value is no stability map, or None when it is one."""
+        """Why this value is not a stability map, or None when it is one."""
         if self.method == "lower bound":
             return "it is a lower bound found by local search: the truth may be larger"
         if self.method == "sampled":
@@ -167,7 +167,7 @@ class Sensitivity(Shown):
         return figure
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: the value, how it was found, what attains it."""
+        """Return what a notebook displays: the value, how it was found, what attains it."""
         asked = self.question
         kind = "global" if asked.at is None else "local"
         how = "within" if asked.within else "exactly"

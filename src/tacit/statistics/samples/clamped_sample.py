@@ -37,7 +37,7 @@ class Clamped:
         upper: the upper bound, public and above ``lower``.
 
     Raises:
-        UsageError: no data, NaN or infinite data, bounds that are no numbers or out of order.
+        UsageError: no data, NaN or infinite data, bounds that are not numbers or out of order.
 
     >>> c = Clamped([3, -5, 40], 0, 10)
     >>> c.records.tolist(), c.lower, c.upper, c.grain

@@ -27,7 +27,7 @@ class Function(Statistic):
 
     Args:
         function: the function.
-        many: whether it takes a 2-D array, one release a row, and returns one number a row.
+        many: whether it takes a 2-D array, one release per row, and returns one number a row.
 
     >>> Function(np.ptp)([1, 5, 2])
     4.0
@@ -105,7 +105,7 @@ class Function(Statistic):
 
 @public
 def batched(function: Callable[..., object]) -> Function:
-    """Mark a function of a 2-D array, one release a row, as evaluating many releases at once.
+    """Mark a function of a 2-D array, one release per row, as evaluating many releases at once.
 
     >>> batched(lambda rows: rows.max(axis=1)).batch(np.array([[1.0, 2.0], [3.0, 0.0]]))
     array([2., 3.])

@@ -100,7 +100,13 @@ def _memory(size: int) -> str:
 def search_cost(
     over: Domain, distance: int = 1, relation: Relation = "unbounded", within: bool = True
 ) -> SearchCost:
-    """Return what the exhaustive search of a global sensitivity would take, without making it.
+    """Return the cost of the exhaustive search of a global sensitivity, without running it.
+
+    Args:
+        over: the domain, with a size.
+        distance: how many records may differ.
+        relation: the neighbour relation, as for :func:`tacit.sensitivity`.
+        within: as for :func:`tacit.sensitivity`.
 
     Raises:
         InfeasibleError: an interval, or values without a size: there is no end to the search.

@@ -97,19 +97,19 @@ def _law(noise: Noise) -> NoiseLaw:
 def count_distinct(column: str | None = None, *, method: str = "global") -> Aggregate:
     """Count the different values of a column.
 
-    A person adds at most as many values as the unit allows rows, in all groups together; who has
-    more counts with some of theirs, drawn at random.  So where people have more values than that,
-    the count is of fewer values than there are.  Missing values are none.  For the person column
-    itself ask :func:`tacit.count_people`.  Without a column it is a step of a chain,
+    A person adds at most as many values as the unit allows rows, in all groups together; of a
+    person with more, a random choice counts.  So the count is too low where people have more values
+    than that.  Missing values are not counted.  For the person column itself ask
+    :func:`tacit.count_people`.  Without a column it is a step of a chain,
     :class:`tacit.transformations.CountDistinct`.
 
     Args:
-        column: what is asked of: of any kind; texts are distinguished by their characters, and
-            so are the cells of a CSV column that nobody declared: ``1`` and ``01`` are two.
+        column: the name of the column, of any kind; texts are distinguished by their characters,
+            and so are the cells of a CSV column that nobody declared: ``1`` and ``01`` are two.
         method: ``"global"``, the only one.
 
     Returns:
-        A question whose answer is a whole number a group, with a standard error and an interval.
+        A question whose answer is a whole number per group, with a standard error and an interval.
 
     Raises:
         UsageError: a column that is not named by text, or another method.

@@ -114,10 +114,15 @@ class HistogramPart(Part):
 def histogram(
     column: str | None = None, edges: Sequence[Number] | None = None, *, method: str = "global"
 ) -> Aggregate:
-    """Count the values of a column between each two edges; the last bin includes its upper edge.
+    """Count the values of a column in bins between edges; the last bin includes its upper edge.
 
     Values outside the edges, and missing ones, are in no bin.  ``histogram([0, 20, 40])``, without
     a column, is a step of a chain.
+
+    Args:
+        column: the name of the column.
+        edges: public and rising, at least two; a bin includes its lower edge.
+        method: ``"global"``, the only one.
 
     Raises:
         UsageError: fewer than two edges, or edges that do not rise.

@@ -53,14 +53,14 @@ def interquartile_range(
     *,
     method: str = "global",
 ) -> Aggregate:
-    """Return how far apart the quartiles of a column clamped to [lower, upper] are.
+    """Return the interquartile range of a column clamped to [lower, upper].
 
     Between the first and the third quartile lies the middle half of the rows.  The answer is in the
     unit of the column, and has an interval.  Without a column it is a statistic, for
     :func:`tacit.sensitivity`.
 
     Args:
-        column: what is asked of.
+        column: the name of the column.
         lower: the public lower bound.
         upper: the public upper bound.
         method: ``"global"``, the only one.

@@ -67,7 +67,7 @@ def linear_regression(y: str, x: str | Sequence[str], bounds: Bounds | None = No
     """Return the coefficients of y on the columns x by least squares: ``intercept``, and each x.
 
     Every column is clamped to its bounds.  Rows in which one of them is missing are left out.  A
-    coefficient of which the noise leaves nothing to say has no standard error and no interval.
+    coefficient that is lost in the noise has no standard error and no interval.
 
     Args:
         y: the outcome, a column of numbers.
@@ -78,7 +78,7 @@ def linear_regression(y: str, x: str | Sequence[str], bounds: Bounds | None = No
         UsageError: a column twice, too many, or bounds that do not rise or are of another column.
 
     Source: sufficient statistics with noise, Dwork and Smith 2010 and Wang 2018 (AdaSSP); the
-    interval is that of the module.
+    module derives the interval.
 
     >>> bounds = {"pay": (0, 1000), "age": (0, 100), "years": (0, 40)}
     >>> print(linear_regression("pay", ["age", "years"], bounds))

@@ -173,6 +173,14 @@ def sum(
 ) -> Aggregate:
     """Add up a column, each value clamped to [lower, upper]; missing values add nothing.
 
+    Args:
+        column: the name of the column; None for a step of a chain, or a statistic of
+            :func:`tacit.sensitivity`.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        method: ``"global"``, the only one.
+
     >>> print(sum("pay", 0, 1000))
     sum(pay, 0, 1000)
     """
@@ -194,7 +202,17 @@ def mean(
 ) -> Aggregate:
     """Average a column over its values that are not missing, each clamped to [lower, upper].
 
-    Takes the ``method`` and its options, as :func:`median` does.
+    Args:
+        column: the name of the column; None for a step of a chain, or a statistic of
+            :func:`tacit.sensitivity`.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        method: as in :func:`median`; ``"global"`` by default.
+        bound: for ``"ptr"``, as in :func:`median`.
+        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
+        distribution: for ``"smooth"``, as in :func:`median`.
+        rows: for ``"auto"``, as in :func:`median`.
 
     >>> print(mean("age", 0, 100), mean("age", 0, 100, method="ptr", bound="1/2"))
     mean(age, 0, 100) mean(age, 0, 100, method=ptr, bound=1/2)
@@ -219,8 +237,19 @@ def var(
 ) -> Aggregate:
     """Return the variance (divided by n) of a column clamped to [lower, upper].
 
-    Takes the ``method`` and its options, as :func:`median` does.
     ``var(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.
+
+    Args:
+        column: the name of the column; None for a statistic of :func:`tacit.sensitivity`.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        ddof: 0 to divide by n; 1, only without a column, to divide by n - 1.
+        method: as in :func:`median`; ``"global"`` by default.
+        bound: for ``"ptr"``, as in :func:`median`.
+        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
+        distribution: for ``"smooth"``, as in :func:`median`.
+        rows: for ``"auto"``, as in :func:`median`.
 
     Raises:
         UsageError: a ddof that is not 0 or 1, or 1 of a column.
@@ -248,8 +277,19 @@ def std(
 ) -> Aggregate:
     """Return the standard deviation (divided by n) of a column clamped to [lower, upper].
 
-    Takes the ``method`` and its options, as :func:`median` does.
     ``std(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.
+
+    Args:
+        column: the name of the column; None for a statistic of :func:`tacit.sensitivity`.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        ddof: 0 to divide by n; 1, only without a column, to divide by n - 1.
+        method: as in :func:`median`; ``"global"`` by default.
+        bound: for ``"ptr"``, as in :func:`median`.
+        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
+        distribution: for ``"smooth"``, as in :func:`median`.
+        rows: for ``"auto"``, as in :func:`median`.
 
     Raises:
         UsageError: a ddof that is not 0 or 1, or 1 of a column.

@@ -100,6 +100,9 @@ class PeoplePart(Part):
 def count_people(*, method: str = "global") -> Aggregate:
     """Count the people (units of privacy) who have at least one row.
 
+    Args:
+        method: ``"global"``, the only one.
+
     >>> print(count_people())
     count_people()
     """

@@ -126,17 +126,18 @@ def median(
     """Return the median of a column clamped to [lower, upper].
 
     Args:
-        column: what is asked of.
+        column: the name of the column.
         lower: the public lower bound.
         upper: the public upper bound.
         method: ``"global"`` (the default: noise for the worst data there could be, with an
-            interval), ``"smooth"`` (noise that follows the data), ``"ptr"`` (a bound on the local
-            sensitivity is tested, and may be refused), ``"sample_and_aggregate"``, or ``"auto"``,
-            the one with the least expected error on made-up rows of several shapes.
+            interval), ``"smooth"`` (noise scaled to the smooth sensitivity), ``"ptr"``
+            (propose-test-release: a bound on the local sensitivity is tested, and the answer may be
+            refused), ``"sample_and_aggregate"``, or ``"auto"``, the one with the least expected
+            error on made-up rows of several shapes.
         bound: for ``"ptr"``, the local sensitivity to propose, or ``"search"``.
         bins: for ``"sample_and_aggregate"``, how many bins of rows.
-        distribution: for ``"smooth"``, its noise.
-        rows: for ``"auto"``, how many rows a group has, about.
+        distribution: for ``"smooth"``, the distribution of its noise.
+        rows: for ``"auto"``, about how many rows a group has.
 
     Raises:
         UsageError: bounds missing or reversed, an unknown method, an option that does not fit.
@@ -169,7 +170,17 @@ def percentile(
 ) -> Aggregate:
     """Return a percentile: ``percentile(90)``, or ``percentile("age", 90, 0, 100)`` of a column.
 
-    Takes the ``method`` and its options, as :func:`median` does.
+    Args:
+        column_or_q: the name of the column; or, without a column, the percentile.
+        q: the percentile, from 0 to 100: 50 is the median.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        method: as in :func:`median`; ``"global"`` by default.
+        bound: for ``"ptr"``, as in :func:`median`.
+        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
+        distribution: for ``"smooth"``, as in :func:`median`.
+        rows: for ``"auto"``, as in :func:`median`.
 
     Raises:
         UsageError: a percentile outside 0..100.
@@ -194,9 +205,16 @@ def min(
     *,
     method: str = "global",
 ) -> Aggregate:
-    """Return a low value of a column that a handful of rows may be below.
+    """Return a private minimum of a column: a low value that a handful of rows may be below.
 
     No differentially private answer can be the exact minimum, which is one person's value.
+
+    Args:
+        column: the name of the column; None for a statistic of :func:`tacit.sensitivity`.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        method: ``"global"``, the only one.
 
     >>> print(min("age", 0, 100))
     min(age, 0, 100)
@@ -213,7 +231,14 @@ def max(
     *,
     method: str = "global",
 ) -> Aggregate:
-    """Return a high value of a column that a handful of rows may be above.
+    """Return a private maximum of a column: a high value that a handful of rows may be above.
+
+    Args:
+        column: the name of the column; None for a statistic of :func:`tacit.sensitivity`.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        method: ``"global"``, the only one.
 
     >>> print(max("age", 0, 100))
     max(age, 0, 100)

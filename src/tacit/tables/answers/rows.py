@@ -119,6 +119,9 @@ class RowsPart(CountingPart):
 def count(*, method: str = "global") -> Aggregate:
     """Count rows.
 
+    Args:
+        method: ``"global"``, the only one.
+
     >>> print(count())
     count()
     """

@@ -169,11 +169,10 @@ def top_k(
     """Find the k most frequent categories of a column, with their counts.
 
     Args:
-        column: what is asked of.
+        column: the name of the column.
         k: how many categories are shown.
-        keys: the categories that there may be: public, at most 400; ``None`` among them is the
-            missing value.  Without them those that the data set declares.  Other values are left
-            out.
+        keys: the possible categories: public, at most 400; ``None`` among them is the missing
+            value.  By default those that the data set declares.  Other values are left out.
         method: ``"global"``, the only one.
 
     Returns:
@@ -181,8 +180,8 @@ def top_k(
         where it is among the k, and nothing for the others.
 
     Raises:
-        UsageError: no whole number k from 1 to the number of categories, a category twice, or more
-            than there may be.
+        UsageError: a k that is not a whole number from 1 to the number of categories, a category
+            twice, or too many categories.
 
     Source: report noisy max, Dwork and Roth 2014, section 3.3; in one shot on a histogram.
 

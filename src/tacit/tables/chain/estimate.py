@@ -26,11 +26,11 @@ class Estimate:
     upper: Array
 
     def coherent(self) -> Estimate:
-        """Return the same with every interval stretched to hold its value.
+        """Return the same estimate with every interval widened to include its value.
 
-        Intervals end where the truth cannot be (a count below zero), and values do not: cut off,
-        they would be too large on average, and sums of them wrong.  *Coverage* does not fall, for
-        no interval gets smaller.
+        Intervals are cut at impossible values (a count below zero), and values are not: clipped
+        values would be too large on average, and their sums wrong.  The *coverage* does not fall,
+        as no interval gets smaller.
         """
         lower, upper = np.minimum(self.lower, self.value), np.maximum(self.upper, self.value)
         return Estimate(self.value, self.standard_error, lower, upper)

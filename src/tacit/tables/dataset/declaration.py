@@ -37,7 +37,7 @@ _BUDGET = ("epsilon", "delta", "rho")
 @public
 @dataclass(frozen=True)
 class Dataset:
-    """What is public of a data set: its tables, whom it protects, and its budget.
+    """The public declaration of a data set: its tables, its unit of privacy, and its budget.
 
     Made by :meth:`load` from a file, or by hand from the fields that such a file has.
 
@@ -52,11 +52,12 @@ class Dataset:
         ledger: the file or the address of the ledger; by default ``NAME.ledger`` beside the file
             of the declaration.
         purpose: what the data set is used for.
-        owner: who answers for it.
-        folder: where paths begin; the folder of the file it was loaded from.
+        owner: who is responsible for it.
+        folder: where relative paths start; for a loaded declaration, the folder of its file.
 
     Raises:
-        UsageError: a field that is unknown, missing, of another kind, or against another.
+        UsageError: a field that is unknown, missing, of the wrong kind, or contradicts another
+            field.
 
     Example:
         >>> import tacit as tc
@@ -163,7 +164,7 @@ class Dataset:
         """Read the declaration of a data set from a TOML file.
 
         Raises:
-            UsageError: no such file, no TOML, or what :class:`Dataset` refuses.
+            UsageError: the file does not exist, is not TOML, or is refused by :class:`Dataset`.
         """
         place = Path(path)
         said = read_toml(place, str(place))
@@ -173,7 +174,7 @@ class Dataset:
             raise type(error)(f"{place}: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the declaration to a TOML file, paths as seen from there.
+        """Write the declaration to a TOML file, with paths relative to its folder.
 
         Raises:
             UsageError: the file cannot be written, or exists.
@@ -182,7 +183,7 @@ class Dataset:
         write_new(Path(path), toml_of(self.to_fields(moved)))
 
     def to_fields(self, folder: Path | None = None) -> dict[str, Declared]:
-        """Return what :meth:`from_fields` reads; paths begin at a folder, where one is given."""
+        """Return what :meth:`from_fields` reads, with paths relative to ``folder`` if given."""
         tables = {name: table.to_fields() for name, table in self.tables.items()}
         for fields in tables.values():
             if folder is not None and "path" in fields:
@@ -202,7 +203,7 @@ class Dataset:
         return {name: value for name, value in said.items() if value is not None}
 
     def open_fields(self) -> list[str]:
-        """Return the places of the questions that a draft leaves to a person."""
+        """Return the places of the fields of a draft that a person still has to fill in."""
         fields: Any = self.to_fields()
         for table in fields["tables"].values():
             for taken in _TAKEN:
@@ -210,13 +211,14 @@ class Dataset:
         return _open_in(fields, "")
 
     def check(self) -> None:
-        """Refuse a declaration that is unfinished, or that does not fit its tables.
+        """Check that the declaration is finished, and that it fits its tables.
 
         Opens each table, and reads no row of it.
 
         Raises:
-            UsageError: an open question, a column that is not there or of another kind.
-            DataSourceError: a table is not there.
+            UsageError: a field that is still open, or a column that does not exist or is of another
+                kind.
+            DataSourceError: a table does not exist.
         """
         self.refuse_open()
         for name, said in self.tables.items():
@@ -225,10 +227,10 @@ class Dataset:
                     self.unit_of(name).person(source.schema, source.engine.dialect)
 
     def refuse_open(self) -> None:
-        """Refuse what is left open.
+        """Raise if a field of the draft is still open.
 
         Raises:
-            UsageError: an open question.
+            UsageError: a field that is still open.
         """
         left = self.open_fields()
         if left:
@@ -240,14 +242,14 @@ class Dataset:
 
     @property
     def protected(self) -> list[str]:
-        """The names of the tables of people, in their order."""
+        """The names of the protected tables, in their order."""
         return [name for name, said in self.tables.items() if said.public is not True]
 
     def table(self, name: str | None = None) -> str:
-        """Return the name of a protected table: the first where none is named.
+        """Return the name of a protected table: by default the first.
 
         Raises:
-            UsageError: there is none of that name, or it is public.
+            UsageError: no table has that name, or it is public.
         """
         if name is None:
             return self.protected[0]

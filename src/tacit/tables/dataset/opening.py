@@ -33,7 +33,7 @@ def open_dataset(
 
     The session asks the first protected table, or the one that is named; questions take the bounds
     and keys that the data set declares where they have none of their own.  All tables share one
-    ledger, ``NAME.ledger`` beside the file unless the data set says another place.
+    ledger, ``NAME.ledger`` beside the file unless the declaration names another place.
 
     Args:
         source: the path of the file, or a :class:`tacit.Dataset`.
@@ -43,8 +43,8 @@ def open_dataset(
 
     Raises:
         UsageError: the declaration is unfinished, contradicts itself, or does not fit the table.
-        DataSourceError: the table is not there.
-        LedgerError: the ledger is another data set's, or counts under another unit or budget.
+        DataSourceError: the table does not exist.
+        LedgerError: the ledger belongs to another data set, or has another unit or budget.
 
     Example:
         >>> import pathlib, tempfile

@@ -27,7 +27,7 @@ def open_table(said: TableDeclaration, name: str, folder: Path) -> OpenedTable:
 
     Raises:
         UsageError: a column that is not there, or of another kind.
-        DataSourceError: the table is not there.
+        DataSourceError: the table does not exist.
     """
     # The label stands in messages and pictures; the ledger goes by the data set.
     opened = OpenedTable(said.within(folder), said.options(name, folder))
@@ -44,7 +44,7 @@ def open_public(said: TableDeclaration, name: str, folder: Path, beside: Source)
 
     Raises:
         UsageError: as :func:`open_table`.
-        DataSourceError: the table is not there.
+        DataSourceError: the table does not exist.
     """
     return open_table(said, name, folder).source
 
@@ -63,7 +63,7 @@ def open_joined(
 
     Raises:
         UsageError: as :func:`open_table`; or the two cannot be read by one engine.
-        DataSourceError: the table is not there.
+        DataSourceError: the table does not exist.
     """
     if said.place != first.place or (said.place == "url" and said.source != first.source):
         raise UsageError(

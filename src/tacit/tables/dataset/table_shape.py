@@ -123,7 +123,7 @@ def shapes_of(dataset: Dataset) -> dict[str, TableShape]:
 
     Raises:
         UsageError: the declaration is unfinished, or does not fit a table.
-        DataSourceError: a table is not there.
+        DataSourceError: a table does not exist.
     """
     dataset.refuse_open()
     return {name: _shape(dataset, name) for name in dataset.tables}

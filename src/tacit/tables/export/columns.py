@@ -1,4 +1,4 @@
-"""The columns of a released answer: wide, a row a group, or long, a row a number.
+"""The columns of a released answer: wide, a row per group, or long, a row a number.
 
 All of it is a new arrangement of released numbers, which costs nothing and reads no row.
 """

@@ -61,13 +61,20 @@ class Exports(ABC):
     def to_dict(self, form: Form = "wide") -> dict[str, list[Released]]:
         """Return the answer as columns.
 
+        Args:
+            form: ``"wide"``, a row per group (the default), or ``"long"``, a row per number.
+
         Raises:
             UsageError: a form other than ``"wide"`` and ``"long"``.
         """
         return {column.name: column.values for column in self._columns_in(form)}
 
     def to_pandas(self, form: Form = "wide") -> pandas.DataFrame:
-        """Return the answer as a pandas DataFrame (needs the extra ``pandas``)."""
+        """Return the answer as a pandas DataFrame (needs the extra ``pandas``).
+
+        Args:
+            form: ``"wide"``, a row per group (the default), or ``"long"``, a row per number.
+        """
         found = need("pandas", "pandas")
         columns = self._columns_in(form)
         table: pandas.DataFrame = found.DataFrame(
@@ -76,7 +83,11 @@ class Exports(ABC):
         return table
 
     def to_polars(self, form: Form = "wide") -> polars.DataFrame:
-        """Return the answer as a polars DataFrame (needs the extra ``polars``)."""
+        """Return the answer as a polars DataFrame (needs the extra ``polars``).
+
+        Args:
+            form: ``"wide"``, a row per group (the default), or ``"long"``, a row per number.
+        """
         found = need("polars", "polars")
         columns = self._columns_in(form)
         table: polars.DataFrame = found.DataFrame(
@@ -88,7 +99,11 @@ class Exports(ABC):
         return table
 
     def to_arrow(self, form: Form = "wide") -> pyarrow.Table:
-        """Return the answer as an Arrow table (needs the extra ``arrow``)."""
+        """Return the answer as an Arrow table (needs the extra ``arrow``).
+
+        Args:
+            form: ``"wide"``, a row per group (the default), or ``"long"``, a row per number.
+        """
         return arrow_table(self._columns_in(form))
 
     @overload
@@ -146,6 +161,10 @@ class Exports(ABC):
 
     def to_parquet(self, path: str | os.PathLike[str], *, form: Form = "wide") -> None:
         """Write the answer to a Parquet file (needs the extra ``arrow``).
+
+        Args:
+            path: of the file.
+            form: ``"wide"``, a row per group (the default), or ``"long"``, a row per number.
 
         Raises:
             MissingExtraError: pyarrow is not installed.

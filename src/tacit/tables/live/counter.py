@@ -231,7 +231,7 @@ class CounterPreview(Shown):
 
     Attributes:
         cost: what the first update takes, for all periods together.
-        remaining: what is left before it.
+        remaining: the budget that is left before it.
         periods: how many periods it releases.
         branching: how many blocks make one of the next level.
         count_error: the standard error of the count of a period.

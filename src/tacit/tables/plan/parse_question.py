@@ -44,7 +44,7 @@ def schema_from(table: Sequence[Sequence[str]]) -> Schema:
     """Return the columns that :meth:`Schema.kinds` described.
 
     Raises:
-        UsageError: a name that is no text or stands twice, or an unknown kind.
+        UsageError: a name that is not text or stands twice, or an unknown kind.
     """
     for name, kind in table:
         if not isinstance(name, str) or kind not in KINDS:

@@ -36,13 +36,13 @@ class Preview(Shown):
     """The expected error of every answer, from the noise alone.
 
     Attributes:
-        cost: what the release would take.
-        remaining: what is left before it.
+        cost: what the release would spend.
+        remaining: the budget that is left before it.
         rows: the sizes of a group for which errors are given.
         errors: for each label, one error for each size: a standard error; for quantiles, how many
             *rows* the answer is off in rank at most, in 95 of 100 releases; by a method from local
             sensitivity, the mean absolute error on rows that are spread evenly over the bounds.
-        threshold: how many people a key must have, about, to be released; None for public keys.
+        threshold: about how many people a key must have to be released; None for public keys.
         methods: for each label that names a method, the one that answers, and why.
         refusals: for each label by propose-test-release, the probability at each size that the test
             refuses an answer.
@@ -51,10 +51,10 @@ class Preview(Shown):
         protects: whom the answers protect, in one line.
         whereabouts: where the budget is kept, as the end of a sentence.
         notes: what else a reader should know: of the declared columns, and of a table without name.
-        weak: why the loss protects hardly anybody; None where it does.
+        weak: why the privacy loss protects hardly anybody; None where it protects people.
         confidence: the level of the intervals, where they were asked for.
-        intervals: for each label how far its interval is expected to reach at each size, in the
-            unit of its error; none where that depends on the data.
+        intervals: for each label the expected half-width of its interval at each size, in the unit
+            of its error; none where that depends on the data.
         granted: whether the ledger would grant the cost; None where it was not asked.
     """
 
@@ -145,7 +145,7 @@ class Preview(Shown):
 
     @property
     def affordable(self) -> bool:
-        """Whether the budget grants the cost; many small parts may cost less than their sum."""
+        """Whether the budget covers the cost; many small parts may cost less than their sum."""
         return self.remaining.covers(self.cost) if self.granted is None else self.granted
 
     def refused(self) -> dict[str, str]:
@@ -159,7 +159,7 @@ class Preview(Shown):
         return found
 
     def within(self) -> dict[str, str]:
-        """Say for each label how far its interval is expected to reach at each size."""
+        """Say for each label the expected half-width of its interval at each size."""
         if self.confidence is None:
             return {}
         sure = f"in {show(100 * self.confidence)} of 100 releases"
@@ -190,7 +190,7 @@ class Preview(Shown):
         return table
 
     def to_json(self) -> dict[str, object]:
-        """Return all of it as plain JSON values; an error that has no end is null."""
+        """Return all of it as plain JSON values; an infinite error is null."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return {
             **found,
@@ -208,7 +208,7 @@ class Preview(Shown):
         """Return the preview that :meth:`to_json` described.
 
         Raises:
-            UsageError: it is none.
+            UsageError: these values do not describe a preview.
         """
         said: Any = described
         try:
@@ -232,7 +232,7 @@ class Preview(Shown):
         return table
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: the errors, the cost, what else to know."""
+        """Return what a notebook displays: the errors, the cost, what else to know."""
         table = self.to_dict()
         rows = [
             [v if isinstance(v, str) else show(float(v)) for v in row]

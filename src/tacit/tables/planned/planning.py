@@ -37,9 +37,9 @@ class QuestionPlan(Shown):
     Counts, counts by listed groups and histograms come from one strategy: noise is added to a few
     sums of cells, and every count follows from these by least squares.  So they agree with one
     another, and their total squared error is at most that of asking one by one with the best split
-    of the budget (:mod:`tacit.tables.together.strategy`).  Ranges and prefix sums come from the
-    strategy of theirs with the least error (:mod:`tacit.tables.together.family`).  Statistics
-    without groups are answered beside them.
+    of the budget (:mod:`tacit.tables.together.strategy`).  Ranges and prefix sums come from a
+    strategy of their own, the one with the least error (:mod:`tacit.tables.together.family`).
+    Statistics without groups are answered beside them.
 
     Example:
         >>> import pyarrow as pa, tacit as tc
@@ -110,7 +110,7 @@ class QuestionPlan(Shown):
             tag: a label that makes this a new, separately paid release: for a table that changes.
 
         Returns:
-            One answer a question, in their order.
+            One answer per question, in their order.
 
         Raises:
             BudgetError, UsageError, DataSourceError, LedgerError: as
@@ -136,7 +136,7 @@ class QuestionPlan(Shown):
         *,
         tag: str | None = None,
     ) -> Budget:
-        """Return what :meth:`release` would take now: zero where it is answered, or still open."""
+        """Return what :meth:`release` would charge now: zero if it is answered or was charged."""
         return self._whole.cost(epsilon=epsilon, delta=delta, rho=rho, tag=tag)
 
     def cheapest(
@@ -146,20 +146,20 @@ class QuestionPlan(Shown):
         *,
         rows: int = 1000,
     ) -> CheapestPlan:
-        """Return the least loss, and its split, with which answers are within their targets.
+        """Return the least loss, and its split, whose expected errors are within the targets.
 
         Reads no row, as :meth:`tacit.tables.question.Question.epsilon_for`, whose targets these
         are.  All counts share one amount; every other part takes what its own target needs.
 
         Args:
-            targets: for each label how far its interval may reach, in the unit of its preview; a
-                noun may follow: ``{"n": "5 people", "age": "1 year"}``.
+            targets: for each label the largest half-width of its interval, in the unit of its
+                preview; a noun may follow: ``{"n": "5 people", "age": "1 year"}``.
             confidence: the level of the interval.
             rows: the size of the table, for means and the like.
 
         Returns:
-            The loss, a rho where the budget of the session is one, else an epsilon, with the plan
-            whose parts share it so.
+            The loss (a rho where the budget of the session is one, else an epsilon), and the plan
+            with that split.
 
         Raises:
             UsageError: a label that is not asked, a part without a target, or a target that no loss
@@ -185,9 +185,9 @@ class QuestionPlan(Shown):
 
     @property
     def strategy(self) -> list[dict[str, object]]:
-        """What gets noise for the counts: the columns, how many numbers, the share of the loss.
+        """What gets noise for the counts: the columns, how many numbers, their share of the loss.
 
-        Of the noise that the budget of the session goes with: Gaussian for a rho, else Laplace.
+        For the noise that the budget of the session implies: Gaussian for a rho, else Laplace.
         Empty where nothing is counted.
         """
         kind = "gaussian" if held_by(self._whole).ledger.kind == "concentrated" else "laplace"
@@ -204,7 +204,7 @@ class QuestionPlan(Shown):
         return next((part for part in parts if isinstance(part, CellsPart)), None)
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: what is asked, and what gets noise for it."""
+        """Return what a notebook displays: what is asked, and what gets noise for it."""
         query = self._plan.query
         rows = [[label, aggregate_words(a.to_json())] for label, a in query.aggregates]
         parts = [Table(["label", "what is asked"], rows)]
@@ -283,14 +283,15 @@ class Planning:
         Args:
             questions: of this session.  Counts and histograms, in all or by listed groups, may each
                 have a filter of their own; other statistics are of all rows of the plan.
-            weights: how much the squared errors of the counts of a label count, such as
-                ``{"n": 10}``; whole numbers, 1 without.
-            least: which error of the counts is made small: the ``"total"`` of all squared errors,
-                or the ``"worst"`` of the labels, for the noise that the budget goes with.
+            weights: the weight of the squared errors of a label's counts, such as ``{"n": 10}``;
+                whole numbers, 1 by default.
+            least: which error of the counts is minimised: the ``"total"`` of all squared errors
+                (the default), or the ``"worst"`` over the labels; for Gaussian noise where the
+                budget is a rho, else for Laplace noise.
 
         Raises:
             UsageError: weights beside the worst error, no questions, questions of another session,
-                groups that are not listed, or statistics by group that are no counts.
+                groups that are not listed, or statistics by group that are not counts.
         """
         asked = list(questions) if isinstance(questions, Iterable) else []
         if not asked or not all(isinstance(each, Question) for each in asked):

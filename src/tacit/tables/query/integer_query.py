@@ -73,9 +73,9 @@ class Query:
         unit: whose contribution is bounded.
         where: the filter, or None.
         by: the group's columns, by name.
-        keys: the public keys, one tuple a group (or one value, where ``by`` has one column); None
-            for keys that are not known, which :meth:`people_by_key` counts.
-            None within a key is the key of rows where the column is missing.
+        keys: the public keys, one tuple per group (or one value, where ``by`` has one column); None
+            for keys that are not known, which :meth:`people_by_key` counts.  None within a key is
+            the key of rows where the column is missing.
         part: ``(i, n)`` to answer for part i of n of the people only, by a hash of the person.
 
     Raises:

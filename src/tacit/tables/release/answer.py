@@ -28,21 +28,21 @@ __all__ = ["Answer"]
 
 @public
 class Answer(Exports, Shown):
-    """A released answer: one row a group, and for each label its value and interval.
+    """A released answer: one row per group, and for each label its value and interval.
 
     Attributes:
         by: the grouping columns.
-        keys: one tuple a group; one empty tuple where there are no groups.
+        keys: one tuple per group; one empty tuple where there are no groups.
         labels: what was asked.
-        cost: what it took from the budget, once.
+        cost: what it spent of the budget, once.
         replayed: whether it came from the ledger, at no cost.
         certificate: what was released, under which proof; see :class:`tacit.Certificate`.
 
     It becomes a table of other tools (``to_dict``, ``to_pandas``, ``to_polars``, ``to_arrow``) or a
-    file (``to_csv``, ``to_excel``, ``to_parquet``), with a row a group or, in the long form, a row
-    a number; :class:`tacit.tables.export.exports.Exports` names the columns.  What is not known is
-    missing: an answer that a test refused (:meth:`refused`), and the errors of noise that follows
-    the data.
+    file (``to_csv``, ``to_excel``, ``to_parquet``), with a row per group or, in the long form, a
+    row per number; :class:`tacit.tables.export.exports.Exports` names the columns.  What is not
+    known is missing: an answer that a test refused (:meth:`refused`), and the errors of noise that
+    follows the data.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Answer(Exports, Shown):
 
     @property
     def about(self) -> dict[str, str]:
-        """What a data set declares of the column of a label, in words; labels without are left out.
+        """What a data set declares of the column of each label, in words, if anything.
 
         Its meaning and its unit, such as ``"cost: of a visit, in euro"``.
         """
@@ -112,6 +112,9 @@ class Answer(Exports, Shown):
     def column(self, label: str) -> dict[str, list[Released]]:
         """Return value, standard_error, low and high of a label, each a list over the groups.
 
+        Args:
+            label: of the statistic, as it was asked.
+
         Raises:
             UsageError: no such label.
         """
@@ -123,13 +126,21 @@ class Answer(Exports, Shown):
     def value(self, label: str, *key: object) -> Released:
         """Return the value of a label, in a group where there are groups.
 
+        Args:
+            label: of the statistic, as it was asked.
+            *key: the group, a value for each grouping column; nothing where there are no groups.
+
         Raises:
             UsageError: no such label or group.
         """
         return self.column(label)["value"][self._place(key)]
 
     def interval(self, label: str, *key: object) -> tuple[Released, Released]:
-        """Return the interval of a label that covers in 95 of 100 releases.
+        """Return the 95% interval of a label, which covers in 95 of 100 releases.
+
+        Args:
+            label: of the statistic, as it was asked.
+            *key: the group, a value for each grouping column; nothing where there are no groups.
 
         Raises:
             UsageError: no such label or group.
@@ -138,7 +149,11 @@ class Answer(Exports, Shown):
         return column["low"][place], column["high"][place]
 
     def refused(self, label: str, *key: object) -> bool:
-        """Return whether the test of propose-test-release refused an answer; nothing says why.
+        """Return whether the test of propose-test-release refused an answer; the reason is private.
+
+        Args:
+            label: of the statistic, as it was asked.
+            *key: the group, a value for each grouping column; nothing where there are no groups.
 
         Raises:
             UsageError: no such label or group.
@@ -173,7 +188,7 @@ class Answer(Exports, Shown):
         ]
 
     def plot(self) -> Figure:
-        """Draw every label: a bar or a point a group, with its interval (needs the extra ``plot``).
+        """Draw every label: a bar or point per group, with its interval (needs the extra ``plot``).
 
         Returns:
             A matplotlib Figure; save it with ``.savefig("answer.png")``.
@@ -192,7 +207,7 @@ class Answer(Exports, Shown):
         )
 
     def card(self) -> Card:
-        """Return what a notebook shows of it: values with intervals, charts, what it cost."""
+        """Return what a notebook displays: values with intervals, charts, what it cost."""
         plain = [label for label in self.labels if "bins" not in self._columns[label]]
         names = [["missing" if p is None else str(p) for p in key] for key in self.keys]
         by, parts = list(self.by), []

@@ -48,7 +48,7 @@ class History(list[Entry], Shown):
         return table
 
     def card(self) -> Card:
-        """Return what a notebook shows of it."""
+        """Return what a notebook displays."""
         if not self:
             return Card("History", "nothing was released yet")
         table = self.to_dict()

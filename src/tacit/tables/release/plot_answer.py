@@ -52,9 +52,10 @@ class DrawnAnswer(Protocol):
 def answer_figure(answer: DrawnAnswer) -> Any:
     """Draw every label of an answer with its 95% intervals.
 
-    A label with one value a group is a panel with the groups from top to bottom: bars for amounts,
-    points for means, quantiles and the like.  A histogram is a panel of bins for every group.
-    Where the answer counts rows or people, the other panels state that count of each group, as n.
+    A label with one value per group is a panel with the groups from top to bottom: bars for
+    amounts, points for means, quantiles and the like.  A histogram is a panel of bins for every
+    group.  Where the answer counts rows or people, the other panels state that count of each group,
+    as n.
 
     Returns:
         A matplotlib Figure; save it with ``.savefig("answer.png")``.

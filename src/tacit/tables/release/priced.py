@@ -41,15 +41,17 @@ class Priced:
         bounds in a group of a public size.
 
         Args:
-            targets: for each label how far its interval may reach, in the unit of its preview: of
-                the answer, or rows in rank for quantiles.  The others take their share too.
-            confidence: the level of the interval: 0.95 for 95 of 100 releases.
+            targets: for each label the largest half-width of its interval, in the unit of its
+                preview: that of the answer, or rows in rank for quantiles.  Labels without a target
+                get their share too.
+            confidence: the level of the interval, 0.95 by default: it covers in 95 of 100 releases.
             rows: the size of a group, for means and the like.
             delta: as in :meth:`release`.
             weights: as ``epsilon`` in :meth:`release`; an even share for each part without them.
 
         Returns:
-            An exact number of four digits: the ``epsilon`` of a release, or its ``total``.
+            An exact number with four significant digits: the ``epsilon`` of a release, or its
+            ``total``.
 
         Raises:
             UsageError: a label that is not asked, or a target that no epsilon reaches.
@@ -84,7 +86,7 @@ class Priced:
         total: Number | None = None,
         tag: str | None = None,
     ) -> bool:
-        """Return whether :meth:`release` would cost nothing more: it is answered, or still open.
+        """Return whether :meth:`release` would cost nothing more: it is answered, or was charged.
 
         Raises:
             UsageError: as :meth:`release`.
@@ -100,7 +102,7 @@ class Priced:
         total: Number | None = None,
         tag: str | None = None,
     ) -> str:
-        """Return what the ledger knows :meth:`release` by: another question or price has another.
+        """Return the key of :meth:`release` in the ledger; another question or price has another.
 
         Raises:
             UsageError: as :meth:`release`.
@@ -116,10 +118,10 @@ class Priced:
         total: Number | None = None,
         tag: str | None = None,
     ) -> None:
-        """Charge what :meth:`release` would, and release nothing yet; does nothing where it stands.
+        """Charge what :meth:`release` would, without releasing yet; does nothing if it was charged.
 
-        For whoever must not let the time of the charge depend on the engine: it is not asked for
-        anything here.  A release later goes on under this charge.
+        So the time of the charge does not depend on the engine, which runs no query here.  A later
+        release uses this charge.
 
         Raises:
             BudgetError: more than remains; nothing was spent.

@@ -62,7 +62,7 @@ _PERSON_KINDS = (
 @public
 @dataclass(frozen=True)
 class OneRowEach:
-    """Every row is a person of its own.
+    """Each row is a different person.
 
     >>> print(one_row_each)
     one row each
@@ -177,12 +177,13 @@ one_row_each = OneRowEach()
 
 @public
 def unit(column: str, rows: int = 1, groups: int | None = None) -> PersonUnit:
-    """Name the column that names the person, and how much of each person is used.
+    """Define the unit of privacy: the column of the person, and how much each may contribute.
 
     Args:
         column: the person's identifier; rows where it is missing are left out.
-        rows: at most so many rows' weight of one person enters an answer; noise grows with it.
-        groups: a person counts as present in at most so many groups; ``rows`` by default.
+        rows: the contribution bound: at most this many rows of one person count in an answer, and
+            the rows of a person with more are down-weighted; noise grows with it.
+        groups: a person counts as present in at most this many groups; ``rows`` by default.
 
     Raises:
         UsageError: limits below one.

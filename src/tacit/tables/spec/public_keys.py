@@ -1,4 +1,4 @@
-"""Public keys: what a caller may list, read into one tuple a group."""
+"""Public keys: what a caller may list, read into one tuple per group."""
 
 from __future__ import annotations
 

@@ -27,10 +27,10 @@ def ranges(column: str, edges: Sequence[Number]) -> Aggregate:
     """Count the values in every range between two of the edges, all of them from one strategy.
 
     With m bins between the edges there are ``m (m + 1) / 2`` ranges: from the first edge to each
-    later one, from the second to each later one, and so on.  A range holds its lower edge; one that
-    ends at the last edge holds this too.  The answers add up: a range is the sum of the ranges that
-    it is made of.  Their error is that of a strategy for all ranges, far below that of adding up
-    the bins of a histogram (:mod:`tacit.tables.together.family`).
+    later one, from the second to each later one, and so on.  A range includes its lower edge; one
+    that ends at the last edge includes this edge too.  The answers add up: a range is the sum of
+    the ranges that it is made of.  Their error is that of a strategy for all ranges, far below that
+    of adding up the bins of a histogram (:mod:`tacit.tables.together.family`).
 
     Args:
         column: a column of numbers.

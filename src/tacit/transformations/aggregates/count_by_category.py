@@ -54,11 +54,11 @@ class CountByCategory(Step):
     Labels that the data alone know cannot be listed: their very presence would be revealed.  Count
     the rest with ``other=True``.
 
-    **Map.** A record is in one count at most.  L1: ``d -> d`` where records come and go (each moves
-    one count by one), ``d -> 2 d`` where they change (one count down, one up; with a single count,
-    d).  L2: all d records may share a count, so ``d -> d``; changes all from one count to one
-    other, ``d -> sqrt(2) d`` rounded up.  L-infinity: ``d -> d``.  Under the symmetric distance
-    with a public size, the map of ``floor(d / 2)`` changes.
+    **Map.** A record is in one count at most.  L1: ``d -> d`` where records are added or removed
+    (each moves one count by one), ``d -> 2 d`` where they change (one count down, one up; with a
+    single count, d).  L2: all d records may share a count, so ``d -> d``; changes all from one
+    count to one other, ``d -> sqrt(2) d`` rounded up.  L-infinity: ``d -> d``.  Under the symmetric
+    distance with a public size, the map of ``floor(d / 2)`` changes.
 
     Raises:
         UsageError: categories repeated, or an unknown norm.
@@ -92,7 +92,7 @@ class CountByCategory(Step):
         """Return the counts of a column of labels (or of whole numbers).
 
         Raises:
-            MismatchError: the space is no column of labels, or no labels are known.
+            MismatchError: the space is not a column of labels, or no labels are known.
         """
         domain = records_of(space, self)
         labels = self._labels(domain, space)

@@ -45,7 +45,7 @@ class Histogram(Step):
         """Return the histogram of a column of numbers.
 
         Raises:
-            MismatchError: the space is no column of numbers compared record by record.
+            MismatchError: the space is not a column of numbers compared record by record.
         """
         counts = CountByCategory(other=self.other, metric=self.metric)
         chain: Transformation = Bin(self.edges).build(space) >> counts

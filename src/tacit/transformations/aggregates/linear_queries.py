@@ -35,7 +35,7 @@ Rows = tuple[tuple[Fraction, ...], ...]
 @register
 @dataclass(frozen=True)
 class LinearQueries(Step):
-    """Multiply a vector of aggregates, such as a histogram, by a public matrix: one row a query.
+    """Multiply a vector of aggregates, such as a histogram, by a public matrix: one row per query.
 
     Exact: with the entries on a common denominator, whole units go to whole units.
 
@@ -55,7 +55,7 @@ class LinearQueries(Step):
       second).  To L-infinity: the largest L2 norm of a row, attained.
 
     Raises:
-        UsageError: an empty or ragged matrix, entries that are no numbers, an unknown norm.
+        UsageError: an empty or ragged matrix, entries that are not numbers, an unknown norm.
 
     Example:
         >>> counts = Space(Vector(int, size=3), L1Distance())

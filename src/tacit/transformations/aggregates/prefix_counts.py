@@ -35,9 +35,8 @@ class PrefixCounts(Step):
     **Map.** A record is in all m counts at worst, and it leaves all of them at worst when it
     changes. So whether records come, go or change: L1 ``d -> m d``, L2 ``d -> sqrt(m) d`` rounded
     up, L-infinity ``d -> d`` (``floor(d / 2)`` for d under the symmetric distance with a public
-    size). Many points are dear that way; a tree
-    (:class:`~tacit.transformations.aggregates.tree_counts.TreeCounts`) answers them at the price of
-    its levels.
+    size). Many points need much noise that way; the noise of a tree
+    (:class:`~tacit.transformations.aggregates.tree_counts.TreeCounts`) grows only with its levels.
 
     Raises:
         UsageError: points that do not rise, or an unknown norm.
@@ -62,7 +61,7 @@ class PrefixCounts(Step):
         """Return the counts on a column of numbers.
 
         Raises:
-            MismatchError: the space is no column of numbers compared record by record.
+            MismatchError: the space is not a column of numbers compared record by record.
         """
         points = cast("Sequence[Fraction]", self.points)
         element = column_of_numbers(space, self)

@@ -42,7 +42,7 @@ class QuantileScores(Step):
         q: between 0 and 1, taken exactly; "1/2" for the median.
         candidates: public numbers, in rising order.
 
-    **Map** (L-infinity).  One record that comes or goes moves the number inside by at most
+    **Map** (L-infinity).  One record that is added or removed moves the number inside by at most
     ``max(a, b - a)``, so ``d -> max(a, b - a) d``.  One that changes moves it by at most
     ``(b - a) + a = b`` (from below to above), so ``d -> b d``; ``b floor(d / 2)`` under the
     symmetric distance with a public size.  A size does not move the scores of neighbours the same
@@ -78,7 +78,7 @@ class QuantileScores(Step):
         """Return the scores on a column of numbers.
 
         Raises:
-            MismatchError: the space is no column of numbers compared record by record.
+            MismatchError: the space is not a column of numbers compared record by record.
         """
         candidates = cast("Sequence[Fraction]", self.candidates)
         element = column_of_numbers(space, self)

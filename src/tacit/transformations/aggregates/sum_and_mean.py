@@ -33,11 +33,11 @@ class Sum(GriddedStep):
     depend on the order of the rows, and no rounding of floats can widen its sensitivity.  A missing
     value adds nothing.
 
-    **Map.** With bounds [L, U] on the grid: one record that comes or goes moves the sum by at most
-    ``max(|L|, |U|)``, so ``d -> d max(|L|, |U|)`` under the symmetric and insert-delete distance;
-    where the size is public these come in pairs, ``d -> floor(d / 2) (U - L)``.  One record that
-    changes moves it by at most ``U - L`` (where values may be missing: ``max(U, 0) - min(L, 0)``),
-    so ``d -> d (U - L)`` under change-one and Hamming distance.
+    **Map.** With bounds [L, U] on the grid: one record that is added or removed moves the sum by at
+    most ``max(|L|, |U|)``, so ``d -> d max(|L|, |U|)`` under the symmetric and insert-delete
+    distance; where the size is public these come in pairs, ``d -> floor(d / 2) (U - L)``.  One
+    record that changes moves it by at most ``U - L`` (where values may be missing,
+    ``max(U, 0) - min(L, 0)``), so ``d -> d (U - L)`` under change-one and Hamming distance.
 
     Raises:
         UsageError: a grid that is not above zero, or too fine for the bounds.
@@ -75,8 +75,8 @@ class Sum(GriddedStep):
 def _attained(space: Space, element: Number, gridded: Gridded) -> bool:
     """Return whether no records against d at the farther bound are as far apart as the map says.
 
-    They are where records come and go, and that bound is a value that a record can have and that
-    the grid does not move.
+    They are where records are added or removed, and that bound is a value that a record can have
+    and that the grid does not move.
     """
     free = isinstance(space.metric, (SymmetricDistance, InsertDeleteDistance))
     if not free or space.domain.size is not None:  # type: ignore[attr-defined]

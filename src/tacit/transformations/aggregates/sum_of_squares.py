@@ -28,8 +28,13 @@ class SumOfSquares(GriddedStep):
 
     **Map.** Squares of values in [L, U] lie in [m, M] with ``M = max(L^2, U^2)`` and ``m = 0``
     where the interval contains zero (or values may be missing), else ``min(L^2, U^2)``.  So, as for
-    a sum of values in [m, M]: ``d -> d M`` where records come and go, ``d -> d (M - m)`` where they
-    change, ``floor(d / 2) (M - m)`` under the symmetric distance where the size is public.
+    a sum of values in [m, M]: ``d -> d M`` where records are added or removed, ``d -> d (M - m)``
+    where they change, ``floor(d / 2) (M - m)`` under the symmetric distance where the size is
+    public.
+
+    Args:
+        grid: the step of the grid, in the unit of the column; by default the bounds hold
+            about 2^20 steps.
 
     Raises:
         UsageError: a grid that is not above zero, or too fine for the bounds.

@@ -38,11 +38,12 @@ class TreeCounts(Step):
     Values outside all bins are in no node.  Noise goes on all nodes; then ``>>
     consistent_tree(branching)`` makes them add up, and any range of bins is the sum of few nodes.
 
-    **Map**, with h levels.  A record is in one node of each level: h nodes, or none.  L1: ``d -> h
-    d`` where records come and go; where one changes, it leaves and enters at most ``h - 1`` nodes
-    each (the root holds it before and after), or h nodes at once where it leaves the bins: ``max(2
-    (h - 1), h)`` times d.  L2: the same numbers under the root, ``d -> sqrt(h) d`` and ``sqrt(max(2
-    (h - 1), h)) d``, since each level may take all d in one node.  L-infinity: ``d -> d``.
+    **Map**, with h levels.  A record is in one node of each level: h nodes, or none.  L1:
+    ``d -> h d`` where records are added or removed; if one changes, it leaves and enters at most
+    ``h - 1`` nodes each (the root holds it before and after), or h nodes at once where it leaves
+    the bins: ``max(2 (h - 1), h)`` times d.  L2: the same numbers under the root,
+    ``d -> sqrt(h) d`` and ``sqrt(max(2 (h - 1), h)) d``, since each level may take all d in one
+    node.  L-infinity: ``d -> d``.
 
     Source: M. Hay, V. Rastogi, G. Miklau, D. Suciu, "Boosting the accuracy of differentially
     private histograms through consistency", VLDB 2010.
@@ -77,7 +78,7 @@ class TreeCounts(Step):
         """Return the tree on a column of numbers.
 
         Raises:
-            MismatchError: the space is no column of numbers compared record by record.
+            MismatchError: the space is not a column of numbers compared record by record.
         """
         edges = cast("Sequence[Fraction]", self.edges)
         element = column_of_numbers(space, self)
@@ -130,6 +131,9 @@ def consistent_tree(
     Two passes (Hay et al. 2010, theorem 3): up, ``z = w v + (1 - w) sum of the children's z`` with
     ``w = (b^i - b^(i - 1)) / (b^i - 1)`` at height i (leaves are at 1); down, each child takes an
     equal share of what its parent has more than the children's sum.
+
+    Args:
+        branching: the branching of the tree, at least 2.
 
     Raises:
         UsageError: fewer than two branches; nodes that make up no complete tree.

@@ -39,6 +39,9 @@ class Variance(GriddedStep):
     ``((n - k) b + (k - b) b) R^2 / n^2 = b (n - b) R^2 / n^2`` with ``b <= k``, which grows up to
     b = n/2.  Attained by all records at one end, and b of them moved to the other.
 
+    Args:
+        grid: the step of the grid, in the unit of the column; by default as for the sum of squares.
+
     Example:
         >>> from tacit.core import ChangeOneDistance, Vector
         >>> v = Space(Vector(int, bounds=(0, 10), size=4), ChangeOneDistance()) >> Variance()

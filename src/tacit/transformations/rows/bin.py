@@ -30,6 +30,9 @@ class Bin(Step):
 
     **Map.** ``d -> d`` under every metric on records: each record is placed alone.
 
+    Args:
+        edges: public and rising, at least two, in the unit of the column.
+
     Raises:
         UsageError: fewer than two edges, edges that do not rise, infinite ones.
 
@@ -51,7 +54,7 @@ class Bin(Step):
         """Return the binning of a column of numbers.
 
         Raises:
-            MismatchError: the space is no column of numbers.
+            MismatchError: the space is not a column of numbers.
         """
         edges = cast("Sequence[Fraction]", self.edges)
         element = column_of_numbers(space, self)

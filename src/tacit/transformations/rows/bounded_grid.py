@@ -100,7 +100,7 @@ class Gridded:
 
     @property
     def reach(self) -> Fraction:
-        """How far one record that comes or goes moves the sum."""
+        """How far one record that is added or removed moves the sum."""
         return max(abs(self.low), abs(self.high)) * self.step
 
     @property

@@ -22,12 +22,15 @@ _TRUE = frozenset({"true", "yes", "t", "y", "1", "1.0"})
 class Cast(Step):
     """Read every value as ``float``, ``int``, ``str`` or ``bool``; none can fail.
 
-    Text is parsed as a number (``" 3.5 "``, ``"1e3"``).  What is no number becomes missing (NaN) as
-    a float and zero as an int; floats are rounded to the nearest whole number (halves up) and
+    Text is parsed as a number (``" 3.5 "``, ``"1e3"``).  What is not a number becomes missing (NaN)
+    as a float and zero as an int; floats are rounded to the nearest whole number (halves up) and
     clipped to 64 bits.  A bool is true for numbers other than zero and for true, yes, t, y in any
     case.
 
     **Map.** ``d -> d`` under every metric on records: each record is read alone.
+
+    Args:
+        to: one of these types, or its name.
 
     Raises:
         UsageError: another type.
@@ -53,7 +56,7 @@ class Cast(Step):
         """Return the cast of a column.
 
         Raises:
-            MismatchError: the space is no column.
+            MismatchError: the space is not a column.
         """
         domain = space.domain
         if not isinstance(domain, Vector) or not isinstance(domain.element, (Number, Category)):

@@ -17,7 +17,7 @@ __all__ = ["Clamp"]
 @register
 @dataclass(frozen=True)
 class Clamp(Step):
-    """Replace numbers below ``lower`` by it, and numbers above ``upper`` by that.
+    """Clamp numbers to [lower, upper].
 
     **Map.** ``d -> d`` under every metric on records: a record is clamped without looking at the
     others, so records that were equal stay equal, and no change of one touches another.
@@ -25,8 +25,11 @@ class Clamp(Step):
 
     Missing values (NaN) stay missing; infinities are clamped.
 
+    Args:
+        lower, upper: the public bounds, in the unit of the column.
+
     Raises:
-        UsageError: bounds that are no numbers, infinite, or reversed.
+        UsageError: bounds that are not numbers, infinite, or reversed.
 
     Example:
         >>> from tacit.core import SymmetricDistance
@@ -49,7 +52,7 @@ class Clamp(Step):
         """Return the clamp on a column of numbers.
 
         Raises:
-            MismatchError: the space is no column of numbers.
+            MismatchError: the space is not a column of numbers.
         """
         domain = space.domain
         if not isinstance(domain, Vector) or not isinstance(domain.element, Number):

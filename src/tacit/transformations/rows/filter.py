@@ -36,8 +36,8 @@ class Filter(Step):
 
     **Map.** Each record is kept or not by itself, so equal records share their fate: ``d -> d``
     under the symmetric and insert-delete distance.  How many are kept is private from here on, so
-    the distances with a public size end: from change-one to symmetric distance, and from Hamming to
-    insert-delete, ``d -> 2 d`` (a record that changes may go and another come).
+    the metrics of a public size do not apply any more: from change-one to symmetric distance, and
+    from Hamming to insert-delete, ``d -> 2 d`` (a record that changes may go and another come).
 
     Raises:
         UsageError: a predicate that cannot be called.

@@ -23,6 +23,9 @@ class Impute(Step):
 
     **Map.** ``d -> d`` under every metric on records: each record is treated alone.
 
+    Args:
+        value: the constant, in the unit of the column.
+
     Example:
         >>> from tacit.core import SymmetricDistance
         >>> chain = Space(Vector(float), SymmetricDistance()) >> Impute(5)
@@ -41,7 +44,7 @@ class Impute(Step):
         """Return the imputation on a column of floats.
 
         Raises:
-            MismatchError: the space is no column of floats.
+            MismatchError: the space is not a column of floats.
             UsageError: the constant is outside the column's bounds.
         """
         domain = space.domain

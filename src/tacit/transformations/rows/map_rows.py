@@ -23,10 +23,11 @@ class MapRows(Step):
 
     Args:
         function: a function of one value of a column, or of one row of a table (a dict).  It must
-            depend on nothing else: no memory of other records, no probability.
+            depend on nothing else: no memory of other records, no randomness.
         output: the domain of its answers: ``float``, ``int``, ``str``, ``bool``, a
             :class:`~tacit.core.Number` or a :class:`~tacit.core.Category`.
-        default: the member that stands where the function raises, or where its answer is no member.
+        default: the member that is used where the function raises, or where its answer is not a
+            member.
 
     **Map.** ``d -> d`` under every metric on records: equal records have equal answers.
 

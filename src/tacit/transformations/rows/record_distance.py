@@ -59,7 +59,7 @@ def linear_map(space: Space, coming: Fraction | int, changing: Fraction | int) -
 
     Args:
         space: the space of the records.
-        coming: how far one record that comes or goes moves the aggregate.
+        coming: how far one record that is added or removed moves the aggregate.
         changing: how far one record that changes moves it.
 
     A path of d single steps leads from u to v; by the triangle inequality d steps of one kind move

@@ -50,6 +50,10 @@ class Resize(Step):
     - Hamming, ``d -> d``: position by position.  Insert-delete, ``d -> 2 d``: an insertion shifts
       one record out at the end, a deletion shifts one in.
 
+    Args:
+        size: how many records the output has; public, at least 1.
+        value: what is added where records are missing; a member of the column.
+
     Raises:
         UsageError: a size below one, or a value that the column cannot hold.
 
@@ -71,7 +75,7 @@ class Resize(Step):
         """Return the resizing of a column.
 
         Raises:
-            MismatchError: the space is no column of records.
+            MismatchError: the space is not a column of records.
             UsageError: the value is outside the column's domain.
         """
         domain = records_of(space, self)

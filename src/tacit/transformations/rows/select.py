@@ -20,8 +20,11 @@ class Select(Step):
     **Map.** ``d -> d`` under every metric on records: each row becomes one value, without a look at
     the others.
 
+    Args:
+        column: the name of the column.
+
     Raises:
-        UsageError: a name that is no text.
+        UsageError: a name that is not text.
 
     Example:
         >>> from tacit.core import SymmetricDistance
@@ -42,7 +45,7 @@ class Select(Step):
         """Return the selection from a table.
 
         Raises:
-            MismatchError: the space is no table in memory, or has no such column.
+            MismatchError: the space is not a table in memory, or has no such column.
         """
         domain = space.domain
         if not isinstance(domain, Frame):

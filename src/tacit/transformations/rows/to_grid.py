@@ -51,6 +51,9 @@ class ToGrid(Step):
 
     Zero goes to zero.  Missing numbers go to zero, infinities to plus or minus 2^1000.
 
+    Args:
+        grid: the step of the grid, above 0, in the unit of the numbers.
+
     Raises:
         UsageError: a grid that is not above zero, or too fine for the bounds.
 

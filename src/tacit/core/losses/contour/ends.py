@@ -47,7 +47,7 @@ class Ends:
         return float(self.times @ self.largest)
 
     def factors(self, z: Any) -> Any:
-        """Return M(z), an entry for each; of a complex z, or of one a column."""
+        """Return M(z), an entry for each; of a complex z, or of one per column."""
         e, r, s = self.largest, self.rate, self.shift
         if np.ndim(z):
             e, r, s = e[:, None], r[:, None], s[:, None]
