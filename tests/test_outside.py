@@ -16,7 +16,7 @@ def test_two_hundred_levels_are_read_and_no_more():
         (found,) = found
     assert found == 1
     for text in (nested(201), '{"a":' * 200 + "1" + "}" * 200, nested(100_000)):
-        with pytest.raises(UsageError, match="200 levels"):
+        with pytest.raises(UsageError, match="200 nested levels"):
             read_json(text)
 
 
@@ -39,7 +39,7 @@ def test_a_thousand_digits_are_read_and_no_more():
     ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "\\u0061": 2}}]'],
 )
 def test_a_name_that_stands_twice_is_refused(text):
-    with pytest.raises(UsageError, match="stands twice"):
+    with pytest.raises(UsageError, match="is given twice"):
         read_json(text)
 
 
@@ -52,7 +52,7 @@ def test_half_of_a_character_is_refused_in_names_and_values(text):
 
 @pytest.mark.parametrize("data", ["", "{", "\ufeff1", "01", b"\xff", b"\xed\xa0\x80", "1 2"])
 def test_what_is_no_json_is_refused(data):
-    with pytest.raises(UsageError, match="holds no JSON"):
+    with pytest.raises(UsageError, match="is not JSON"):
         read_json(data)
 
 

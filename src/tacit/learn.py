@@ -102,7 +102,9 @@ def check(name: str, answer: object) -> Reply:
     Not answered yet: write your answer in place of the dots.
     """
     if name not in EXERCISES:
-        raise UsageError(f"no exercise {str(name)[:40]!r}; {did_you_mean(str(name), EXERCISES)}")
+        raise UsageError(
+            f"there is no exercise {str(name)[:40]!r}; {did_you_mean(str(name), EXERCISES)}"
+        )
     if answer is ...:
         return Reply(False, "Not answered yet: write your answer in place of the dots.")
     exercise = EXERCISES[name]

@@ -64,7 +64,7 @@ def read_json(data: str | bytes, what: str = "the text") -> Any:
     {'a': [1, 0.5]}
     >>> read_json('{"a": 1, "a": 2}')
     Traceback (most recent call last):
-    tacit.errors.UsageError: the text holds no JSON that can be relied on: the name 'a' stands ...
+    tacit.errors.UsageError: the text is not JSON that can be relied on: the name 'a' is given ...
     """
     if len(data) > MOST_BYTES:
         raise UsageError(f"{what} has more than {MOST_BYTES} bytes, too many to read")
@@ -72,11 +72,11 @@ def read_json(data: str | bytes, what: str = "the text") -> Any:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
         found = (_SIFTING if _MANY_DIGITS.search(text) else _PLAIN).decode(text)
     except _RefusedError as error:
-        raise UsageError(f"{what} holds no JSON that can be relied on: {error}") from None
+        raise UsageError(f"{what} is not JSON that can be relied on: {error}") from None
     except RecursionError:
         raise UsageError(_too_deep(what)) from None
     except ValueError:
-        raise UsageError(f"{what} holds no JSON") from None
+        raise UsageError(f"{what} is not JSON") from None
     halves = "\\u" in text
     if not halves and text.count("[") + text.count("{") < _DEEPEST:
         return found  # there is no level without its bracket
@@ -96,7 +96,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise _RefusedError(f"the name {name[:60]!r} stands twice in one place")
+                raise _RefusedError(f"the name {name[:60]!r} is given twice in one place")
             seen.add(name)
     return found
 
@@ -134,7 +134,7 @@ def _walk(root: Any, what: str) -> Iterator[Any]:
 
 
 def _too_deep(what: str) -> str:
-    return f"{what} holds JSON of more than {_DEEPEST} levels within one another, too many to read"
+    return f"{what} holds JSON of more than {_DEEPEST} nested levels, too many to read"
 
 
 def _whole_characters(text: str, what: str) -> None:
@@ -145,4 +145,7 @@ def _whole_characters(text: str, what: str) -> None:
     else:
         halves = False
     if halves:
-        raise UsageError(f"{what} holds text with half of a character, which no Unicode text has")
+        raise UsageError(
+            f"{what} holds text with half of a character (a lone surrogate), which is not valid "
+            "Unicode"
+        )

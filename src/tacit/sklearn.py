@@ -103,7 +103,8 @@ class _LinearRegression:
         features = _numbers(X, 2, "X")
         if features.shape[1] != self.n_features_in_:
             raise UsageError(
-                f"X has {features.shape[1]} features, and the fit was of {self.n_features_in_}"
+                f"X has {features.shape[1]} features, and the model was fitted with "
+                f"{self.n_features_in_}"
             )
         return np.asarray(features @ self.coef_ + self.intercept_)
 

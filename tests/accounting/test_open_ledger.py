@@ -125,7 +125,7 @@ def test_an_old_state_put_back_is_refused_while_the_process_lives(ledger_place, 
         set_back = "UPDATE {head} SET sequence = {}, hash = {}, total = {}, spent = {}"
         edit(ledger_place, set_back, *old)
         for use in (lambda: ledger.charge("third", COST, {}), lambda: ledger.spent):
-            with pytest.raises(LedgerError, match="gone back"):
+            with pytest.raises(LedgerError, match="shows less than was already spent"):
                 use()
     # What the documentation says is not detected: the next process has only this to go by.
     # A hash from outside tells the two histories apart.

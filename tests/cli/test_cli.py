@@ -56,7 +56,10 @@ def test_an_interrupt_is_told(tacit, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("argument", "said"),
-    [("a\0b", "argument 2 holds a NUL"), ("caf\udce9.csv", r"shown here as \udc..: caf\udce9")],
+    [
+        ("a\0b", "argument 2 holds the character NUL"),
+        ("caf\udce9.csv", r"shown here as \udc..: caf\udce9"),
+    ],
 )
 def test_what_is_no_text_is_refused_by_its_place(
     capsys: pytest.CaptureFixture[str], argument: str, said: str
@@ -113,7 +116,7 @@ def test_a_file_that_cannot_be_written_says_that_the_answer_is_kept(
 
     monkeypatch.setattr("tacit.cli.app.app", app)
     assert run(["release"]) == 2
-    assert "Permission denied (out.csv). What was released stands" in capsys.readouterr().err
+    assert "Permission denied (out.csv). What was released is in" in capsys.readouterr().err
     assert run(["ledger", "show"]) == 2
     assert "What was released" not in capsys.readouterr().err
 

@@ -185,5 +185,5 @@ def test_a_reviewer_decides_and_the_job_goes_on(here, ada):
 
 def test_a_connection_keeps_its_token_to_itself(here, ada):
     assert "tacit_" not in repr(ada)
-    with pytest.raises(UsageError, match="not pickled"):
+    with pytest.raises(UsageError, match="cannot be pickled"):
         pickle.dumps(ada)

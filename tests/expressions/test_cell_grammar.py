@@ -168,13 +168,13 @@ def test_the_question_says_how_a_cell_is_read(expression, reads):
 @pytest.mark.parametrize(
     ("expression", "says"),
     [
-        (col("t") > 3, "side by side"),
-        (col("t").fill(0), "side by side"),
+        (col("t") > 3, "mixes values of kind"),
+        (col("t").fill(0), "mixes values of kind"),
         (col("t") + 1, "needs a value of kind"),
         (col("a") < col("b"), "read_number"),
         (col("a") < "b", "needs a value of kind"),
         (col("a") == 2**60, "declare it with types="),
-        (col("a").is_in([1, "x"]), "side by side"),
+        (col("a").is_in([1, "x"]), "mixes values of kind"),
         (col("n").read_number(), "needs a value of kind text"),
     ],
 )

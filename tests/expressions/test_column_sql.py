@@ -55,7 +55,7 @@ def test_a_time_of_day_is_asked_of_times_alone() -> None:
     asks = col("at").hour()
     for side in (col("at"), col("none"), col("some_day"), col("t").read_time()):
         has_time(asks, side, SCHEMA)
-    with pytest.raises(UsageError, match="'day' holds dates alone"):
+    with pytest.raises(UsageError, match="'day' holds only dates"):
         has_time(asks, col("day"), SCHEMA)
     for side in (col("n"), col("t"), col("t").read_date()):
         with pytest.raises(UsageError, match="needs a column of times"):

@@ -26,7 +26,7 @@ def test_a_name_that_an_engine_cuts_off_is_refused():
         assert POSTGRES.identifier(name) == f'"{name}"'
     for name in ("é" * 32, "x" * 64):
         assert DUCKDB.identifier(name) == f'"{name}"'
-        with pytest.raises(UsageError, match="63 bytes of a name in PostgreSQL"):
+        with pytest.raises(UsageError, match="63 bytes that PostgreSQL allows for a name"):
             POSTGRES.identifier(name)
 
 

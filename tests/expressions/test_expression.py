@@ -63,7 +63,7 @@ def test_what_is_not_refused_is_answered(engine, shape, request):
 
 @pytest.mark.parametrize("shape", ["sum", "conditions", "clamps"])
 def test_one_operation_more_is_refused(shape):
-    with pytest.raises(UsageError, match="at most 50 of them within one another"):
+    with pytest.raises(UsageError, match="nested at most 50 deep"):
         DEEPEST[shape].fill(0)
     with pytest.raises(UsageError, match="at most 50"):
         from_json(["abs", [DEEPEST[shape].to_json()], []])

@@ -56,7 +56,7 @@ def test_whole_numbers_between_whole_bounds_have_no_step_below_one():
         ((0, 1, 0), "1 to 31 bits"),
         ((0, 1, 32), "1 to 31 bits"),
         ((0, Fraction(2) ** 501), "too far from zero"),
-        ((Fraction(2) ** 450, Fraction(2) ** 450 + 1), "closer than a double"),
+        ((Fraction(2) ** 450, Fraction(2) ** 450 + 1), "closer than doubles"),
         ((0, Fraction(1, 2**900)), "too close"),
         ((1 << 100, (1 << 100) + (1 << 31), 31, True), "shift the column"),
         (("low", 3), "lower bound"),

@@ -55,19 +55,22 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         r"form is mean\(column=None, l",
     ),
     "a bound with a slip": (lambda: tc.mean("age", lower=0, uper=80), "did you mean 'upper'"),
-    "bounds that fall": (lambda: tc.mean("age", 80, 0), "must rise"),
+    "bounds that fall": (lambda: tc.mean("age", 80, 0), "must be in order"),
     "bounds of text": (lambda: tc.mean("age", "a", "b"), "must be a number"),
     "no bounds": (lambda: S().agg(m=tc.mean("age")), r"such as tc.mean\('age', 0, 100\)"),
     "no column": (lambda: tc.mean(0, 80), "named by text"),
     "a column as an expression": (lambda: tc.mean(tc.col("age"), 0, 80), "named by text"),
     "a column with a slip": (lambda: S().agg(m=tc.mean("agee", 0, 80)), "did you mean 'age'"),
     "count of a column": (lambda: tc.count("age"), "none of its arguments without a name"),
-    "a number of bins": (lambda: tc.histogram("age", 10), "rising edges"),
+    "a number of bins": (lambda: tc.histogram("age", 10), "increasing edges"),
     "bins of a histogram": (lambda: tc.histogram("age", bins=10), r"histogram\(.*edges"),
     "a method with a slip": (lambda: tc.median("a", 0, 9, method="smoth"), "did you mean 'smooth'"),
     "the quantile of a chain": (lambda: tc.quantile("age", 0.5, 0, 80), "form is QuantileScores"),
     "a quantile of a column": (lambda: tc.quantile("age", 50, 0, 80), r"ask tc.percentile\('age'"),
-    "a unit that is called": (lambda: tc.one_row_each(), "no function: write unit=tc.one_row_each"),
+    "a unit that is called": (
+        lambda: tc.one_row_each(),
+        "not a function: write unit=tc.one_row_each",
+    ),
     # release
     "no loss": (lambda: q().release(), "say what this release may spend"),
     "a loss of nothing": (lambda: q().release(epsilon=0), "above zero"),
@@ -99,7 +102,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a histogram of a session": (lambda: S().histogram("age"), "ask for statistics in agg"),
     "a column in brackets": (lambda: S()["age"], r'agg\(age=tc.mean\("age", 0, 100\)\)'),
     "a column of a question": (lambda: S().filter()["age"], r'tc.col\("age"\)'),
-    "a loop over rows": (lambda: list(S()), "no column can be taken out"),
+    "a loop over rows": (lambda: list(S()), "no column can be read out"),
     "head": (lambda: S().head(), "no row can be seen"),
     # sources
     "a Series": (lambda: tc.Session(TWO["age"], ONE, HALF), "a Series is one column"),
@@ -141,7 +144,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a metric's class": (lambda: tc.Space(tc.Vector(float), tc.SymmetricDistance), r"Distance\(\)"),
     "a number behind >>": (
         lambda: tc.Space(tc.Vector(float), tc.SymmetricDistance()) >> 5,
-        "behind >> stands a step",
+        "after >> there must be a step",
     ),
     "sum without brackets": (lambda: tc.clamp(0, 1) >> tc.sum, r"call sum: >> tc.sum\("),
     # the rest

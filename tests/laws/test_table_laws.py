@@ -201,7 +201,7 @@ def test_tables_of_people_are_joined_by_the_person_alone():
     assert step_from(BY_KEY.describe()) == BY_KEY
     by_x = JoinTable("patients", "inner", [["x", "id"]], [])
     for start in (space, table_space(columns, None)):
-        with pytest.raises(MismatchError, match="joined by the person alone"):
+        with pytest.raises(MismatchError, match="joined only by the person"):
             start >> by_x
     with pytest.raises(MismatchError, match="on other columns"):
         space >> JoinTable("sites", "left", [["y", "site"]], [], "ab12")

@@ -128,7 +128,7 @@ def test_data_sets_of_the_same_people_and_teams_apart(folder: Path) -> None:
     (folder / "service.toml").write_text("people = 'those of the experiment'")
     assert found(folder, "stops") == []
     (folder / "service.toml").write_text("people = 'those'\ncollusion = 'teams apart'")
-    assert [one.said for one in found(folder, "weakens") if "apart" in one.said]
+    assert [one.said for one in found(folder, "weakens") if "separate" in one.said]
 
 
 def test_a_large_budget_weakens_it(folder: Path) -> None:

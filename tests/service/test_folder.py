@@ -68,7 +68,7 @@ def test_the_key_is_made_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "00", "zz" * 32, "00" * 31, "\x00" * 64])
 def test_a_key_that_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / KEY_FILE).write_text(text)
-    with pytest.raises(UsageError, match="is no key"):
+    with pytest.raises(UsageError, match="is not a key"):
         signing_key(tmp_path)
 
 

@@ -344,5 +344,5 @@ def test_it_is_asked_over_http_like_any_other(fake: FakeProvider, tmp_path: Path
 
 def test_the_audience_of_the_api_is_not_that_of_sign_ins(tmp_path: Path) -> None:
     said = {"issuer": ISSUER, "client_id": "tacit", "api_audience": "tacit"}
-    with pytest.raises(UsageError, match="another than client_id"):
+    with pytest.raises(UsageError, match="differ from client_id"):
         Login.from_fields(said, tmp_path)

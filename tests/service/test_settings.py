@@ -87,7 +87,7 @@ def test_everything_said(tmp_path: Path) -> None:
         ("trusted_proxies = '10.0.0.1'", "list"),
         ("caps = { each = { epsilon = 1 } }", "did you mean"),
         ("caps = { each_team = 1 }", "table of fields"),
-        ("caps = { each_team = {} }", "is a loss"),
+        ("caps = { each_team = {} }", "is a privacy loss"),
         ("limits = { body_bytes = 0 }", "whole number"),
         ("limits = { body_byte = 1 }", "did you mean 'body_bytes'"),
         (f"{HOME}login = {{ issuer = 'https://a.example' }}", "lacks client_id"),

@@ -80,7 +80,7 @@ def test_a_value_has_the_name_of_its_column_or_none() -> None:
         ("b", "one aggregate"),
         ("sum(b) + 1", "combine the answers afterwards"),
         ("sum(b) over (partition by a)", "windows"),
-        ("sum(distinct b)", "DISTINCT stands in count"),
+        ("sum(distinct b)", "DISTINCT is allowed only in count"),
     ],
 )
 def test_what_is_no_aggregate_is_refused(text: str, said: str) -> None:

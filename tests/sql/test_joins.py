@@ -115,7 +115,7 @@ REFUSED = {
     "person)": "inside",
     "select avg(t) from (select person, cost as t from visits group by person)": "aggregates",
     "select avg(t) from (select person, sum(cost) as t from visits group by person having "
-    "sum(cost) > 1)": "WHERE outside",
+    "sum(cost) > 1)": "WHERE of the outer",
     "with v as (select * from visits) select count(*) from visits join v on visits.person = "
     "v.person": "common table",
 }

@@ -129,7 +129,7 @@ def test_what_is_no_question_to_the_data_set_is_refused(session, name):
 
 @pytest.mark.parametrize("said", [{}, {"table": []}, {"where": [], "derived": []}])
 def test_what_is_no_description_is_refused(session, said):
-    with pytest.raises(UsageError, match="describes no question"):
+    with pytest.raises(UsageError, match="does not describe a question"):
         session.described(said)
 
 

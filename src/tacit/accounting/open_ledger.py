@@ -238,7 +238,7 @@ def _check(
     if budget is not None and not nearly_equal(budget, ledger.total):
         raise LedgerError(
             f"{store.name} has the budget {ledger.total!r}, not {budget!r}: leave the budget out "
-            "to go on with it, or raise it in the open with extend(...)"
+            "to keep it, or raise it with extend(...), which is recorded"
         )
     recorded = ledger.home
     if not same_home(store.home(), recorded):

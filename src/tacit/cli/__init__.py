@@ -72,14 +72,16 @@ def _check_text(arguments: Sequence[str]) -> None:
     """Refuse bytes that are no text: they come as half characters, which nothing can write."""
     for place, argument in enumerate(arguments, 1):
         if "\0" in argument:
-            raise UsageError(f"argument {place} holds a NUL, which no text of a command holds")
+            raise UsageError(
+                f"argument {place} holds the character NUL, which an argument cannot contain"
+            )
         try:
             argument.encode()
         except UnicodeEncodeError:
             shown = argument.encode(errors="backslashreplace").decode()[:80]
             raise UsageError(
-                f"argument {place} holds bytes that are no UTF-8, shown here as \\udc..: {shown}; "
-                "if it names a file, rename the file"
+                f"argument {place} holds bytes that are not UTF-8, shown here as \\udc..: "
+                f"{shown}; if it names a file, rename the file"
             ) from None
 
 
@@ -111,8 +113,8 @@ def _unwritten(error: OSError, arguments: Sequence[str]) -> int:
         with suppress(OSError, ValueError):  # what is left in the buffer goes nowhere
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     kept = (
-        " What was released stands in the ledger: ask the same again, and it is shown at no "
-        "further cost."
+        " What was released is in the ledger: ask the same again, and it is shown at no further "
+        "cost."
     )
     told = kept if arguments[:1] and arguments[0] in _RELEASING else ""
     _say(f"Error: {error.strerror or type(error).__name__}{where}.{told}")
@@ -123,8 +125,8 @@ def _charged(error: BaseException) -> str:
     """Say what became of the budget, as the release noted it on its way out."""
     notes = getattr(error, "__notes__", ())
     return " ".join(f"{note[0].upper()}{note[1:]}." for note in notes) or (
-        "What was charged to a ledger before stays charged, as tacit ledger show tells; a release "
-        "that is open goes on at no further cost when the same is asked again."
+        "What was charged to a ledger before stays charged, as tacit ledger show lists; a "
+        "release that is still open is answered at no further cost when the same is asked again."
     )
 
 

@@ -29,7 +29,7 @@ def read_address(url: str) -> str:
     'https://statistics.example'
     >>> read_address("http://statistics.example")
     Traceback (most recent call last):
-    tacit.errors.UsageError: http://statistics.example would send your token in the open: ...
+    tacit.errors.UsageError: http://statistics.example would send your token unencrypted: ...
     """
     example = "such as 'https://statistics.example'"
     try:
@@ -42,10 +42,10 @@ def read_address(url: str) -> str:
     if parts.username is not None or parts.password is not None:
         raise UsageError(f"leave names and passwords out of the address: give a token, {example}")
     if parts.query or parts.fragment:
-        raise UsageError(f"the address of a service ends before ? and #, {example}")
+        raise UsageError(f"the address of a service has no ? and no #, {example}")
     if parts.scheme == "http" and not is_loopback(host):
         raise UsageError(
-            f"http://{host} would send your token in the open: use https://; http:// is for a "
+            f"http://{host} would send your token unencrypted: use https://; http:// is for a "
             "service on this machine, http://127.0.0.1:8000"
         )
     return url.rstrip("/")
@@ -85,7 +85,7 @@ def read_token(token: str | None, file: str | os.PathLike[str] | None) -> str:
         )
     token = token.strip()
     if not token or len(token) > _LONGEST or not token.isascii() or not token.isprintable():
-        raise UsageError("the token is one line of letters and numbers, and this is none")
+        raise UsageError("the token must be one line of letters and digits")
     return token
 
 

@@ -127,7 +127,9 @@ class Connection(AskedTable[RemoteQuestion]):
         self.close()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise UsageError("a connection holds a token and is not pickled: connect where it is used")
+        raise UsageError(
+            "a connection holds a token and cannot be pickled: connect where it is used"
+        )
 
     def __repr__(self) -> str:
         return f"<Connection to {self.url}>"
@@ -165,7 +167,7 @@ def connect(
         >>> import tacit as tc
         >>> tc.connect("http://statistics.example", token="tacit_...")
         Traceback (most recent call last):
-        tacit.errors.UsageError: http://statistics.example would send your token in the open: ...
+        tacit.errors.UsageError: http://statistics.example would send your token unencrypted: ...
         >>> with tc.connect("https://statistics.example", token="tacit_...") as service:
         ...     service
         <Connection to https://statistics.example>

@@ -36,7 +36,10 @@ class RemoteDataset:
             tables = self.said["tables"].items()
             self.budget = Budget.from_json(self.said["budget"])
         except (LookupError, TypeError, AttributeError, ValueError):
-            raise ServiceError(f"{transport.url} describes {name!r} as no service does") from None
+            raise ServiceError(
+                f"{transport.url} describes {name!r} in a form that this version of Tacit cannot "
+                "read"
+            ) from None
         self.shapes = {name: TableShape.from_json(name, one) for name, one in tables}
 
     @property
@@ -100,4 +103,4 @@ def pages(transport: Transport, path: str, dataset: str | None = None) -> list[M
 
 
 def _never(_beside: Source) -> NoReturn:
-    raise UsageError("a table of a service is not opened here")
+    raise UsageError("the tables of a service cannot be opened on this machine")

@@ -89,8 +89,8 @@ class Transport:
             except self._failed as error:
                 # by its kind alone: the text of such an error may quote what was sent
                 failed = ServiceError(
-                    f"{self.url} does not answer ({type(error).__name__}): nothing is charged "
-                    "twice where the same is asked again"
+                    f"{self.url} does not answer ({type(error).__name__}): ask again; the same "
+                    "question is not charged twice"
                 )
             except _LaterError as later:
                 failed = later.error
@@ -120,7 +120,7 @@ class Transport:
         error = body.get("error") if isinstance(body, dict) else None
         if not isinstance(error, dict):
             made = ServiceError(
-                f"{self.url} answered with status {status}, and not as a service of Tacit does: is "
+                f"{self.url} answered with status {status}, and not like a service of Tacit: is "
                 "it the right address?"
             )
             raise _LaterError(made) if status in (502, 503, 504) else made

@@ -41,11 +41,11 @@ def has_time(node: Node, side: Node, schema: Schema) -> None:
         return
     if column is None or column.kind != "date":
         raise UsageError(
-            f"{node} needs a column of times; text is read as such by read_time(), and a date that "
+            f"{node} needs a column of times; read_time() reads text as times, and a date that "
             "was computed has no time of day"
         )
     if column.declared != column.kind and not column.declared.upper().startswith("TIMESTAMP"):
-        raise UsageError(f"{node} needs a column of times, and {column.name!r} holds dates alone")
+        raise UsageError(f"{node} needs a column of times, and {column.name!r} holds only dates")
 
 
 def seconds_sql(node: Node, schema: Schema, d: Dialect) -> str:

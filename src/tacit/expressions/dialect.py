@@ -148,11 +148,14 @@ class Dialect:
     def identifier(self, name: str) -> str:
         """Return a quoted name, whatever characters it has."""
         if "\0" in name or not is_unicode(name):
-            raise UsageError("a column or table's name cannot hold NUL or half of a character")
+            raise UsageError(
+                "a column or table's name cannot hold the character NUL or half of a character "
+                "(a lone surrogate)"
+            )
         if self.longest is not None and len(name.encode()) > self.longest:
             raise UsageError(
-                f"{name!r} has more than the {self.longest} bytes of a name in {self.name}: choose "
-                "a shorter one; a column of a joined table is called anew by a view"
+                f"{name!r} is longer than the {self.longest} bytes that {self.name} allows for a "
+                "name: choose a shorter one; a view can rename a column of a joined table"
             )
         return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
 
@@ -177,7 +180,7 @@ class Dialect:
         if isinstance(value, str) and is_unicode(value):
             if "\0" in value and not self.nul:
                 raise UsageError(
-                    f"no text in {self.name} holds the character NUL: leave such a key out"
+                    f"text in {self.name} cannot hold the character NUL: leave such a key out"
                 )
             if self.hexadecimal is not None:
                 return self.hexadecimal.format(x=value.encode().hex())

@@ -84,8 +84,8 @@ class Expression(RowMethods):
     def _compared(self, operation: str, other: object) -> Expression:
         if other is None:
             raise UsageError(
-                "no value is equal to None, or beyond it: where one is missing, is asked by "
-                "tc.col('age').is_null(), and where it is there by ~tc.col('age').is_null()"
+                "no value can be compared with None: tc.col('age').is_null() is true where a "
+                "value is missing, and ~tc.col('age').is_null() where it is present"
             )
         return Expression(operation, (self, literal(other)))
 
@@ -156,7 +156,9 @@ class Expression(RowMethods):
         """The value held within public bounds, as a double; missing stays missing."""
         low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
         if low > high or max(abs(low), abs(high)) > Fraction(FAR):
-            raise UsageError(f"cannot clamp to {show(low)} and {show(high)}: reversed or too far")
+            raise UsageError(
+                f"cannot clamp to {show(low)} and {show(high)}: reversed or too far from zero"
+            )
         return Expression("clamp", (self,), (float(low), float(high)))
 
     def cut(self, edges: Sequence[Number], labels: Sequence[str] | None = None) -> Expression:
@@ -232,11 +234,13 @@ def literal(value: object) -> Expression:
     if isinstance(value, (Fraction, Decimal)):
         value = float(value) if as_fraction(value).denominator != 1 else int(value)
     if isinstance(value, datetime.datetime) or (isinstance(value, float) and math.isnan(value)):
-        raise UsageError(f"{value!r} cannot stand in an expression; give a date, or use is_null()")
+        raise UsageError(
+            f"{value!r} cannot be used in an expression; give a date, or use is_null()"
+        )
     if value is not None and not isinstance(value, (bool, int, float, str, datetime.date)):
         item: Callable[[], object] | None = getattr(value, "item", None)  # numpy scalars
         if item is None:
-            raise UsageError(f"a {type(value).__name__} cannot stand in an expression")
+            raise UsageError(f"a {type(value).__name__} cannot be used in an expression")
         return literal(item())
     if isinstance(value, int) and abs(value) >= 1 << 126:
         raise UsageError(f"the whole number {value} is too large: at most 126 bits are exact")

@@ -114,7 +114,7 @@ class Grid:
             grid = cls(low, high, grid.exponent - 1)
         if grid.cells < 1:
             raise UsageError(
-                f"the bounds {show(low)} and {show(high)} are closer than a double can tell apart"
+                f"the bounds {show(low)} and {show(high)} are closer than doubles can distinguish"
             )
         if grid.most > _MOST:
             raise UsageError(

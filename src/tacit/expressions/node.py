@@ -57,8 +57,8 @@ class Node:
         deep, many = 1 + max((d for d, _ in inner), default=0), 1 + sum(n for _, n in inner)
         if deep > _DEEPEST or many > _MOST:
             raise UsageError(
-                f"the expression is too large, its columns written out: at most {_MOST} operations,"
-                f" at most {_DEEPEST} of them within one another; a list of values belongs in is_in"
+                f"the expression is too large, its computed columns written out: at most {_MOST} "
+                f"operations, nested at most {_DEEPEST} deep; a list of values belongs in is_in"
             )
         object.__setattr__(self, "_size", (deep, many))
 

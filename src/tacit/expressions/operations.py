@@ -100,7 +100,7 @@ def _together(node: Node, kinds: list[str]) -> str:
     """Return the common kind of values that stand side by side, or refuse."""
     present = [k for k in kinds if k != "missing"]
     if len({_family(k) for k in present}) > 1 or "other" in present:
-        raise UsageError(f"{node} puts {' and '.join(present)} side by side")
+        raise UsageError(f"{node} mixes values of kind {' and '.join(present)}")
     if len(set(present)) == 1:
         return present[0]
     return "float" if present else "missing"

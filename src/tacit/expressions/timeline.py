@@ -134,7 +134,7 @@ class Timeline:
         if self.reads == "integers":
             raise UsageError(
                 f"say how far {self.column!r} has come: update(now=...); it is not read from the "
-                "data, since it would reveal something about them"
+                "data, since that would reveal something about them"
             )
         seconds = int(time.time())
         return seconds // _DAY if self.reads == "days" else seconds
@@ -230,7 +230,7 @@ def span(value: Span, reads: str, name: str, minimum: int = 0) -> int:
         if found is None:
             raise UsageError(
                 f"{name} is a length such as '30s', '15min', '1h', '1d' or '1w', not {value!r}; "
-                "months and years are not of one length"
+                "months and years differ in length"
             )
         seconds, whole = int(found[1]) * _UNITS[found[2]], True
     if seconds < minimum * unit or seconds % unit or not whole:

@@ -140,8 +140,8 @@ def _alike(node: Node, sides: Sequence[Node], schema: Schema) -> tuple[Node, ...
         kinds = {"date"}
     if node.operation in _ORDERED and not kinds:
         raise UsageError(
-            f"{node} puts columns in order whose kind nobody declared: declare them with types=, "
-            "or say how they are read, as in tc.col(...).read_number()"
+            f"{node} orders columns whose kind is not declared: declare it with types=, or say "
+            "how to read them, as in tc.col(...).read_number()"
         )
     found = {_READINGS[kind] for kind in kinds if kind in _READINGS}
     if compared and not kinds:
@@ -151,8 +151,8 @@ def _alike(node: Node, sides: Sequence[Node], schema: Schema) -> tuple[Node, ...
     reading = found.pop()
     if compared and reading == "read_number" and any(map(_is_far, known)):
         raise UsageError(
-            f"{node} compares a column whose kind nobody declared with a whole number above 2^53, "
-            "which no double tells from its neighbours: declare it with types=, as an integer"
+            f"{node} compares a column whose kind is not declared with a whole number above "
+            "2^53, which doubles cannot represent exactly: declare it with types=, as an integer"
         )
     return tuple(_read(side, reading, schema) for side in sides)
 

@@ -7,9 +7,9 @@ __all__ = ["tls_cause"]
 # The first whose words are there; where libpq tried twice, with TLS and without, the first counts.
 _CAUSES = {
     "certificate verify failed": (
-        "its TLS certificate has expired, or is signed by nobody in the file of sslrootcert: ask "
-        "its administrator for the certificate of the authority, and do not go on without, since "
-        "it may be somebody else's server"
+        "its TLS certificate has expired, or is not signed by an authority in the file of "
+        "sslrootcert: ask its administrator for the certificate of the authority, and do not "
+        "connect without it, since it may be somebody else's server"
     ),
     "does not match host name": (
         "its TLS certificate is for another host: write the name that it is for, with hostaddr= "
@@ -34,7 +34,7 @@ _CAUSES = {
         "it does not accept the certificate of sslcert: ask its administrator for one that its "
         "own authority has signed"
     ),
-    "no encryption": "it lets nobody in without TLS: write sslmode=verify-full",
+    "no encryption": "it refuses connections without TLS: write sslmode=verify-full",
     "server does not support ssl": (
         "it offers no TLS, which sslmode demands: ask its administrator to turn ssl on"
     ),

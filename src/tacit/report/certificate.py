@@ -64,7 +64,7 @@ class Certificate(Shown):
         """
         body = read_json_file(path, str(path))
         if not isinstance(body, dict) or body.get("format") not in (FORMAT, FIRST_FORMAT):
-            raise UsageError(f"{path} is no certificate of Tacit")
+            raise UsageError(f"{path} is not a certificate of Tacit")
         return cls(body)
 
     def verify(self, ledger: Ledger | None = None) -> Verification:
@@ -121,7 +121,7 @@ class Certificate(Shown):
         found = self.verify()
         if not found:
             raise VerificationError(
-                "this certificate does not hold, so no entry is made of it; verify() says why"
+                "this certificate does not hold, so no entry is made from it; verify() says why"
             )
         return registry_entry(self.body, answers or {})
 

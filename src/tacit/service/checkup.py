@@ -149,7 +149,9 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
         exists = has_ledger(place)
         known = ledgers.known(owner.key(None))
         if known is not None and not exists:
-            raise UsageError("its ledger is gone, and what was spent with it: bring it back")
+            raise UsageError(
+                "its ledger is gone, and with it the record of what was spent: bring it back"
+            )
         if owner.budget is None and not exists:
             raise UsageError("it has no budget: declare one, budget = { epsilon = 1 }")
         if exists:
@@ -163,13 +165,15 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
     if weak is not None:
         yield Finding(WEAKENS, about, f"the budget is large: {weak}", "declare a smaller one")
     if owner.apart:
-        yield Finding(WEAKENS, about, "teams stand apart: the guarantee is for each team alone", "")
+        yield Finding(
+            WEAKENS, about, "teams have separate budgets: the guarantee is for each team alone", ""
+        )
     file = not is_address(place)
     if exists and file and _mode(Path(place)) & 0o077:
         yield Finding(
             WEAKENS, place, "others on this machine can read all answers", f"chmod 600 {place}"
         )
-    begins = "its ledger is there" if exists else "its ledger begins with the first question"
+    begins = "its ledger is there" if exists else "its ledger is created with the first question"
     yield Finding(GOOD, about, f"whole; {begins}")
 
 
@@ -177,7 +181,7 @@ def _refuse_another(place: str, known: str | None) -> None:
     """Refuse a ledger that is not the one which the service opened before."""
     with open_ledger(place) as ledger:
         if known is not None and ledger.id != known:
-            raise UsageError("its ledger is another one than before: bring the first one back")
+            raise UsageError("its ledger was replaced by another one: bring the first one back")
 
 
 def _clock(database: Database, tokens: Tokens, clock: Callable[[], float]) -> Iterator[Finding]:

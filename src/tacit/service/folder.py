@@ -79,7 +79,7 @@ def signing_key(folder: Path, *, create: bool = True) -> bytes:
             _make(path)
         text = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
+        why = getattr(error, "strerror", None) or "it is not text"
         raise UsageError(f"the key of the service, {path}, cannot be read: {why}") from None
     try:
         key = bytes.fromhex(text)
@@ -87,8 +87,8 @@ def signing_key(folder: Path, *, create: bool = True) -> bytes:
         key = b""
     if len(key) != _KEY:
         raise UsageError(
-            f"{path} is no key of a service: 64 letters of 0-9 and a-f. Bring the file back; a new "
-            "one makes every token void"
+            f"{path} is not a key of a service, which is 64 characters of 0-9 and a-f. Bring the "
+            "file back; a new key makes every token invalid"
         )
     return key
 

@@ -228,7 +228,7 @@ class Provider:
         except (httpx.HTTPError, httpx.InvalidURL):
             raise _unavailable("it cannot be reached") from None
         if form is not None and reply.status_code in (400, 401):
-            raise _broken("the provider takes the code for none of its own")
+            raise _broken("the provider does not accept the code as its own")
         if reply.status_code != 200 or len(reply.content) > _MOST_BYTES:
             raise _unavailable(f"it answers with {reply.status_code}")
         try:
@@ -236,7 +236,7 @@ class Provider:
         except UsageError:
             found = None
         if not isinstance(found, dict):
-            raise _unavailable("its answer is no JSON")
+            raise _unavailable("its answer is not JSON")
         return found
 
     def _credentials(self) -> dict[str, str]:
@@ -351,7 +351,7 @@ def _void(why: str) -> Problem:
 
 
 def _broken(why: str) -> Problem:
-    return Problem("unauthenticated", f"the sign-in is not whole: {why}", "begin it again")
+    return Problem("unauthenticated", f"the sign-in is incomplete: {why}", "begin it again")
 
 
 def _unavailable(why: str) -> Problem:

@@ -203,8 +203,8 @@ class Login:
         }
         if found.get("api_audience") == found["client_id"]:
             raise UsageError(
-                "api_audience of login is another than client_id: a token of a sign-in is for that "
-                "sign-in alone"
+                "api_audience of login must differ from client_id: a token from a sign-in is "
+                "only for that sign-in"
             )
         _url(found["issuer"].rstrip("/"), "issuer of login", path=True)
         if "secret_file" in fields:
@@ -310,8 +310,8 @@ class Settings:
         if "login" in said:
             if "url" not in said:
                 raise UsageError(
-                    "login needs the address of the service, to which people come back: "
-                    "url = 'https://...'"
+                    "login needs the address of the service, to which people return after "
+                    "signing in: url = 'https://...'"
                 )
             found["login"] = Login.from_fields(said["login"], folder)
         datasets = mapping(said.get("datasets", {}), "datasets")
@@ -349,7 +349,7 @@ def _loss(said: Any, where: str) -> Budget:
     known_fields(fields, ("epsilon", "delta", "rho"), where)
     found = read_loss(fields.get("epsilon"), fields.get("delta"), fields.get("rho"))
     if found is None:
-        raise UsageError(f"{where} is a loss, such as {{ epsilon = 1 }}")
+        raise UsageError(f"{where} is a privacy loss, such as {{ epsilon = 1 }}")
     return found
 
 

@@ -81,7 +81,9 @@ class Asked:
         """Return the column of the question that holds the value."""
         assert self.value is not None
         if scope.has_times(self.value):
-            refuse(self.node, "days of a column with times are not aggregated: year(t), month(t)")
+            refuse(
+                self.node, "days of a column with times are not aggregated: use year(t) or month(t)"
+            )
         kind = scope.kind(self.value)
         if kind not in _NUMERIC and self.kind != "count_distinct":
             refuse(self.node, f"{self.kind} needs numbers, and this holds {kind}")
@@ -134,15 +136,15 @@ def asked_of(node: Any, scope: Scope) -> Asked:
         refuse(node, "windows have no translation: group by columns instead")
     return refuse(
         node,
-        "each item of the select list is a grouping column or one aggregate; ask the aggregates "
-        "alone, and combine the answers afterwards",
+        "each item of the select list is a grouping column or one aggregate; ask only for the "
+        "aggregates, and combine the answers afterwards",
     )
 
 
 def _of(node: Any, scope: Scope, kind: str, inner: Any, **more: Any) -> Asked:
     """Return an aggregate of a value, with the bounds that the text of the value gives."""
     if type(inner).__name__ == "Distinct":
-        refuse(node, "DISTINCT stands in count(distinct person) only: aggregate the rows")
+        refuse(node, "DISTINCT is allowed only in count(distinct person): aggregate the rows")
     found, called, bounds = _bounded(inner, scope)
     return Asked(node, kind, found, called, bounds, **more)
 
@@ -179,7 +181,7 @@ def _bounded(inner: Any, scope: Names) -> tuple[Expression, str, Bounds | None]:
     examples={
         "count(*)": "tc.count(), how many rows there are",
         "count(cost)": "tc.sum of 1 where there is a value and 0 where there is none",
-        "count(distinct person)": "tc.count_people(), of the column that tells people apart",
+        "count(distinct person)": "tc.count_people(), of the column that identifies people",
         "count(distinct site)": "tc.count_distinct, of any other column",
     },
 )
@@ -199,7 +201,7 @@ def _count(node: Any, scope: Scope) -> Asked:
             if found.operation == "col" and found.parameters[0] == person:
                 return Asked(node, "count_people")
         if len(listed) != 1:
-            refuse(node, "distinct values are of one column: count(distinct site)")
+            refuse(node, "distinct values are counted for one column: count(distinct site)")
         return Asked(node, "count_distinct", value(listed[0], scope), own_name(listed[0]))
     found = timed(inner, scope)
     if constant(found) is not None:
@@ -300,7 +302,7 @@ def _percentile(node: Any, scope: Scope) -> Asked:
             refuse(node, "write percentile_cont(0.9) within group (order by cost)")
         only(node.this, "this")
         if ordered[0].args.get("desc"):
-            refuse(ordered[0], "order from the least up, and ask for 1 minus the share")
+            refuse(ordered[0], "order ascending, and ask for 1 minus the share")
         share, inner = node.this.this, ordered[0].this
     elif name == "Quantile":
         only(node, "this", "quantile")

@@ -229,8 +229,8 @@ def _between(node: Any, names: Names) -> Truth:
     examples={
         "name like 'A_C%', name not like 'A%'": "text that fits a fixed pattern: % is any "
         "characters, _ any one",
-        "starts_with(name, 'A'), ends_with(name, 'c'), contains(name, 'b')": "text that begins or "
-        "ends so, or holds it",
+        "starts_with(name, 'A'), ends_with(name, 'c'), contains(name, 'b')": "text that starts or "
+        "ends with it, or contains it",
     },
 )
 def _like(node: Any, names: Names) -> Truth:

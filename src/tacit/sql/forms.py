@@ -94,7 +94,7 @@ CONDITIONS: dict[str, Callable[[Any, Names], Truth]] = {}
 
 _NEAREST: Mapping[str, str] = {
     "Window": "windows have no translation: group by columns instead",
-    "Subquery": "a subquery stands in FROM only, row by row",
+    "Subquery": "a subquery is allowed only in FROM, row by row",
     "Exists": "EXISTS has no translation: join the table by its key",
     "Any": "ANY has no translation: list the values, x in (1, 2)",
     "Rand": "random() has no translation: a question has one answer, and the noise is Tacit's own",
@@ -111,8 +111,8 @@ _NEAREST: Mapping[str, str] = {
     "DPipe": "text cannot be joined: group by both columns",
     "Interval": "intervals have no translation: compare with a date, day >= date '2024-01-31'",
     "TimestampTrunc": "date_trunc has no translation: group by year(day), month(day)",
-    "Star": "* stands in count(*) only: name the columns",
-    "Tuple": "a list of values stands behind IN only",
+    "Star": "* is allowed only in count(*): name the columns",
+    "Tuple": "a list of values is allowed only after IN",
     "Placeholder": "a query has no placeholders: write the value",
     "Parameter": "a query has no parameters: write the value",
     "ApproxDistinct": "write count(distinct x)",
@@ -230,7 +230,7 @@ def refuse_unknown(node: Any) -> None:
 def _unknown(node: Any) -> str:
     name = type(node).__name__
     if name in _AGGREGATES:
-        return "an aggregate stands in the select list, in HAVING and in ORDER BY only"
+        return "an aggregate is allowed only in the select list, in HAVING and in ORDER BY"
     said = _NEAREST.get(name, f"{name.upper()} has no translation")
     if name == "Anonymous":
         said = f"there is no function {str(node.this)[:60]!r} here"

@@ -31,7 +31,7 @@ def joined(scope: Scope, join: Any, names: tuple[str, ...]) -> Scope:
     only(join, "this", "side", "kind", "on", "using")
     side, kind = str(join.args.get("side") or ""), str(join.args.get("kind") or "")
     if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER"):
-        refuse(join, f"a {f'{side} {kind}'.strip()} join has no translation: JOIN or LEFT JOIN")
+        refuse(join, f"a {f'{side} {kind}'.strip()} join has no translation: use JOIN or LEFT JOIN")
     table = join.this
     if type(table).__name__ != "Table" or type(table.this).__name__ != "Identifier":
         refuse(join, "JOIN names a table of the data set: join first, and compute outside")
@@ -80,7 +80,7 @@ def _pairs(join: Any, scope: Scope, called: str) -> dict[str, str]:
             here, there = _sides(node, scope, called)
             found[here] = there
         else:
-            refuse(node, f"tables join where their keys are equal, and by nothing else: {_ON}")
+            refuse(node, f"tables are joined only where their keys are equal: {_ON}")
     return found
 
 
@@ -99,7 +99,7 @@ def _sides(node: Any, scope: Scope, called: str) -> tuple[str, str]:
         refuse(node, f"one side is a column of {called!r}, the other one of the rows: {_ON}")
     value = scope.column(here, times=True)
     if value.operation != "col":
-        refuse(here, "tables join by columns as they are, not by computed ones")
+        refuse(here, "tables are joined by their own columns, not by computed values")
     return str(value.parameters[0]), str(there.this.this)
 
 

@@ -86,7 +86,7 @@ def _check_characters(text: str) -> None:
         if not sign.isprintable() and sign not in "\n\r\t":
             shown = f"U+{ord(sign):04X}"
             raise UnsupportedQueryError(
-                f"the character {shown} cannot be seen, and has no place in a query: take it out",
+                f"the character {shown} is invisible, and not allowed in a query: remove it",
                 _place(text, place),
             )
 
@@ -111,12 +111,12 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
             raise UnsupportedQueryError("ask one query at a time", _start(tokens[place + 1]))
         if token.comments:
             raise UnsupportedQueryError(
-                "comments are not read, so that nothing is hidden in a question: take it out",
+                "comments are not read, so that nothing is hidden in a question: remove it",
                 _start(token),
             )
         if name in ("L_BRACKET", "L_BRACE"):  # the parser logs what it changes of these
             raise UnsupportedQueryError(
-                f"{name[2:]} has no translation: values are no lists and no structs",
+                f"{name[2:]} has no translation: lists and structs are not supported",
                 _start(token),
             )
         if name in ("L_PAREN", "CASE"):
@@ -134,7 +134,9 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
 def _refuse_beginning(token: Any) -> None:
     word = token.text.upper()[:20]
     changes = token.token_type.name in _CHANGES or word in _CHANGES
-    said = f"{word} changes something or runs a command" if changes else f"{word!r} begins no query"
+    said = f"{word!r} does not start a query"
+    if changes:
+        said = f"{word} changes something or runs a command"
     raise UnsupportedQueryError(
         f"{said}; a question only reads: select count(*) from ...", _start(token)
     )

@@ -43,7 +43,7 @@ def people_of(select: Any, scope: Scope) -> Scope:
     if person is None or len(by) != 1 or not _is_person(by[0], scope, person):
         refuse(
             group,
-            f"a subquery is grouped by the person alone ({person or 'each row is another one'}): "
+            f"a subquery is grouped only by the person ({person or 'each row is another one'}): "
             "it is a total for each; ask other groups outside",
         )
     columns: dict[str, Expression] = {}
@@ -90,8 +90,7 @@ def _total(node: Any, scope: Scope) -> Aggregate:
     if asked.kind != "sum":
         refuse(
             node,
-            "a clamp stands around sum(...), or inside of other aggregates: "
-            "avg(clamp(cost, 0, 100))",
+            "put clamp around sum(...), or inside other aggregates: avg(clamp(cost, 0, 100))",
         )
     if asked.bounds is not None:
         refuse(node, "clamp the total or the values, not both: clamp(sum(cost), 0, 500)")

@@ -26,7 +26,7 @@ __all__ = ["Tables", "rows_of", "where"]
 
 _CLAUSES = {
     "distinct": "DISTINCT is not row by row",
-    "having": "a condition on totals stands in the WHERE outside",
+    "having": "a condition on totals belongs in the WHERE of the outer query",
     "order": "ORDER BY in a subquery has no meaning",
     "limit": "LIMIT in a subquery is not row by row: which rows it keeps depends on the others",
     "offset": "OFFSET in a subquery is not row by row: which rows it keeps depends on the others",
@@ -71,7 +71,7 @@ class Tables:
         """Refuse a common table expression that nothing names: it would not be read."""
         for each in said.expressions if said is not None else ():
             if id(each.this) not in self.used:
-                refuse(each, "this common table expression is named nowhere: take it out")
+                refuse(each, "this common table expression is never used: remove it")
 
 
 def rows_of(select: Any, tables: Tables) -> Scope:
@@ -99,7 +99,7 @@ def where(select: Any, scope: Scope) -> None:
     if said is None:
         return
     if has_aggregate(said):
-        refuse(said, "WHERE is about single rows: conditions on aggregates stand in HAVING")
+        refuse(said, "WHERE is about single rows: put conditions on aggregates into HAVING")
     for each in conjuncts(said.this):
         scope.filter(truth(each, scope).true, each)
 
@@ -145,7 +145,9 @@ def _inner(select: Any, tables: Tables) -> Scope:
         only(select, "this")
         select = select.this
     if type(select).__name__ != "Select":
-        refuse(select, f"{type(select).__name__.upper()} has no translation: ask each query alone")
+        refuse(
+            select, f"{type(select).__name__.upper()} has no translation: ask each query by itself"
+        )
     for clause, reason in _CLAUSES.items():
         if select.args.get(clause):
             refuse(select.args[clause], f"{reason}: leave it out, or ask it outside")
@@ -183,7 +185,7 @@ def _item(node: Any, scope: Scope) -> list[tuple[str, Expression]]:
         only(node, "this", "alias")
         inner = node.this
     if has_aggregate(inner):
-        refuse(inner, "a subquery is row by row: aggregate outside, or group it by the person")
+        refuse(inner, "a subquery works row by row: aggregate outside, or group it by the person")
     with placed(inner):
         value = timed(inner, scope)
         scope.kind(value)

@@ -87,7 +87,7 @@ def _days_between(node: Any, names: Names) -> Expression:
     *("Lower", "Upper", "Trim", "Length"),
     examples={
         "lower(name), upper(name)": "text with A to Z in lower case, or a to z in upper case",
-        "trim(name)": "text without the spaces (U+0020 alone) before and behind",
+        "trim(name)": "text without the spaces (only U+0020) before and after",
         "length(name)": "how many characters a text has",
     },
 )
@@ -118,9 +118,9 @@ def _substring(node: Any, names: Names) -> Expression:
     start = Fraction(1) if left else None if first is None else number(first)
     count = None if length is None else number(length)
     if start is None or count is None or start < 1 or count < 1:
-        refuse(node, "a place and a length are whole numbers from 1: substring(name, 2, 3)")
+        refuse(node, "a start and a length are whole numbers from 1: substring(name, 2, 3)")
     if start != int(start) or count != int(count):
-        refuse(node, "a place and a length are whole numbers: substring(name, 2, 3)")
+        refuse(node, "a start and a length are whole numbers: substring(name, 2, 3)")
     return value(node.this, names).substring(int(start), int(count))
 
 
@@ -154,7 +154,7 @@ def _rest(node: Any, names: Names) -> Expression:
     only(node, "this", "expression")
     found, by = value(node.this, names), constant(value(node.expression, names))
     if not isinstance(by, int) or isinstance(by, bool) or by < 1:
-        refuse(node, "a rest is by a fixed whole number from 1: site % 7")
+        refuse(node, "% takes a fixed whole number from 1 on its right: site % 7")
     rest = found.modulo(by)
     below = (rest - by).to_integer()
     return when((found < 0) & (rest > 0)).then(below).otherwise(rest)

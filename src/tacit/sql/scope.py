@@ -72,14 +72,14 @@ class Scope:
                 its day would be taken for them.
         """
         if type(node.this).__name__ != "Identifier":
-            refuse(node, "* stands in count(*) only: name the columns")
+            refuse(node, "* is allowed only in count(*): name the columns")
         if node.args.get("db") or node.args.get("join_mark"):
             refuse(node, "a column is named by its table and its name: visits.cost")
         found = self._named(node)
         if not times and self.has_times(found):
             refuse(
                 node,
-                "a column with times is read as its days: say so, cast(t as date), or compare it "
+                "a column with times is read as its days: write cast(t as date), or compare it "
                 "with days, t >= date '2024-01-01' and t < date '2024-02-01'",
             )
         return found

@@ -123,7 +123,7 @@ def _groups(select: Any, items: Sequence[_Item], scope: Scope) -> list[_Group]:
     for node in said.expressions:
         inner, alias = _group_of(node, items, scope)
         if has_aggregate(inner):
-            refuse(node, "an aggregate is no grouping column")
+            refuse(node, "an aggregate cannot be a grouping column")
         with placed(node):
             grouped = value(inner, scope)
             kind = scope.kind(grouped)
@@ -134,9 +134,11 @@ def _groups(select: Any, items: Sequence[_Item], scope: Scope) -> list[_Group]:
                 "or case when x < 18 then 'minor' else 'adult' end",
             )
         if scope.has_times(grouped):
-            refuse(node, "days of a column with times are no groups yet: year(t), month(t), day(t)")
+            refuse(
+                node, "days of a column with times cannot be groups: use year(t), month(t), day(t)"
+            )
         if grouped.operation == "literal":
-            refuse(node, "a constant is no grouping column: name a column")
+            refuse(node, "a constant cannot be a grouping column: name a column")
         wanted = alias or next((i.alias for i in items if i.node == inner), "") or own_name(inner)
         name = scope.name_of(grouped, wanted, node)
         if any(name == other.name for other in found):

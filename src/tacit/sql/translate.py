@@ -53,7 +53,7 @@ def _translated(tree: Any, tables: Tables) -> Question:
         tree = tree.this
     name = type(tree).__name__
     if name in ("Union", "Intersect", "Except"):
-        refuse(tree, f"{name.upper()} has no translation: ask each query alone")
+        refuse(tree, f"{name.upper()} has no translation: ask each query by itself")
     if name != "Select":
-        refuse(tree, f"{name.upper()} is no question: write select count(*) from ...")
+        refuse(tree, f"{name.upper()} is not a question: write select count(*) from ...")
     return question_of_select(tree, tables)

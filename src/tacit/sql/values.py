@@ -260,7 +260,9 @@ def _width_bucket(node: Any, names: Names) -> Expression:
     if low is None or high is None or bins is None or bins.denominator != 1:
         refuse(node, "width_bucket takes a value and three numbers: width_bucket(age, 0, 100, 10)")
     if not -FAR <= low < high <= FAR or not 1 <= bins <= _MOST_BUCKETS:
-        refuse(node, f"width_bucket needs bounds that rise and 1 to {_MOST_BUCKETS} bins")
+        refuse(
+            node, f"width_bucket needs a lower bound below the upper and 1 to {_MOST_BUCKETS} bins"
+        )
     found = value(node.this, names)
     edges = [literal(low + (high - low) * place / bins) for place in range(int(bins) + 1)]
 
@@ -283,7 +285,7 @@ def _width_bucket(node: Any, names: Names) -> Expression:
         "cast(age as double)": "a number; of text the number that it writes, and missing where it "
         "writes none",
         "cast(smokes as integer)": "1, 0 or missing, of a truth value",
-        "cast(floor(cost) as integer)": "a whole number; round and ceil may stand there too",
+        "cast(floor(cost) as integer)": "a whole number; round and ceil may be used there too",
         "cast(day as date), date '2024-12-31'": "a date",
         "cast(smokes as boolean)": "a truth value, of text too",
         "cast(site as text)": "the digits of a whole number, true or false",

@@ -44,13 +44,14 @@ def described_question(said: Mapping[str, Any], open: Callable[[str], Question])
         raise
     except _BROKEN:
         raise UsageError(
-            "this describes no question: a client of another version may have written it; ask in "
-            "SQL, or use the client of the version that the service runs"
+            "this does not describe a question: a client of another version may have written "
+            "it; ask in SQL, or use the client of the version that the service runs"
         ) from None
     if not same:
         raise UsageError(
-            "the question says more than one can ask, says it in another way, or is about other "
-            "people than the data set protects: describe it as Query.describe() does"
+            "the description of the question has unknown parts, is not in the form that Tacit "
+            "writes, or names other people than the data set protects: write it as "
+            "Query.describe() does"
         )
     return found
 

@@ -127,13 +127,13 @@ class _Release(Replanned):
             if not plain or len(key) != len(self.query.by):
                 raise UsageError("a key is text, a number or nothing for each grouping column")
         if in_order(keys) != keys or len(set(map(tuple, keys))) < len(keys):
-            raise UsageError("its keys are not in order, or one stands twice")
+            raise UsageError("its keys are not in order, or one is given twice")
 
     def answer(self, keys: Any, released: Any) -> dict[str, Any]:
         self._keys(keys)
         sizes = [step.size for ends in self.plan.chains(len(keys)) for step, _ in ends]  # type: ignore[attr-defined]
         if [len(numbers) for numbers in released] != sizes:
-            raise UsageError("there are more, or fewer, released numbers than the chains give")
+            raise UsageError("the number of released values is not the number that the chains give")
         for numbers in released:
             for number in numbers:
                 _check_number(number)
@@ -214,11 +214,11 @@ class _Counts(Replanned):
         _, tree = periods_of(self.question)
         closed = len(released[0])
         if [len(level) for level in released] != [closed // width for width in tree.widths]:
-            raise UsageError("there are more, or fewer, released numbers than blocks of periods")
+            raise UsageError("the number of released values is not the number of blocks of periods")
         if closed > self.line.periods or not all(
             type(count) is int for level in released for count in level
         ):
-            raise UsageError("a noisy count of a block is a whole number, one a block")
+            raise UsageError("each block has one noisy count, a whole number")
         return answer_of_blocks(self.question, released)
 
     def columns(self, keys: Any) -> list[dict[str, Any]]:
@@ -294,7 +294,7 @@ def _only(question: Mapping[str, Any], names: set[str]) -> None:
         raise UsageError(f"a question has the parts {', '.join(sorted(names))}, and no others")
     request = question["request"]
     if canonical(Budget.from_json(request).to_json()) != canonical(request):
-        raise UsageError("its request is not written as one is")
+        raise UsageError("its request is not in the form that Tacit writes")
 
 
 def _granted(request: Budget, budget: Budget, left: Budget, cost: Budget) -> Iterator[Budget]:

@@ -246,7 +246,9 @@ def queries(rows: Sequence[Sequence[float]], weights: Sequence[Number] | None = 
     except (TypeError, ValueError):
         matrix = np.zeros(0)
     if matrix.ndim != 2 or not matrix.size or not np.isfinite(matrix).all() or not matrix.any():
-        raise UsageError("a workload is a matrix of numbers: one row a question, one column a cell")
+        raise UsageError(
+            "a workload is a matrix of numbers: one row for each question, one column for each cell"
+        )
     _cells(matrix.shape[1])
     if weights is None:
         return Workload(f"{len(matrix)} questions", matrix.T @ matrix, len(matrix), matrix)

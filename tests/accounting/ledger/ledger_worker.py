@@ -117,7 +117,7 @@ def persist(path):
             except BudgetError:
                 break
             except LedgerError as error:
-                unknown += "take it as spent" in str(error)
+                unknown += "count it as spent" in str(error)
                 time.sleep(0.05)
     tell([granted, unknown])
 

@@ -65,14 +65,17 @@ def test_a_chain_within_its_caps_holds(steps):
         ([cap("team:*", "1/4"), charge("1/2", TEAM)], "beyond a cap"),
         ([cap("team:*", "1/4"), cap(TEAM, 1), cap(TEAM, None), charge("1/2", TEAM)], "beyond"),
         ([charge("1/2", TEAM, TEAM)], "an account twice"),
-        ([charge("1/2", "oncology")], "an account that is none"),
-        ([charge("1/2", 3)], "an account that is none"),
-        ([charge("1/2", accounts=TEAM)], "an account that is none"),
-        ([cap("oncology", "1/2")], "an account that is none"),
+        ([charge("1/2", "oncology")], "not an account"),
+        ([charge("1/2", 3)], "not an account"),
+        ([charge("1/2", accounts=TEAM)], "not an account"),
+        ([cap("oncology", "1/2")], "not an account"),
         ([("cap", {"account": TEAM, "cap": rho(1).to_json(), "reason": ""})], "another kind"),
         ([("cap", {"account": TEAM, "cap": {"epsilon": 1}, "reason": ""})], "event 2"),
         ([charge("1/2", dataset="visits")], "does not share"),
-        ([charge("1/2", balance={"budget": {}, "remaining": {}})], "event 2 states another"),
+        (
+            [charge("1/2", balance={"budget": {}, "remaining": {}})],
+            "event 2 states a balance that is not",
+        ),
         ([charge("1/2", dataset=["visits"])], "does not share"),
         ([SHARE, SHARE], "shares the ledger twice"),
         ([("share", {"dataset": ["visits"], "terms": {}})], "no name or no terms"),
@@ -108,11 +111,11 @@ def test_the_delta_of_a_cap_holds_too():
 )
 def test_what_is_no_name_of_an_account(name):
     assert not is_account(name)
-    with pytest.raises(UsageError, match="is named by"):
+    with pytest.raises(UsageError, match="is a kind and a name"):
         account_name(name)
 
 
 def test_a_charge_names_no_default():
     assert is_account("team:*")
-    with pytest.raises(UsageError, match="is named by"):
+    with pytest.raises(UsageError, match="is a kind and a name"):
         account_name("team:*")

@@ -87,10 +87,10 @@ def test_a_part_needs_a_charge_of_its_own_ledger(ledger):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda body: body["body"].update(charge=1), "nobody paid for"),
+        (lambda body: body["body"].update(charge=1), "not paid for"),
         (lambda body: body["body"].update(place=0), "wrong place"),
         (lambda body: body["body"].update(place=2), "wrong place"),
-        (lambda body: body.update(key="other"), "nobody paid for"),
+        (lambda body: body.update(key="other"), "not paid for"),
     ],
     ids=["another charge", "a place twice", "a gap", "another key"],
 )

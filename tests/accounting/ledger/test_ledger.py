@@ -114,7 +114,9 @@ def test_an_open_release_goes_on_when_nothing_remains(ledger):
 def test_an_open_release_goes_on_at_its_own_price_or_less(ledger):
     first = ledger.charge("k", QUARTER, {})
     assert ledger.charge("k", epsilon("1/5"), {}) == first
-    with pytest.raises(UsageError, match=r"open under a charge of epsilon 0\.25, and costs"):
+    with pytest.raises(
+        UsageError, match=r"was charged epsilon 0\.25 and is not answered yet, and it costs"
+    ):
         ledger.charge("k", epsilon("26/100"), {})
     with pytest.raises(UsageError, match="cannot pay"):
         ledger.charge("k", rho(1), {})
@@ -273,7 +275,7 @@ def test_release_that_dies_is_spent_and_stays_open(ledger):
         ledger.release("k", QUARTER, {}, answer)
     assert caught.value.__notes__ == [
         "epsilon 0.25 was charged for this release, and it stays open: ask the same again, and it "
-        "goes on at no further cost"
+        "is answered at no further cost"
     ]
     assert ledger.spent == QUARTER
     assert ledger.find("k").state == "open"

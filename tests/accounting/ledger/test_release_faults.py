@@ -86,7 +86,9 @@ def test_a_fault_at_any_step(session, step, fault, monkeypatch):
     assert not asked(session).is_answered(epsilon="1/2", delta="1e-7")
     told = str(caught.value) + "".join(getattr(caught.value, "__notes__", ()))
     if charged and step != "charged":
-        assert told.count("stays open: ask the same again, and it goes on at no further cost") == 1
+        assert (
+            told.count("stays open: ask the same again, and it is answered at no further cost") == 1
+        )
         assert caught.value.__context__ is None
     else:
         assert "charged" not in told

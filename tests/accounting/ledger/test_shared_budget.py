@@ -127,8 +127,8 @@ def test_a_cap_below_what_is_spent_grants_nothing_more(ledger):
 @pytest.mark.parametrize(
     ("account", "cap", "reason", "told"),
     [
-        ("oncology", epsilon(1), "why", "is named by"),
-        ("team:a", rho(1), "why", "counted as the budget is"),
+        ("oncology", epsilon(1), "why", "is a kind and a name"),
+        ("team:a", rho(1), "why", "same kind as the budget"),
         ("team:a", epsilon(1), " ", "say why"),
     ],
 )

@@ -207,7 +207,7 @@ def test_a_report_of_the_command_line_is_one_of_the_library(tacit, folder: Path)
     [
         ("--mechanism duchi --epsilon 1", "--bounds 0:100"),
         ("--mechanism duchi --bounds 5:1 --epsilon 1", "below upper"),
-        ("--mechanism duchi --bounds 0:1 --items a,b --epsilon 1", "about a number"),
+        ("--mechanism duchi --bounds 0:1 --items a,b --epsilon 1", "for a number"),
         ("--mechanism direct --bounds 0:1 --items a,b --epsilon 1", "for numbers"),
         ("--mechanism sketch --items a,b --epsilon 1", "takes any answer"),
         ("--mechanism rappor --epsilon 1", "rappor takes -p and -q"),

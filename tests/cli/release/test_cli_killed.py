@@ -35,7 +35,7 @@ def test_a_killed_release_is_spent_once_and_goes_on(tacit, folder: Path) -> None
     assert " open " in shown.out
     assert "ask the same again, free" in shown.out
     previewed = tacit("preview people.csv --one-row-each --count --epsilon 0.5")
-    assert "is open: it goes on at no further cost" in previewed.out
+    assert "is open: it is answered at no further cost" in previewed.out
     again = tacit("release people.csv --one-row-each --count --epsilon 0.5 --json")
     assert again.json["remaining"]["exact"]["epsilon"] == "1/2"
     assert " open " not in tacit("ledger show people.ledger").out

@@ -86,7 +86,7 @@ def test_a_plan_and_a_count_over_time_take_a_declaration(tacit, clinic: Path) ->
         ("--count --name other --epsilon 1", "declares its name"),
         ("--count --types cost=float --epsilon 1", "how its files are read"),
         ("--mean person --epsilon 1", "declare them for the column"),
-        ("--mean cost:0 --epsilon 1", "is not whole"),
+        ("--mean cost:0 --epsilon 1", "is incomplete"),
         ("--count --table sites --epsilon 1", "no table 'sites'"),
         ("--count --by day --epsilon 1", "--keys"),
     ],
@@ -101,7 +101,11 @@ def test_what_is_said_twice_or_not_at_all_is_refused(
 
 
 def test_a_declaration_that_is_none(tacit, folder: Path) -> None:
-    for content, says in (("name = ", "no TOML"), ("nme = 1", "did you mean 'name'"), ("", "name")):
+    for content, says in (
+        ("name = ", "not TOML"),
+        ("nme = 1", "did you mean 'name'"),
+        ("", "name"),
+    ):
         Path("x.toml").write_text(content)
         done = tacit("release x.toml --count --epsilon 1")
         assert done.code == 2

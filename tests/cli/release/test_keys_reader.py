@@ -75,9 +75,9 @@ mean_ages = { statistic = "mean", column = "ages" }
     ("said", "told"),
     [
         ("--per-person total=sum:age", "needs public bounds"),
-        ("--per-person total", "is not whole"),
-        ("--per-person n=count:age", "is not whole"),
-        ("--per-person n=median:age:0:9", "median is not made of the rows of one person"),
+        ("--per-person total", "is incomplete"),
+        ("--per-person n=count:age", "is incomplete"),
+        ("--per-person n=median:age:0:9", "median cannot be made of the rows of one person"),
         ("--per-person n=count --per-person n=count", "twice"),
         ("--where-person n>1", "--per-person"),
     ],

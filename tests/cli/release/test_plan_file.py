@@ -83,12 +83,12 @@ def test_a_plan_is_paid_whole_or_not_at_all(tacit, folder: Path) -> None:
         ('path = "people.csv"', "path = 3", "text in quotes"),
         ("epsilon = 0.4", "epsilon = -1", "above zero"),
         ('"age >= 30"', '"age >> 30"', "the condition"),
-        ("[[question]]", "[[question", "no TOML"),
+        ("[[question]]", "[[question", "not TOML"),
         ("age >= 30", "agee >= 30", "did you mean 'age'"),
         ('where = "age >= 30"', 'cut = { old = { column = "age", edge = [1] } }', "edges = ["),
         ('where = "age >= 30"', 'cut = { old = { column = "age", edges = [1] } }', "two edges"),
         ('keys = ["a", "b"]\n', "", "not known to be public"),
-        ('keys = ["a", "b"]', "keys = []", "there are no keys"),
+        ('keys = ["a", "b"]', "keys = []", "list of keys is empty"),
     ],
 )
 def test_a_plan_with_a_mistake_spends_nothing(tacit, folder: Path, old, new, said) -> None:

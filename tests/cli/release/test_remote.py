@@ -27,7 +27,7 @@ def test_a_token_without_a_service_is_refused(tacit):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (["--server", "http://statistics.example"], "in the open"),
+        (["--server", "http://statistics.example"], "unencrypted"),
         (["--server", "https://statistics.example"], "TACIT_TOKEN"),
         (["--server", "https://statistics.example", "--ledger", "a.ledger"], "declares the ledger"),
         (["--server", "https://statistics.example", "--person", "id", "--rows", "2"], "the unit"),

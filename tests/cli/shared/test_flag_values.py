@@ -44,8 +44,8 @@ def test_answers_are_asked_by_flag_and_labelled() -> None:
     ("given", "said"),
     [
         ({"mean": ["age"]}, "--mean age:0:100"),
-        ({"mean": ["age:0"]}, "not whole"),
-        ({"mean": ["age:9:0"]}, "must rise"),
+        ({"mean": ["age:0"]}, "is incomplete"),
+        ({"mean": ["age:9:0"]}, "must be in order"),
         ({"mean": ["age:0:x"]}, "must be a number"),
         ({"mean": ["age:0:9", "age:0:99"]}, "mean_age"),
     ],
@@ -83,7 +83,7 @@ def test_kinds_of_columns_and_cuts_name_their_column() -> None:
         with pytest.raises(UsageError, match="column=kind"):
             column_types(wrong)
     for wrong in (["age"], [":0,1"]):
-        with pytest.raises(UsageError, match="not whole"):
+        with pytest.raises(UsageError, match="is incomplete"):
             cuts(wrong)
 
 

@@ -45,9 +45,9 @@ def test_a_description_that_builds_nothing(description: dict[str, Any], said: st
 
 @pytest.mark.parametrize("thing", [5, None, "clamp", [1], tc.sum, tc.clamp, print])
 def test_what_is_no_step_is_refused(thing: Any) -> None:
-    with pytest.raises(CallError, match="behind >> stands a step"):
+    with pytest.raises(CallError, match="after >> there must be a step"):
         as_step(thing)
-    with pytest.raises(CallError, match="behind >> stands a step"):
+    with pytest.raises(CallError, match="after >> there must be a step"):
         tc.clamp(0, 1) >> thing
 
 

@@ -71,7 +71,7 @@ def test_the_ends_are_those_of_the_definition():
     assert loss.epsilon(1) == Enclosure.of(0)
     assert loss.delta(1) == loss.delta(7) == Enclosure.of(0)
     assert math.isclose(loss.delta(-2).upper, 1 - math.exp(-2), rel_tol=1e-12)
-    with pytest.raises(UsageError, match="delta lies in"):
+    with pytest.raises(UsageError, match="delta must be from"):
         loss.epsilon(2)
 
 

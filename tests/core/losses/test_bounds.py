@@ -78,7 +78,7 @@ def test_one_direction_is_not_taken_for_both():
     both = BothWays(*ways)
     for one in (ways[0], ways[0].self_compose(2), PrivacyLossDistribution.compose(*ways)):
         for compose in (lambda one=one: both.compose(one), lambda one=one: one.compose(both)):
-            with pytest.raises(UsageError, match="of one direction"):
+            with pytest.raises(UsageError, match="in one direction"):
                 compose()
     noise = LaplaceShift(Fraction(2), 1)  # symmetric: either direction is as the other
     for known in (noise, Dominating(ways[0])):

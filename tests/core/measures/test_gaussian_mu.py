@@ -57,7 +57,7 @@ def test_many_gaussians_have_the_mu_of_one():
 
 
 def test_noise_without_a_largest_loss_needs_a_delta():
-    with pytest.raises(UsageError, match="forgive a larger one"):
+    with pytest.raises(UsageError, match="give a larger delta"):
         (NUMBERS >> Gaussian(4)).gaussian_mu()
 
 

@@ -67,7 +67,7 @@ def test_the_ends_are_those_of_the_definition():
     pure = (NUMBERS >> Laplace(2)).tradeoff()
     assert pure.beta(0) == Enclosure.of(1)
     assert pure.beta(1) == Enclosure.of(0)
-    with pytest.raises(UsageError, match="alpha lies in"):
+    with pytest.raises(UsageError, match="alpha must be from"):
         pure.beta("1.5")
 
 

@@ -67,15 +67,15 @@ def test_what_measures_otherwise_is_no_kind_of_a_metric(parent):
     with pytest.raises(UsageError, match="derive it from Metric itself"):
         type("Mine", (parent,), {"distance": twice})
     beside = type("Beside", (), {"distance": twice})
-    with pytest.raises(UsageError, match="measures otherwise"):
+    with pytest.raises(UsageError, match="changes the distance of"):
         type("Mixed", (beside, parent), {})
     assert type("Named", (parent,), {"sentence": "mine"}).distance is parent.distance
 
 
 def test_parts_of_a_distance_are_not_replaced():
-    with pytest.raises(UsageError, match="measures otherwise than L2Distance"):
+    with pytest.raises(UsageError, match="changes the distance of L2Distance"):
         type("Mine", (L2Distance,), {"squared": lambda self, u, v: Fraction(0)})
-    with pytest.raises(UsageError, match="measures otherwise than SymmetricDistance"):
+    with pytest.raises(UsageError, match="changes the distance of SymmetricDistance"):
         type("Mine", (SymmetricDistance,), {"counts_records": False})
 
 

@@ -76,5 +76,5 @@ def test_deep_descriptions_are_refused() -> None:
     with pytest.raises(UsageError):
         oracle_from(nested)
     for text in (b"[" * 200_000, b"\xff", b"[]", b"9" * 9999):
-        with pytest.raises(UsageError, match="describes no mechanism"):
+        with pytest.raises(UsageError, match="does not describe a local mechanism"):
             Header(bytes(32), b"ab", True, 8, text).oracle()

@@ -54,5 +54,5 @@ def test_the_likeliest_square_wave_says_that_it_has_no_errors():
             wave.estimate(state, unbiased=True, edges=edges)
     with pytest.raises(UsageError, match="unbiased=True"):
         wave.estimate(state, edges=[0, 12])
-    with pytest.raises(UsageError, match="no reports"):
+    with pytest.raises(UsageError, match="zero reports"):
         wave.estimate(wave.empty(), unbiased=True)

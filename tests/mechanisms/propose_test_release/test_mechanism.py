@@ -273,7 +273,7 @@ def test_no_data_can_raise(data: Any) -> None:
         ({"grid": -1}, "above zero"),
         ({"relation": "remove"}, "one direction"),
         ({"statistic": "modus"}, "unknown"),
-        ({"statistic": "mode"}, "epsilon and delta alone"),
+        ({"statistic": "mode"}, "only epsilon and delta"),
         ({"statistic": "mode", "bound": None}, "known labels"),
         ({"statistic": np.ptp}, "needs values"),
         ({"bound": "search", "delta": 2}, "below 1/2"),

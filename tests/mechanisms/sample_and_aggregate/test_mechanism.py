@@ -174,7 +174,7 @@ def test_maps_and_measures():
         ({"parallel": 0}, "at least 1"),
         ({"parallel": "nonesuch"}, "joblib has no backend"),
         ({"parallel": "thredding"}, "did you mean 'threading'"),
-        ({"parallel": "dask", "timeout": 3}, "cannot end one bin alone"),
+        ({"parallel": "dask", "timeout": 3}, "cannot stop a single bin"),
     ],
 )
 def test_bad_input_is_refused_with_what_to_do(change, message):

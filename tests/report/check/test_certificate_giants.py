@@ -111,9 +111,9 @@ def test_random_bytes_and_broken_certificates_get_a_clear_no(tmp_path: Path) -> 
         (TEXTS["deep lists"], "levels"),
         (TEXTS["a deep certificate"], "levels"),
         (TEXTS["half of a character"], "half of a character"),
-        (TEXTS["a name twice"], "stands twice"),
+        (TEXTS["a name twice"], "is given twice"),
         (TEXTS["a long number"], "digits"),
-        (b"\xff", "no JSON"),
+        (b"\xff", "not JSON"),
     ],
 )
 def test_reading_says_what_is_wrong(text: Any, said: str) -> None:

@@ -160,21 +160,21 @@ def test_unknown_keys_and_quantiles_have_a_page() -> None:
     [{}, {"format": "tacit certificate 1"}, {"dataset": 3, "spent": []}],
 )
 def test_a_certificate_that_is_not_whole_has_no_page(body: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="not whole"):
+    with pytest.raises(UsageError, match="is incomplete"):
         tc.Certificate(body).to_html()
 
 
 def test_numbers_that_are_none_have_no_page(certificate: tc.Certificate) -> None:
     body = copy.deepcopy(certificate.body)
     body["chains"][0]["steps"][-1]["distance"] = "1/0"
-    with pytest.raises(UsageError, match="not whole"):
+    with pytest.raises(UsageError, match="is incomplete"):
         tc.Certificate(body).to_html()
 
 
 @pytest.mark.parametrize("name", ["spent", "answer", "question", "chains", "ledger", "versions"])
 def test_a_page_is_refused_where_a_part_is_missing(certificate: tc.Certificate, name: str) -> None:
     body = {key: value for key, value in certificate.body.items() if key != name}
-    with pytest.raises(UsageError, match="not whole"):
+    with pytest.raises(UsageError, match="is incomplete"):
         tc.Certificate(body).to_html()
 
 

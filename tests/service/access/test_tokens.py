@@ -90,7 +90,7 @@ def test_the_file_of_the_database_is_the_operators_alone(tmp_path: Path) -> None
     ["", "tacit_", "tacit_AAAA", "ada", "tacit_" + "A" * 96, "tacit_" + "ä" * 96, "tacit_" * 50],
 )
 def test_guesses(tokens: Tokens, text: str) -> None:
-    assert refused(tokens, text) == "the token is none of this service"
+    assert refused(tokens, text) == "the token is not one of this service"
 
 
 def test_every_changed_byte_is_noticed(tokens: Tokens) -> None:
@@ -100,7 +100,7 @@ def test_every_changed_byte_is_noticed(tokens: Tokens) -> None:
         changed = bytearray(whole)
         changed[place] ^= 1
         refused(tokens, "tacit_" + base64.urlsafe_b64encode(changed).decode())
-    assert refused(tokens, text + "=") == "the token is none of this service"
+    assert refused(tokens, text + "=") == "the token is not one of this service"
     assert tokens.check(text).name == "ada"
 
 
@@ -123,7 +123,7 @@ def test_who_reads_the_key_cannot_make_a_token(tokens: Tokens, database: Databas
     text, _ = tokens.create("ada", BOTH, 60)
     with database.begin() as run:
         run.execute(sa.text("delete from token"))
-    assert refused(tokens, text) == "the token is none of this service"
+    assert refused(tokens, text) == "the token is not one of this service"
 
 
 def test_expiry(tokens: Tokens, clock: Clock) -> None:
@@ -227,7 +227,7 @@ def test_a_child_is_revoked_alone(tokens: Tokens) -> None:
 
 def test_a_link_opens_once(tokens: Tokens) -> None:
     text, link = tokens.create("ada", BOTH, 60, kind=ONCE)
-    assert refused(tokens, text) == "the token is none of this service"
+    assert refused(tokens, text) == "the token is not one of this service"
     cookie, made = tokens.use_once(text, 3600)
     assert tokens.check(cookie, SESSION).name == "ada"
     with pytest.raises(Problem):

@@ -41,7 +41,7 @@ def test_a_number_is_asked_between_bounds() -> None:
         ({**COLOUR, "mechanism": "UnaryEncodin"}, "did you mean 'UnaryEncoding'"),
         ({**COLOUR, "mechanism": "os"}, "mechanism = "),
         ({**COLOUR, "mechanism": ["a"]}, "mechanism = "),
-        ({**COLOUR, "epsilom": 1}, "cannot be made of these fields"),
+        ({**COLOUR, "epsilom": 1}, "cannot be made from these fields"),
         ({**COLOUR, "items": ["red"]}, "."),
         ({**COLOUR, "replay": 1}, "replay is true or false"),
         ({**COLOUR, "per_token": 0}, "per_token"),
@@ -49,7 +49,7 @@ def test_a_number_is_asked_between_bounds() -> None:
         ({"question": "../x.json"}, "name of a file beside"),
         ({"question": ".hidden"}, "name of a file beside"),
         ({"question": "a.json", "items": ["a"]}, "states everything"),
-        ({"mechanism": "Duchi", "bounds": [1]}, "two ends"),
+        ({"mechanism": "Duchi", "bounds": [1]}, "a lower and an upper bound"),
     ],
 )
 def test_other_fields_are_refused(said: dict[str, Any], message: str, tmp_path: Path) -> None:

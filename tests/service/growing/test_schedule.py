@@ -31,7 +31,7 @@ def test_schedules_are_read(said: str, every: int, offset: int) -> None:
     "said", ["", "every 0 hours", "daily", "daily 24:00", "every second", "every 6 hours\n", "6h"]
 )
 def test_other_text_is_refused(said: str) -> None:
-    with pytest.raises(UsageError, match="no schedule"):
+    with pytest.raises(UsageError, match="not a schedule"):
         Schedule.parse(said)
 
 

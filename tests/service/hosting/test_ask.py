@@ -86,7 +86,7 @@ def test_what_is_no_request(said: dict[str, Any], told: str) -> None:
         ({"question": {**FIELDS, "epsilon": 1}}, "epsilon"),
         ({"question": {**FIELDS, "sql": SQL}}, "sql"),
         ({"question": FIELDS, "table": "nothere"}, "no table 'nothere'"),
-        ({"described": {"by": []}}, "describes no question"),
+        ({"described": {"by": []}}, "does not describe a question"),
     ],
 )
 def test_what_cannot_be_asked(hosted: Hosted, said: dict[str, Any], told: str) -> None:

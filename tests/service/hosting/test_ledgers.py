@@ -89,7 +89,7 @@ def test_another_ledger_in_its_place_is_refused(service: Service) -> None:
     (service.folder / "visits.ledger").unlink()
     place = service.folder / "visits.ledger"
     open_ledger(place, dataset=dataset, budget=epsilon(1000), terms=terms).close()
-    with pytest.raises(LedgerError, match="another one than before"):
+    with pytest.raises(LedgerError, match="replaced by another one"):
         service.ledgers().of("visits")
 
 

@@ -56,8 +56,8 @@ def test_one_of_them_may_say_the_budget() -> None:
 @pytest.mark.parametrize(
     ("other", "told"),
     [
-        ({"budget": {"epsilon": 2}}, "declare the same one"),
-        ({"unit": "row"}, "name each person"),
+        ({"budget": {"epsilon": 2}}, "declare the same budget"),
+        ({"unit": "row"}, "must name the person"),
         ({"ledger": "june.ledger"}, "leave its own ledger out"),
     ],
 )

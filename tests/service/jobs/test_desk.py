@@ -202,7 +202,7 @@ def test_what_runs_is_what_was_approved(approving: Client) -> None:
         if claimed is None:  # a worker of the new service was faster
             claimed = again.state.desk.queue.find(job.id)
         assert claimed is not None
-        with pytest.raises(Problem, match="declared anew"):
+        with pytest.raises(Problem, match="data set was changed since"):
             again.state.desk.work(claimed)
     assert hosted.ledger(None).spent == epsilon(1)  # for what was approved, and for nothing else
 

@@ -189,7 +189,7 @@ def test_the_error_in_cost_holds():
 
 
 def test_bad_input_is_refused_when_the_chain_is_built():
-    with pytest.raises(UsageError, match="in \\[0, 1\\]"):
+    with pytest.raises(UsageError, match="from 0 to 1"):
         QuantileCosts("x", "0", "1", 8, "3/2", size=1)
     with pytest.raises(UsageError, match="above zero"):
         ChooseQuantile(0, 0, "1/2")

@@ -29,7 +29,7 @@ def test_columns_stand_in_their_order_with_the_bounds_of_each() -> None:
         (["age"], None, "two columns or more"),
         (["age", ""], None, "named by text"),
         (["age", 5], None, "named by text"),
-        (["age", "age"], None, "'age' stands twice"),
+        (["age", "age"], None, "'age' is given twice"),
         (["age", "pay"], [(0, 1), (0, 1)], "by column"),
         (["age", "pay"], {"apy": (0, 1)}, "did you mean 'pay'"),
         (["age", "pay"], {"pay": 5}, "a lower and an upper"),
@@ -50,7 +50,7 @@ def test_a_question_comes_back_from_its_description_and_has_words() -> None:
     assert kind.read(told) == asked
     assert kind.label(asked) == "covariance_age_pay"
     assert kind.words(told).endswith("(values clamped: age to [0, 100], pay to [-1, 1])")
-    with pytest.raises(UsageError, match="of several columns"):
+    with pytest.raises(UsageError, match="takes several columns"):
         kind.statistic(asked)
 
 

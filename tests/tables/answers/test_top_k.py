@@ -136,7 +136,7 @@ def test_a_release_by_group_replays_and_verifies():
         (("x", 1, ["a"]), "k=1 of 1"),
         (("x", 1, "ab"), "list of categories"),
         (("x", 1, ["a", "a"]), "given twice"),
-        (("x", 1, [0.5, 1]), "cut into bins"),
+        (("x", 1, [0.5, 1]), "cut numbers with a fraction"),
         (("x", 1, range(401)), "2 to 400"),
     ],
 )
@@ -159,6 +159,8 @@ def test_categories_of_another_kind_are_refused_as_soon_as_they_are_asked(keys):
     frame = pd.DataFrame({"x": [1, 2]})
     options = {"unit": tc.one_row_each, "budget": tc.epsilon(1), "name": "t"}
     with tc.Session(frame, **options) as session:
-        with pytest.raises(UsageError, match=r"'x' holds integer, which the category .* is not"):
+        with pytest.raises(
+            UsageError, match=r"'x' holds integer, and the category .* is of another kind"
+        ):
             session.agg(top=tc.top_k("x", 1, keys))
         assert session.agg(top=tc.top_k("x", 1, [1, None])).preview(epsilon=1)

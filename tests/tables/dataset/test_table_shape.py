@@ -46,5 +46,5 @@ def test_what_is_declared_of_a_column(shapes):
 
 @pytest.mark.parametrize("said", [{}, {"columns": 3, "unit": None}, {"columns": [{}], "unit": {}}])
 def test_what_is_no_table_is_refused(said):
-    with pytest.raises(UsageError, match="no table"):
+    with pytest.raises(UsageError, match="description of the table"):
         TableShape.from_json("visits", said)

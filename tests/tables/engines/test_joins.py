@@ -214,7 +214,9 @@ def test_a_name_that_the_engine_would_cut_off_is_refused_before_the_charge(
         given[name] = (columns, [(1, 2, 3)])
     (tmp_path / "visits.toml").write_text(ENGINES[engine](request, given, tmp_path))
     with tc.open(tmp_path / "visits.toml", ledger=tc.in_memory) as session:
-        with pytest.raises(UsageError, match="more than the 63 bytes of a name in PostgreSQL"):
+        with pytest.raises(
+            UsageError, match="longer than the 63 bytes that PostgreSQL allows for a name"
+        ):
             session.join("patients")
         people = session.per_person(**{f"{long[0]}___{end}": tc.count() for end in ("a", "b")})
         with pytest.raises(UsageError, match="choose a shorter one"):

@@ -150,11 +150,11 @@ REFUSED = {
     "no bounds": lambda one: one.per_person(m=tc.min("site", 0, 1)),
     "public bounds": lambda one: one.per_person(m=tc.sum("cost")),
     "bounds must be whole": lambda one: one.per_person(m=tc.sum("day", 0, "1/2")),
-    "name of its own": lambda one: one.per_person(person=tc.count()),
+    "differ from each other and from 'person'": lambda one: one.per_person(person=tc.count()),
     "capital": lambda one: one.per_person(n=tc.count(), N=tc.count()),
-    "name what is made": lambda one: one.per_person(),
+    "name each value that is made": lambda one: one.per_person(),
     "no column 'cots'": lambda one: one.per_person(m=tc.sum("cots", 0, 1)),
-    "of rows, with no": lambda one: one.per_person(n=tc.count()).count_over_time(
+    "of rows, without": lambda one: one.per_person(n=tc.count()).count_over_time(
         "n", start=0, every=1, periods=2, epsilon=1
     ),
 }
@@ -200,7 +200,7 @@ def test_rows_that_are_people_already_are_refused() -> None:
 @pytest.mark.parametrize(("person", "columns"), [(None, ["n"]), ("person", ["n"])])
 def test_the_step_needs_people_and_keeps_them(person: str | None, columns: list[str]) -> None:
     step = PerPerson([[name, "integer"] for name in columns], [])
-    with pytest.raises(MismatchError, match="tells people apart"):
+    with pytest.raises(MismatchError, match="identifies people"):
         table_space({"person": "integer", "cost": "float"}, person) >> step
 
 

@@ -32,5 +32,5 @@ def test_an_error_without_end_is_told(tmp_path):
 
 @pytest.mark.parametrize("said", [{}, {"cost": 1}])
 def test_what_is_no_preview_is_refused(said):
-    with pytest.raises(UsageError, match="no preview"):
+    with pytest.raises(UsageError, match="not a preview"):
         Preview.from_json(said)

@@ -39,7 +39,7 @@ def test_weights_that_are_none(weights, message):
 @pytest.mark.parametrize(
     ("price", "message"),
     [
-        ({"epsilon": {"n": 1}}, "say what all of it may spend"),
+        ({"epsilon": {"n": 1}}, "give the total too"),
         ({"rho": {"n": 1}}, r"release\(rho="),
         ({"epsilon": 1, "total": 1}, "a total is split by weights"),
         ({"epsilon": {"n": 1}, "rho": 1, "total": 1}, "not both"),

@@ -128,8 +128,8 @@ def test_targets_that_are_none(session):
         ({"nn": 1}, {}, "no answer 'nn'.*did you mean 'n'"),
         ({"n": 0}, {}, "target of 'n' must be above zero"),
         ({"n": "-1"}, {}, "target of 'n' must be above zero"),
-        ({"n": 1}, {"confidence": 1}, "confidence lies between 0 and 1"),
-        ({"n": 1}, {"confidence": 0}, "confidence lies between 0 and 1"),
+        ({"n": 1}, {"confidence": 1}, "confidence must be above 0 and below 1"),
+        ({"n": 1}, {"confidence": 0}, "confidence must be above 0 and below 1"),
         ({"x": 1}, {"rows": 0}, "size of a group"),
         ({"x": 1}, {"rows": True}, "size of a group"),
         ({"x": "1e-12"}, {}, "no epsilon brings 'x' within 1e-12 in 95 of 100 releases"),
@@ -138,7 +138,7 @@ def test_targets_that_are_none(session):
     ):
         with pytest.raises(UsageError, match=message):
             question.epsilon_for(targets, **more)
-    with pytest.raises(UsageError, match="confidence lies between"):
+    with pytest.raises(UsageError, match="confidence must be above"):
         question.preview(epsilon=1, confidence=2)
 
 
@@ -164,7 +164,7 @@ def test_on_the_command_line(table, tmp_path, capsys):
         ([*target, "--epsilon", "1"], "leave --epsilon out"),
         (["--target", "mean=1"], "did you mean 'mean_x'"),
         (["--target", "1"], "a target is like"),
-        (["--target", "count=1", "--confidence", "95"], "between 0 and 1"),
+        (["--target", "count=1", "--confidence", "95"], "above 0 and below 1"),
     ):
         assert run([*flags, *wrong]) == 2
         assert message in " ".join(capsys.readouterr().err.split())

@@ -164,7 +164,7 @@ def test_a_plan_that_cannot_be_paid_says_by_how_much_and_spends_nothing():
 def test_what_is_no_plan_is_refused():
     with opened() as session, opened() as other:
         for wrong in ([], [1], 5, "n", [session]):
-            with pytest.raises(UsageError, match="a plan is of questions"):
+            with pytest.raises(UsageError, match="a plan takes a list of questions"):
                 session.plan(wrong)
         with pytest.raises(UsageError, match="of one session"):
             session.plan([session.agg(n=tc.count()), other.agg(m=tc.count())])

@@ -86,7 +86,7 @@ def test_unknown_keys_and_people_are_bounded_by_the_groups_of_a_person():
     ("build", "message"),
     [
         (lambda s: Query(s, OneRowEach(), where=col("agee") > 1), "did you mean 'age'"),
-        (lambda s: Query(s, OneRowEach(), where=col("sex") > 1), "side by side"),
+        (lambda s: Query(s, OneRowEach(), where=col("sex") > 1), "mixes values of kind"),
         (lambda s: Query(s, OneRowEach(), where=col("sex") < "b"), "needs a value of kind"),
         (lambda s: Query(s, OneRowEach(), where=col("age") + 1), "a filter is a condition"),
         (lambda s: Query(s, OneRowEach(), by={"w": col("wage")}), "cut it into bins"),

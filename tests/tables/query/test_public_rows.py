@@ -95,7 +95,7 @@ def test_a_key_is_unique_as_it_is_compared(twice: Any) -> None:
     source = Source("sites", schema, source.engine, source.relation)
     if read_as_text:
         assert len(read_public(source, "sites", ("site",), ("text",)).rows) == 2
-    with pytest.raises(UsageError, match="two rows of the public table 'sites' have one site"):
+    with pytest.raises(UsageError, match="two rows of the public table 'sites' have the same site"):
         read_public(source, "sites", ("site",), ("integer",))
 
 

@@ -183,7 +183,7 @@ REFUSED = [
     (lambda s: s.join("patients", on={"person": "age"}), "must belong to one person"),
     (lambda s: s.join("sites", on={"site": "size"}), "joined by its key, site"),
     (lambda s: s.join("sites", on="cost_"), "no column 'cost_'"),
-    (lambda s: s.join("sites", on=["site", "cost"]), "say as many columns"),
+    (lambda s: s.join("sites", on=["site", "cost"]), "give as many columns"),
     (lambda s: s.join("sites", how="outer"), "how is 'left' or 'inner'"),
     (lambda s: s.group_by("site").join("sites"), "join first"),
     (lambda s: s.agg(n=tc.count()).join("sites"), "join first"),
@@ -204,7 +204,7 @@ def test_what_is_no_join_is_refused_with_the_reason(session, number):
 
 def test_two_rows_of_one_key_are_refused_before_the_charge(session, clinic):
     (clinic / "sites.csv").write_text(csv("site,region,size", [*SITES, (1, "again", 3)]))
-    with pytest.raises(UsageError, match="two rows of the public table 'sites' have one site"):
+    with pytest.raises(UsageError, match="two rows of the public table 'sites' have the same site"):
         session.join("sites")
     assert session.history() == []
 

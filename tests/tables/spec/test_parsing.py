@@ -11,7 +11,7 @@ from tacit.tables.spec.parsing import listed, percent
 def test_a_percentile_is_exact_and_within_its_ends():
     assert [percent(q) for q in (0, "12.5", 100)] == [0, Fraction(25, 2), 100]
     for wrong in (-1, "100.1"):
-        with pytest.raises(UsageError, match=r"lies in 0\.\.100"):
+        with pytest.raises(UsageError, match=r"must be from 0 to 100"):
             percent(wrong)
 
 

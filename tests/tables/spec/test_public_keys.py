@@ -41,8 +41,8 @@ def test_columns_of_a_mapping_or_table_come_in_the_order_of_the_question():
 @pytest.mark.parametrize(
     ("by", "keys", "why"),
     [
-        (["a"], [], "no keys"),
-        (["a"], {"a": []}, "no keys"),
+        (["a"], [], "list of keys is empty"),
+        (["a"], {"a": []}, "list of keys is empty"),
         (["a"], "xy", "not the text"),
         (["a"], 7, "list of values"),
         (["a"], [1, 1.0], "given twice"),

@@ -43,7 +43,7 @@ def test_people_are_made_before_they_are_filtered(session: tc.Session) -> None:
     [
         ({"answers": {}}, "nothing is asked"),
         ({"by": "site"}, "not known to be public"),
-        ({"where_person": "age > 3"}, "one row a person"),
+        ({"where_person": "age > 3"}, "one row per person"),
         ({"by": "agee", "keys": [1]}, "agee"),
     ],
 )

@@ -112,7 +112,7 @@ class Budget:
             UsageError: the budget is a rho, which gives an epsilon only at a delta.
         """
         if self.kind == "concentrated":
-            raise UsageError("a rho is an epsilon only at a delta: ask .epsilon_at(delta)")
+            raise UsageError("a rho gives an epsilon only at a delta: use .epsilon_at(delta)")
         return self.amount
 
     @property

@@ -48,7 +48,7 @@ class Odometer:
     Traceback (most recent call last):
         ...
     tacit.errors.BudgetError: the release costs epsilon 0.5 and epsilon 0.25 of epsilon 1 remains:
-    nothing was spent. Ask with less, or ask for less
+    nothing was spent. Spend less on this release, or ask for fewer answers
     """
 
     def __init__(self, total: Budget | Kind) -> None:

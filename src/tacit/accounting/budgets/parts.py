@@ -86,7 +86,10 @@ def parts_from(said: object) -> tuple[Part, ...]:
     found = tuple(_part(row) for row in rows)
     order = [(-part.epsilon, part.ranged) for part in found]
     if not found or order != sorted(set(order)):
-        raise UsageError("the parts of a privacy loss are not written as they are")
+        raise UsageError(
+            "the parts of a privacy loss are not in the form that Tacit writes: at least one, "
+            "sorted, each once"
+        )
     return found
 
 
@@ -97,4 +100,4 @@ def _part(row: Any) -> Part:
             epsilon = as_fraction(text)
             if epsilon > 0 and str(epsilon) == text:
                 return Part(epsilon, times, len(row) == 3)
-    raise UsageError("a part of a privacy loss is an epsilon and how often it stands")
+    raise UsageError("a part of a privacy loss is an epsilon and how often it occurs")

@@ -159,8 +159,8 @@ class Spending:
         """
         if not self.affords(cost):
             raise BudgetError(
-                f"the release costs {cost} and {self.remaining} of {self.total} remains: "
-                "nothing was spent. Ask with less, or ask for less"
+                f"the release costs {cost} and {self.remaining} of {self.total} remains: nothing "
+                "was spent. Spend less on this release, or ask for fewer answers"
             )
 
     def affords(self, *costs: Budget) -> bool:
@@ -216,10 +216,12 @@ class Spending:
             UsageError: it is none.
         """
         if not isinstance(said, Mapping):
-            raise UsageError("what was charged is described as a budget is")
+            raise UsageError("the description of a charge is not that of a budget")
         added = Budget.from_json({name: said[name] for name in said if name != _FIELD})
         try:
             held = Filter.from_json(said[_FIELD]) if _FIELD in said else None
         except (KeyError, TypeError, AttributeError):
-            raise UsageError("the filter of a budget is not written as one is") from None
+            raise UsageError(
+                "the description of a budget filter is not in the form that Tacit writes"
+            ) from None
         return cls(total, added, held)

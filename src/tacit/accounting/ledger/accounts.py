@@ -97,7 +97,7 @@ class Accounts:
                 raise BudgetError(
                     f"the release costs {cost} and {account.remaining} is left of {account.cap}, "
                     f"the cap of {account.name}: nothing was spent. Ask for less, or ask whoever "
-                    "sets the caps"
+                    "sets the caps to raise this one"
                 )
 
     def count(self, event: str, body: Mapping[str, Any]) -> None:
@@ -123,7 +123,7 @@ class Accounts:
     def _charge(self, body: Mapping[str, Any]) -> None:
         names, identity = body.get("accounts", []), body.get("dataset")
         if not isinstance(names, list) or not all(map(is_account, names)):
-            raise VerificationError("a charge names an account that is none")
+            raise VerificationError("a charge names something that is not an account")
         if len(set(names)) < len(names):
             raise VerificationError("a charge names an account twice")
         if identity is not None and not (isinstance(identity, str) and identity in self.shared):
@@ -139,12 +139,12 @@ class Accounts:
     def _cap(self, body: Mapping[str, Any]) -> None:
         name, said = body["account"], body["cap"]
         if not is_account(name):
-            raise VerificationError("a cap is set for an account that is none")
+            raise VerificationError("a cap is set for something that is not an account")
         self.caps.pop(name, None)
         if said is not None:
             cap = Budget.from_json(said)
             if cap.kind != self.kind:
-                raise VerificationError("a cap is counted in another kind than the budget")
+                raise VerificationError("a cap is of another kind than the budget")
             self.caps[name] = cap
 
 
@@ -168,7 +168,7 @@ def account_name(name: str) -> str:
     """
     if not is_account(name) or name.endswith(f":{_ANY}"):
         raise UsageError(
-            f"an account is named by what it is and who, such as 'team:oncology', not {name!r}"
+            f"the name of an account is a kind and a name, such as 'team:oncology', not {name!r}"
         )
     return name
 

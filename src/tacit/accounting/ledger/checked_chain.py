@@ -150,8 +150,8 @@ class CheckedChain:
         known = head is not None and (seen is None or _has(transaction, head, *seen))
         if head is None or not known:
             raise LedgerError(
-                f"{self.store.name} has gone back behind what was already spent: an old copy was "
-                "put in its place. Nothing more was spent; bring the latest one back"
+                f"{self.store.name} shows less than was already spent: it was replaced by an old "
+                "copy. Nothing more was spent; restore the latest copy"
             )
         self._remember(head)
         return head

@@ -84,7 +84,9 @@ def canonical(value: object, name: str = "value", *, sort: bool = True) -> str:
             json.dumps(value, ensure_ascii=False).encode()
         return text
     except UnicodeEncodeError:
-        raise UsageError(f"the {name} cannot be written: it holds half of a character") from None
+        raise UsageError(
+            f"the {name} cannot be written: it holds half of a character (a lone surrogate)"
+        ) from None
     except (TypeError, ValueError, RecursionError):
         raise UsageError(
             f"the {name} must be plain JSON: dict with text keys, list, text, number, bool, None"
@@ -200,7 +202,7 @@ class Head:
         if hashlib.sha256(event.text.encode()).hexdigest() != event.hash:
             raise VerificationError(f"event {event.sequence} was changed after it was written")
         if (head is None) != (event.event == "create"):
-            raise VerificationError("a ledger has one event 'create', the first")
+            raise VerificationError("the first event of a ledger, and no other, must be 'create'")
         if head is None:
             total = Budget.from_json(event.body.get("budget"))
             filtered = event.body.get("filter") is True
@@ -243,19 +245,26 @@ def verify(events: Iterable[Event], head: Head) -> int:
         if event.event == "charge":
             charged[event.sequence] = event.key
             if event.body.get("balance", replayed.balance()) != replayed.balance():
-                raise VerificationError(f"event {event.sequence} states another balance")
+                raise VerificationError(
+                    f"event {event.sequence} states a balance that is not that of the charges so "
+                    "far"
+                )
         elif event.event in ("answer", "part"):
             paid = event.body.get("charge")
             payer = charged.get(paid) if isinstance(paid, int) else None
             twice = event.event == "answer" and event.key in answered
             if payer is None or payer != event.key or twice:
-                raise VerificationError(f"event {event.sequence} answers what nobody paid for")
+                raise VerificationError(
+                    f"event {event.sequence} is an answer that was not paid for"
+                )
             if event.event == "part" and event.body.get("place") != parts[paid]:
-                raise VerificationError(f"event {event.sequence} is a part in a wrong place")
+                raise VerificationError(
+                    f"event {event.sequence} is a part of an answer in the wrong place"
+                )
             answered |= {event.key} if event.event == "answer" else set()
             parts[paid] += event.event == "part"
     if replayed is None or replayed != head:
-        raise VerificationError("the totals of the ledger are not what its events come to")
+        raise VerificationError("the totals of the ledger are not the sums of its events")
     return replayed.sequence
 
 

@@ -99,7 +99,7 @@ class Ledger(Shown):
         with store.read() as transaction:
             first = transaction.at(1)
         if first is None or first.event != "create":
-            raise LedgerError(f"{store.name} is empty: give a budget and a data set to begin it")
+            raise LedgerError(f"{store.name} is empty: give a budget and a data set to create it")
         body: Any = first.body
         self.dataset, self._id = str(body["dataset"]), str(body["ledger"])
         self.terms: dict[str, Any] = body["terms"]
@@ -246,7 +246,7 @@ class Ledger(Shown):
         with self.chain.write() as (transaction, head):
             entry = entry_of(transaction.about(key))
             if entry is not None and canonical(entry.question) != described:
-                raise UsageError(f"the key {key!r} stands for another question: make another key")
+                raise UsageError(f"the key {key!r} belongs to another question: use another key")
             if entry is not None:
                 self._refuse_dearer(entry, cost)
                 return entry
@@ -329,10 +329,10 @@ class Ledger(Shown):
             UsageError: another kind, not above the present total, or no reason.
         """
         if not reason.strip():
-            raise UsageError("say why the budget is raised: the reason stands in the ledger")
+            raise UsageError("say why the budget is raised: the reason is recorded in the ledger")
         with self.chain.write() as (transaction, head):
             if not total.covers(head.total) or total == head.total:
-                raise UsageError(f"a budget can only be raised: {head.total!r} to more")
+                raise UsageError(f"a budget can only be raised: give more than {head.total!r}")
             body = {"budget": total.to_json(), "reason": reason}
             appended(transaction, head, "extend", None, body)
 
@@ -393,6 +393,7 @@ class Ledger(Shown):
         """
         if entry.answer is None and not entry.cost.covers(cost.cost_in(entry.cost.kind)):
             raise UsageError(
-                f"this release is open under a charge of {entry.cost}, and costs {cost} now; "
-                "nothing more was spent. Ask it under another tag, or at another price"
+                f"this release was charged {entry.cost} and is not answered yet, and it costs "
+                f"{cost} now; nothing more was spent. Ask it with another tag, or at another "
+                "price"
             )

@@ -26,7 +26,7 @@ def staying_open(cost: Budget, work: Callable[[], _T]) -> _T:
     >>> staying_open(epsilon("1/2"), cut)
     Traceback (most recent call last):
     tacit.errors.DataSourceError: the connection was cut. epsilon 0.5 was charged for this release,
-    and it stays open: ask the same again, and it goes on at no further cost
+    and it stays open: ask the same again, and it is answered at no further cost
     """
     try:
         return work()
@@ -41,6 +41,6 @@ def staying_open(cost: Budget, work: Callable[[], _T]) -> _T:
 
 def _told(cost: Budget) -> str:
     return (
-        f"{cost} was charged for this release, and it stays open: ask the same again, and it goes "
-        "on at no further cost"
+        f"{cost} was charged for this release, and it stays open: ask the same again, and it is "
+        "answered at no further cost"
     )

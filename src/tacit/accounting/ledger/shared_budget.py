@@ -46,7 +46,8 @@ def on_account_of(ledger: Ledger, *accounts: str) -> Ledger:
     >>> oncology.charge("k2", epsilon("1/4"), {"count": "people"})
     Traceback (most recent call last):
     tacit.errors.BudgetError: the release costs epsilon 0.25 and epsilon 0 is left of epsilon 0.25,
-    the cap of team:oncology: nothing was spent. Ask for less, or ask whoever sets the caps
+    the cap of team:oncology: nothing was spent. Ask for less, or ask whoever sets the caps to raise
+    this one
     """
     payer = ledger.payer
     named = (*payer.accounts, *map(account_name, accounts))
@@ -84,7 +85,7 @@ def shared_by(ledger: Ledger, dataset: str, terms: Mapping[str, Any]) -> Ledger:
                 appended(transaction, head, "share", None, body)
     if canonical(standing) != canonical(terms):
         raise LedgerError(
-            f"{ledger.chain.store.name} is shared by {dataset!r} on other terms: ask under its "
+            f"{ledger.chain.store.name} is shared by {dataset!r} on other terms: ask under those "
             "terms, or give the data set another name"
         )
     return ledger.view(Payer(ledger.payer.accounts, dataset), dataset, terms)
@@ -105,12 +106,12 @@ def set_cap(ledger: Ledger, account: str, cap: Budget | None, reason: str) -> No
         UsageError: no account, a cap of another kind, or no reason.
     """
     if not reason.strip():
-        raise UsageError("say why the cap is set: the reason stands in the ledger")
+        raise UsageError("say why the cap is set: the reason is recorded in the ledger")
     if not is_account(account):
         account_name(account)
     with ledger.chain.write() as (transaction, head):
         if cap is not None and cap.kind != head.total.kind:
-            raise UsageError(f"a cap is counted as the budget is, {head.total!r}")
+            raise UsageError(f"a cap must be of the same kind as the budget, {head.total!r}")
         body = {"account": account, "cap": cap and cap.to_json(), "reason": reason}
         appended(transaction, head, "cap", None, body)
 

@@ -169,7 +169,7 @@ class SqliteStore:
             raise LedgerError(f"{str(self._path)!r} is a folder; name a file for the ledger in it")
         if not self._path.parent.is_dir():
             raise LedgerError(
-                f"{self.name} cannot be made: there is no folder {str(self._path.parent)!r}"
+                f"{self.name} cannot be created: there is no folder {str(self._path.parent)!r}"
             )
         if not (create or self._path.exists()):
             raise LedgerError(f"{self.name} does not exist: create it first, or check the path")
@@ -182,14 +182,14 @@ class SqliteStore:
                 )
             if not create:
                 raise LedgerError(
-                    f"{self.name} is empty: its beginning was cut short before anything was "
-                    "charged. Give a budget to begin it anew"
+                    f"{self.name} is empty: its creation was interrupted before anything was "
+                    "charged. Give a budget to create it again"
                 )
         if self._path.exists():
             self._refuse_other_names(self._path.stat())
         # SQLite takes a file too short for its header as an empty one, and would write over it.
         if self._path.exists() and 0 < self._path.stat().st_size < 512:
-            raise LedgerError(f"{str(self._path)!r} is no ledger of Tacit: name another file")
+            raise LedgerError(f"{str(self._path)!r} is not a ledger of Tacit: name another file")
 
     def _refuse_other_names(self, found: os.stat_result) -> None:
         """Refuse a hard link: each name has a log of its own, and never sees the other's."""
@@ -221,7 +221,9 @@ class SqliteStore:
             application = run("PRAGMA application_id").fetchone()[0]
             empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
             if application != _APPLICATION and not (empty and create):
-                raise LedgerError(f"{str(self._path)!r} is no ledger of Tacit: name another file")
+                raise LedgerError(
+                    f"{str(self._path)!r} is not a ledger of Tacit: name another file"
+                )
             if application != _APPLICATION:
                 for statement in _SCHEMA:
                     run(statement)
@@ -298,7 +300,7 @@ class _Transaction:
 
 
 _CAUSES = {
-    "NOTADB": "is no ledger: the file is something else. Name another file",
+    "NOTADB": "is not a ledger: the file is something else. Name another file",
     "CANTOPEN": "cannot be opened: look whether the folder exists and can be written",
     "READONLY": "cannot be written, and a ledger must be: look at the rights of file and folder",
     "PERM": "cannot be written, and a ledger must be: look at the rights of file and folder",

@@ -217,7 +217,7 @@ def read_event(row: Sequence[Any]) -> Event:
     sequence, key, text, digest = row
     event = Event.parse(text, digest)
     if (event.sequence, event.key) != (sequence, key):
-        raise LedgerError(f"event {sequence} stands in a wrong place: it was changed")
+        raise LedgerError(f"event {sequence} is in the wrong place: the ledger was changed")
     return event
 
 

@@ -143,7 +143,7 @@ def _centres(p: Any) -> list[int]:
 def _windows(p: Any, q: Any, orders: Fraction) -> Table:
     first = _laws(p)[0]
     if first is None:
-        raise UsageError("distributions that are no lattice noise have no window")
+        raise UsageError("only noise on a lattice has a window of outcomes")
     law, grid = first
     if isinstance(law, DiscreteGaussian):
         return _gaussian_window(p, q, law, grid, orders)

@@ -130,7 +130,7 @@ class Comparison(Shown):
         among = [row for row in self.rows if method in (None, row.method, row.kind)]
         if not among:
             names = ("global", "local", *self.methods)
-            raise UsageError(f"no method {method!r} here; {did_you_mean(str(method), names)}")
+            raise UsageError(f"there is no method {method!r}; {did_you_mean(str(method), names)}")
         return min(among, key=lambda row: (row.predicted_refused > 0.5, row.predicted))
 
     def percent(self, row: ComparisonRow) -> NDArray[np.float64]:
@@ -294,8 +294,8 @@ def _asked(
         raise UsageError("give epsilon, above zero: the privacy loss of each release")
     if like is None:
         raise UsageError(
-            "give like=, public or made-up records that resemble the private ones; never those: "
-            "the errors that are shown would reveal something about them"
+            "give like=, public or made-up records that resemble the private ones; never the "
+            "private ones: the errors that are shown would reveal something about them"
         )
     if relation not in _RELATIONS:
         raise UsageError(f"relation {relation!r} is unknown; {did_you_mean(relation, _RELATIONS)}")

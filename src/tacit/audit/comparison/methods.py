@@ -145,7 +145,7 @@ def _noisy_counts(n: int, scale: Fraction) -> tuple[NDArray[np.float64], NDArray
 
 def _propose_test_release(asked: Asked) -> Iterator[Candidate]:
     if asked.delta is None:
-        raise UsageError("it needs a delta; give one")
+        raise UsageError("it needs a delta; give delta=")
     if asked.delta >= Fraction(1, 2):
         raise UsageError("it needs a delta below 1/2, the probability that its test is wrong")
     for bound in _proposed(asked):
@@ -240,8 +240,8 @@ def _sample_and_aggregate(asked: Asked) -> Iterator[Candidate]:
     ends = _range(asked, asked.bounds)
     if ends is None:
         raise UsageError(
-            f"the {asked.statistic.name} has no public ends, and grows with the records: that of a "
-            "bin is not that of all"
+            f"the {asked.statistic.name} has no public range, and grows with the number of "
+            "records: its value in a bin is not its value in all records"
         )
     for k in asked.bins:
         m = sample_and_aggregate(asked.statistic, k, ends, asked.epsilon, relation=asked.relation)

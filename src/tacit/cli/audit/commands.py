@@ -77,7 +77,10 @@ def attacks(
     if not json:
         for result in found.results:
             for name in found.fallen(result.system):
-                note(f"{result.system} falls under {name}: {result.outcomes[name].evidence}")
+                note(
+                    f"{result.system} fails under the attack {name}: "
+                    f"{result.outcomes[name].evidence}"
+                )
     fallen = [name for name in names if found.fallen(name)]
     if fallen:
-        raise VerificationError(f"these systems fall under an attack: {', '.join(fallen)}")
+        raise VerificationError(f"these systems did not withstand an attack: {', '.join(fallen)}")

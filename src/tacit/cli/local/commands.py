@@ -104,7 +104,7 @@ def _chosen(text: str, oracle: Oracle) -> Any:
         return labels[int(typed) - 1]
     if oracle.domain.place(typed or None) >= 0:  # type: ignore[attr-defined]
         return typed or None
-    raise UsageError("that is none of the answers; nothing was drawn or sent")
+    raise UsageError("that is not one of the answers; nothing was drawn or sent")
 
 
 @dataclass(frozen=True)
@@ -375,7 +375,9 @@ def choose(given: _Choosing, asked: Asked) -> None:
 
     check_files(given.plot, ())
     if asked.epsilon is None or asked.p or asked.q or asked.mechanism or asked.question:
-        raise UsageError("a choice is for answers and an epsilon: --items 0..1023 --epsilon 1")
+        raise UsageError(
+            "to choose a mechanism, give the answers and an epsilon: --items 0..1023 --epsilon 1"
+        )
     found = ranked(items_of(asked), given.n, asked.epsilon)
     if given.json:
         print_json(

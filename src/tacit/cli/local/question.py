@@ -178,16 +178,16 @@ def _about(name: str, asked: Asked) -> list[Any]:
     listed = asked.items is not None or asked.items_file is not None
     if name in _NUMBERS:
         if listed or asked.other:
-            raise UsageError(f"{name} is about a number: --bounds 0:100 instead of answers")
+            raise UsageError(f"{name} is for a number: give --bounds 0:100 instead of answers")
         ends = (asked.bounds or "").split(":")
         if len(ends) != 2:
-            raise UsageError("say between which bounds the number is: --bounds 0:100")
+            raise UsageError("give the bounds of the number: --bounds 0:100")
         return ends
     if asked.bounds is not None:
         raise UsageError(f"--bounds is for numbers ({', '.join(_NUMBERS)}), not for {name}")
     if name in _WORDS:
         if listed or asked.other or asked.missing:
-            raise UsageError(f"{name} takes any answer; candidates are named when it is estimated")
+            raise UsageError(f"{name} takes any answer: name the candidates when you estimate")
         return []
     items = items_of(asked)
     if name != "ranges":
@@ -215,5 +215,7 @@ def _described(path: str) -> Oracle:
     except OSError as error:
         raise DataSourceError(f"{path} cannot be read: {error.strerror}") from None
     except UsageError as error:
-        raise UsageError(f"{path} describes no question and holds no reports ({error})") from None
+        raise UsageError(
+            f"{path} is neither the description of a question nor a file of reports ({error})"
+        ) from None
     return oracle_from(described)

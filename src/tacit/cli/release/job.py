@@ -334,8 +334,8 @@ def _try_on_paper(session: Session, job: Job, spend: bool) -> None:
         if len(job.questions) > 1:
             told = f"these {len(job.questions)} questions cost {total!r} together"
         raise BudgetError(
-            f"{told}, and {remaining!r} is left of {session.budget!r}; nothing was spent. Ask for "
-            "less, or raise the budget in the open: tacit ledger extend"
+            f"{told}, and {remaining!r} is left of {session.budget!r}; nothing was spent. Ask "
+            "for less, or raise the budget, which is recorded: tacit ledger extend"
         )
     for why in weak if spend else ():
         confirm_weak(why, job.sure)

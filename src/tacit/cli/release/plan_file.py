@@ -59,7 +59,7 @@ def _job(plan: Mapping[str, Any], folder: Path) -> Job:
     ledger = text_of(budget, "ledger", "[budget]")
     questions = plan.get("question", [])
     if not isinstance(questions, list) or not questions:
-        raise UsageError("there is no question: begin one with [[question]]")
+        raise UsageError("there is no question: add one with [[question]]")
     return Job(
         table,
         _unit(plan),

@@ -150,7 +150,7 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
             verdict = (
                 "was asked before, and is free"
                 if answered
-                else "was charged before and is open: it goes on at no further cost"
+                else "was charged before and is open: it is answered at no further cost"
                 if free
                 else f"costs {budget_words(expected.cost)} of the "
                 f"{budget_words(expected.remaining)} that is left"

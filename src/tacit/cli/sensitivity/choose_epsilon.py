@@ -51,11 +51,11 @@ def choose_epsilon(ask: Risk, over: Population) -> None:
     domain = domain_of(over)
     if not isinstance(domain, Records) or domain.columns is not None or domain.size is None:
         raise UsageError(
-            "a risk is over one known population of which a release holds some: "
-            "--records 1,2,3,10 --size 3"
+            "a risk is for releases of some records of a known population: --records 1,2,3,10 "
+            "--size 3"
         )
     if ask.relation == "both":
-        raise UsageError("the noise rests on one relation: --relation unbounded or bounded")
+        raise UsageError("the noise is for one relation: --relation unbounded or bounded")
     (relation,) = relations_of(ask.relation)
     with working("going through the possible worlds"):
         found = choose(ask.statistic, domain.sample.values(), domain.size, ask.risk, relation)
@@ -74,7 +74,7 @@ def choose_epsilon(ask: Risk, over: Population) -> None:
     else:
         print(found)
         note(
-            "This is about this population, and about readers who hold all worlds for equally "
+            "This holds for this population, and for readers who consider all worlds equally "
             "likely; differential privacy itself assumes neither."
         )
     if ask.plot is not None:

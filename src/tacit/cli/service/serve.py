@@ -100,8 +100,8 @@ def serve(what: WhatOptions, where: WhereOptions, log: AuditOptions) -> None:
         return
     if len(words) > 1 or (not words and not what.demo):
         raise UsageError(
-            "name the folder of the data sets, tacit serve FOLDER, or give --demo; what would stop "
-            "it is said by tacit serve check FOLDER, and who did what by tacit serve audit FOLDER"
+            "name the folder of the data sets, tacit serve FOLDER, or give --demo; tacit serve "
+            "check FOLDER shows what would stop it, and tacit serve audit FOLDER who did what"
         )
     place = _place(where)
     with ExitStack() as until:

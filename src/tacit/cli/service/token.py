@@ -135,7 +135,7 @@ def narrow(
     with _tokens(folder) as (tokens, known):
         parent = tokens.get(token)
         if parent is None:
-            raise UsageError(f"there is no token {token!r}: tacit token list shows those there are")
+            raise UsageError(f"there is no token {token!r}: tacit token list shows all of them")
         grants = None if role is None and dataset is None else _grants(role, dataset, known)
         text, made = tokens.narrow(parent.caller, grants, days * _DAY)
     print(text)
@@ -150,7 +150,7 @@ def revoke(token: _Id, folder: _Folder = ".") -> None:
     """
     with _tokens(folder) as (tokens, _):
         if tokens.get(token) is None:
-            raise UsageError(f"there is no token {token!r}: tacit token list shows those there are")
+            raise UsageError(f"there is no token {token!r}: tacit token list shows all of them")
         print(f"{tokens.revoke(token)} tokens are void now")
 
 

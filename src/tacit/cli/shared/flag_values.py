@@ -112,7 +112,7 @@ def of_people(texts: Sequence[str]) -> dict[str, Aggregate]:
         label, kind = label.strip(), known.get(name.strip())
         if not sign or not label or kind is None or bool(rest) is not bool(kind.fields):
             raise UsageError(
-                f"--per-person {text} is not whole: write NAME=STATISTIC:COL:LOW:HIGH, such as "
+                f"--per-person {text} is incomplete: write NAME=STATISTIC:COL:LOW:HIGH, such as "
                 "total=sum:cost:0:5000, or n=count"
             )
         if label in found:
@@ -124,9 +124,9 @@ def of_people(texts: Sequence[str]) -> dict[str, Aggregate]:
 def _not_whole(kind: Kind, text: str) -> UsageError:
     flag = flag_of(kind)
     return UsageError(
-        f"{flag} {text} is not whole: write {flag} {form(kind.fields)}, such as {flag} "
-        f"{example(kind.fields)}. Bounds and edges are public: do not read them off the "
-        "private data"
+        f"{flag} {text} is incomplete: write {flag} {form(kind.fields)}, such as {flag} "
+        f"{example(kind.fields)}. Bounds and edges are public: do not read them off the private "
+        "data"
     )
 
 
@@ -219,7 +219,7 @@ def column_types(texts: Sequence[str]) -> dict[str, str] | None:
     for part in (part for text in texts for part in text.split(",")):
         column, sign, kind = part.rpartition("=")
         if not sign or not column:
-            raise UsageError(f"--types {part} is not whole: write --types column=kind")
+            raise UsageError(f"--types {part} is incomplete: write --types column=kind")
         found[column.strip()] = kind.strip()
     return found or None
 
@@ -234,7 +234,7 @@ def cuts(texts: Sequence[str]) -> dict[str, Expression]:
     for text in texts:
         column, sign, edges = text.rpartition(":")
         if not sign or not column:
-            raise UsageError(f"--cut {text} is not whole: write --cut age:0,18,65")
+            raise UsageError(f"--cut {text} is incomplete: write --cut age:0,18,65")
         found[f"{column}_group"] = col(column).cut(numbers(edges, "an edge"))
     return found
 
@@ -318,7 +318,7 @@ def _typed(text: str, kind: str, name: str) -> Any:
             return datetime.date.fromisoformat(text)
     except ValueError:
         like = "whole numbers" if kind == "integer" else "dates such as 2024-12-31"
-        raise UsageError(f"{name!r} holds {like}, and the key {text!r} is none") from None
+        raise UsageError(f"{name!r} holds {like}, and the key {text!r} does not fit") from None
     if kind == "boolean":
         if text.lower() not in ("true", "false"):
             raise UsageError(f"{name!r} holds true or false, and the key {text!r} is neither")

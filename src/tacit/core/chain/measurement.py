@@ -147,7 +147,7 @@ class Measurement(Shown):
         """
         target = as_fraction(delta, "delta")
         if not 0 <= target <= 1:
-            raise UsageError(f"delta lies in 0..1, not at {target}")
+            raise UsageError(f"delta must be from 0 to 1, not {target}")
         distance = read_distance(self.input, d_in)
         known = None if self.losses is None else self.losses(distance)
         if known is not None:
@@ -175,7 +175,7 @@ class Measurement(Shown):
         """
         level = as_fraction(epsilon, "epsilon")
         if level < 0:
-            raise UsageError(f"an epsilon is not negative, as {level} is")
+            raise UsageError(f"an epsilon must be at least 0, not {level}")
         distance = read_distance(self.input, d_in)
         known = None if self.losses is None else self.losses(distance)
         if known is not None:
@@ -220,7 +220,7 @@ class Measurement(Shown):
         end = self.epsilon(forgiven, d_in)
         if not isinstance(end, Enclosure):
             raise UsageError(
-                f"no finite epsilon reaches a delta of {show(forgiven)}; forgive a larger one, "
+                f"no finite epsilon reaches a delta of {show(forgiven)}; give a larger delta, "
                 "such as gaussian_mu('1e-15')"
             )
         profile = ProfilePoints(lambda epsilon: self.delta(epsilon, d_in))

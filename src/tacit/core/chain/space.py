@@ -49,7 +49,7 @@ class Space:
     def __post_init__(self) -> None:
         if isinstance(self.metric, type):
             raise MismatchError(
-                f"a space has a metric, not its class: tc.{self.metric.__name__}()",
+                f"a space needs a metric, not its class: write tc.{self.metric.__name__}()",
                 self.domain,
                 self.metric,
             )

@@ -99,7 +99,7 @@ def as_step(thing: object) -> Step:
     name = getattr(thing, "__name__", "")
     shown = f"call {name}: >> tc.{name}(...)" if name else f"not a {type(thing).__name__}"
     raise CallError(
-        f"behind >> stands a step, such as tc.clamp(0, 12) or tc.laplace(scale=2); {shown}"
+        f"after >> there must be a step, such as tc.clamp(0, 12) or tc.laplace(scale=2); {shown}"
     )
 
 

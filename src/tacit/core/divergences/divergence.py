@@ -179,7 +179,7 @@ class Profile:
         """Enclose the least epsilon at which ``delta`` suffices; ``math.inf`` where none does."""
         target = as_fraction(delta, "delta")
         if not 0 <= target <= 1:
-            raise UsageError(f"delta lies in 0..1, not at {show(target)}")
+            raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
         return largest(*(_epsilon(*sides, target) for sides in self._directions()))
 
     def _directions(self) -> tuple[tuple[Probabilities, Probabilities], ...]:

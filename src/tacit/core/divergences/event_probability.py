@@ -85,7 +85,7 @@ def _where(distribution: Any, holds: Callable[[Any], Any]) -> Enclosure:
         low, high = (int(end) for end in distribution.law.support(share))
         if high - low > _MOST_OUTCOMES:
             raise InfeasibleError(
-                f"a function would be asked of {high - low:,} outcomes; give an interval"
+                f"a function would be called for {high - low:,} outcomes; give an interval"
             )
         units = range(distribution.centre + low, distribution.centre + high + 1)
         values = [unit * distribution.grid for unit in units]

@@ -81,7 +81,7 @@ class Tradeoff:
         """
         level = as_fraction(alpha, "alpha")
         if not 0 <= level <= 1:
-            raise UsageError(f"alpha lies in 0..1, not at {show(level)}")
+            raise UsageError(f"alpha must be from 0 to 1, not {show(level)}")
         return Enclosure(min(self._below(level), self._above(level)), self._above(level))
 
     def _above(self, alpha: Fraction) -> Fraction:

@@ -115,7 +115,7 @@ class ShiftedLoss(Summand):
         """Enclose the least epsilon at ``delta``, to within 2^-40."""
         target = as_fraction(delta, "delta")
         if not 0 <= target <= 1:
-            raise UsageError(f"delta lies in 0..1, not at {show(target)}")
+            raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
         largest = self.max_divergence()
         if target == 0:
             return math.inf if largest == math.inf else Enclosure.of(Fraction(largest))

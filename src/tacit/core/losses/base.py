@@ -47,9 +47,9 @@ class PrivacyLoss(ABC):
             UsageError: a list of losses, which is of one direction.
         """
         raise UsageError(
-            "these losses are a list, which is of one direction, and the others are in both: ask "
-            "tc.privacy_loss for both and compose one release at a time, or compose one direction "
-            "only, with .forward or .backward"
+            "these losses are a list in one direction, and the others are in both directions: "
+            "use tc.privacy_loss for both and compose one release at a time, or compose one "
+            "direction only, with .forward or .backward"
         )
 
     def compose(self, other: PrivacyLoss) -> PrivacyLoss:
@@ -114,7 +114,7 @@ def enclosed_epsilon(curves: tuple[Curve, Curve], delta: Number) -> Enclosure | 
     """Enclose epsilon between a curve from below and one from above."""
     target = as_fraction(delta, "delta")
     if not 0 <= target <= 1:
-        raise UsageError(f"delta lies in 0..1, not at {show(target)}")
+        raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
     low, high = (curve.epsilon(target) for curve in curves)
     if not isinstance(high, Enclosure):
         return math.inf

@@ -79,7 +79,7 @@ class BoundedRange(Summand):
         """Enclose the least epsilon at ``delta``."""
         target = as_fraction(delta, "delta")
         if not 0 <= target <= 1:
-            raise UsageError(f"delta lies in 0..1, not at {show(target)}")
+            raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
         if target >= self.delta(0).lower:
             high = self.delta(0).upper <= target
             return Enclosure.of(0) if high else Enclosure(_ZERO, Fraction(1, 1 << 100))

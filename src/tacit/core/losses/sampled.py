@@ -107,7 +107,7 @@ class SampledLoss(Summand):
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
         target, q = as_fraction(delta, "delta"), self.rate
         if not 0 <= target <= 1:
-            raise UsageError(f"delta lies in 0..1, not at {show(target)}")
+            raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
         if self.adding:
             largest = -log(1 - q, _BITS)
             if target == 0:

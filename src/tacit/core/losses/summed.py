@@ -155,7 +155,7 @@ class Sum(PrivacyLoss):
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
         target = as_fraction(delta, "delta")
         if not 0 <= target <= 1:
-            raise UsageError(f"delta lies in 0..1, not at {show(target)}")
+            raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
         log_target = _log_of(target)
         ends = self._ends
         found = None if ends is None else enclosed_epsilon(ends, log_target)
@@ -310,7 +310,7 @@ def _parts(losses: PrivacyLoss) -> tuple[tuple[Summand, int], ...]:
         return losses.parts
     if isinstance(losses, Summand):
         return ((losses, 1),)
-    raise UsageError("losses in both directions are no single list: take .forward or .backward")
+    raise UsageError("losses in both directions are not a single list: use .forward or .backward")
 
 
 def _losses(masses: Listed | Spread) -> Listed:

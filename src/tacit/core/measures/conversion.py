@@ -70,7 +70,7 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     if rho < 0:
         raise UsageError("rho must not be negative")
     if not 0 < delta < 1:
-        raise UsageError("a rho is an epsilon only at a delta above 0 and below 1")
+        raise UsageError("a rho gives an epsilon only at a delta above 0 and below 1")
     if rho == 0:
         return Fraction(0)
     order = 1 + Fraction(math.exp(_best_order(rho, delta)))

@@ -59,7 +59,9 @@ def least_mu(profile: ProfilePoints, end: Fraction, forgiven: Fraction) -> Enclo
     (1.232, 1.23)
     """
     if end > _FARTHEST:
-        raise InfeasibleError(f"an epsilon of more than {_FARTHEST} is of no Gaussian's kind")
+        raise InfeasibleError(
+            f"an epsilon of more than {_FARTHEST} is too large to be stated as that of a Gaussian"
+        )
     if end == 0 or profile.at(_ZERO).upper <= forgiven:
         return Enclosure.of(0)
     places = {end * i / _CELLS for i in range(_CELLS + 1)}

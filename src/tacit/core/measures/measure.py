@@ -179,7 +179,7 @@ class ApproximateDP(Measure):
             raise UsageError("a loss of approximate DP is a pair (epsilon, delta)")
         epsilon, delta = (as_fraction(part, self.name) for part in loss)
         if epsilon < 0 or not 0 <= delta <= 1:
-            raise UsageError("epsilon is not negative, and delta lies in [0, 1]")
+            raise UsageError("epsilon must be at least 0, and delta from 0 to 1")
         return epsilon, delta
 
     def at_most(self, loss: Loss, limit: Loss) -> bool:

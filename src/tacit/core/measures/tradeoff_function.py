@@ -82,7 +82,7 @@ class TradeoffFunction(Shown):
         """
         level = as_fraction(alpha, "alpha")
         if not 0 <= level <= 1:
-            raise UsageError(f"alpha lies in 0..1, not at {show(level)}")
+            raise UsageError(f"alpha must be from 0 to 1, not {show(level)}")
         return self._beta(level, _CLOSE)
 
     def points(self, count: int = 41) -> tuple[tuple[Fraction, Fraction], ...]:

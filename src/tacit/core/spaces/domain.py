@@ -248,7 +248,9 @@ def element(
     """
     if isinstance(spec, Domain):
         if bounds is not None and getattr(spec, "bounds", None) != _pair(bounds):
-            raise UsageError("give bounds either in the element domain or beside it, not both")
+            raise UsageError(
+                "give bounds either in the element domain or as a separate argument, not both"
+            )
         return spec
     if spec in (bool, str):
         if bounds is not None:

@@ -72,8 +72,8 @@ class Metric(ABC):
         for parent in cls.__mro__[1:]:
             if issubclass(parent, Metric) and _measures(parent) and _changed(cls, parent):
                 raise UsageError(
-                    f"{cls.__name__} measures otherwise than {parent.__name__}, for which the maps "
-                    "were proven: derive it from Metric itself"
+                    f"{cls.__name__} changes the distance of {parent.__name__}, for which the "
+                    "maps were proven: derive it from Metric itself"
                 )
 
     @abstractmethod

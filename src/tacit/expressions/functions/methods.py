@@ -204,7 +204,9 @@ class RowMethods(Node):
         if isinstance(value, Node):
             return value
         if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
-            raise UsageError(f"{value!r} is no date such as '2024-12-31', and no column of dates")
+            raise UsageError(
+                f"{value!r} is neither a date such as '2024-12-31' nor a column of dates"
+            )
         return type(self)("literal", (), (value,))
 
     # ---- numbers

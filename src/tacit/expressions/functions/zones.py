@@ -57,7 +57,7 @@ def offsets_of(zone: str) -> tuple[tuple[int, int], ...]:
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise UsageError(
             f"no time zone is called {zone!r} on this machine: name one such as 'Europe/Berlin'; "
-            "where none is found, install the database of zones: pip install tzdata"
+            "if none is found, install the time zone database: pip install tzdata"
         ) from None
 
     def offset(seconds: int) -> int:

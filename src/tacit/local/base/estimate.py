@@ -141,7 +141,7 @@ class Estimate(Shown):
             UsageError: an item that is not listed.
         """
         if item not in self.items:
-            raise UsageError(f"{item!r} is none of the {len(self.items):,} items")
+            raise UsageError(f"{item!r} is not one of the {len(self.items):,} items")
         return float(self.counts[self.items.index(item)])
 
     def to_dict(self) -> dict[Hashable, float]:

@@ -256,7 +256,7 @@ def oracle_from(description: Mapping[str, object]) -> Oracle:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError):
         raise UsageError(
-            "this is no description of a local mechanism; write one with oracle.describe()"
+            "this is not a description of a local mechanism; write one with oracle.describe()"
         ) from None
 
 

@@ -76,7 +76,7 @@ def read_answer(value: Any, lower: Fraction, upper: Fraction) -> Fraction:
     try:
         number = as_fraction(value, "an answer")
     except UsageError:
-        raise UsageError("an answer is no number; nothing was drawn or sent") from None
+        raise UsageError("an answer is not a number; nothing was drawn or sent") from None
     return min(max((number - lower) / (upper - lower), Fraction(0)), Fraction(1))
 
 

@@ -99,7 +99,7 @@ class Header:
         try:
             made = oracle_from(read_json(self.description))
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"the file describes no mechanism: {error}") from None
+            raise UsageError(f"the file does not describe a local mechanism: {error}") from None
         if bytes.fromhex(made.fingerprint) != self.fingerprint:
             raise UsageError("the file's description and its fingerprint do not agree")
         return made

@@ -115,7 +115,9 @@ def _resumed(body: bytes) -> Kept:
 
 def _refused(told: Mapping[str, Any]) -> dict[Reason, int]:
     if set(told) - set(REASONS):
-        raise UsageError("reports were refused for reasons that this version of Tacit has not")
+        raise UsageError(
+            "reports were refused for reasons that this version of Tacit does not know"
+        )
     counts = {reason: as_integer(told.get(reason, 0), reason, minimum=0) for reason in REASONS}
     return {reason: count for reason, count in counts.items() if count}
 

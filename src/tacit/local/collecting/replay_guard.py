@@ -51,7 +51,9 @@ class Shards:
         many = as_integer(of, "the number of shards", minimum=1)
         one = as_integer(number, "a shard", minimum=0)
         if one >= many:
-            raise UsageError(f"of {many} shards the last is {many - 1}, not {one}")
+            raise UsageError(
+                f"there are {many} shards, numbered from 0 to {many - 1}, and none is {one}"
+            )
         return cls(frozenset([one]), many, at)
 
     def numbers(self, ids: Ids) -> NDArray[np.uint64]:
@@ -87,7 +89,7 @@ class Shards:
         """Build from :meth:`describe`."""
         of, *held = described
         if not held:
-            raise UsageError("a collector looks after one shard at least")
+            raise UsageError("a collector must hold at least one shard")
         return cls(frozenset(number for one in held for number in cls.one(one, of).held), of)
 
 

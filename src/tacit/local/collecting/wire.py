@@ -163,8 +163,8 @@ class Wire:
         given = layout.check(reports)
         if not self.oracle.valid(given).all():
             raise UsageError(
-                f"a report that {self.name} cannot have made is not written; drop such ones with "
-                "oracle.valid(reports)"
+                f"{self.name} cannot have made this report, so it is not written; drop such "
+                "reports with oracle.valid(reports)"
             )
         batch = np.ascontiguousarray(given, layout.dtype)
         if layout.kind == "bits":

@@ -74,7 +74,10 @@ class DirectEncoding(PureOracle):
         others = len(items) - 1
         truth = truth_probability(p, epsilon, others)
         if truth * (others + 1) == 1:
-            raise UsageError(f"p = 1/{others + 1} makes every answer alike: choose another p")
+            raise UsageError(
+                f"p = 1/{others + 1} gives every answer the same distribution of reports: choose "
+                "another p"
+            )
         object.__setattr__(self, "domain", items)
         object.__setattr__(self, "p", truth)
 

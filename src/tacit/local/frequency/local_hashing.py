@@ -89,7 +89,9 @@ class LocalHashing(PureOracle):
             raise UsageError("there are at most 4,096 buckets and 32 bits of seed")
         truth = truth_probability(p, epsilon, g - 1)
         if truth * g == 1:
-            raise UsageError(f"p = 1/{g} makes every answer alike: choose another p")
+            raise UsageError(
+                f"p = 1/{g} gives every answer the same distribution of reports: choose another p"
+            )
         fields = {"domain": items, "p": truth, "buckets": g, "seed_bits": seeds}
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -174,7 +176,9 @@ class OptimizedLocalHashing(LocalHashing):
         one_of(epsilon, p)
         if buckets is None:
             if epsilon is None:
-                raise UsageError("with p, say how many buckets; with epsilon they follow")
+                raise UsageError(
+                    "with p, say how many buckets; with epsilon the number is computed"
+                )
             buckets = min(max(2, round(exp_at_most(epsilon)) + 1), MOST_BUCKETS)
         super().__init__(domain, epsilon, p, buckets, seed_bits)
 

@@ -103,7 +103,7 @@ class SubsetSelection(PureOracle):
             if w >= k:
                 raise UsageError(f"a set of {w} of {k} items hides nothing or all: choose less")
         elif epsilon is None:
-            raise UsageError("with p, say the size of the sets; with epsilon it follows")
+            raise UsageError("with p, say the size of the sets; with epsilon it is computed")
         else:
             w = _best_size(k, exp_at_most(epsilon))
         if p is not None:
@@ -112,7 +112,9 @@ class SubsetSelection(PureOracle):
             share = _inside(k, w, exp_at_most(epsilon))  # type: ignore[arg-type]
             inside = dyadic_down(share, finer(share, epsilon))  # type: ignore[arg-type]
         if inside * k == w:
-            raise UsageError(f"p = {w}/{k} makes every answer alike: choose another p")
+            raise UsageError(
+                f"p = {w}/{k} gives every answer the same distribution of reports: choose another p"
+            )
         for name, value in (("domain", items), ("p", inside), ("size", w)):
             object.__setattr__(self, name, value)
 

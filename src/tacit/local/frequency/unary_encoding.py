@@ -93,7 +93,9 @@ class UnaryEncoding(PureOracle):
         else:
             yes, no = probability(p, "p"), probability(q, "q")  # type: ignore[arg-type]
         if yes == no:
-            raise UsageError("p = q makes every answer alike: choose them apart")
+            raise UsageError(
+                "p = q gives every answer the same distribution of reports: choose different ones"
+            )
         for name, value in (("domain", items), ("p", yes), ("q", no)):
             object.__setattr__(self, name, value)
 

@@ -58,7 +58,7 @@ class NumberOracle(Oracle):
         if is_missing(value):
             if self.missing is None:
                 raise UsageError(
-                    "an answer is missing; say missing=<number> for what stands in its place"
+                    "an answer is missing; say missing=<number> for the value to use in its place"
                 )
             value = self.missing
         return read_answer(value, self.lower, self.upper)
@@ -143,7 +143,7 @@ class MeanOracle(NumberOracle):
         """
         size = read_size(n)
         if size == 0:
-            raise UsageError("there is no mean of no answers: n must be at least 1")
+            raise UsageError("zero answers have no mean: n must be at least 1")
         found: Fraction
         if value is None:
             found = self._greatest_variance()
@@ -170,7 +170,7 @@ class MeanOracle(NumberOracle):
             UsageError: there are no reports.
         """
         if not self._state(state).n:
-            raise UsageError("there is no mean of no reports")
+            raise UsageError("zero reports have no mean")
         return self.lower + self._total(state) / state.n * (self.upper - self.lower)
 
     @abstractmethod

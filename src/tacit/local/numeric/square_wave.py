@@ -187,7 +187,7 @@ class SquareWave(NumberOracle):
         The mean square is itself estimated, from the reports.
         """
         if not state.n:
-            raise UsageError("there is no distribution of no reports")
+            raise UsageError("zero reports have no distribution")
         scores = self._scores(cuts)
         edges = [float_down(self.edges[cut]) for cut in cuts]
         counts, squares = scores @ state.sums, scores**2 @ state.sums

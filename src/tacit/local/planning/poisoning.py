@@ -196,7 +196,8 @@ def honest_bounds(oracle: Oracle, miss: Number) -> Bounds:
     share = as_fraction(miss, "outliers")
     if not 0 < share < 1:
         raise UsageError(
-            "outliers: the probability that an honest report is refused, above 0 and below 1"
+            "outliers is the probability that an honest report is refused, and must be above 0 "
+            "and below 1"
         )
     if isinstance(oracle, SummationHistogram):
         return _noise_bounds(oracle.bound, oracle.units, oracle.scale, share / len(oracle.domain))

@@ -102,10 +102,13 @@ class Rappor(Oracle, Staged):
             )
         )
         if h >= m or c & (c - 1) or m * c > 1 << 24:
-            raise UsageError("hashes are below bloom_bits, and cohorts a power of two")
+            raise UsageError("hashes must be below bloom_bits, and cohorts must be a power of two")
         noise = {name: _share(v, name) for name, v in (("f", f), ("p", p), ("q", q))}
         if noise["p"] == noise["q"] or noise["f"] == 1:
-            raise UsageError("p = q, or f = 1, makes every answer alike: choose others")
+            raise UsageError(
+                "p = q, or f = 1, gives every answer the same distribution of reports: choose "
+                "others"
+            )
         sizes = {"bloom_bits": m, "hashes": h, "cohorts": c}
         for field, value in {**sizes, **noise}.items():
             object.__setattr__(self, field, value)

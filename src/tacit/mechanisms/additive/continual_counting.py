@@ -282,4 +282,4 @@ class Counter:
         return f"<Counter by {self.step.method}: step {self.steps} of {self.horizon}>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError("a counter is not pickled or copied: its state is not private")
+        raise TypeError("a counter cannot be pickled or copied: its state is not private")

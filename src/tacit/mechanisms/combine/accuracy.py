@@ -43,7 +43,7 @@ def half_width(measurement: Measurement, data: Any, level: Number = "0.95") -> f
     """
     share = as_fraction(level, "level")
     if not 0 < share < 1:
-        raise UsageError("a level lies between 0 and 1")
+        raise UsageError("a level must be above 0 and below 1")
     law = measurement.distribution(data)
     if not isinstance(law, LatticeDistribution):
         raise UsageError("accuracy is known for noise on one number; ask one coordinate at a time")

@@ -34,7 +34,8 @@ def cost_of(measurement: Measurement, d_in: Number = 1) -> Budget:
     if isinstance(measurement.measure, ZeroConcentratedDP):
         return Budget("concentrated", loss)
     raise MismatchError(
-        f"no budget counts {measurement.measure}; use pure, approximate or zero-concentrated DP",
+        f"no budget is counted in {measurement.measure}; use pure, approximate or "
+        "zero-concentrated DP",
         measurement.measure,
     )
 
@@ -70,7 +71,7 @@ class Adaptive:
         Traceback (most recent call last):
             ...
         tacit.errors.BudgetError: the release costs epsilon 1 and epsilon 0.75 of epsilon 1 remains:
-        nothing was spent. Ask with less, or ask for less
+        nothing was spent. Spend less on this release, or ask for fewer answers
     """
 
     def __init__(self, space: Space, budget: Budget | Kind, d_in: Number = 1) -> None:

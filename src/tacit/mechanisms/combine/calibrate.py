@@ -157,7 +157,7 @@ def _pure_part(m: Measurement, d_out: Any) -> Fraction:
     paired = isinstance(m.measure, PureDP) and isinstance(d_out, (tuple, list))
     allowed: Any = ApproximateDP().read(d_out)[0] if paired else m.measure.read(d_out)
     if isinstance(allowed, Fraction) and allowed <= 0:
-        raise UsageError(f"a loss of {show(allowed)} would need noise without end")
+        raise UsageError(f"a loss of {show(allowed)} would need infinite noise")
     return Fraction(allowed)
 
 
@@ -166,7 +166,7 @@ def _stated(m: Measurement, d_in: NumberLike, d_out: Any) -> Measurement:
     if isinstance(d_out, (tuple, list)) and isinstance(m.measure, PureDP):
         m = convert(m, ApproximateDP())
     if not m.check(d_in, d_out):
-        raise InfeasibleError("no amount of noise keeps this promise")
+        raise InfeasibleError("no amount of noise gives this guarantee")
     return m
 
 
@@ -183,7 +183,7 @@ def _bisected(
     while not enough(high):
         low, high, tries = high, 2 * high, tries + 1
         if tries > _FARTHEST:
-            raise InfeasibleError("no amount of noise keeps this promise")
+            raise InfeasibleError("no amount of noise gives this guarantee")
     while low == high or enough(low):
         low, high, tries = low / 2, low, tries + 1
         if tries > _FARTHEST:

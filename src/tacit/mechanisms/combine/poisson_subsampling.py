@@ -94,7 +94,7 @@ def poisson_sample(
     listed = isinstance(space.domain, (Vector, Frame))
     if not listed or not isinstance(space.metric, SymmetricDistance) or space.domain.size:  # type: ignore[attr-defined]
         raise MismatchError(
-            "sampling is for records of no public size under the symmetric distance, not "
+            "sampling works on records without a public size under the symmetric distance, not "
             f"({space})",
             space,
             SymmetricDistance(),

@@ -117,8 +117,8 @@ class ProposeTestRelease(Step):
         if self.statistic == "mode":
             if any(v is not None for v in (self.bound, self.split, self.grid, self.bounds)):
                 raise UsageError(
-                    "the mode takes epsilon and delta alone, for nothing is added to it: leave "
-                    "bounds, bound, split and grid out"
+                    "the mode takes only epsilon and delta, since no noise is added to it: "
+                    "leave bounds, bound, split and grid out"
                 )
         else:
             if self.bound is None:

@@ -79,7 +79,7 @@ class Centre(ABC):
 
     def __post_init__(self) -> None:
         if self.epsilon < _LEAST:  # its noise would not fit into a float
-            raise UsageError("epsilon must be at least 1e-120: give more of it")
+            raise UsageError("epsilon must be at least 1e-120: give a larger one")
 
     @property
     def measure(self) -> Measure:

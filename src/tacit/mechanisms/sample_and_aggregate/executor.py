@@ -62,8 +62,8 @@ class Engine:
         if isinstance(name, str):
             if limit is not None:
                 raise UsageError(
-                    f"the backend {name!r} cannot end one bin alone: with a timeout, give a number "
-                    "of processes, such as parallel=4"
+                    f"the backend {name!r} cannot stop a single bin: with a timeout, give a "
+                    "number of processes, such as parallel=4"
                 )
             _refuse_unknown(name)
             return cls(backend=name, jobs=jobs)
@@ -144,8 +144,9 @@ def _refuse_unknown(name: str) -> None:
         importlib.import_module("joblibspark").register_spark()
     if name not in {*known, *_CLUSTERS}:
         raise UsageError(
-            f"joblib has no backend {name!r}; {did_you_mean(name, sorted({*known, *_CLUSTERS}))}. "
-            "Your own is found after joblib.register_parallel_backend"
+            f"joblib has no backend {name!r}; "
+            f"{did_you_mean(name, sorted({*known, *_CLUSTERS}))}. Register your own with "
+            "joblib.register_parallel_backend"
         )
 
 

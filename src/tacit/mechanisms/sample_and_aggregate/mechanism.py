@@ -148,7 +148,7 @@ def sample_and_aggregate(
     shares = {"epsilon": positive(epsilon, "epsilon") / len(reads)}
     if delta is not None:
         if kind is not SmoothMedianOfBins:
-            raise UsageError(f"{aggregate!r} is pure, and takes no delta: leave it out")
+            raise UsageError(f"{aggregate!r} gives pure DP, and takes no delta: leave it out")
         shares["delta"] = _delta(delta) / len(reads)
     centres = tuple(kind(count, where, **shares) for where in reads)
     space = Space(Rows(), _RELATIONS[relation]())

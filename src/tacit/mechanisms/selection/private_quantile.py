@@ -114,7 +114,7 @@ class PrivateQuantile(Step):
     def __post_init__(self) -> None:
         object.__setattr__(self, "q", as_fraction(self.q, "q"))
         if not 0 <= Fraction(self.q) <= 1:
-            raise UsageError(f"a quantile lies in [0, 1], not at {self.q}")
+            raise UsageError(f"a quantile must be from 0 to 1, not {self.q}")
         if Fraction(self.q).denominator > 1 << 20:
             object.__setattr__(self, "q", Fraction(self.q).limit_denominator(1 << 20))
         object.__setattr__(self, "scale", positive(self.scale, "scale"))

@@ -64,8 +64,9 @@ class Lattice:
         count = domain.size if isinstance(domain, Vector) else 1
         if grid is None or count is None:
             raise MismatchError(
-                f"{step.name} meets floats that are on no grid; chain sum() or count() before it, "
-                f"or write {step.name}(..., grid='1/1024') for a number or a vector of public size",
+                f"{step.name} needs numbers on a grid, and these are floats; chain sum() or "
+                f"count() before it, or write {step.name}(..., grid='1/1024') for a number or a "
+                "vector of public size",
                 space,
                 step,
             )

@@ -74,6 +74,6 @@ def calibrated(
     ]
     if not found:
         told = f"at beta = {show(beta)}: take a smaller beta" if beta is not None else _TOO_SMALL
-        raise UsageError(f"no {distribution} noise is proven enough for this budget {told}")
+        raise UsageError(f"no {distribution} noise is proven to be enough for this budget {told}")
     _, best, rate, s = max(found, key=lambda one: one[0])
     return best, rate, s

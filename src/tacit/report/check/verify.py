@@ -244,7 +244,7 @@ def _paid(found: Verification, body: Mapping[str, Any], again: Replanned) -> str
     told: dict[str, object] = {"budget": budget.to_json(), "remaining": left.to_json()}
     told["cost"] = cost.charged_json()
     if canonical(told) != canonical(spent):
-        return "an amount is not written as one is"
+        return "an amount is not in the form that Tacit writes"
     lost = again.cost.cost_in(budget.kind)
     if not cost.covers(lost):
         return f"its privacy loss is {lost!r} and it paid {cost!r}"

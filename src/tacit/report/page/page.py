@@ -47,13 +47,13 @@ def certificate_page(body: Mapping[str, Any], verify: Callable[[], Verification]
     >>> from tacit.report import Certificate
     >>> Certificate({}).to_html()
     Traceback (most recent call last):
-    tacit.errors.UsageError: this certificate is not whole, so that no page can be made of it ...
+    tacit.errors.UsageError: this certificate is incomplete, so no page can be made from it ...
     """
     try:
         given = _given(body, verify())
     except BROKEN as error:
         raise UsageError(
-            "this certificate is not whole, so that no page can be made of it "
+            "this certificate is incomplete, so no page can be made from it "
             f"({type(error).__name__}: {error}); verify() says more"
         ) from None
     return render(__package__, "certificate.html", given)

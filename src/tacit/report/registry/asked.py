@@ -85,7 +85,7 @@ def read_answers(
     for name in answers:
         if name not in known:
             near = did_you_mean(str(name), list(known))
-            raise UsageError(f"an entry of the registry is not asked about {name!r}; {near}")
+            raise UsageError(f"an entry of the registry has no answer called {name!r}; {near}")
     given = {name: _texts(known[name], answers.get(name)) for name in known}
     return {name: texts for name, texts in given.items() if texts}
 

@@ -121,8 +121,9 @@ def release_words(body: Body) -> str:
         return "Counts are published period by period, all of them paid for at once."
     told = "Other releases were paid from it before. " if many_releases(body) else ""
     return (
-        f"Paid from the ledger {ledger['id']} on {str(ledger['when'])[:10]}. {told}A question that "
-        "was answered is not answered anew: asked again, the recorded answer is shown."
+        f"Paid from the ledger {ledger['id']} on {str(ledger['when'])[:10]}. {told}A question "
+        "that was answered is not answered a second time: asked again, the recorded answer is "
+        "shown."
     )
 
 

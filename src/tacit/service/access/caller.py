@@ -107,6 +107,6 @@ def plain_name(name: str, what: str) -> str:
     """
     if not name or len(name) > _LONGEST or not name.isprintable() or name != name.strip():
         raise UsageError(
-            f"{what} has 1 to {_LONGEST} characters that can be printed, and no blank at its ends"
+            f"{what} has 1 to {_LONGEST} characters that can be printed, and no space at its ends"
         )
     return name

@@ -338,7 +338,7 @@ def _unknown() -> Problem:
     """Return the one answer to whatever is no token of ours."""
     return Problem(
         "unauthenticated",
-        "the token is none of this service",
+        "the token is not one of this service",
         "send one that it made: Authorization: Bearer tacit_...",
     )
 

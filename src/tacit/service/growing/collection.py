@@ -113,7 +113,7 @@ def _from_names(said: Mapping[str, Any], where: str) -> Oracle:
     if "bounds" in said:
         ends = said["bounds"]
         if not isinstance(ends, list) or len(ends) != 2:
-            raise UsageError(f"{where}: bounds are the two ends between which a number is")
+            raise UsageError(f"{where}: bounds are a lower and an upper bound of a number")
         about = ends
     elif "items" in said:
         about = [Items(said["items"], other=said.get("other"), missing=said.get("missing"))]
@@ -123,7 +123,7 @@ def _from_names(said: Mapping[str, Any], where: str) -> Oracle:
     try:
         inspect.signature(kind).bind(*about, **rest)
     except TypeError as error:
-        raise UsageError(f"{where}: {name} cannot be made of these fields: {error}") from None
+        raise UsageError(f"{where}: {name} cannot be made from these fields: {error}") from None
     made: Oracle = kind(*about, **rest)
     return made
 

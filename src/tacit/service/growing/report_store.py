@@ -249,7 +249,8 @@ def _state(collection: Collection, row: Any) -> State:
     sums = np.frombuffer(row.sums, "<i8").astype(np.int64)
     if row.fingerprint != empty.oracle or sums.shape != empty.sums.shape:
         raise LedgerError(
-            f"the reports so far of {collection.name!r} answer another question (another list of "
-            "answers, or another epsilon): give the changed collection another name"
+            f"the reports collected so far for {collection.name!r} answer another question "
+            "(another list of answers, or another epsilon): give the changed collection another "
+            "name"
         )
     return State(row.fingerprint, row.n, sums)

@@ -39,7 +39,7 @@ class Schedule:
 
         >>> Schedule.parse("hourly")
         Traceback (most recent call last):
-        tacit.errors.UsageError: refresh = 'hourly' is no schedule: write 'every 6 hours', ...
+        tacit.errors.UsageError: refresh = 'hourly' is not a schedule: write 'every 6 hours', ...
         """
         if (found := _EVERY.fullmatch(said)) is not None:
             every = int(found[1] or 1) * _UNITS[found[2]]
@@ -48,7 +48,7 @@ class Schedule:
         if (found := _DAILY.fullmatch(said)) is not None:
             return cls(_UNITS["day"], int(found[1]) * 3600 + int(found[2]) * 60)
         raise UsageError(
-            f"refresh = {said!r} is no schedule: write 'every 6 hours', 'every 30 minutes' or "
+            f"refresh = {said!r} is not a schedule: write 'every 6 hours', 'every 30 minutes' or "
             "'daily 03:00' (UTC)"
         )
 

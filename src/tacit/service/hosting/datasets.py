@@ -220,6 +220,6 @@ class Datasets:
 def _another(name: str) -> Problem:
     return Problem(
         "conflict",
-        f"another declaration of {name!r} stands",
+        f"another declaration of {name!r} is in force",
         f"look at it, GET /v1/datasets/{name}/declaration, and say its number as replaces",
     )

@@ -80,7 +80,7 @@ def refuse_declaration(
     if made.fields.get("name", made.name) != made.name:
         raise UsageError(f"the declaration names another data set than {made.name!r}")
     if "ledger" in made.fields:
-        raise UsageError("the service has the place of the ledger: leave ledger out")
+        raise UsageError("the service decides where the ledger is: leave ledger out")
     folder = settings.folder
     dataset, whole = made.dataset(folder), with_hosting(settings, [made])
     how = whole.dataset(made.name)
@@ -170,8 +170,8 @@ def _refuse_taken(name: str, declared: Mapping[str, Dataset]) -> None:
         raise Problem(
             "conflict",
             f"there is a data set {name!r} already, or one whose name differs in little",
-            "give it another name; to change what a curator declared, say which declaration yours "
-            "replaces; what stands in a file of the folder is changed by the operator",
+            "give it another name; to change what a curator declared, say which declaration "
+            "yours replaces; what is declared in a file of the folder is changed by the operator",
         )
 
 
@@ -190,7 +190,7 @@ def _refuse_caps(caps: Caps, budget: Budget) -> None:
     every = [*caps.teams.values(), *caps.analysts.values()]
     every += [cap for cap in (caps.each_team, caps.each_analyst) if cap is not None]
     if any(cap.kind != budget.kind for cap in every):
-        raise UsageError(f"caps are shares of the budget, and counted as it is: {budget!r}")
+        raise UsageError(f"caps are shares of the budget, and of the same kind: {budget!r}")
 
 
 def _refuse_unsound(
@@ -231,7 +231,7 @@ def _kind(table: TableDeclaration, column: str) -> Any:
 def _unsound(what: str, remedy: str) -> Problem:
     return Problem(
         "conflict",
-        f"{what} cannot change while the data set stands: its ledger counts in it",
+        f"{what} cannot change while the data set exists: its ledger depends on it",
         remedy,
     )
 

@@ -85,7 +85,7 @@ class Ledgers:
         if owner.apart and team is None:
             raise Problem(
                 "forbidden",
-                f"the teams that ask {dataset!r} have budgets apart, and you have no team",
+                f"each team that asks {dataset!r} has a budget of its own, and you have no team",
                 "ask a curator for a token with a team",
             )
         key = owner.key(team)
@@ -210,7 +210,7 @@ class Ledgers:
                 known = self.known(key)
         if known != ledger.id:
             raise LedgerError(
-                f"the ledger of {key} is another one than before: what was spent would be "
+                f"the ledger of {key} was replaced by another one: what was spent would be "
                 "forgotten. Bring the first one back"
             )
 

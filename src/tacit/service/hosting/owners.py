@@ -147,20 +147,26 @@ def _of_people(people: str, datasets: list[Dataset], settings: Settings) -> Owne
     for dataset in datasets:
         if dataset.unit == "row":
             raise UsageError(
-                f"{dataset.name!r} is of {people!r}, and its unit is a row: data sets that share "
-                "people name each person, unit = { person = 'person_id', rows = 5 }"
+                f"{dataset.name!r} belongs to people {people!r}, and its unit is a row: data "
+                "sets that share people must name the person, unit = { person = 'person_id', "
+                "rows = 5 }"
             )
         if dataset.ledger is not None:
             raise UsageError(
-                f"{dataset.name!r} is of {people!r}, whose ledger they share: leave its own "
-                "ledger out"
+                f"{dataset.name!r} belongs to people {people!r}, whose data sets share one "
+                "ledger: leave its own ledger out"
             )
     budgets = {dataset.whole_budget for dataset in datasets} - {None}
     if len(budgets) > 1:
-        raise UsageError(f"{names} are of {people!r}, who have one budget: declare the same one")
+        raise UsageError(
+            f"{names} belong to people {people!r}, who have one budget: declare the same budget "
+            "in each"
+        )
     hosted = [settings.dataset(dataset.name) for dataset in datasets]
     if len({one.collusion for one in hosted}) > 1 or any(h.caps != hosted[0].caps for h in hosted):
-        raise UsageError(f"{names} are of {people!r}: give them the same collusion and caps")
+        raise UsageError(
+            f"{names} belong to people {people!r}: give them the same collusion and caps"
+        )
     if is_address(settings.database):
         place = _beside(settings.database, people)
     else:
@@ -190,16 +196,16 @@ def _refuse_hidden_people(declared: Mapping[str, Dataset], settings: Settings) -
                 other = seen.setdefault(place, name)
                 if other != name and (people is None or people != settings.dataset(other).people):
                     raise UsageError(
-                        f"{other!r} and {name!r} read the same table, so they are of the same "
-                        "people, and would spend a budget each: say in service.toml "
-                        "people = '...' for both, or declare one data set"
+                        f"{other!r} and {name!r} read the same table, so they hold the same "
+                        "people, and each would spend a budget of its own: set people = '...' "
+                        "for both in service.toml, or declare one data set"
                     )
     for name, dataset in declared.items():
         for table in dataset.tables.keys() - set(dataset.protected):
             if not seen.keys().isdisjoint(_places(dataset.tables[table], dataset.folder)):
                 raise UsageError(
-                    f"{table!r} of {name!r} is public, and a data set has the same table as one of "
-                    "people: it is of people, and so not public"
+                    f"{table!r} of {name!r} is declared public, and a data set declares the same "
+                    "table as one of people: it holds people, and is not public"
                 )
 
 

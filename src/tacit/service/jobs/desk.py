@@ -269,8 +269,7 @@ class Desk:
         if question.release_key(**price) != job.key:
             raise Problem(
                 "conflict",
-                "the data set was declared anew since this was asked, and it is another question "
-                "now",
+                "the data set was changed since this was asked, and it is another question now",
                 "ask again",
             )
         return question, price
@@ -286,7 +285,7 @@ def _same(job: Job, dataset: str, body: str, own: bool) -> Job:
     if (job.dataset, job.body, own) != (dataset, body, True):
         raise Problem(
             "conflict",
-            "this Idempotency-Key stands for another request of yours",
+            "this Idempotency-Key belongs to another request of yours",
             "use a new key for a new request",
             {"release": job.id} if own and job.dataset == dataset else {},
         )

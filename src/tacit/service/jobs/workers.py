@@ -98,8 +98,8 @@ class Workers:
                 raise Problem(
                     "internal",
                     f"the workers stopped {MOST_ATTEMPTS} times over this question",
-                    "its charge, if any, stands, and asking again goes on under it; tell the "
-                    "operator",
+                    "its charge, if any, is kept, and the same question asked again costs no "
+                    "more; tell the operator",
                 )
             return self._answer(job)
         except Exception as error:

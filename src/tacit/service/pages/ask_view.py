@@ -81,7 +81,7 @@ def _verdict(told: Mapping[str, Any], cost: Budget) -> str:
     if told["replay"]:
         return f"{told['text']}: this was asked before, and is free. {left} is left."
     if told["open"]:
-        return f"{told['text']}: this was charged before, and goes on at no further cost."
+        return f"{told['text']}: this was charged before, and is answered at no further cost."
     verdict = f"{told['text']}: this costs {budget_words(cost)} of the {left} that is left."
     return verdict if told["affordable"] else f"{verdict} The budget does not cover it."
 

@@ -21,8 +21,8 @@ _TOLD = {
     "running": "It is on its way.",
     "done": "",
     "refused": "A reviewer refused it; nothing was spent.",
-    "failed": "It could not be answered, and its charge stands. Ask the same again, at the same "
-    "price: it goes on under that charge and costs no more.",
+    "failed": "It could not be answered, and it stays charged. Ask the same again, at the same "
+    "price: it is answered under that charge and costs no more.",
     "cancelled": "It was cancelled.",
 }
 _WIDTH = 460

@@ -316,8 +316,8 @@ class AuditLog:
             after = before
         if not found:
             raise VerificationError(
-                "the event that was noted is not in the audit log any more: events were dropped, "
-                "or all of it was written anew"
+                "the event that was noted is not in the audit log any more: events were "
+                "removed, or all of it was rewritten"
             )
         return before
 

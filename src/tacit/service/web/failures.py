@@ -52,7 +52,7 @@ class FailedTokens:
             wait = max(1, round(since + _SPAN - now))
             raise Problem(
                 "too_many",
-                "too many tokens from this address were none of this service",
+                "too many tokens from this address were not of this service",
                 f"wait {wait} s, and look at the token",
                 {"retry_after": wait},
             )

@@ -178,7 +178,7 @@ def _refuse_repeated(scope: Scope) -> None:
     for name in _ONCE:
         if names.count(name) > 1:
             said = name.decode().title()
-            raise Problem("invalid_request", f"the header {said} stands twice", "send it once")
+            raise Problem("invalid_request", f"the header {said} is given twice", "send it once")
 
 
 def _policy(settings: Settings) -> str:

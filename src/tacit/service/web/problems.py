@@ -46,7 +46,9 @@ def wrong(error: Exception) -> Problem:
     if isinstance(error, ValidationError):
         return _wrong_fields(error.errors(include_input=False))
     if isinstance(error, ValueError) and not isinstance(error, TacitError):
-        return Problem("invalid_request", "a field of the form holds something else than asked")
+        return Problem(
+            "invalid_request", "a field of the form holds something other than what is asked for"
+        )
     return problem_of(error)
 
 
@@ -79,7 +81,7 @@ async def _of_http(request: Request, error: Exception) -> Response:
     headers = dict(error.headers or {})
     if error.status_code == 404:
         problem = Problem(
-            "not_found", "there is no such address", "GET /openapi.json lists those there"
+            "not_found", "there is no such address", "GET /openapi.json lists all addresses"
         )
         return _reply(request, problem)
     if error.status_code == 405:
@@ -127,7 +129,7 @@ def _wrong_fields(errors: Iterable[Mapping[str, Any]]) -> Problem:
     first = f"{found[0]['field']}: {found[0]['wrong']}" if found else "it cannot be read"
     return Problem(
         "invalid_request",
-        f"the request is not as the service reads it: {first}",
+        f"the request is not in the form that the service reads: {first}",
         "GET /openapi.json says what each route takes",
         {"fields": found},
     )

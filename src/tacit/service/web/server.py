@@ -46,7 +46,7 @@ _TWO_LENGTHS = Problem(
     "the request says in two ways how long its body is",
     "send Content-Length or Transfer-Encoding, and not both",
 )
-_NO_HTTP = Problem("invalid_request", "what was sent is no request of HTTP/1.1")
+_NO_HTTP = Problem("invalid_request", "what was sent is not a request of HTTP/1.1")
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,8 @@ def stability_map(statistic: Asked, over: Domain, relation: Relation = "unbounde
     made = StabilityMap(lookup(statistic), over, relation)
     if made._farthest() < 1:
         raise InfeasibleError(
-            f"there is no neighbour: no release over {over!r} can be changed, so a map of it would "
-            "say nothing"
+            f"there is no neighbour: no release over {over!r} can be changed, so a map would say "
+            "nothing"
         )
     made.answer(1)
     if relation in ("unbounded", "remove") and made.statistic.least > 1:

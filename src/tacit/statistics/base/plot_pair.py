@@ -64,7 +64,7 @@ def draw_pair(answer: DrawnPair) -> Any:
 def as_float(value: Any) -> float:
     """A value of a statistic as a coordinate."""
     if isinstance(value, tuple):
-        raise UsageError("a histogram has no place on the number line")
+        raise UsageError("a histogram is not one number, and cannot be drawn on the number line")
     return float(value)
 
 

@@ -97,7 +97,7 @@ class Question:
         """The records of the population that are not in ``at`` (only for local Records)."""
         rest = self._rest
         if rest is None:
-            raise UsageError("only a release out of a known population leaves records over")
+            raise UsageError("only a release of some records of a known population leaves a rest")
         return rest
 
     @cached_property

@@ -162,5 +162,5 @@ def percentile(q: Number) -> Quantile:
     """
     percent = as_fraction(q, "q")
     if not 0 <= percent <= 100:
-        raise UsageError(f"a percentile is from 0 to 100, not {show(percent)}")
+        raise UsageError(f"a percentile must be from 0 to 100, not {show(percent)}")
     return Quantile(percent / 100)

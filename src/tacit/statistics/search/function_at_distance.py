@@ -99,7 +99,7 @@ class LatticeAtDistance(AtDistance):
         if self.largest is None:
             raise InfeasibleError(
                 f"A(t) was searched up to t = {self.farthest}; give a larger farthest, or "
-                "largest: a proven bound on the global sensitivity, to stand for what is beyond"
+                "largest: a proven bound on the global sensitivity, used beyond it"
             )
         return self.largest
 

@@ -57,6 +57,7 @@ def bounded(
     low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
     if low >= high:
         raise UsageError(
-            f"the bounds of {column!r} must rise: lower {show(low)}, upper {show(high)}"
+            f"the bounds of {column!r} must be in order: lower {show(low)} is not below upper "
+            f"{show(high)}"
         )
     return Aggregate(kind, column, low, high, q=q)

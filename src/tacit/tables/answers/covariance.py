@@ -274,7 +274,7 @@ class _OfPair(SeveralColumns):
 
     def ask(self, columns: Sequence[str], bounds: Bounds) -> Aggregate:
         if len(columns) != 2:
-            raise UsageError(f"{self.name} is of two columns, not of {len(columns)}")
+            raise UsageError(f"{self.name} takes two columns, not {len(columns)}")
         made: Aggregate = self.make(*columns, bounds)
         return made
 

@@ -141,7 +141,7 @@ def histogram(
     exact = tuple(as_fraction(edge, "an edge") for edge in several)
     if len(exact) < 2 or any(b <= a for a, b in itertools.pairwise(exact)):
         raise UsageError(
-            'a histogram needs at least two rising edges: tc.histogram("age", [0, 20, 40])'
+            'a histogram needs at least two increasing edges: tc.histogram("age", [0, 20, 40])'
         )
     return Aggregate("histogram", column, exact[0], exact[-1], edges=exact)
 

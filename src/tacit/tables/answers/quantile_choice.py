@@ -124,7 +124,7 @@ class QuantileCosts(TableStep):
     def __post_init__(self) -> None:
         q = as_fraction(self.q, "q")
         if not 0 <= q.numerator <= q.denominator:
-            raise UsageError(f"a quantile lies in [0, 1], not at {self.q}")
+            raise UsageError(f"a quantile must be from 0 to 1, not {self.q}")
 
     @cached_property
     def stretch(self) -> int:

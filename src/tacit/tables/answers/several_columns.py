@@ -49,10 +49,10 @@ def of_columns(kind: str, columns: Sequence[str], bounds: Bounds | None) -> Aggr
     covariance(age, 0, 100, pay)
     """
     if len(columns) < 2 or not all(isinstance(name, str) and name for name in columns):
-        raise UsageError(f"{kind} is of two columns or more, each named by text")
+        raise UsageError(f"{kind} takes two columns or more, each named by text")
     twice = [name for name in columns if list(columns).count(name) > 1]
     if twice:
-        raise UsageError(f"{kind} needs different columns, and {twice[0]!r} stands twice")
+        raise UsageError(f"{kind} needs different columns, and {twice[0]!r} is given twice")
     if bounds is not None and not isinstance(bounds, Mapping):
         raise UsageError(
             f"the bounds of {kind} are by column: bounds={{{columns[0]!r}: (0, 100), ...}}"
@@ -61,7 +61,8 @@ def of_columns(kind: str, columns: Sequence[str], bounds: Bounds | None) -> Aggr
     for name in known:
         if name not in columns:
             raise UsageError(
-                f"{kind} has bounds of {name!r}, which it is not of; {did_you_mean(name, columns)}"
+                f"{kind} has bounds for {name!r}, which is not one of its columns; "
+                f"{did_you_mean(name, columns)}"
             )
     found = [_clamped(kind, name, known.get(name)) for name in columns]
     first, *others = found
@@ -111,7 +112,9 @@ class SeveralColumns(Kind):
 
     def statistic(self, asked: Aggregate) -> Any:
         """Refuse: the statistics of :mod:`tacit.statistics` are of one column."""
-        raise UsageError(f"{self.name} is of several columns, and sensitivities are asked of one")
+        raise UsageError(
+            f"{self.name} takes several columns, and sensitivities are computed for one"
+        )
 
     def grids(self, asked: Aggregate, setting: Setting) -> tuple[Grid, ...]:
         """Return the grid of each column."""

@@ -198,7 +198,8 @@ def top_k(
     if listed is not None:
         if not most <= len(listed) <= _MOST or len(listed) < 2:
             raise UsageError(
-                f"top_k shows k of 2 to {_MOST} categories, and k={most} of {len(listed)} is none"
+                f"top_k shows k of 2 to {_MOST} listed categories, and k={most} of {len(listed)} "
+                "is not possible"
             )
         if len({(type(key), key) for key in listed}) < len(listed):
             raise UsageError("a category is given twice")
@@ -210,7 +211,7 @@ def _category(key: Any) -> Any:
     if value is None or isinstance(value, (str, int, bool)):
         return value
     if isinstance(value, float):
-        raise UsageError(f"{value!r} is no category: a number with a fraction is cut into bins")
+        raise UsageError(f"{value!r} is not a category: cut numbers with a fraction into bins")
     return value.isoformat()
 
 
@@ -226,8 +227,8 @@ class _TopK(Kind):
                 place_of_category(col(column), (key,)).kind(columns)
             except UsageError as unlike:
                 raise UsageError(
-                    f"{column!r} holds {kind}, which the category {key!r} is not: give categories "
-                    "of that kind, or cut numbers into bins and ask for these"
+                    f"{column!r} holds {kind}, and the category {key!r} is of another kind: give "
+                    "categories of that kind, or cut numbers into bins and ask for these"
                 ) from unlike
 
     def shared(self, asked: Aggregate) -> Any:

@@ -55,7 +55,7 @@ class SumByGroup(VectorStep):
         low, high = as_fraction(self.lower), as_fraction(self.upper)
         cells = as_integer(self.cells, "cells", minimum=1)
         if low >= high:
-            raise UsageError("the bounds of a sum must rise")
+            raise UsageError("the lower bound of a sum must be below the upper")
         step = (high - low) / cells
         if (low / step).denominator != 1:
             raise UsageError("the bounds of a sum must be multiples of its grid")

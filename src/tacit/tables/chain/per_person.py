@@ -51,8 +51,8 @@ class PerPerson(TableStep):
         names = [str(name) for name, _ in self.columns]
         if person is None or person not in names:
             raise MismatchError(
-                f"{self.name} makes one row of a person's rows: name the column that tells people "
-                "apart, which stays among the columns",
+                f"{self.name} makes one row of each person's rows: name the column that "
+                "identifies people, and keep it among the columns",
                 space,
                 self,
             )

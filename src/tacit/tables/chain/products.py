@@ -241,7 +241,7 @@ class ProductsByGroup(VectorStep):
         if not several or not set(squares) <= set(range(len(cells))) or len(cells) > MOST_COLUMNS:
             raise UsageError(f"products are of 2 to {MOST_COLUMNS} columns, with bounds and cells")
         if len(set(squares)) < len(squares) or (self.corners and len(cells) > MOST_CORNERS):
-            raise UsageError(f"a square stands once, and corners are of {MOST_CORNERS} columns")
+            raise UsageError(f"a square is given once, and corners are of {MOST_CORNERS} columns")
         return Basis.of(cells, squares, bool(self.corners))
 
     def build(self, space: Space) -> Transformation:

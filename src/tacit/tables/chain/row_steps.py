@@ -135,7 +135,7 @@ class JoinTable(TableStep):
         known = {name for name, _ in columns}
         if self.public is None and (person is None or [here for here, _ in self.on] != [person]):
             raise MismatchError(
-                f"{self.table} is protected, so it is joined by the person alone", space, self
+                f"{self.table} is protected, so it is joined only by the person", space, self
             )
         if not known >= {here for here, _ in self.on}:
             raise MismatchError(f"the join with {self.table} is on other columns", space, self)

@@ -42,7 +42,7 @@ class Answers:
         return f"<exact aggregates of {len(self._found)} parts, not shown>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError("exact aggregates are not pickled: they are not private")
+        raise TypeError("exact aggregates cannot be pickled: they are not private")
 
 
 class CountedGroups(Domain):

@@ -144,7 +144,7 @@ def counted_domain(step: Any) -> CountedRecords:
     low, high = as_fraction(step.lower), as_fraction(step.upper)
     cells = as_integer(step.cells, "cells", minimum=1)
     if low >= high:
-        raise UsageError("the bounds of a column must rise")
+        raise UsageError("the lower bound of a column must be below the upper")
     return CountedRecords(as_integer(step.size, "size", minimum=0), low, high, cells)
 
 

@@ -45,7 +45,7 @@ class SmoothPart(LocalPart):
         if distribution in CONCENTRATED:
             if noise.kind != "gaussian":
                 raise UsageError(
-                    f"{distribution} noise is paid in rho, and this release in epsilon: take "
+                    f"{distribution} noise is paid in rho, and this release in epsilon: use "
                     "'student_t', or 'laplace' with a delta; or a budget tc.rho('1/10')"
                 )
             return SmoothNoise(self.statistic, rho=rho_of_one(noise), distribution=distribution)

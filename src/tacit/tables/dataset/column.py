@@ -55,9 +55,8 @@ class ColumnDeclaration:
         """
         if "zone" in said:
             raise UsageError(
-                f"{where} has a zone: times are read in UTC, or as they are written where they "
-                "have none; a question asks for those of a zone, as in "
-                "tc.col('at').in_zone('Europe/Berlin')"
+                f"{where} has a zone: times are read in UTC, or as written where they have no "
+                "zone; a question converts them, as in tc.col('at').in_zone('Europe/Berlin')"
             )
         known_fields(said, _FIELDS, where)
         kind = text(said, "kind", where)
@@ -84,7 +83,7 @@ class ColumnDeclaration:
             if out:
                 raise UsageError(
                     f"{where} has the key {out[0]} and the bounds [{show(low)}, {show(high)}], "
-                    "which do not hold it"
+                    "which exclude it"
                 )
 
     def refuse_keys(self, kind: str, where: str) -> None:
@@ -101,8 +100,8 @@ class ColumnDeclaration:
             return
         if kind not in _GROUPED:
             raise UsageError(
-                f"{where} has keys, and holds {kind}, which makes no groups: leave the keys out, "
-                "and cut it into bins where a question groups by it"
+                f"{where} has keys, and holds {kind}, which cannot be grouped by: leave the keys "
+                "out, and cut it into bins where a question groups by it"
             )
         for key in self.keys:
             key_of_kind(key, where, _GROUPED[kind])

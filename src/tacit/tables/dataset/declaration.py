@@ -131,7 +131,8 @@ class Dataset:
             twin = people.get((table.source, table.table), name)
             if table.public is True and twin != name:
                 raise UsageError(
-                    f"the tables {twin!r} and {name!r} are one: it is of people, and so not public"
+                    f"the tables {twin!r} and {name!r} are the same table: it holds people, and "
+                    "is not public"
                 )
             if table.person is not None and self.unit == "row":
                 raise UsageError(
@@ -154,7 +155,7 @@ class Dataset:
             if name not in fields:
                 raise UsageError(
                     f"the data set lacks {name}"
-                    + (f": {name} = {example}" if example else ": begin one with [tables.visits]")
+                    + (f": {name} = {example}" if example else ": add one with [tables.visits]")
                     + (_UNIT_HELP if name == "unit" else "")
                 )
         return cls(**fields, folder=Path(folder))
@@ -304,7 +305,7 @@ def _unit(said: Any) -> None:
     groups = whole(said, "groups", "unit")
     if person is None or rows is None:
         raise UsageError(
-            "unit lacks the person column or the most rows that count of one person: "
+            "unit lacks the person column, or the largest number of rows that count per person: "
             "unit = { person = 'person_id', rows = 5 }"
         )
     if isinstance(person, str) and isinstance(rows, int) and groups is not OPEN:

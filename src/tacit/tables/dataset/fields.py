@@ -62,9 +62,9 @@ def text(said: Mapping[str, Any], name: str, where: str) -> str | Open | None:
     if value == OPEN.sign:
         return OPEN
     if not value:
-        raise UsageError(f"{name} of {where} is empty: leave it out, or say it")
+        raise UsageError(f"{name} of {where} is empty: leave it out, or give it")
     if "\0" in value:
-        raise UsageError(f"{name} of {where} holds a character of no text (NUL): remove it")
+        raise UsageError(f"{name} of {where} holds the character NUL: remove it")
     return value
 
 

@@ -102,7 +102,9 @@ class TableDeclaration:
         if self.public is True and self.person is not None:
             raise UsageError(f"{where} is public, and has a person: a table of people is protected")
         if self.public is True and self.size is not None:
-            raise UsageError(f"{where} is public, and has a size: that is of the people in a table")
+            raise UsageError(
+                f"{where} is public, and has a size, which is the number of people in a table"
+            )
         if self.key and self.public is not True:
             raise UsageError(f"{where} has a key, which only a public table has: public = true")
 

@@ -91,7 +91,9 @@ class TableShape:
         try:
             return cls._read(name, said)
         except _BROKEN:
-            raise UsageError(f"what is said of the table {name!r} is no table of Tacit") from None
+            raise UsageError(
+                f"the description of the table {name!r} is not in the form that Tacit writes"
+            ) from None
 
     @classmethod
     def _read(cls, name: str, said: Mapping[str, Any]) -> TableShape:

@@ -40,10 +40,10 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     try:
         return tomllib.loads(written.decode("utf-8-sig"), parse_float=Decimal)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{what} is no TOML: {error}") from None
+        raise UsageError(f"{what} is not TOML: {error}") from None
     except (ValueError, RecursionError):
         raise UsageError(
-            f"{what} holds a number of thousands of digits, or lists nested as deep"
+            f"{what} holds a number of thousands of digits, or lists nested thousands deep"
         ) from None
 
 

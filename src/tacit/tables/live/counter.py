@@ -170,7 +170,9 @@ class TimeCounter:
         """
         entry = self._charge.standing
         if entry is None or entry.answer is None:
-            raise UsageError("nothing was released yet: update() pays and begins")
+            raise UsageError(
+                "nothing was released yet: call update() first, which pays for all periods"
+            )
         ledger = self._ledger
         parts = parts_of(ledger, entry)
         if periods is not None:

@@ -38,8 +38,8 @@ def refuse_groups(query: Query) -> None:
     """
     if query.by or query.aggregates or query.inner:
         raise UsageError(
-            "a count over time is of rows, with no groups and no aggregates: ask the session, or "
-            "after filter(...); for groups make one counter each, by a filter"
+            "a count over time is of rows, without groups or aggregates: start from the "
+            "session, or after filter(...); for groups make one counter each, with a filter"
         )
 
 

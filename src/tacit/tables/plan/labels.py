@@ -26,7 +26,7 @@ def refuse_brackets(_table: object, name: object) -> NoReturn:
     """Say what to write in place of ``table["age"]``."""
     column = name if isinstance(name, str) and name.isidentifier() else "age"
     raise UsageError(
-        "no column can be taken out: ask for a statistic of it, as in "
+        "no column can be read out: ask for a statistic of it, as in "
         f'agg({column}=tc.mean("{column}", 0, 100)), or name it in an expression, '
         f'tc.col("{column}")'
     )
@@ -45,8 +45,8 @@ def columns_named(by: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
     names = (first,) if isinstance(first, str) else first
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise UsageError(
-            'group by columns, named by text: group_by("site", "year"); of an expression make a '
-            'column first, with_column("old", tc.col("age") >= 65)'
+            'group by columns, named by text: group_by("site", "year"); to group by an '
+            'expression, make it a column first, with_column("old", tc.col("age") >= 65)'
         )
     return tuple(names)
 
@@ -91,5 +91,5 @@ def check_labels(labels: Sequence[str], by: Sequence[str]) -> None:
     if len({*shown, *by}) < len(shown) + len(by):
         raise UsageError(
             "an answer takes the columns label, label_error, label_low and label_high; choose "
-            "labels (and grouping columns) that do not end so"
+            "labels (and grouping columns) without these endings"
         )

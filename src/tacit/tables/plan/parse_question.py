@@ -101,7 +101,10 @@ def query_from(
     _fits(query)
     check_people(query)
     if canonical(query.describe()) != canonical(described):
-        raise UsageError("the question holds more, or says it in another way, than one can ask")
+        raise UsageError(
+            "the description of the question has unknown parts, or is not in the form that "
+            "Tacit writes"
+        )
     return query
 
 
@@ -176,7 +179,7 @@ def _keys(listed: Any, parts: int) -> tuple[tuple[Any, ...], ...] | None:
     if not keys or not plain or any(len(key) != parts for key in keys):
         raise UsageError("a key is text, a number or nothing for each grouping column")
     if len(set(keys)) < len(keys):
-        raise UsageError("a key stands twice")
+        raise UsageError("a key is given twice")
     return keys
 
 

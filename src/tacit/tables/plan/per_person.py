@@ -107,8 +107,8 @@ def people_schema(inner: Query) -> Schema:
     names = [person, *(value.name for value in values)]
     if not values or len({name.casefold() for name in names}) < len(names):
         raise UsageError(
-            "name what is made of a person's rows, each by a name of its own, other than "
-            f"{person!r} and in more than capital letters: per_person(n=tc.count())"
+            "name each value that is made of a person's rows, with names that differ from each "
+            f"other and from {person!r} in more than capital letters: per_person(n=tc.count())"
         )
     columns = [Column(v.name, v.kind, _DECLARED.get(v.kind, v.kind)) for v in values]
     return Schema([person_column(inner.schema.column(person)), *columns])
@@ -129,8 +129,8 @@ def _value(label: str, asked: Aggregate, columns: Schema) -> PersonValue:
         *most, last = _STATISTICS
         how = "" if asked.method is None else f", without method={asked.method.name!r}"
         raise UsageError(
-            f"{label}: {asked.kind} is not made of the rows of one person; {', '.join(most)} and "
-            f"{last} are{how}. They are exact for each person, and the same on every engine"
+            f"{label}: {asked.kind} cannot be made of the rows of one person; {', '.join(most)} "
+            f"and {last} can{how}. They are exact for each person, and the same on every engine"
         )
     statistic = cast(Statistic, asked.kind)
     if statistic == "count":
@@ -140,7 +140,9 @@ def _value(label: str, asked: Aggregate, columns: Schema) -> PersonValue:
     col(column).kind(columns)  # refuses what has no use, and says why
     if kind in _ORDERED and statistic in ("min", "max"):
         if asked.lower is not None:
-            raise UsageError(f"{label}: {column!r} holds {kind}, which has no bounds: leave them")
+            raise UsageError(
+                f"{label}: {column!r} holds {kind}, which has no bounds: leave them out"
+            )
         return PersonValue(label, statistic, kind, column)
     if kind not in _NUMBERS:
         raise UsageError(f"{label}: {statistic} needs numbers, and {column!r} holds {kind}")

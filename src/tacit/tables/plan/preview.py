@@ -89,12 +89,11 @@ class Preview(Shown):
             UsageError: sizes that are not above zero, or a budget that cannot pay for the release.
         """
         if not rows or any(size <= 0 for size in rows):
-            raise UsageError("rows are sizes of a group, above zero")
+            raise UsageError("rows are sizes of a group, and must be above zero")
         limits = [part.most_rows for part in plan.parts if part.most_rows is not None]
         if limits and max(rows) > min(limits):
             raise UsageError(
-                "errors by local sensitivity are worked out for groups of at most "
-                f"{min(limits)} rows"
+                f"errors by local sensitivity are computed for groups of at most {min(limits)} rows"
             )
         errors = {}
         units = {}
@@ -224,7 +223,7 @@ class Preview(Shown):
             }
             return cls(**{each.name: said[each.name] for each in fields(cls)} | read)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-            raise UsageError("this is no preview of Tacit") from None
+            raise UsageError("this is not a preview of Tacit") from None
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the preview as a pandas DataFrame (needs the extra ``pandas``)."""

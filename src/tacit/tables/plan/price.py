@@ -72,8 +72,8 @@ def priced(
     name, weights = ("epsilon", epsilon) if isinstance(epsilon, Mapping) else ("rho", rho)
     if total is None:
         raise UsageError(
-            f"{name}={{...}} holds weights, which split a total: say what all of it may spend, as "
-            f"in release({name}={{'n': 1, 'cost': 3}}, total='1/2')"
+            f"{name}={{...}} holds weights, which split a total: give the total too, as in "
+            f"release({name}={{'n': 1, 'cost': 3}}, total='1/2')"
         )
     if not isinstance(weights, Mapping) or None not in (epsilon, rho):
         raise UsageError("give rho, or epsilon (with delta), not both")
@@ -101,8 +101,8 @@ def read_weights(given: Mapping[str, Number], labels: Sequence[str]) -> tuple[tu
     lacking = [label for label in labels if label not in given]
     if lacking:
         raise UsageError(
-            f"give every answer a weight; {', '.join(map(repr, lacking))} has none (the weight of "
-            "an answer says how much of the total it takes beside the others)"
+            f"give every answer a weight; {', '.join(map(repr, lacking))} has none (the weight "
+            "of an answer says how much of the total it takes relative to the others)"
         )
     exact = [positive(given[label], f"the weight of {label!r}") for label in labels]
     common = math.lcm(*(weight.denominator for weight in exact))

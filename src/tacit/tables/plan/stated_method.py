@@ -43,7 +43,7 @@ def as_stated(asked: Aggregate, stated: Mapping[str, Any] | None) -> Aggregate:
     told = dict(stated or {})
     used = told.get("used")
     if used not in METHODS or used == "auto" or (method.name != "auto" and used != method.name):
-        raise UsageError(f"{used!r} is no method that {method} may have led to")
+        raise UsageError(f"{used!r} is not a method that {method} can choose")
     if used == "global":
         return replace(asked, method=None)
     option = {**_CHOSEN, "ptr": "bound"}[used]

@@ -40,7 +40,9 @@ def read_confidence(confidence: Number) -> Fraction:
     """
     level = as_fraction(confidence, "the confidence")
     if not 0 < level < 1:
-        raise UsageError(f"a confidence lies between 0 and 1, such as 0.95, not at {show(level)}")
+        raise UsageError(
+            f"a confidence must be above 0 and below 1, such as 0.95, not {show(level)}"
+        )
     return level
 
 
@@ -72,7 +74,7 @@ def least_epsilon(
             raise UsageError(f"there is no answer {label!r}; {did_you_mean(str(label), asked)}")
         if asked[label].method is not None:
             raise UsageError(
-                f"how far {label!r} is off depends on the data, for it names a method: leave "
+                f"the error of {label!r} depends on the data, since it names a method: leave "
                 "method= out, or look at preview(epsilon=...)"
             )
     exact = {label: positive(t, f"the target of {label!r}") for label, t in targets.items()}
@@ -89,7 +91,7 @@ def least_epsilon(
             half = plan.half_width(asked[label], rows, float(confidence))
             if half is None:
                 raise UsageError(
-                    f"no interval of {label!r} is known beforehand: look at preview(epsilon=...)"
+                    f"no interval of {label!r} is known in advance: look at preview(epsilon=...)"
                 )
             found[label] = half
         return found

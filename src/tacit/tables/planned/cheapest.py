@@ -64,15 +64,15 @@ def needed_losses(
     for label in targets:
         if asked[label].method is not None:
             raise UsageError(
-                f"how far {label!r} is off depends on the data, for it names a method: leave "
+                f"the error of {label!r} depends on the data, since it names a method: leave "
                 "method= out, or look at preview()"
             )
         aimed.setdefault(parts[label], []).append(label)
     lacking = [label for label, place in parts.items() if place not in aimed]
     if lacking:
         raise UsageError(
-            f"name a target for {', '.join(map(repr, lacking))} too: what it takes of the loss "
-            "follows from how exact it must be"
+            f"name a target for {', '.join(map(repr, lacking))} too: its share of the privacy "
+            "loss follows from its target"
         )
     losses: dict[int, Fraction] = {}
     for place, labels in aimed.items():
@@ -92,7 +92,7 @@ def _least(
         noises = [Noise(noise, amount, unit.rows, unit.one)]
         reached = plan.reach(asked, [plan.parts[place]], noises, rows, float(level))
         if reached is None:
-            raise UsageError(f"no interval of {label!r} is known beforehand: look at preview(...)")
+            raise UsageError(f"no interval of {label!r} is known in advance: look at preview(...)")
         return reached
 
     found, holds = least_amount(lambda amount: half(amount) <= target)

@@ -120,8 +120,8 @@ def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None
         if listed > _MOST_LISTED:
             raise UsageError(
                 f"the groups of {', '.join(query.by)} list {listed:,} keys of their columns, and "
-                f"at most {_MOST_LISTED} are planned together: list fewer keys, or ask by itself, "
-                "session.group_by(...).agg(...).release(...)"
+                f"at most {_MOST_LISTED} are planned together: list fewer keys, or ask it by "
+                "itself, session.group_by(...).agg(...).release(...)"
             )
         axes += [Axis((where,), ((True,),))] if where is not None else []
         bins: dict[str, int | None] = {}
@@ -180,15 +180,15 @@ def _check(query: Query, first: Query) -> None:
     """Refuse a question that cannot be planned, or is about another table than the first."""
     if query.unknown_keys:
         raise UsageError(
-            f"the groups of {', '.join(query.by)} are not listed, and a plan is of listed groups: "
-            "give keys=[...], or declare them in a data set"
+            f"the groups of {', '.join(query.by)} are not listed, and a plan needs listed "
+            "groups: give keys=[...], or declare them in a data set"
         )
     Plan(query, epsilon(1))  # refuses columns that hold no numbers, and nothing asked
     for part in ("schema", "unit", "table", "tables", "inner", "joins"):
         if getattr(query, part) != getattr(first, part):
             raise UsageError(
-                "the questions of a plan are about the same rows: the same table, with the same "
-                "joins, and of people all or none"
+                "the questions of a plan must be about the same rows: the same table, with the "
+                "same joins, and all or none of them about one row per person"
             )
     if len(query.aggregates) > _MOST_LABELS:
         raise UsageError(f"at most {_MOST_LABELS:,} answers are planned together")
@@ -292,6 +292,6 @@ def _refuse_beside(query: Query, label: str, aggregate: Aggregate, where: str | 
     if query.by or where is not None:
         by = f" by {', '.join(query.by)}" if query.by else ", of other rows than other questions,"
         raise UsageError(
-            f"{label!r} is {aggregate}{by}, and of groups only counts and histograms are planned "
-            "together: ask it by itself, session.group_by(...).agg(...).release(...)"
+            f"{label!r} is {aggregate}{by}, and with groups only counts and histograms are "
+            "planned together: ask it by itself, session.group_by(...).agg(...).release(...)"
         )

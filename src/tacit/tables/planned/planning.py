@@ -296,7 +296,7 @@ class Planning:
         asked = list(questions) if isinstance(questions, Iterable) else []
         if not asked or not all(isinstance(each, Question) for each in asked):
             raise UsageError(
-                "a plan is of questions: session.plan([session.agg(n=tc.count()), ...])"
+                "a plan takes a list of questions: session.plan([session.agg(n=tc.count()), ...])"
             )
         held = [held_by(each) for each in asked]
         first = held[0]

@@ -150,7 +150,7 @@ def person_pair(
         raise UsageError(
             f"the person is {_said(sides[0])} in {column!r} and {_said(sides[1])} in {other!r}: "
             "people are the same in two tables only where the columns are of one kind. Declare "
-            f"it, such as {other} = {{ kind = 'integer' }}, or write one of them anew"
+            f"it, such as {other} = {{ kind = 'integer' }}, or convert one of them"
         )
     return people[0], people[1]
 

@@ -83,7 +83,7 @@ def group_kind(name: str, expression: Expression, schema: Schema) -> str:
     kind = expression.kind(schema)
     if kind not in _KINDS:
         raise UsageError(
-            f"{name!r} is of kind {kind} and makes no groups: cut it into bins, as in "
+            f"{name!r} is of kind {kind} and cannot be grouped by: cut it into bins, as in "
             f"tc.col({name!r}).cut([0, 10, 20])"
         )
     return kind

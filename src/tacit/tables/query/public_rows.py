@@ -113,9 +113,9 @@ def read_public(source: Source, name: str, key: Sequence[str], kinds: Sequence[s
     named = [row for row in found if None not in row[:parts]]
     if len({row[:parts] for row in named}) < len(named):
         raise UsageError(
-            f"two rows of the public table {name!r} have one {', '.join(key)}, and a key names one "
-            "row: remove the one that does not belong there, or declare the columns that are "
-            "unique together, key = [...]"
+            f"two rows of the public table {name!r} have the same {', '.join(key)}, and a key "
+            "identifies one row: remove the one that does not belong there, or declare the "
+            "columns that are unique together, key = [...]"
         )
     columns = tuple(_held(c, [row[parts + i] for row in named]) for i, c in enumerate(others))
     return PublicRows(tuple(kinds), columns, tuple(tuple(map(_text, row)) for row in named))
@@ -168,4 +168,6 @@ def _text(value: Any) -> str | None:
 
 def _refuse_nul(texts: Iterable[Iterable[str | None]], d: Dialect) -> None:
     if not d.nul and any(text is not None and "\0" in text for column in texts for text in column):
-        raise UsageError(f"no text in {d.name} holds the character NUL: remove it from the table")
+        raise UsageError(
+            f"text in {d.name} cannot hold the character NUL: remove it from the table"
+        )

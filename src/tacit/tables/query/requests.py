@@ -198,4 +198,4 @@ class ExactAggregates:
         )
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError("exact aggregates are not copied or pickled: they are not private")
+        raise TypeError("exact aggregates cannot be copied or pickled: they are not private")

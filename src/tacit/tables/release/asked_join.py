@@ -94,8 +94,8 @@ def _other(others: Mapping[str, OtherTable], own: str | None, name: str) -> Othe
         )
     if name == own:
         raise UsageError(
-            f"{name!r} is the table that is asked: joined with itself, rows of several people "
-            "would stand in one. Ask about each row, or about each person"
+            f"{name!r} is the table that is asked: joined with itself, one row would hold rows "
+            "of several people. Ask about each row, or about each person"
         )
     if name not in others:
         raise UsageError(f"the data set has no other table {name!r}; {did_you_mean(name, others)}")
@@ -109,7 +109,7 @@ def _named(other: OtherTable, on: On) -> list[tuple[str, str]]:
     columns = [on] if isinstance(on, str) else list(on or other.key)
     if len(columns) != len(other.key):
         raise UsageError(
-            f"the key of {other.name!r} is {', '.join(other.key)}: say as many columns in on="
+            f"the key of {other.name!r} is {', '.join(other.key)}: give as many columns in on="
         )
     return list(zip(map(str, columns), other.key, strict=True))
 
@@ -124,7 +124,7 @@ def _public_pairs(other: OtherTable, on: On) -> tuple[tuple[str, str], ...]:
     if set(pairs) != set(other.key):
         raise UsageError(
             f"{other.name!r} is joined by its key, {', '.join(other.key)}, of which each value "
-            "stands once: on another column a row could meet several"
+            "occurs once: on another column a row could match several"
         )
     return tuple((pairs[there], there) for there in other.key)
 
@@ -143,6 +143,6 @@ def _person_pairs(
         raise UsageError(
             f"{own!r} and {other.name!r} are tables of people, and are joined by the person, "
             f"{person} = {other.key[0]}, alone: every row of the join must belong to one person, "
-            "and joined on anything else rows of different people would stand in one"
+            "and joined on anything else one row would hold rows of different people"
         )
     return by_person

@@ -184,7 +184,7 @@ class Charge(Generic[P]):
         if standing is None and not ledger.chain.affords(cost):
             raise BudgetError(
                 f"this release costs {cost!r}, and {remaining!r} is left of {ledger.total!r}; "
-                "nothing was spent. Ask for less, or begin with a larger budget"
+                "nothing was spent. Ask for less, or start with a larger budget"
             )
         return plan
 

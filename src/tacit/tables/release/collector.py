@@ -124,7 +124,7 @@ class Exact:
         return "<exact answers of a plan, not shown>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError("exact answers are not pickled: they are not private")
+        raise TypeError("exact answers cannot be pickled: they are not private")
 
 
 def requests_of(plan: Plan) -> list[Request]:

@@ -79,7 +79,7 @@ class JoinedTable(OpenedTable):
             [t, kind] for _, t, kind in join.columns
         ]:
             raise UsageError(
-                f"{join.table!r} has other columns than before: open the data set anew"
+                f"{join.table!r} has other columns than before: open the data set again"
             )
         return joined(base, join, of_people(base, other, join))
 

@@ -73,7 +73,9 @@ class OpenedTable:
         return made
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise UsageError("a session is not pickled: open the table and the ledger where they are")
+        raise UsageError(
+            "a session cannot be pickled: open the table and the ledger where they are"
+        )
 
 
 class SharedTable(OpenedTable):

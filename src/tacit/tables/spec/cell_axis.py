@@ -43,7 +43,7 @@ class Axis:
         if bool(self.keys) == bool(self.edges) or (self.edges and len(self.columns) > 1):
             raise UsageError("an axis has keys, or the edges of the bins of one column")
         if len(set(map(_exactly, self.keys))) < len(self.keys):
-            raise UsageError("a key stands twice")
+            raise UsageError("a key is given twice")
 
     @property
     def listed(self) -> int:

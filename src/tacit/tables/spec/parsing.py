@@ -22,5 +22,5 @@ def percent(q: object) -> Fraction:
     """Return a percentile within 0..100."""
     exact = as_fraction(q, "a percentile")
     if not 0 <= exact <= 100:
-        raise UsageError(f"a percentile lies in 0..100, not at {show(exact)}")
+        raise UsageError(f"a percentile must be from 0 to 100, not {show(exact)}")
     return exact

@@ -79,7 +79,7 @@ class OneRowEach:
         Raises:
             UsageError: always.
         """
-        raise UsageError("one_row_each is no function: write unit=tc.one_row_each")
+        raise UsageError("one_row_each is not a function: write unit=tc.one_row_each")
 
     def person(self, schema: Schema, dialect: Dialect) -> str | None:
         """Return no SQL: there is no person column."""

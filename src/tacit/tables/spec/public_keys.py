@@ -34,7 +34,7 @@ def public_keys(by: Sequence[str], keys: Any) -> tuple[tuple[Any, ...], ...]:
     """
     found = [tuple(_plain(value) for value in key) for key in _rows(by, keys)]
     if not found:
-        raise UsageError("there are no keys; list at least one")
+        raise UsageError("the list of keys is empty; list at least one")
     for key in found:
         if len(key) != len(by):
             raise UsageError(
@@ -92,5 +92,7 @@ def _plain(value: Any) -> Any:
             f"a key is text, a whole number, a truth value or a date, not a {type(plain).__name__}"
         )
     if isinstance(plain, str) and not is_unicode(plain):
-        raise UsageError(f"the key {plain!r} is no text: it holds half of a character")
+        raise UsageError(
+            f"the key {plain!r} is not valid text: it holds half of a character (a lone surrogate)"
+        )
     return plain

@@ -80,7 +80,7 @@ def prefix_sums(column: str, edges: Sequence[Number]) -> Aggregate:
 def _of_bins(kind: str, column: str, edges: Sequence[Number]) -> Aggregate:
     made = histogram(column, edges)
     if made.column is None:
-        raise UsageError(f'{kind} are asked of a column: tc.{kind}("age", [0, 18, 65])')
+        raise UsageError(f'{kind} are asked for one column: tc.{kind}("age", [0, 18, 65])')
     check_bins(len(made.edges or ()) - 1)
     return replace(made, kind=kind)
 

@@ -82,8 +82,8 @@ class Asked:
         """Return the rows, or the people, that the question is about."""
         if self.where_person and not self.per_person:
             raise UsageError(
-                "which people count (--where-person) is said of a table of one row a person: make "
-                "it with --per-person total=sum:cost:0:5000"
+                "--where-person chooses among people, in a table of one row per person: make it "
+                "with --per-person total=sum:cost:0:5000"
             )
         rows = session.filter()
         for join in self.joins:

@@ -294,7 +294,9 @@ class _Reader:
             return given[0].cut([self._constant(name, g) for g in given[1:]])
         if name not in _CALLS:
             near = did_you_mean(name, ["cut", *_CALLS])
-            raise UsageError(f"the {self.what} {self.text!r} calls {name!r}, no function; {near}")
+            raise UsageError(
+                f"the {self.what} {self.text!r} calls {name!r}, which is not a function; {near}"
+            )
         values, constants = _CALLS[name]
         if len(given) != values + constants:
             raise UsageError(
@@ -313,7 +315,7 @@ class _Reader:
 
     def _constant(self, name: str, given: Expression) -> Any:
         if given.operation != "literal":
-            raise UsageError(f"{name} takes constants behind the column, and {given} is none")
+            raise UsageError(f"{name} takes constants after the column, and {given} is not one")
         return given.parameters[0]
 
 

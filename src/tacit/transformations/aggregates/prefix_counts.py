@@ -92,10 +92,10 @@ def read_points(points: Any, name: str) -> tuple[Fraction, ...]:
         UsageError: none, or some that do not rise.
     """
     if isinstance(points, (str, bytes)) or not hasattr(points, "__iter__"):
-        raise UsageError(f"{name} are rising numbers, such as [0, 20, 40]")
+        raise UsageError(f"{name} are increasing numbers, such as [0, 20, 40]")
     exact = tuple(as_fraction(point, f"one of the {name}") for point in points)
     if not exact or any(b <= a for a, b in itertools.pairwise(exact)):
-        raise UsageError(f"{name} are rising numbers, at least one, such as [0, 20, 40]")
+        raise UsageError(f"{name} are increasing numbers, at least one, such as [0, 20, 40]")
     return exact
 
 

@@ -70,7 +70,7 @@ class QuantileScores(Step):
     def __post_init__(self) -> None:
         q = as_fraction(self.q, "q")
         if not 0 <= q <= 1:
-            raise UsageError(f"q lies in 0..1, not at {show(q)}")
+            raise UsageError(f"q must be from 0 to 1, not {show(q)}")
         object.__setattr__(self, "q", q)
         object.__setattr__(self, "candidates", read_points(self.candidates, "candidates"))
 

@@ -166,7 +166,7 @@ def _rows(nodes: NDArray[np.float64], branching: int) -> list[NDArray[np.float64
         start, width = start + width, width * branching
     if start != len(nodes) or nodes.ndim != 1:
         raise UsageError(
-            f"{nodes.size} nodes are no complete tree with {branching} branches; give the released "
-            "nodes of tree_counts, with its branching"
+            f"{nodes.size} nodes are not a complete tree with {branching} branches; give the "
+            "released nodes of tree_counts, with its branching"
         )
     return rows

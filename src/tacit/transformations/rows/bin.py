@@ -75,10 +75,10 @@ def rising_edges(edges: Any) -> tuple[Fraction, ...]:
         UsageError: anything else.
     """
     if isinstance(edges, (str, bytes)) or not hasattr(edges, "__iter__"):
-        raise UsageError("edges are at least two rising numbers, such as [0, 20, 40]")
+        raise UsageError("edges are at least two increasing numbers, such as [0, 20, 40]")
     exact = tuple(as_fraction(edge, "an edge") for edge in edges)
     if len(exact) < 2 or any(b <= a for a, b in itertools.pairwise(exact)):
-        raise UsageError("edges are at least two rising numbers, such as [0, 20, 40]")
+        raise UsageError("edges are at least two increasing numbers, such as [0, 20, 40]")
     return exact
 
 

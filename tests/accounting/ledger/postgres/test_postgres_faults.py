@@ -218,7 +218,7 @@ def test_a_commit_that_stays_unknown_is_told_and_releases_nothing(
 
     monkeypatch.setattr(wired._store, "_undo", and_the_line_is_dead)
     wire.cut = moment
-    with pytest.raises(LedgerError, match=r"take it as spent\. No answer was given out") as caught:
+    with pytest.raises(LedgerError, match=r"count it as spent\. No answer was given out") as caught:
         wired.release("k", COST, {}, lambda: pytest.fail("noise was drawn"))
     assert "whether it was" in str(caught.value)
     monkeypatch.undo()

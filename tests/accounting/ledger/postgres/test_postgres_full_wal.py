@@ -65,12 +65,12 @@ def test_a_full_disk_of_the_log_forgets_no_charge(small, monkeypatch):
             granted += 1
     assert refused is not None, "the disk was never full"
     assert granted > 0
-    assert "nothing more was spent" in refused or "take it as spent" in refused
+    assert "nothing more was spent" in refused or "count it as spent" in refused
     (disk / "ballast").unlink()
     server.stop("immediate")
     server.start()
     with open_ledger(server.dsn(), dataset="d") as ledger:
-        unknown = "take it as spent" in refused
+        unknown = "count it as spent" in refused
         spent = ledger.spent.amount / COST.amount
         assert spent in ((granted, granted + 1) if unknown else (granted,))
         assert len(ledger.history()) == spent

@@ -34,9 +34,9 @@ def test_ledgers_of_one_database_are_apart(postgres):
 def test_another_table_is_no_ledger_and_is_left_alone(postgres):
     postgres.run("CREATE SCHEMA tacit", "CREATE TABLE tacit.main_event (x int)")
     for use in (open_ledger, restore_ledger):
-        with pytest.raises(LedgerError, match="no ledger of Tacit"):
+        with pytest.raises(LedgerError, match="not a ledger of Tacit"):
             use(postgres.dsn())
-    with pytest.raises(LedgerError, match="no ledger of Tacit"):
+    with pytest.raises(LedgerError, match="not a ledger of Tacit"):
         open_ledger(postgres.dsn(), dataset="d", budget=epsilon(1))
     assert postgres.run("SELECT * FROM tacit.main_event") == []
     assert postgres.run("SELECT to_regclass('tacit.main_head')") == [(None,)]

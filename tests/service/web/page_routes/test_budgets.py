@@ -62,7 +62,7 @@ def test_what_was_charged_and_not_answered_is_shown(
     assert (found["state"], found["left_open"]) == ("failed", True)
     assert made["id"] in cleo.get("/datasets/visits/budget").text
     page = browser(client, "analyst", name="ada").get(f"/releases/{made['id']}")
-    assert "its charge stands" in page.text
+    assert "it stays charged" in page.text
     listed = client.get("/v1/releases?left_open=true", token=client.token("curator")).json()
     assert [one["id"] for one in listed["items"]] == [made["id"]]
     again = client.post(where, json=COUNT, token=ada).json()

@@ -97,6 +97,6 @@ def test_a_reader_that_failed_is_not_taken_for_an_empty_table():
 
     reader = pa.RecordBatchReader.from_batches(pa.schema([("age", pa.int64())]), batches())
     with open_source(reader) as source:
-        for said in ("could not read", "open the table anew", "open the table anew"):
+        for said in ("could not read", "open the table again", "open the table again"):
             with pytest.raises(DataSourceError, match=said):
                 Query(source, OneRowEach()).run([Rows()])

@@ -26,7 +26,9 @@ with_it = pytest.mark.skipif(
 
 
 def test_an_unknown_kind_of_address_is_refused_before_anything_is_fetched():
-    with pytest.raises(DataSourceError, match=r"htps:// is no address.*did you mean 'https'"):
+    with pytest.raises(
+        DataSourceError, match=r"addresses of the form htps://.*did you mean 'https'"
+    ):
         tc.Session("htps://example.org/a.parquet", unit=tc.one_row_each, budget=tc.epsilon(1))
 
 

@@ -79,7 +79,7 @@ def test_what_is_no_file_says_what_it_is(tmp_path, suffix):
     os.mkfifo(pipe)
     null.symlink_to("/dev/null")
     for named in (gone, tmp_path / f"gon*{suffix}"):
-        with pytest.raises(DataSourceError, match=r"gone.* leads to no file: mend"):
+        with pytest.raises(DataSourceError, match=r"gone.* leads to no file: repair"):
             open_source(named)
     for named, what in ((pipe, pipe), (null, null), (tmp_path / f"pip*{suffix}", pipe)):
         with pytest.raises(DataSourceError, match=re.escape(f"{what} is a pipe, a device")):

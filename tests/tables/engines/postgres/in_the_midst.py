@@ -46,7 +46,7 @@ def in_the_midst(database, act):
     return thread
 
 
-OPEN = "charged for this release, and it stays open: ask the same again, and it goes on"
+OPEN = "charged for this release, and it stays open: ask the same again, and it is answered"
 
 
 def failed(opened, database, act):

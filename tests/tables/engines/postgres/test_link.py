@@ -85,6 +85,6 @@ def test_a_connection_cut_between_questions_is_made_anew_unless_it_is_the_users(
             assert ask(opened, tag=str(number)).column("n")["value"] == [100]
         with pytest.raises(DataSourceError, match="was cut"):
             given.agg(n=tc.count()).release(epsilon=1)
-        with pytest.raises(DataSourceError, match="give a URL, from which"):
+        with pytest.raises(DataSourceError, match="give a URL, with which"):
             given.agg(n=tc.count()).release(epsilon=1)
         assert given.spent.amount == 0

@@ -123,18 +123,21 @@ def wrong(case, url, ours, other):
     return {
         "authority": (
             url(sslmode="verify-full", sslrootcert=other.root),
-            "signed by nobody in the file of sslrootcert: ask its administrator",
+            "not signed by an authority in the file of sslrootcert: ask its administrator",
         ),
         "authority, though only TLS was asked for": (
             url(sslmode="require", sslrootcert=other.root),
-            "signed by nobody in the file of sslrootcert",
+            "not signed by an authority in the file of sslrootcert",
         ),
         "host": (url(host="127.0.0.1", **full), "is for another host: write the name"),
         "no root": (
             url(sslmode="verify-full", sslrootcert="/no/where.pem"),
             "the file of sslrootcert is not there",
         ),
-        "no TLS": (url(sslmode="disable"), "lets nobody in without TLS: write sslmode=verify-full"),
+        "no TLS": (
+            url(sslmode="disable"),
+            "refuses connections without TLS: write sslmode=verify-full",
+        ),
         "mode": (url(sslmode="sometimes"), "sslmode"),
         "no certificate": (url(**client, **full), "give the files with sslcert= and sslkey="),
         "a stranger's certificate": (

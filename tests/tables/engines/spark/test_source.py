@@ -132,14 +132,14 @@ def test_instants_are_read_in_utc_whatever_the_zone_of_the_session(spark):
 
 
 WRONG = [
-    (lambda s: (s, "visit"), "knows no table 'visit'; did you mean 'visits'"),
-    (lambda s: (s, "nowhere.visits"), "knows no table"),
+    (lambda s: (s, "visit"), "has no table 'visit'; did you mean 'visits'"),
+    (lambda s: (s, "nowhere.visits"), "has no table"),
     (lambda s: (s, "no.such.visits"), "knows no such catalog or database: name the table"),
     (lambda s: (s, None), "name the table"),
     (lambda s: (s.range(1), "visits"), "single table"),
     (lambda s: (s.sql("select 1 as a, 2 as a"),), "both named 'a'"),
     (lambda s: (s.sql("select 1 as a, 2 as A"),), "capital letters"),
-    (lambda s: (s.readStream.format("rate").load(),), "has no end"),
+    (lambda s: (s.readStream.format("rate").load(),), "never ends"),
     (lambda s: (s, ""), "name of a table"),
 ]
 

@@ -96,8 +96,8 @@ class Address:
         ledger = dict(pairs).get("ledger", "main")
         if not _NAME.fullmatch(ledger):
             raise LedgerError(
-                "the name of a ledger in a database, ?ledger=name, begins with a to z and has at "
-                f"most 40 characters of a to z, 0 to 9 and _; {ledger!r} is no such name"
+                "the name of a ledger in a database, ?ledger=name, starts with a to z and has "
+                f"at most 40 characters of a to z, 0 to 9 and _; {ledger!r} does not"
             )
         handed_on = [f"{name}={value}" for name, value in pairs if name != "ledger"]
         told = [f"{name}={value}" for name, value in pairs if name in _SHOWN]

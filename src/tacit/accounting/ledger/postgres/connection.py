@@ -53,8 +53,8 @@ def connect(address: Address, name: str) -> Connection:
     found = _attempt(address)
     if found is None:
         raise LedgerError(
-            f"{name} cannot be reached: its address has an option that libpq does not know; "
-            "sslmode, sslrootcert, connect_timeout and the like are known"
+            f"{name} cannot be reached: its address has an option that libpq does not know; it "
+            "knows sslmode, sslrootcert, connect_timeout and others"
         )
     if not isinstance(found, Refused):
         return found
@@ -62,7 +62,7 @@ def connect(address: Address, name: str) -> Connection:
     if (tls := tls_cause(cause)) is not None:
         raise LostError(f"{name} cannot be reached: {tls}. Nothing more was spent")
     raise LostError(
-        f"{name} cannot be reached: {cause}. Nothing more was spent. Look at host, port, user, "
+        f"{name} cannot be reached: {cause}. Nothing more was spent. Check host, port, user, "
         "password (PGPASSWORD or the file .pgpass keep it out of the address) and at the "
         "server's pg_hba.conf, and ask again"
     )

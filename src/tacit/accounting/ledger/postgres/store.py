@@ -191,9 +191,9 @@ class PostgresStore:
                 home = self._look(create)
             if self._home is not None and not same_home(self._home, home):
                 raise LedgerError(
-                    f"{self.name} is another one since the connection was cut: its address leads "
-                    "to another server, or to tables that were put in the place of the first. "
-                    "Nothing more was spent; look where the address leads"
+                    f"{self.name} is not the ledger that it was before the connection was cut: "
+                    "its address leads to another server, or its tables were replaced. Nothing "
+                    "more was spent; check where the address leads"
                 )
         except BaseException:
             self._finalizer()
@@ -287,7 +287,7 @@ class PostgresStore:
                     raise LostError(
                         f"{self.name} was interrupted ({cause}) while a charge or an answer was "
                         f"being written, and did not come back within {PATIENCE:.0f} s to say "
-                        "whether it was: take it as spent. No answer was given out. Ask again "
+                        "whether it was: count it as spent. No answer was given out. Ask again "
                         "when the server is back: what was charged is not charged twice"
                     ) from None
             finally:
@@ -327,7 +327,7 @@ class _Transaction:
         done = self._connection.execute(statement, (*row, digest, *budgets))
         if done.rowcount != 1:
             raise LedgerError(
-                "the totals of the ledger do not stand where its chain does: it was changed. "
+                "the totals of the ledger do not match its chain of events: it was changed. "
                 "Nothing more was spent"
             )
         self._row = [head.sequence, digest, *budgets]

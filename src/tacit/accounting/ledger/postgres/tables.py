@@ -199,8 +199,8 @@ class Tables:
         match = _FORMAT.fullmatch(found.comment or "")
         if match is None:
             raise LedgerError(
-                f"{self._name} is no ledger of Tacit: the table {self.event} bears no comment that "
-                "says so. Name another ledger, with ?ledger=name"
+                f"{self._name} is not a ledger of Tacit: the table {self.event} has no comment "
+                "that says so. Name another ledger, with ?ledger=name"
             )
         if int(match[1]) > FORMAT:
             raise LedgerError(

@@ -56,7 +56,11 @@ def audit(
 ) -> Events:
     """List who did what and when; every event carries the hash of the one before it."""
     if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 18):
-        raise Problem("invalid_request", "the cursor is none", "send what `next` said, or leave it")
+        raise Problem(
+            "invalid_request",
+            "the cursor is not valid",
+            "send the value of `next`, or leave it out",
+        )
     found = state.audit.read(int(cursor or 0), limit, newest_first=newest_first)
     more = str(found[-1].sequence) if len(found) == limit else None
     return Events(items=[EventReply(**event.to_json()) for event in found], next=more)

@@ -305,7 +305,7 @@ def _loss(said: LossBody, like: Budget, zero: bool = False) -> Budget:
     amount = "rho" if like.kind == "concentrated" else "epsilon"
     allowed = {amount, "delta"} if like.kind == "approximate" else {amount}
     if amount not in exact or set(exact) - allowed:
-        raise UsageError(f"say it as the budget is counted, in {' and '.join(sorted(allowed))}")
+        raise UsageError(f"give it in the terms of the budget, {' and '.join(sorted(allowed))}")
     found = Budget(like.kind, exact[amount], exact.get("delta", as_fraction(0)))
     if found.is_nothing and not zero:
         raise Problem("invalid_request", "a budget is above zero")

@@ -207,7 +207,7 @@ def _refuse_while_asked(state: State, name: str) -> None:
     if running:
         raise Problem(
             "conflict",
-            f"{running} questions to {name!r} are being answered as it is declared now",
+            f"{running} questions to {name!r} are being answered under its present declaration",
             "try again after their tick",
             {"running": running},
         )

@@ -249,7 +249,9 @@ def _before(state: State, caller: Caller, cursor: str) -> int:
     """
     with suppress(Problem):
         return seen(state, caller, cursor).number
-    raise Problem("invalid_request", "the cursor is none", "send what `next` said, or leave it")
+    raise Problem(
+        "invalid_request", "the cursor is not valid", "send the value of `next`, or leave it out"
+    )
 
 
 def _apart(state: State, names: list[str]) -> list[str]:

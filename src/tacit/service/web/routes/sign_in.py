@@ -98,7 +98,7 @@ def back(request: Request, state: StateOf) -> RedirectResponse:
     if secret is None:
         raise Problem(
             "unauthenticated",
-            "the sign-in is not whole: it did not begin in this browser, or took too long",
+            "the sign-in is incomplete: it did not begin in this browser, or took too long",
             "begin it again",
         )
     who = _provider(state).finish(secret, dict(request.query_params))

@@ -115,8 +115,9 @@ def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
     )
     if found.header is False and not found.types:
         raise UsageError(
-            "a file without a line of names needs them from you: header=['id', 'age'], or "
-            "header=False with types={'id': 'text', 'age': 'integer'} for every column in order"
+            "a file without a line of column names needs the names from you: header=['id', "
+            "'age'], or header=False with types={'id': 'text', 'age': 'integer'} for every "
+            "column in order"
         )
     if found.delimiter and found.delimiter == found.quote:
         raise UsageError("delimiter= and quote= are the same character")
@@ -135,7 +136,9 @@ def _types(types: Any) -> dict[str, str]:
         raise UsageError("types= names the kind of columns, as in types={'age': 'integer'}")
     for column, kind in types.items():
         if not isinstance(kind, str) or kind not in TYPES:
-            raise UsageError(f"{kind!r} of {column!r} is no kind; {did_you_mean(str(kind), TYPES)}")
+            raise UsageError(
+                f"{kind!r} of {column!r} is not a kind; {did_you_mean(str(kind), TYPES)}"
+            )
     return dict(types)
 
 
@@ -144,7 +147,7 @@ def _header(header: Any) -> bool | tuple[str, ...]:
         return header
     names = _texts(header, "header")
     if not names or not all(names) or len({n.casefold() for n in names}) < len(names):
-        raise UsageError("header= is True, False, or a list of names, each another")
+        raise UsageError("header= is True, False, or a list of different names")
     return names
 
 
@@ -177,8 +180,9 @@ def _encoding(encoding: Any) -> str:
     name = "utf-8" if name == "utf-8-sig" else name
     if not _ONE_BYTE.fullmatch(name):
         raise UsageError(
-            f"encoding={encoding!r} is not read: it is 'utf-8', or one of one byte a character "
-            "such as 'latin-1' or 'cp1252'; turn another into UTF-8 first, as iconv does"
+            f"encoding={encoding!r} is not supported: it is 'utf-8', or one of one byte a "
+            "character such as 'latin-1' or 'cp1252'; turn another into UTF-8 first, as iconv "
+            "does"
         )
     return name
 

@@ -78,8 +78,9 @@ def streamed(rows: Callable[[], Any], types: Mapping[str, str], engine: DuckEngi
     def fill() -> None:
         if begun and hasattr(begun[0], "read_next_batch"):  # what was read of it is gone
             raise DataSourceError(
-                "the reader failed before, and cannot be read from its beginning again: open the "
-                "table anew; what was charged stays open, and asking it again goes on with it"
+                "the reader failed before, and cannot be read from its beginning again: open "
+                "the table again; what was charged is not lost: the same question, asked again, "
+                "is completed at no further cost"
             )
         begun.append(rows())
         stream = engine.register(Stream(_readable(begun[-1])))

@@ -67,7 +67,7 @@ def open_csv(
     for column in form.types:
         if column not in names:
             raise UsageError(
-                f"a kind is declared of {column!r}, and there is no such column; "
+                f"a kind is declared for {column!r}, and there is no such column; "
                 f"{did_you_mean(column, names)}"
             )
     types = form.types if notice is None else {}
@@ -207,8 +207,9 @@ def _import_alike(
     if failed:
         raise DataSourceError(
             f"{Path(failed[0]).name} could not be read to its end: it was moved, is damaged, has "
-            "other names of columns than when it was opened, or its disk fails; the question stays "
-            "open, and asking it again goes on with it"
+            "other names of columns than when it was opened, or its disk fails; what was "
+            "charged is not lost: the same question, asked again, is completed at no further "
+            "cost"
         )
 
 

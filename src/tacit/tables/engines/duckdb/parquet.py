@@ -94,10 +94,9 @@ def _check_footers(files: Sequence[str], engine: DuckEngine) -> None:
     if len(files) > 1:
         what = f"the footers of {short} and the other files"
     raise DataSourceError(
-        f"{what} would not fit into memory: longer than {max(most // 1000, 1)} kB, since the rows "
-        "are in too many row groups. "
-        "Write the table anew with larger ones (100,000 rows or more), or in fewer files, or raise "
-        "memory_limit"
+        f"{what} would not fit into memory: longer than {max(most // 1000, 1)} kB, since the "
+        "rows are in too many row groups. Write the table again with larger ones (100,000 rows "
+        "or more), or in fewer files, or raise memory_limit"
     )
 
 
@@ -154,8 +153,8 @@ def _united(
     selects = [_select(read, own, common, engine) for read, own in zip(reads, told, strict=True)]
     known = schema_of(columns)
     problem = (
-        "is declared with types that do not go together in the files ({types}); write them anew "
-        "with one type"
+        "is declared with types that do not go together in the files ({types}); write them "
+        "again with one type"
     )
     schema = [
         column
@@ -234,6 +233,6 @@ def _probe(path: str, sql: str, engine: DuckEngine) -> list[tuple[Any, ...]]:
     if is_remote(path):
         raise unreachable(path)
     raise DataSourceError(
-        f"{path} cannot be read: it is damaged, or no Parquet file (details are withheld: they may "
-        "quote the data)"
+        f"{path} cannot be read: it is damaged, or not a Parquet file (details are withheld: "
+        "they may quote the data)"
     )

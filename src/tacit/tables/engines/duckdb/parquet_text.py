@@ -44,7 +44,7 @@ def _mend(view: str, scan: Callable[[str], str], engine: DuckEngine) -> None:
     types = types_of(view, engine)
     if any(name.casefold() in _PLACE for name in types):
         raise DataSourceError(
-            f"the Parquet file holds text that is no UTF-8, and a column named like one of "
+            "the Parquet file holds text that is not UTF-8, and a column named like one of "
             f"{_PLACE}: give that column another name"
         )
     quoted = {name: DUCKDB.identifier(name) for name in types}

@@ -44,8 +44,8 @@ def check_remote(address: str, engine: DuckEngine) -> None:
     extension = _EXTENSIONS.get(kind)
     if extension is None:
         raise DataSourceError(
-            f"{kind}:// is no address that DuckDB reads; {did_you_mean(kind, _EXTENSIONS)}, or "
-            "give the path of a local file without it"
+            f"DuckDB reads no addresses of the form {kind}://; "
+            f"{did_you_mean(kind, _EXTENSIONS)}, or give the path of a local file without it"
         )
     known = engine.rows(
         "select installed or loaded from duckdb_extensions() "

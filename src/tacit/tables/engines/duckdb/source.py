@@ -140,7 +140,7 @@ def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
     """Open a frame, a table of pyarrow or a relation of DuckDB; None for another table."""
     if _is(table, "Series"):
         raise DataSourceError(
-            "a Series is one column, not a table: give the data frame that it is of, or "
+            "a Series is one column, not a table: give the data frame that it belongs to, or "
             "series.to_frame()"
         )
     if type(table).__module__.startswith("polars.") and hasattr(table, "lazy"):
@@ -232,7 +232,9 @@ def data_files(path: str) -> list[str]:
             raise DataSourceError(f"{file} {unfit}")
     unknown = [f for f in found if not _is_data(f)]
     if unknown:
-        raise DataSourceError(f"{unknown[0]} is no CSV or Parquet file: name it .csv or .parquet")
+        raise DataSourceError(
+            f"{unknown[0]} is not a CSV or Parquet file: name it .csv or .parquet"
+        )
     if len({f.casefold().endswith(_PARQUET) for f in found}) > 1:
         raise DataSourceError(f"{path} mixes CSV and Parquet files; name one kind with a glob")
     return found
@@ -254,7 +256,7 @@ def _unfit(file: str) -> str:
     except PermissionError:
         return _NO_RIGHT
     except OSError:
-        return "leads to no file: mend the link, or bring the file back"
+        return "leads to no file: repair the link, or bring the file back"
     if not stat.S_ISREG(found.st_mode):
         return (
             "is a pipe, a device or a socket, which can be read but once or never ends: write what "

@@ -117,8 +117,8 @@ class GivenLink:
         """Return the connection, unless its owner is in the middle of something."""
         if self._connection.closed:
             raise DataSourceError(
-                "the connection to PostgreSQL was closed; keep it open while the table is in use, "
-                "or give a URL, from which a connection that was cut is made anew"
+                "the connection to PostgreSQL was closed; keep it open while the table is in "
+                "use, or give a URL, with which Tacit reconnects when a connection is cut"
             )
         pq = need("psycopg.pq", "postgres")
         pgconn = self._connection.pgconn
@@ -127,8 +127,9 @@ class GivenLink:
             or pgconn.pipeline_status != pq.PipelineStatus.OFF
         ):
             raise DataSourceError(
-                "the connection is in the middle of a transaction, which would show the table as "
-                "it was when that began: commit or roll back first, or give a connection of its own"
+                "the connection is in the middle of a transaction, which would show the table "
+                "as it was when the transaction started: commit or roll back first, or give a "
+                "connection of its own"
             )
         self._busy = True
         return self._connection
@@ -162,8 +163,8 @@ def check_server(connection: Connection[Any]) -> None:
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise DataSourceError(
-            f"the database's text is in {encoding}, some of which may have no place in Unicode: "
-            "copy the table into a database made with ENCODING 'UTF8'"
+            f"the database's text is in {encoding}, which may hold characters outside of "
+            "Unicode: copy the table into a database made with ENCODING 'UTF8'"
         )
 
 
@@ -177,7 +178,7 @@ def _cause(refused: Refused) -> str:
     causes = {
         "invalid connection option": "the URL has an option that libpq does not know",
         "invalid sslmode value": "sslmode has a value that libpq does not know",
-        "invalid integer value": "an option of the URL is to be a whole number, and is none",
+        "invalid integer value": "an option of the URL must be a whole number, and is not",
         "translate host name": "its host name is not known",
         "connection refused": "nothing listens at its host and port",
         "timeout expired": "it does not answer in time (connect_timeout)",

@@ -106,7 +106,7 @@ def _named(table: str, engine: SparkEngine) -> str:
     names = [quoted.replace("``", "`") or plain for quoted, plain in parts]
     relation = ".".join(map(engine.dialect.identifier, names))
     if not engine.attempt(lambda: engine.session.catalog.tableExists(relation)):
-        raise DataSourceError(f"Spark knows no table {table!r}; {_nearest(names, engine)}")
+        raise DataSourceError(f"Spark has no table {table!r}; {_nearest(names, engine)}")
     return relation
 
 
@@ -126,7 +126,8 @@ def _describe(relation: str, engine: SparkEngine) -> Schema:
     streams, found = engine.attempt(lambda: _looked_at(engine.session, relation))
     if streams:
         raise DataSourceError(
-            "a streaming DataFrame has no end to count to: write it to a table, and open that"
+            "a streaming DataFrame never ends, so it cannot be counted: write it to a table, "
+            "and open that"
         )
     names = [name for name, _ in found]
     if len(set(names)) != len(names):
