@@ -35,7 +35,7 @@ ASK = "--count --epsilon 0.5"
         ("release people.csv --one-row-each --mean age:0:x --epsilon 1", "must be a number"),
         ("release people.csv --one-row-each --mean age:0:nan --epsilon 1", "must be a number"),
         ("release people.csv --one-row-each --histogram age:5,1 --epsilon 1", "increasing edges"),
-        ("release people.csv --one-row-each --percentile age:101:0:9 --epsilon 1", "0..100"),
+        ("release people.csv --one-row-each --percentile age:101:0:9 --epsilon 1", "from 0 to 100"),
         ("release people.csv --one-row-each --count --epsilon 0", "above zero"),
         ("release people.csv --one-row-each --count --epsilon -1", "above zero"),
         ("release people.csv --one-row-each --count --epsilon nan", "must be a number"),
