@@ -125,7 +125,7 @@ def test_keys_of_one_column_go_with_those_that_follow(tacit, folder: Path) -> No
         (["--with", "x = age", "--with", "x = pay"], "'x' is given twice"),
         (["--with", "age_group = pay", "--cut", "age:0,50"], "a column 'age_group' already"),
         (["--with", "x = nothing * 2"], "there is no column 'nothing'"),
-        (["--with", "x = system('true')"], "'system', no function"),
+        (["--with", "x = system('true')"], "'system', which is not a function"),
         (["--with", "x = pay * 2", "--mean", "x"], "none follow for"),
     ],
 )
