@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import Number, as_fraction
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.noise.bits import Choice, watcher, words8, words64
+from tacit.noise.bits import observed_choice, words8, words64
 from tacit.noise.exact_comparison import EncloseAt, below, certified_floor, exponential, rational
 from tacit.noise.shape import Size, shape_of
 
@@ -47,7 +47,7 @@ def bernoulli(p: Number, size: Size | None = None) -> bool | NDArray[np.bool_]:
     share = as_fraction(p, "p")
     if not 0 <= share <= 1:
         raise UsageError("p must be a probability, from 0 to 1")
-    return _draw(rational(share), size, Choice("bernoulli", (share,)))
+    return observed_choice("bernoulli", (share,), size, lambda: _draw(rational(share), size))
 
 
 @overload
@@ -71,15 +71,12 @@ def bernoulli_exp(x: Number, size: Size | None = None) -> bool | NDArray[np.bool
     exponent = as_fraction(x, "x")
     if exponent < 0:
         raise UsageError("x must be at least 0")
-    return _draw(exponential(exponent), size, Choice("bernoulli_exp", (exponent,)))
+    return observed_choice(
+        "bernoulli_exp", (exponent,), size, lambda: _draw(exponential(exponent), size)
+    )
 
 
-def _draw(p: EncloseAt, size: Size | None, law: Choice) -> bool | NDArray[np.bool_]:
-    seen = watcher()
-    return _unseen(p, size) if seen is None else seen(law, size, lambda: _unseen(p, size))
-
-
-def _unseen(p: EncloseAt, size: Size | None) -> bool | NDArray[np.bool_]:
+def _draw(p: EncloseAt, size: Size | None) -> bool | NDArray[np.bool_]:
     if size is None:
         return bool(biased_bits(p, 1)[0])
     shape, n = shape_of(size)

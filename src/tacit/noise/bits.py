@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ __all__ = [
     "Choice",
     "Watcher",
     "injected",
+    "observed",
+    "observed_choice",
     "one_word64",
     "random_bytes",
     "watched",
@@ -42,6 +44,8 @@ __all__ = [
 ]
 
 LARGEST_REQUEST = 1 << 16
+
+_Drawn = TypeVar("_Drawn")
 
 Generator: TypeAlias = Callable[[int], bytes]
 
@@ -116,6 +120,26 @@ def watched(by: Watcher | None) -> Iterator[None]:
         yield
     finally:
         _watcher.reset(token)
+
+
+def observed(law: Any, size: Any, draw: Callable[[], _Drawn]) -> _Drawn:
+    """Draw from a law, through the watcher where there is one."""
+    seen = _watcher.get()
+    if seen is None:
+        return draw()
+    found: _Drawn = seen(law, size, draw)
+    return found
+
+
+def observed_choice(
+    name: str, parameters: tuple[Any, ...], size: Any, draw: Callable[[], _Drawn]
+) -> _Drawn:
+    """Draw one of finitely many outcomes, as :func:`observed` of a :class:`Choice`.
+
+    >>> observed_choice("two", (), None, lambda: 2)
+    2
+    """
+    return draw() if _watcher.get() is None else observed(Choice(name, parameters), size, draw)
 
 
 @public

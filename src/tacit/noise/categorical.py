@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import Number, as_fraction
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.noise.bits import Choice, watched, watcher
+from tacit.noise.bits import observed_choice, watched
 from tacit.noise.inversion_sampler import InversionTable
 from tacit.noise.shape import Size, shape_of
 from tacit.noise.uniform import uniform
@@ -44,15 +44,12 @@ def categorical(weights: Sequence[Number], size: Size | None = None) -> int | ND
         raise UsageError("weights must not be negative, and at least one must be above zero")
     common = lcm(*(w.denominator for w in exact))
     edges = list(accumulate(int(w * common) for w in exact))
-    seen = watcher()
-    if seen is None:
-        return _drawn(edges, size)
 
     def draw() -> int | NDArray[np.int64]:
         with watched(None):
             return _drawn(edges, size)
 
-    return seen(Choice("categorical", tuple(exact)), size, draw)  # type: ignore[no-any-return]
+    return observed_choice("categorical", tuple(exact), size, draw)
 
 
 def _drawn(edges: Sequence[int], size: Size | None) -> int | NDArray[np.int64]:

@@ -12,7 +12,7 @@ from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.noise.bits import watcher
+from tacit.noise.bits import observed
 from tacit.noise.shape import Size, shape_of
 
 __all__ = ["Law"]
@@ -82,11 +82,7 @@ class Law(ABC):
 
     def draw(self) -> int:
         """Draw one Python integer; the work does not depend on its value."""
-        seen = watcher()
-        if seen is None:
-            return self._integers(1)[0]
-        found: int = seen(self, None, lambda: self._integers(1)[0])
-        return found
+        return observed(self, None, lambda: self._integers(1)[0])
 
     def draw_many(self, size: Size) -> NDArray[np.int64]:
         """Draw an array of the given length or shape.
@@ -95,9 +91,7 @@ class Law(ABC):
             UsageError: ``size`` is negative or not whole.
         """
         shape, n = shape_of(size)
-        seen = watcher()
-        values = self._array(n) if seen is None else seen(self, n, lambda: self._array(n))
-        return np.reshape(values, shape)
+        return np.reshape(observed(self, n, lambda: self._array(n)), shape)
 
     def _array(self, n: int) -> NDArray[np.int64]:
         if not self._fits_int64:

@@ -30,7 +30,7 @@ from tacit.arithmetic.exact import Number, as_fraction, float_down
 from tacit.arithmetic.fixed_point import exp_minus
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.noise.bits import one_word64, watcher, words64
+from tacit.noise.bits import observed, one_word64, words64
 from tacit.noise.exact_comparison import EncloseAt, below
 from tacit.noise.shape import Size, shape_of
 from tacit.noise.uniform import uniform_word, uniform_words
@@ -135,9 +135,7 @@ class ExponentialChoice:
 
     def draw(self) -> int:
         """Draw one index."""
-        seen = watcher()
-        found: int = self._one() if seen is None else seen(self, None, self._one)
-        return found
+        return observed(self, None, self._one)
 
     def _one(self) -> int:
         while True:
@@ -150,9 +148,7 @@ class ExponentialChoice:
     def draw_many(self, size: Size) -> NDArray[np.int64]:
         """Draw an int64 array of indices of the given length or shape."""
         shape, n = shape_of(size)
-        seen = watcher()
-        found = self._draw(n) if seen is None else seen(self, n, lambda: self._draw(n))
-        return np.reshape(found, shape)
+        return np.reshape(observed(self, n, lambda: self._draw(n)), shape)
 
     def _draw(self, n: int) -> NDArray[np.int64]:
         result = np.empty(n, np.int64)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import Number, as_integer
 from tacit.calls import public
-from tacit.noise.bits import Choice, watcher, word, words64
+from tacit.noise.bits import observed_choice, word, words64
 from tacit.noise.shape import Size, shape_of
 
 __all__ = ["uniform", "uniform_integer", "uniform_word", "uniform_words"]
@@ -42,13 +42,7 @@ def uniform(n: Number, size: Size | None = None) -> int | NDArray[np.int64]:
     (0, True, dtype('O'))
     """
     bound = as_integer(n, "n", minimum=1)
-    seen = watcher()
-    if seen is None:
-        return _drawn(bound, size)
-    found: int | NDArray[np.int64] = seen(
-        Choice("uniform", (bound,)), size, lambda: _drawn(bound, size)
-    )
-    return found
+    return observed_choice("uniform", (bound,), size, lambda: _drawn(bound, size))
 
 
 def _drawn(bound: int, size: Size | None) -> int | NDArray[np.int64]:

@@ -71,12 +71,13 @@ class Filter:
             left = whole(total.amount, total.delta / 2) if halved else None
             return Filter(halved, left).charged(cost, total)
         left, together = self.left, self.together
-        for part in cost.parts or merged([(cost.amount, False)]):
+        parts = cost.parts or merged([(cost.amount, False)])
+        for part in parts:
             if left is not None:
                 left = after(left, part.epsilon, part.times, part.ranged)
         if left is None:
             return replace(self, left=None)
-        for part in cost.parts or merged([(cost.amount, False)]):
+        for part in parts:
             together = before(together, part.epsilon, part.times, part.ranged)
         return Filter(self.halved, left, together)
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arithmetic.exact import as_integer
-from tacit.arithmetic.mixing import GOLDEN, mixed
+from tacit.arithmetic.mixing import Repeatable
 from tacit.calls import public
 from tacit.errors import InfeasibleError
 from tacit.statistics.ask.registry import lookup
@@ -90,25 +90,19 @@ def lower_bound(
 class _Scatter:
     """Numbers that look random, the same on every run: a search hides nothing and repeats.
 
-    Multiples of an odd constant, their bits mixed (:mod:`tacit.arithmetic.mixing`).
+    The words of :mod:`tacit.arithmetic.mixing`.
     """
 
     def __init__(self) -> None:
-        self._drawn = 0
-
-    def bits(self, count: int) -> npt.NDArray[np.uint64]:
-        """The next ``count`` words of 64 bits."""
-        place = np.arange(self._drawn + 1, self._drawn + 1 + count, dtype=np.uint64)
-        self._drawn += count
-        return mixed(place * GOLDEN)
+        self._words = Repeatable(0).words
 
     def integers(self, low: int, high: int, count: int) -> Order:
         """Whole numbers from ``low`` up to but not including ``high``."""
-        return (self.bits(count) % np.uint64(high - low)).astype(np.int64) + low
+        return (self._words(count) % np.uint64(high - low)).astype(np.int64) + low
 
     def permutation(self, values: Order) -> Order:
         """The values in another order."""
-        return np.asarray(values[np.argsort(self.bits(len(values)), kind="stable")])
+        return np.asarray(values[np.argsort(self._words(len(values)), kind="stable")])
 
 
 class _Climb:

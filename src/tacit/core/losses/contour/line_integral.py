@@ -38,6 +38,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.arithmetic.bisection import narrowed
 from tacit.core.losses.cells import Floats
 from tacit.core.losses.contour.beyond_band import REST, most_beyond
 from tacit.core.losses.contour.ends import Ends, moments, tilt_at, tilt_near
@@ -221,9 +222,7 @@ def _least_epsilon(
         low, high, width = low - width, low, 2 * width
     else:
         return None
-    for _ in range(_STEPS):
-        half = (low + high) / 2
-        low, high = (low, half) if bound(half) <= log_target else (half, high)
+    high, low = narrowed(lambda epsilon: bound(epsilon) <= log_target, high, low, _STEPS)
     found = high if upper else low
     return found if found > 0 else None
 
