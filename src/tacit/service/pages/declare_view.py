@@ -146,7 +146,8 @@ def checked(told: Mapping[str, Any]) -> dict[str, Any]:
 
 def _first(fields: Mapping[str, Any]) -> str:
     """Return the name of the first table of people of a declaration."""
-    return next(name for name, one in fields["tables"].items() if not one.get("public"))
+    tables: Mapping[str, Any] = fields["tables"]
+    return next(name for name, one in tables.items() if not one.get("public"))
 
 
 def _put_columns(table: dict[str, Any], one: Callable[[str], str], prefix: str) -> None:
