@@ -139,6 +139,7 @@ def test_odd_text_in_a_label_or_a_filter_comes_back_as_it_was_or_is_refused(
         b'{"sql": "select count(*) as n from visits", "epsilon": NaN}',
         b'{"sql": "select count(*) as n from visits", "epsilon": -1}',
         b'{"sql": "select count(*) as n from visits", "epsilon": "1/0"}',
+        b'{"sql": "select count(*) as n from visits", "epsilon": "1/' + b"9" * 300 + b'"}',
         b'{"sql": "select count(*) as n from visits", "epsilon": true}',
         b'{"sql": "select count(*) as n from visits", "epsilon": ' + b"9" * 5000 + b"}",
         b'{"sql": "select count(*) as n from visits", "sql": "x", "epsilon": 1}',

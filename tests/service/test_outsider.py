@@ -103,7 +103,9 @@ def test_a_name_that_looks_like_anothers_is_another(name: str, client: Client) -
     assert of_ada.json()["id"] not in [one["id"] for one in listed(client, other)["items"]]
 
 
-@pytest.mark.parametrize("name", ["ada\u200b", "ada\u202e", "ada\n", " ada", "ada ", ""])
+@pytest.mark.parametrize(
+    "name", ["ada\u200b", "ada\u202e", "ada\n", " ada", "ada ", "", "*", "ada:*"]
+)
 def test_no_token_has_a_name_that_cannot_be_told_from_another(name: str, client: Client) -> None:
     body = {"name": name, "grants": [{"role": "analyst", "dataset": "visits"}], "days": 1}
     reply = client.post("/v1/tokens", json=body, token=client.token("curator"))

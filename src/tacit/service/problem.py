@@ -107,7 +107,9 @@ def problem_of(error: BaseException) -> Problem:
         return Problem("invalid_request", str(error))
     if isinstance(error, BudgetError):
         return Problem(
-            "budget_exceeded", str(error), "ask for less, or ask a curator to raise the budget"
+            "budget_exceeded",
+            str(error),
+            "ask for less, or ask a curator to raise the budget or the cap",
         )
     if isinstance(error, RefusedError):
         return Problem("conflict", str(error))

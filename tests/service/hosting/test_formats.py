@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,8 @@ import pyarrow.parquet
 import pytest
 
 import tacit as tc
-from tacit.service.hosting.formats import answer_json, as_bytes, format_of
+from tacit.report import Certificate
+from tacit.service.hosting.formats import CERTIFICATE, answer_json, as_bytes, format_of
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +41,10 @@ def test_files_hold_the_same_table(answer: Any, form: str) -> None:
     parquet = pa.parquet.read_table(io.BytesIO(as_bytes(answer, "parquet", form)))
     assert arrow.equals(table)
     assert parquet.equals(table)
+    for file in (arrow, parquet):
+        carried = Certificate(json.loads(file.schema.metadata[CERTIFICATE.encode()]))
+        assert carried == answer.certificate
+        assert carried.verify()
     text = as_bytes(answer, "csv", form).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert list(rows[0]) == table.column_names

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tacit.service.pages.declare_view import declared_in, form_of
+from tacit.errors import UsageError
+from tacit.service.pages.declare_view import PUBLIC, TABLES, added, declared_in, form_of
 
 NEW: dict[str, Any] = {"tables": {"stays": {"path": "data/stays.csv"}}}
 FORM = {
@@ -50,7 +51,7 @@ def test_a_form_holds_a_declaration_and_shows_it_again() -> None:
         "purpose": "beds",
     }
     assert how == {"caps": {"each_team": {"epsilon": "1"}}, "latency": "3", "approval": True}
-    shown = form_of(fields, how, ["site", "cost", "free"])
+    shown = form_of(fields, how, {"stays": ["site", "cost", "free"]})
     assert (shown["person"], shown["unit_rows"], shown["each_team"]) == ("person", "5", "1")
     assert [one["keys"] for one in shown["columns"]] == ["1, -2, 3", "", ""]
     assert (shown["columns"][1]["low"], shown["columns"][1]["high"]) == ("0", "0.5")
@@ -86,3 +87,60 @@ def test_categories_are_of_the_kind_of_their_column(text: str, kind: str, key: A
 def test_a_cap_is_counted_as_the_budget_is() -> None:
     _, how = held({**FORM, "delta": "1e-6"})
     assert how["caps"]["each_team"] == {"epsilon": "1", "delta": "1e-6"}
+
+
+BEDS = {"t1name": "beds", "t1file": "data/beds.csv", "t1of": "people", "t1person": "id"}
+SITES = {"t2name": "sites", "t2file": "data/sites.csv", "t2of": "public", "t2key": "site, year"}
+COLUMNS = {"t1c0": "bed", "t1kind0": "integer", "t1low0": "0", "t1high0": "9"}
+REGION = {"t2c0": "region", "t2keys0": "north,south"}
+MORE = {**FORM, **BEDS, **SITES, **COLUMNS, **REGION}
+
+
+def test_a_form_holds_several_tables_and_shows_them_again() -> None:
+    fields, how = held(MORE)
+    assert list(fields["tables"]) == ["stays", "beds", "sites"]
+    assert fields["tables"]["beds"] == {
+        "path": "data/beds.csv",
+        "person": "id",
+        "columns": {"bed": {"kind": "integer", "bounds": ["0", "9"]}},
+    }
+    assert fields["tables"]["sites"] == {
+        "path": "data/sites.csv",
+        "public": True,
+        "key": ["site", "year"],
+        "columns": {"region": {"keys": ["north", "south"]}},
+    }
+    names = {"stays": ["site"], "beds": ["id", "bed"], "sites": ["site", "region"]}
+    shown = form_of(fields, how, names, ["stays", "beds"])
+    beds, sites = shown["others"]
+    assert (beds["prefix"], beds["person"], beds["stays"]) == ("t1", "id", True)
+    assert (sites["of"], sites["key"], sites["stays"]) == (PUBLIC, "site, year", False)
+    assert [one["name"] for one in sites["columns"]] == ["site", "region"]
+    assert held(MORE, fields, how) == (fields, how)  # sent once more, nothing changes
+
+
+def test_a_table_is_left_out_and_what_the_form_does_not_know_of_one_stays() -> None:
+    standing, _ = held(MORE)
+    standing["tables"]["sites"] |= {"delimiter": ";", "key": "site"}
+    gone = {**MORE, "t1of": "none", "t2key": "site"}
+    fields, _ = held(gone, standing)
+    assert list(fields["tables"]) == ["stays", "sites"]
+    assert fields["tables"]["sites"] == standing["tables"]["sites"]
+    fields, _ = held({**MORE, "t2of": "people", "t2person": "site"}, standing)
+    assert fields["tables"]["sites"]["person"] == "site"
+    assert not {"public", "key"} & set(fields["tables"]["sites"])
+    fields, _ = held({**MORE, "t2key": " "}, standing)
+    assert "key" not in fields["tables"]["sites"]
+    fields, _ = held({**MORE, "t1name": "stays"})  # of the first table the fields have no prefix
+    assert fields["tables"]["stays"]["path"] == "data/stays.csv"
+
+
+def test_a_table_is_added_once_and_a_form_holds_so_many() -> None:
+    fields = {"tables": {"stays": {"path": "data/stays.csv"}}}
+    form = {"newfile": "data/stays.csv", "newname": " twice "}
+    assert list(added(fields, lambda n: form.get(n, ""))["tables"]) == ["stays", "twice"]
+    with pytest.raises(UsageError, match="there is a table 'stays' already"):
+        added(fields, lambda n: {**form, "newname": ""}.get(n, ""))
+    many = {"tables": {f"t{n}": {} for n in range(TABLES)}}
+    with pytest.raises(UsageError, match="declare more over HTTP"):
+        added(many, lambda n: form.get(n, ""))

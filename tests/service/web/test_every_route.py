@@ -122,7 +122,11 @@ def test_every_role_is_let_in_by_the_table_alone(name: str, role: str, client: C
     lacks = wanted in ACTIONS and wanted not in RIGHTS[role]
     assert (reply.status_code == 403) == lacks, reply.text
     if lacks:
-        assert reply.json()["error"]["code"] == "forbidden"
+        error = reply.json()["error"]
+        assert error["code"] == "forbidden"
+        asked = {"action": wanted, **({"dataset": "visits"} if "{name}" in name else {})}
+        why = client.get("/why", params=asked, token=client.token(role)).json()
+        assert why == {"allowed": False, "because": error["message"], "remedy": error["remedy"]}
 
 
 @pytest.mark.parametrize("name", sorted(n for n in ROUTES if "{name}" in n))

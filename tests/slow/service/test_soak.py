@@ -1,6 +1,6 @@
 """A service that is used for an hour takes no more memory at its end than at its beginning.
 
-``TACIT_SOAK_SECONDS=60`` soaks for a minute.
+``TACIT_SOAK_SECONDS=60`` soaks for a minute; ``pytest -s`` shows the figures.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from statistics import median
 
@@ -39,8 +40,15 @@ def memory(process: int) -> int:
     raise AssertionError(process)
 
 
-def use(service: Served, end: float, number: int, failed: list[str]) -> None:
-    """Preview, release, replay, report and watch until the end."""
+def moments(seen: list[int]) -> dict[str, float]:
+    """The memory after a twentieth of the time, at half and at the end: medians around them."""
+    wide = max(1, len(seen) // 40)
+    places = {"at the start": wide, "at half": len(seen) // 2, "at the end": len(seen) - wide}
+    return {name: median(seen[max(0, k - wide) : k + wide]) for name, k in places.items()}
+
+
+def use(service: Served, end: float, number: int, failed: list[str], sent: Counter[int]) -> None:
+    """Preview, release, replay, report and watch until the end; count what was sent."""
     oracle = local.DirectEncoding(["red", "green"], epsilon=1)
     wire, binary = local.Wire(oracle), {"content-type": "application/octet-stream"}
     device = service.token("device")
@@ -69,6 +77,7 @@ def use(service: Served, end: float, number: int, failed: list[str]) -> None:
             if n % 50 == 0:
                 headers = {"Authorization": f"Bearer {curator}"}
                 replies.append(client.post(f"{where}/refresh", headers=headers))
+            sent[number] += len(replies)
             failed += [reply.text for reply in replies if reply.status_code >= 400]
             time.sleep(0.05)
 
@@ -79,10 +88,11 @@ def test_memory_is_flat(tmp_path: Path) -> None:
     declared = folder / "visits.toml"
     declared.write_text(declared.read_text().replace("epsilon = 10", "epsilon = 1000000"))
     failed: list[str] = []
+    sent: Counter[int] = Counter()
     with served(folder) as service:
         end = time.monotonic() + SECONDS
         users = [
-            threading.Thread(target=use, args=(service, end, n, failed), daemon=True)
+            threading.Thread(target=use, args=(service, end, n, failed, sent), daemon=True)
             for n in range(3)
         ]
         for user in users:
@@ -93,6 +103,8 @@ def test_memory_is_flat(tmp_path: Path) -> None:
             time.sleep(SECONDS / 600)
         for user in users:
             user.join(60)
+    print(f"{sent.total():,} requests in {SECONDS:,.0f} s; memory in MB:", end=" ")
+    print(", ".join(f"{moment} {figure / 1024:.1f}" for moment, figure in moments(seen).items()))
     assert failed == []
     size = len(seen) // PARTS
     parts = [median(seen[n * size : (n + 1) * size]) for n in range(PARTS)]

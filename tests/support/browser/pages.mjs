@@ -154,6 +154,12 @@ async function curate(name, options) {
   await page.type("#low2", "0");
   await page.type("#high2", "1000");
   await page.select("#kind3", "date");
+  await page.type("#newname", "sites");
+  await page.select("#newfile", "data/sites.csv");
+  await submit(page, "button[value=add]");
+  await page.select("#t1of", "public");
+  await page.type("#t1key", "site");
+  await see("declare-tables");
   await submit(page, "button[value=check]");
   await see("declare-checked");
   await submit(page, "button[value=declare]");

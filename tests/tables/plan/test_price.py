@@ -48,6 +48,10 @@ def test_weights_that_are_none(weights, message):
         ({"epsilon": {"n": 1}, "total": 0}, "epsilon must be above zero"),
         ({"total": 1}, "a total is split by weights"),
         ({}, "say what this release may spend"),
+        ({"epsilon": "1e-39"}, "epsilon is below 1e-38"),
+        ({"epsilon": f"1/{'9' * 350}"}, "epsilon is below 1e-38"),
+        ({"rho": f"1/{'9' * 350}"}, "rho is below 1e-38"),
+        ({"epsilon": {"n": 1}, "total": "1e-200"}, "epsilon is below 1e-38"),
     ],
 )
 def test_prices_that_are_none(price, message):
@@ -60,3 +64,13 @@ def test_prices_that_are_none(price, message):
             with pytest.raises(UsageError, match=message):
                 ask(**price)
         assert session.remaining == session.budget
+
+
+@pytest.mark.parametrize("price", [{"epsilon": "1e-38"}, {"epsilon": {"n": 1, "s": 1 << 128}}])
+def test_the_least_price_is_previewed_and_charged(price):
+    least = {"total": "1e-38"} if isinstance(price["epsilon"], dict) else {}
+    frame = pd.DataFrame({"x": [1]})
+    with tc.Session(frame, unit=tc.one_row_each, budget=tc.epsilon(1), name="x") as session:
+        question = session.agg(n=tc.count(), s=tc.sum("x", -(2**31), 2**31))
+        assert all(error > 1e30 for error in question.preview(**price, **least).errors["n"])
+        assert question.release(**price, **least).cost == tc.epsilon("1e-38")

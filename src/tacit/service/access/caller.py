@@ -100,7 +100,8 @@ def plain_name(name: str, what: str) -> str:
     """Return the name of a person or a team, as accounts and logs may show it.
 
     Raises:
-        UsageError: empty, too long, with blanks around it or characters that print nothing.
+        UsageError: empty, too long, with blanks around it or characters that print nothing; or one
+            that stands for everybody in the names of accounts.
 
     >>> plain_name("ada", "a name")
     'ada'
@@ -109,4 +110,6 @@ def plain_name(name: str, what: str) -> str:
         raise UsageError(
             f"{what} has 1 to {_LONGEST} characters that can be printed, and no space at its ends"
         )
+    if f":{name}".endswith(":*"):
+        raise UsageError(f"{what} cannot be {name!r}: the cap of 'analyst:*' is that of everybody")
     return name

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tacit.errors import need
 from tacit.tables.release.answer import Answer
 
-__all__ = ["FORMATS", "Form", "answer_json", "as_bytes", "format_of"]
+__all__ = ["CERTIFICATE", "FORMATS", "Form", "answer_json", "as_bytes", "format_of"]
 
 Form = Literal["wide", "long"]
 FORMATS = {
@@ -23,6 +23,8 @@ FORMATS = {
     "parquet": "application/vnd.apache.parquet",
 }
 """The media type of each format."""
+CERTIFICATE = "tacit.certificate"
+"""The name of the certificate in the metadata of a schema."""
 
 
 def format_of(accept: str | None) -> str:
@@ -56,12 +58,17 @@ def answer_json(answer: Answer) -> dict[str, Any]:
 def as_bytes(answer: Answer, format: str, form: Form) -> bytes:
     """Return an answer as a file of a format.
 
+    A file of Arrow or Parquet carries the certificate of the answer, as JSON, in the metadata of
+    its schema, under :data:`CERTIFICATE`.
+
     Raises:
         MissingExtraError: the library of the format is not installed.
     """
     if format == "csv":
         return answer.to_csv(form=form).encode()
     table, out = answer.to_arrow(form=form), io.BytesIO()
+    known = table.schema.metadata or {}
+    table = table.replace_schema_metadata({**known, CERTIFICATE: answer.certificate.to_json()})
     if format == "parquet":
         need("pyarrow.parquet", "arrow").write_table(table, out)
     else:

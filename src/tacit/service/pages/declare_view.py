@@ -1,25 +1,32 @@
 """The page on which a curator declares a data set: its form, and the declaration that it holds.
 
-A form knows one table of people, the first.  What it does not know of a declaration (more tables,
-caps of named teams) stays as it stands.
+The fields of the first table of people have no prefix; those of the other tables begin with ``t1``,
+``t2`` and so on.  What a form does not know of a declaration (how a file is read, caps of named
+teams) stays as it stands.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
+from tacit.errors import UsageError
 from tacit.report.text.words import budget_words
 from tacit.service.pages.dataset_view import protection
 
-__all__ = ["COLUMNS", "KINDS", "checked", "declared_in", "form_of"]
+__all__ = ["COLUMNS", "KINDS", "TABLES", "added", "checked", "declared_in", "form_of"]
 
 KINDS = ("integer", "float", "decimal", "text", "boolean", "date", "timestamp")
 """What a column may hold."""
 COLUMNS = 150
-"""The most columns in a form; more are declared over HTTP."""
+"""The most columns in a form, of all tables; more are declared over HTTP."""
+TABLES = 9
+"""The most tables in a form; more are declared over HTTP."""
+PEOPLE, PUBLIC, LEFT_OUT = "people", "public", "none"
+"""What another table holds: rows of the same people, rows that everyone may know, or neither."""
 _LOSSES = ("epsilon", "delta", "rho")
 _EACH = ("each_team", "each_analyst")
 _TEXTS = ("purpose", "owner")
@@ -57,33 +64,52 @@ def declared_in(
     _put(how, "refresh", one("refresh").strip())
     if one("approval"):
         how["approval"] = True
-    table = _table(fields)
-    columns = dict(table.get("columns") or {})
-    for number in range(COLUMNS):
-        name = one(f"c{number}")
-        if name:
-            said = _column(one, number, dict(columns.pop(name, {})))
-            columns |= {name: said} if said else {}
-    table["columns"] = columns
+    first = _first(fields)
+    _put_columns(fields["tables"][first], one, "")
+    for place in range(1, TABLES):
+        _put_table(fields["tables"], first, one, f"t{place}")
     return fields, how
 
 
+def added(fields: Mapping[str, Any], one: Callable[[str], str]) -> dict[str, Any]:
+    """Return a declaration with the table that a form adds: at first one of the same people.
+
+    Raises:
+        UsageError: its name is taken, or there are as many tables as a form holds.
+
+    >>> form = {"newfile": "data/sites.csv"}
+    >>> list(added({"tables": {"stays": {}}}, lambda name: form.get(name, ""))["tables"])
+    ['stays', 'sites']
+    """
+    file, tables = one("newfile"), fields["tables"]
+    name = one("newname").strip() or PurePosixPath(file).stem
+    if name in tables:
+        raise UsageError(f"there is a table {name!r} already: give this one another name")
+    if len(tables) >= TABLES:
+        raise UsageError(f"a form holds {TABLES} tables: declare more over HTTP")
+    return {**fields, "tables": {**tables, name: {"path": file}}}
+
+
 def form_of(
-    fields: Mapping[str, Any], hosting: Mapping[str, Any], names: Sequence[str]
+    fields: Mapping[str, Any],
+    hosting: Mapping[str, Any],
+    names: Mapping[str, Sequence[str]],
+    standing: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return what the form shows.
 
     Args:
         fields: of the declaration.
         hosting: how the data set is hosted.
-        names: the columns of its first table, as they are read.
+        names: of each table its columns, as they are read.
+        standing: the tables of people that a ledger counts in, and that stay.
     """
-    table = _table(fields)
-    said, unit = table.get("columns") or {}, fields.get("unit")
+    first, unit = _first(fields), fields.get("unit")
     budget, caps = fields.get("budget") or {}, hosting.get("caps") or {}
     by_person = unit if isinstance(unit, Mapping) else {}
+    tables, left = _shown_tables(fields["tables"], first, names, standing)
     return {
-        "path": table.get("path", ""),
+        "path": fields["tables"][first].get("path", ""),
         "person": "" if unit == "row" else str(by_person.get("person") or ""),
         "by_row": unit == "row",
         "unit_rows": _shown(by_person.get("rows")),
@@ -95,9 +121,11 @@ def form_of(
         "refresh": _shown(hosting.get("refresh")),
         "approval": bool(hosting.get("approval")),
         "kinds": KINDS,
-        "names": list(names),
-        "columns": [_shown_column(n, said.get(n) or {}) for n in list(names)[:COLUMNS]],
-        "left": max(0, len(names) - COLUMNS),
+        "names": list(names.get(first, ())),
+        "columns": tables[0]["columns"],
+        "tables": tables,
+        "others": tables[1:],
+        "left": left,
     }
 
 
@@ -116,11 +144,46 @@ def checked(told: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _table(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the first table of people of a declaration."""
-    found = [one for one in fields["tables"].values() if not one.get("public")]
-    table: dict[str, Any] = found[0]
-    return table
+def _first(fields: Mapping[str, Any]) -> str:
+    """Return the name of the first table of people of a declaration."""
+    tables: Mapping[str, Any] = fields["tables"]
+    return next(name for name, one in tables.items() if not one.get("public"))
+
+
+def _put_columns(table: dict[str, Any], one: Callable[[str], str], prefix: str) -> None:
+    """Set what a form says of the columns of a table."""
+    columns = dict(table.get("columns") or {})
+    for number in range(COLUMNS):
+        name = one(f"{prefix}c{number}")
+        if name:
+            said = _column(one, prefix, number, dict(columns.pop(name, {})))
+            columns |= {name: said} if said else {}
+    table["columns"] = columns
+
+
+def _put_table(tables: dict[str, Any], first: str, one: Callable[[str], str], prefix: str) -> None:
+    """Set what a form says of another table than the first, or leave it out."""
+    name, of = one(f"{prefix}name"), one(f"{prefix}of")
+    if not name or name == first:
+        return
+    if of == LEFT_OUT:
+        tables.pop(name, None)
+        return
+    table: dict[str, Any] = dict(tables.get(name) or {"path": one(f"{prefix}file")})
+    table.pop("public", None)
+    if of == PUBLIC:
+        table["public"] = True
+        table.pop("person", None)
+    else:
+        _put(table, "person", one(f"{prefix}person"))
+    key = one(f"{prefix}key").strip() if of == PUBLIC else ""
+    if key != _keys(table):
+        many = [column.strip() for column in key.split(",") if column.strip()]
+        table["key"] = many
+        if not many:
+            del table["key"]
+    _put_columns(table, one, prefix)
+    tables[name] = table
 
 
 def _unit(one: Callable[[str], str]) -> Any:
@@ -138,16 +201,20 @@ def _whole(text: str) -> int | str | None:
     return int(plain) if plain.isascii() and plain.isdigit() and len(plain) < 10 else plain
 
 
-def _column(one: Callable[[str], str], number: int, said: dict[str, Any]) -> dict[str, Any]:
-    _put(said, "kind", one(f"kind{number}"))
-    for name in ("meaning", "unit"):
-        _put(said, name, one(f"{name}{number}").strip())
-    low, high = one(f"low{number}").strip(), one(f"high{number}").strip()
+def _column(
+    one: Callable[[str], str], prefix: str, number: int, said: dict[str, Any]
+) -> dict[str, Any]:
+    def told(name: str) -> str:
+        return one(f"{prefix}{name}{number}").strip()
+
+    for name in ("kind", "meaning", "unit"):
+        _put(said, name, told(name))
+    low, high = told("low"), told("high")
     said.pop("bounds", None)
     if low or high:
         said["bounds"] = [low, high]
     said.pop("keys", None)
-    keys = [key.strip() for key in one(f"keys{number}").split(",") if key.strip()]
+    keys = [key.strip() for key in told("keys").split(",") if key.strip()]
     if keys:
         said["keys"] = [_key(key, said.get("kind")) for key in keys]
     return said
@@ -176,6 +243,41 @@ def _shown(value: Any) -> str:
 
 def _amount(cap: Any) -> str:
     return _shown(next(iter(cap.values()), None)) if isinstance(cap, Mapping) else ""
+
+
+def _keys(table: Mapping[str, Any]) -> str:
+    """Return the columns that name a row of a public table, as a form shows them."""
+    key = table.get("key") or ()
+    return key if isinstance(key, str) else ", ".join(map(str, key))
+
+
+def _shown_tables(
+    tables: Mapping[str, Any],
+    first: str,
+    names: Mapping[str, Sequence[str]],
+    standing: Sequence[str],
+) -> tuple[list[dict[str, Any]], int]:
+    """Return what a form shows of each table, the first first, and how many columns are left."""
+    found, room, left = [], COLUMNS, 0
+    for place, name in enumerate([first, *(one for one in tables if one != first)][:TABLES]):
+        table, columns = tables[name], list(names.get(name, ()))
+        said = table.get("columns") or {}
+        here, room = columns[:room], room - len(columns[:room])
+        left += len(columns) - len(here)
+        found.append(
+            {
+                "prefix": f"t{place}" if place else "",
+                "name": name,
+                "path": table.get("path", ""),
+                "of": PUBLIC if table.get("public") else PEOPLE,
+                "person": _shown(table.get("person")),
+                "key": _keys(table),
+                "names": columns,
+                "columns": [_shown_column(n, said.get(n) or {}) for n in here],
+                "stays": name in standing,
+            }
+        )
+    return found, left
 
 
 def _shown_column(name: str, said: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ __all__ = [
     "counted",
     "declared_right",
     "needs",
+    "refused",
 ]
 
 _bearer = HTTPBearer(auto_error=False, description="a token of tacit token create")
@@ -115,11 +116,21 @@ def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
 
 
 def anyone(request: Request, sent: _Sent) -> Caller | None:
-    """Give the caller, or None: the route is for everybody."""
+    """Give the caller, or None: the route is for everybody.
+
+    Where a token was sent that does not hold, :func:`refused` says why.
+    """
     try:
         return _authenticated(request, sent)
-    except Problem:
+    except Problem as problem:
+        request.state.refused = problem
         return None
+
+
+def refused(request: Request) -> Problem | None:
+    """Return why the token of a request that is for everybody does not hold; None where it does."""
+    found: Problem | None = getattr(request.state, "refused", None)
+    return found
 
 
 _declared[anyone] = "anyone"

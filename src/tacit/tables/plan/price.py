@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TypeAlias, TypedDict
 
 from tacit.accounting.budgets.budget import Budget, Kind
@@ -30,6 +31,8 @@ class Price(TypedDict, total=False):
 
 _LARGEST = 1 << 128
 """No weight, in lowest terms, is larger: more digits than any two doubles need."""
+_LEAST = Fraction(1, _LARGEST)
+"""No amount is smaller: errors of the noise, also of a share of it, are then doubles."""
 
 
 def request_of(
@@ -38,12 +41,17 @@ def request_of(
     """Return what may be spent, of a budget of a kind.
 
     Raises:
-        UsageError: nothing, two things, or what that budget cannot pay.
+        UsageError: nothing, two things, what that budget cannot pay, or a loss below 1e-38.
     """
     request = read_loss(epsilon, delta, rho)
     if request is None:
         example = "rho='1/10'" if kind == "concentrated" else "epsilon='1/2'"
         raise UsageError(f"say what this release may spend: release({example})")
+    if request.amount < _LEAST:
+        raise UsageError(
+            f"{'rho' if request.kind == 'concentrated' else 'epsilon'} is below 1e-38, and the "
+            "noise would hide every answer: ask for more"
+        )
     if request.kind == "concentrated":
         request.cost_in(kind)  # refuses a budget that cannot pay it
     return request

@@ -90,3 +90,53 @@ def test_only_curators_come_to_it_and_each_for_their_own(client: Client) -> None
     assert 'class="column"' not in page.text
     assert part.post("/declare", **FORM, action="declare").status_code == 403
     assert part.get("/datasets/visits/declaration").status_code == 409
+
+
+def write_more(client: Client) -> None:
+    data = client.state.settings.folder / "data"
+    rows = ["id,bed", *(f"p{n},{n % 9}" for n in range(20))]
+    (data / "beds.csv").write_text("\n".join(rows) + "\n")
+    (data / "sites.csv").write_text("site,region\n1,north\n2,south\n3,south\n")
+
+
+@pytest.mark.full
+def test_a_data_set_of_several_tables_is_declared_and_changed(client: Client) -> None:
+    write_more(client)
+    cleo = browser(client, "curator", name="cleo")
+    page = cleo.post("/declare", **FORM, action="add", newfile="data/beds.csv")
+    assert 'name="t1name" value="beds"' in page.text
+    assert 'value="999"' in page.text  # what was typed is kept
+    beds = {"t1name": "beds", "t1file": "data/beds.csv", "t1of": "people", "t1person": "id"}
+    beds |= {"t1c1": "bed", "t1kind1": "integer", "t1low1": "0", "t1high1": "9"}
+    again = cleo.post("/declare", **FORM, **beds, action="add", newfile="data/beds.csv")
+    assert "there is a table &#39;beds&#39; already" in again.text
+    outside = cleo.post("/declare", **FORM, **beds, action="add", newfile="visits.csv")
+    assert "data/" in outside.text.partition('role="alert"')[2].partition("</div>")[0]
+    assert cleo.post("/declare", **FORM, **beds, action="declare").status_code == 303
+    here = "/datasets/stays/declaration"
+    page = cleo.get(here)
+    assert "rows of the same people, named by id" in page.text
+    form = {**FORM, **beds, "number": "1"}
+    page = cleo.post(here, **form, action="add", newfile="data/sites.csv")
+    assert 'name="t2of"' in page.text
+    sites = {"t2name": "sites", "t2file": "data/sites.csv", "t2of": "public", "t2key": "site"}
+    sites |= {"t2c1": "region", "t2keys1": "north, south"}
+    told = cleo.post(here, **form, **sites, action="check")
+    assert "declaration.tables.sites" in told.text
+    assert cleo.post(here, **form, **sites, action="declare").status_code == 303
+    found = client.get(f"{HERE}/declaration", token=client.token("curator")).json()
+    assert list(found["declaration"]["tables"]) == ["stays", "beds", "sites"]
+    joined = {
+        "sql": "select region, count(*) as n from stays join sites using (site) group by region"
+    }
+    preview = client.post(
+        f"{HERE}/preview", json={**joined, "epsilon": 1}, token=client.token("analyst")
+    )
+    assert preview.status_code == 200, preview.text
+    stays = {"number": "2", "t1of": "none"}
+    gone = cleo.post(here, **{**form, **sites, **stays}, action="declare")
+    assert "the protected tables cannot change" in gone.text
+    left = {"number": "2", "t2of": "none"}
+    assert cleo.post(here, **{**form, **sites, **left}, action="declare").status_code == 303
+    found = client.get(f"{HERE}/declaration", token=client.token("curator")).json()
+    assert list(found["declaration"]["tables"]) == ["stays", "beds"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -13,7 +14,7 @@ from tacit.service.access.caller import EVERYTHING, Caller
 from tacit.service.access.policy import decide, demand
 from tacit.service.hosting.declaring import columns_of, data_files
 from tacit.service.pages.dataset_view import home_of, protection
-from tacit.service.pages.declare_view import checked, declared_in, form_of
+from tacit.service.pages.declare_view import added, checked, declared_in, form_of
 from tacit.service.pages.frame import budget_of, page
 from tacit.service.problem import Problem
 from tacit.service.web.forms import Form, LargeFormOf
@@ -42,23 +43,23 @@ def begin(caller: _Declaring, state: StateOf, name: _Word = "", file: _Word = ""
         columns = columns_of(file, state.settings)
     except TacitError as error:
         return _page(caller, state, given, wrong=error)
-    form = form_of(_new(name, file), {}, columns)
+    form = form_of(_new(name, file), {}, {name: columns})
     return _page(caller, state, given, form=form)
 
 
 @router.post("/declare")
 def declare(caller: _Declaring, state: StateOf, form: LargeFormOf) -> Response:
     """Check the declaration of a new data set, or make it."""
-    name, file = form.one("name"), form.one("file")
+    name = form.one("name")
     demand(caller, "declare", name)
-    return _sent(name, caller, state, form, _new(name, file), {}, None)
+    return _sent(name, caller, state, form, None, None)
 
 
 @router.get("/datasets/{name}/declaration")
 def declaration(name: DatasetName, caller: _Changing, state: StateOf) -> HTMLResponse:
     """Show what a curator declared, to change it."""
     found = _standing(name, caller, state)
-    form = form_of(found.declaration, found.hosting, _columns(name, state))
+    form = _form(found.declaration, found.hosting, state, found)
     return _page(caller, state, _kept(found, caller, state), form=form)
 
 
@@ -68,7 +69,7 @@ def change(name: DatasetName, caller: _Changing, state: StateOf, form: LargeForm
     found = _standing(name, caller, state)
     text = form.one("number")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-    return _sent(name, caller, state, form, found.declaration, found.hosting, number or 1)
+    return _sent(name, caller, state, form, found, number or 1)
 
 
 def _sent(
@@ -76,14 +77,21 @@ def _sent(
     caller: Caller,
     state: State,
     form: Form,
-    standing: Mapping[str, Any],
-    hosting: Mapping[str, Any],
+    standing: declarations.DeclarationReply | None,
     number: int | None,
 ) -> Response:
     """Do what a form asks; it is shown again with what was found."""
-    fields, how = declared_in(form.one, standing, hosting)
+    if standing is None:
+        fields, how = declared_in(form.one, _new(name, form.one("file")), {})
+    else:
+        fields, how = declared_in(form.one, standing.declaration, standing.hosting)
     wrong, told = None, None
     try:
+        if form.one("action") == "add":
+            columns_of(form.one("newfile"), state.settings)
+            shown = _form(added(fields, form.one), how, state, standing)
+            given = _given(name, caller, state, standing) | {"number": number}
+            return _page(caller, state, given, form=shown)
         body = declarations.DeclarationBody(declaration=fields, hosting=how, replaces=number)
         if form.one("action") == "declare":
             declarations.declare(name, body, caller, state, Response())
@@ -91,16 +99,8 @@ def _sent(
         told = checked(declarations.check(name, body, caller, state).model_dump())
     except (TacitError, ValueError) as error:
         wrong = error
-    try:
-        columns = columns_of(form.one("file"), state.settings)
-    except TacitError:
-        columns = [form.one(f"c{n}") for n in range(len(fields))]
-    if number is not None:
-        columns = _columns(name, state)
-    shown = form_of(fields, how, [one for one in columns if one])
-    given = {"name": name}
-    if number is not None:
-        given = _kept(_standing(name, caller, state), caller, state)
+    shown = _form(fields, how, state, standing)
+    given = _given(name, caller, state, standing)
     return _page(caller, state, given, form=shown, wrong=wrong, check=told)
 
 
@@ -108,10 +108,35 @@ def _new(name: str, file: str) -> dict[str, Any]:
     return {"tables": {name: {"path": file}}}
 
 
-def _columns(name: str, state: State) -> list[str]:
-    hosted = state.datasets.of(name)
-    shape = hosted.shapes()[hosted.dataset.table()]
-    return [column for column, _ in shape.schema.kinds()]
+def _form(
+    fields: Mapping[str, Any],
+    how: Mapping[str, Any],
+    state: State,
+    standing: declarations.DeclarationReply | None,
+) -> dict[str, Any]:
+    """Return what the form shows, with the columns of each table as they are read."""
+    names: dict[str, list[str]] = {}
+    stays: list[str] = []
+    if standing is not None:
+        hosted = state.datasets.of(standing.name)
+        shapes = hosted.shapes()
+        names = {name: [n for n, _ in shape.schema.kinds()] for name, shape in shapes.items()}
+        stays = list(hosted.dataset.protected)
+    for name, table in fields["tables"].items():
+        if name not in names:
+            names[name] = list(table.get("columns") or {})
+            with suppress(TacitError):
+                names[name] = columns_of(str(table.get("path", "")), state.settings)
+    return form_of(fields, how, names, stays)
+
+
+def _given(
+    name: str, caller: Caller, state: State, standing: declarations.DeclarationReply | None
+) -> dict[str, Any]:
+    """Return what the page says above its form."""
+    if standing is None:
+        return {"name": name}
+    return _kept(_standing(name, caller, state), caller, state)
 
 
 def _standing(name: str, caller: Caller, state: State) -> declarations.DeclarationReply:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 
 from tacit.service.access.policy import decide
 from tacit.service.access.roles import ACTIONS, RIGHTS
-from tacit.service.web.routing import CallerOf, MaybeCaller
+from tacit.service.web.routing import CallerOf, MaybeCaller, refused
 from tacit.service.web.schemas import Reply
 
 __all__ = ["router"]
@@ -64,7 +64,9 @@ _Dataset = Annotated[str | None, Query(max_length=100, description="where; any w
 
 @router.get("/why", include_in_schema=False)
 @router.get("/v1/why")
-def why(caller: MaybeCaller, action: _Action, dataset: _Dataset = None) -> Why:
+def why(request: Request, caller: MaybeCaller, action: _Action, dataset: _Dataset = None) -> Why:
     """Explain whether the caller may do something on a data set, and what would change it."""
-    decision = decide(caller, action, dataset)
+    decision, void = decide(caller, action, dataset), refused(request)
+    if void is not None:
+        return Why(allowed=False, because=void.message, remedy=void.remedy)
     return Why(allowed=decision.allowed, because=decision.because, remedy=decision.remedy)

@@ -191,16 +191,21 @@ def answer(
     format: _Format = None,
     form: _Form = "wide",
 ) -> Response:
-    """Give the answer as JSON, CSV, Arrow or Parquet, as `format` or the Accept header says."""
+    """Give the answer as JSON, CSV, Arrow or Parquet, as `format` or the Accept header says.
+
+    The header Link of the reply names its certificate; files of Arrow and Parquet carry it too.
+    """
     asked = format or format_of(request.headers.get("accept"))
     if asked not in FORMATS:
         raise Problem("invalid_request", f"there is no format {asked!r}", ", ".join(FORMATS))
     found = state.desk.answer(_done(state, seen(state, caller, release)))
+    proof = f"/v1/releases/{release}/certificate"
+    headers = {"Link": f'<{proof}>; rel="describedby"; type="application/json"'}
     if asked == "json":
         table = answer_json(found) if form == "wide" else found.to_dict(form="long")
-        return Response(json.dumps(table, allow_nan=False), media_type=FORMATS["json"])
+        return Response(json.dumps(table, allow_nan=False), 200, headers, FORMATS["json"])
     name = f"release-{release[:8]}.{asked}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return Response(as_bytes(found, asked, form), media_type=FORMATS[asked], headers=headers)
 
 
