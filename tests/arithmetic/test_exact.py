@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from tacit.arithmetic.exact import (
     as_fraction,
     as_integer,
+    as_percent,
+    as_share,
     float_down,
     float_up,
     positive,
@@ -81,6 +83,23 @@ def test_positive_and_whole():
             as_integer(wrong, "size")
     with pytest.raises(UsageError, match="at least 1, not 0"):
         as_integer(0, "size", minimum=1)
+
+
+def test_a_percentage_and_a_share_ask_which_of_them_is_meant():
+    assert [as_percent(q) for q in (0, 1, "12.5", 100)] == [0, 1, Fraction(25, 2), 100]
+    assert as_percent("1/2") == as_percent(Fraction(1, 2)) == Fraction(1, 2)
+    for wrong, meant in ((0.5, "the median, 50"), ("0.95", "95"), (np.float64(0.25), "25")):
+        with pytest.raises(UsageError, match=f"from 0 to 1; did you mean {meant}?"):
+            as_percent(wrong)
+    for wrong in (-1, "100.1"):
+        with pytest.raises(UsageError, match="must be from 0 to 100"):
+            as_percent(wrong)
+    assert [as_share(q) for q in (0, "1/3", 0.5, 1)] == [0, Fraction(1, 3), Fraction(1, 2), 1]
+    with pytest.raises(UsageError, match=r"from 0 to 1, not from 0 to 100; did you mean 0.9?"):
+        as_share(90)
+    for wrong in (-1, "100.1"):
+        with pytest.raises(UsageError, match="must be from 0 to 1, not"):
+            as_share(wrong)
 
 
 fractions = st.fractions() | st.builds(

@@ -167,6 +167,22 @@ def test_what_scrolls_has_the_keyboard_and_a_dash_is_a_dash(site: Site) -> None:
 
 
 @marked
+def test_a_page_of_the_reference_says_what_it_is_and_says_it_once(site: Site) -> None:
+    for name in groups().ROOMS:
+        text = (site.folder / f"reference/{name}.html").read_text(encoding="utf-8")
+        assert "A <code" not in text.partition("Import it as")[0], name
+    local = site.pages["reference/local.html"].anchors
+    assert "tacit.local.Oracle.perturb" in local
+    assert "tacit.local.UnaryEncoding.perturb" not in local  # that is said of Oracle
+    text = (site.folder / "reference/local.html").read_text(encoding="utf-8")
+    assert "Another name of" in text
+    first = (site.folder / "reference/index.html").read_text(encoding="utf-8")
+    assert re.search(
+        r"Sessions and data sets.*Questions and answers.*Errors and warnings", first, re.S
+    )
+
+
+@marked
 def test_every_page_of_the_docs_is_reached_from_the_first(site: Site) -> None:
     docs = ROOT / "docs"
     wanted = {p.relative_to(docs).with_suffix(".html").as_posix() for p in docs.rglob("*.md")}
@@ -223,8 +239,8 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def test_pages_read_well_in_a_browser(site: Site, tmp_path: Path) -> None:
     pages = [
         *("index.html", "first-statistics.html", "command-line.html", "project/security.html"),
-        *("reference/index.html", "reference/certificates.html", "reference/commands.html"),
-        *("reference/errors.html", "tutorials/2-local-sensitivity.html"),
+        *("reference/index.html", "reference/tables.html", "reference/questions.html"),
+        *("reference/commands.html", "reference/errors.html", "tutorials/2-local-sensitivity.html"),
         *("notebooks/2-local-sensitivity.html", "gallery.html", "benchmarks.html"),
         *("coming-from/opendp.html", "explanations/theorems.html"),
     ]

@@ -41,6 +41,14 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "group_by of a slip": (lambda: S().group_by("sight"), "did you mean 'site'"),
     "keys that are a number": (lambda: S().group_by("site", keys=5), "keys are a list"),
     "keys that are a text": (lambda: S().group_by("site", keys="abc"), "keys are a list"),
+    "keys of another kind": (
+        lambda: S().group_by("site", keys=["a"]),
+        "'site' holds whole numbers, and the key 'a' does not fit",
+    ),
+    "keys of numbers as text": (
+        lambda: S().group_by("site", "year", keys=[(1, "2")]),
+        "'year' holds whole numbers, and the key '2' does not fit",
+    ),
     # statistics
     "a list of statistics": (lambda: S().agg([tc.count()]), "must be an aggregate"),
     "a mapping of statistics": (lambda: S().agg({"n": tc.count()}), "must be an aggregate"),
@@ -67,6 +75,15 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a method with a slip": (lambda: tc.median("a", 0, 9, method="smoth"), "did you mean 'smooth'"),
     "the quantile of a chain": (lambda: tc.quantile("age", 0.5, 0, 80), "form is QuantileScores"),
     "a quantile of a column": (lambda: tc.quantile("age", 50, 0, 80), r"ask tc.percentile\('age'"),
+    "a percentile from 0 to 1": (
+        lambda: tc.percentile("age", 0.5, 0, 80),
+        "did you mean the median, 50",
+    ),
+    "the name of such a percentile": (
+        lambda: tc.sensitivity("percentile(0.25)", over=FIVE),
+        "did you mean 25",
+    ),
+    "a quantile from 0 to 100": (lambda: tc.quantile(90, [0, 5]), "did you mean 0.9"),
     "a unit that is called": (
         lambda: tc.one_row_each(),
         "not a function: write unit=tc.one_row_each",

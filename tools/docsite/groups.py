@@ -28,16 +28,22 @@ class Group(NamedTuple):
 GROUPS = (
     Group(
         "tables",
-        "Sessions and questions",
-        "Ask a table for differentially private statistics, under one privacy budget.",
+        "Sessions and data sets",
+        "Open a table of people, and say whom an answer protects and what may be spent.",
         "Session unit one_row_each open Dataset check connect",
+        {"Connection": "tacit.client.connection"},
+    ),
+    Group(
+        "questions",
+        "Questions and answers",
+        "What a session gives: questions, their expected errors, their answers.",
+        "",
         {
             "Question": "tacit.tables.question",
             "QuestionPlan": "tacit.tables.planned.planning",
             "Preview": "tacit.tables.plan.preview",
             "Answer": "tacit.tables.release.answer",
             "Estimate": "tacit.tables.chain.estimate",
-            "Connection": "tacit.client.connection",
         },
     ),
     Group(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 from collections.abc import Iterator
@@ -35,7 +36,27 @@ def reference_pages() -> dict[str, str]:
         names = getattr(module, "__all__", [])
         parts = [_described(f"tacit.{room}.{n}", getattr(module, n), seen) for n in names]
         pages[f"reference/{room}.rst"] = _page(title, _text(module, "module"), parts, module)
-    return pages
+    return {**pages, "reference/index.md": _first_page()}
+
+
+def _first_page() -> str:
+    """Return the list of all pages, with what stands on each, in the order of need."""
+    lines = ["# Reference", "", "Every public name, from the code itself.", ""]
+    for group in GROUPS:
+        names = ", ".join(f"`{name}`" for name in [*group.names.split(), *group.given])
+        lines.append(f"- [{group.title}]({group.page}.rst): {_sentence(group.about)}. {names}")
+    for room, title in ROOMS.items():
+        module = importlib.import_module(f"tacit.{room}")
+        about = _sentence((inspect.getdoc(module) or "").splitlines()[0])
+        lines.append(f"- [{title}]({room}.rst), `tacit.{room}`: {about}.")
+    lines.append("- [Commands and flags](commands.rst): what each command of `tacit` takes.")
+    return "\n".join(lines)
+
+
+def _sentence(text: str) -> str:
+    """Return a sentence as it goes on behind a colon."""
+    plain = text.replace("``", "`").rstrip(".")
+    return plain[0].lower() + plain[1:]
 
 
 def _page(title: str, about: str, parts: list[str], module: ModuleType | None = None) -> str:
@@ -54,6 +75,9 @@ def _described(name: str, thing: Any, seen: set[int]) -> str:
     if id(thing) not in seen and directive != "data" and canonical != title:
         lines.append(f"   :canonical: {canonical}")
     seen.add(id(thing))
+    named = f"{name.rpartition('.')[0]}.{getattr(thing, '__name__', '')}"
+    if directive == "class" and named != name and _classes().get(thing) == named:
+        return "\n".join([*lines, "", f"   Another name of :class:`~{named}`.", ""])
     body = [_text(thing, directive), *_members(thing, directive)]
     return "\n".join([*lines, "", *(_indented(part) for part in body), ""])
 
@@ -84,20 +108,47 @@ def _signature(thing: Any, directive: str) -> str:
 def _text(thing: Any, what: Any) -> str:
     """Return a docstring in reStructuredText."""
     told = inspect.getdoc(thing) or ""
-    if not callable(thing) and type(thing).__module__ == "builtins":  # told is that of its type
+    plain = not callable(thing) and not inspect.ismodule(thing)
+    if plain and type(thing).__module__ == "builtins":  # told is that of its type
         told = f"A ``{type(thing).__name__}``."
     return str(GoogleDocstring(told, _NAPOLEON, what=what))
 
 
+@functools.cache
+def _classes() -> dict[type, str]:
+    """Return the classes that have an entry of their own in a room, with their names."""
+    rooms = [importlib.import_module(f"tacit.{room}") for room in ROOMS]
+    for room in rooms:
+        _ = [getattr(room, name) for name in room.__all__]  # those that are loaded late
+    return {
+        thing: f"{room.__name__}.{name}"
+        for room in reversed(rooms)
+        for name, thing in vars(room).items()
+        if inspect.isclass(thing) and name == thing.__name__ and name in room.__all__
+    }
+
+
+def _bases(thing: type) -> list[type]:
+    """Return the classes with an entry of their own that a class derives from, nearest first."""
+    return [base for base in thing.__mro__[1:] if base in _classes()]
+
+
 def _members(thing: Any, directive: str) -> Iterator[str]:
-    """Yield the public methods and properties of a class, those that it inherits among them."""
+    """Yield the public methods and properties of a class.
+
+    What it inherits is among them, but for what stands in the entry of a base; those are named.
+    """
     if directive != "class":
         return
+    bases = _bases(thing)
     for name, member in inspect.getmembers_static(thing):
         if name.startswith("_") and name not in _SPECIAL:
             continue
         inner = getattr(member, "__func__", member)
         if not inspect.getdoc(inner) or not _ours(inner, thing) or _only_refuses(inner):
+            continue
+        above = [inspect.getattr_static(base, name, None) for base in bases]
+        if any(one is member for one in above) or (any(above) and _refers(inner)):
             continue
         if isinstance(member, property):
             yield f".. py:property:: {name}\n\n{_indented(_text(member.fget, 'property'))}\n"
@@ -107,6 +158,14 @@ def _members(thing: Any, directive: str) -> Iterator[str]:
             told = _text(inner, "method")
             head = f".. py:method:: {name}{_signature(inner, 'method')}"
             yield f"{head}\n{marks}\n{_indented(told)}\n"
+    if bases:
+        named = ", ".join(f":class:`~{_classes()[base]}`" for base in bases)
+        yield f"Inherits the methods and properties of {named}.\n"
+
+
+def _refers(member: Any) -> bool:
+    """Whether a docstring only says where the description is."""
+    return (inspect.getdoc(member) or "").startswith("See ")
 
 
 def _only_refuses(member: Any) -> bool:

@@ -21,6 +21,8 @@ __all__ = [
     "Number",
     "as_fraction",
     "as_integer",
+    "as_percent",
+    "as_share",
     "decimal",
     "float_down",
     "float_up",
@@ -106,6 +108,51 @@ def positive(value: object, name: str = "value") -> Fraction:
     if number.numerator <= 0:
         raise UsageError(f"{name} must be above zero, not {show(number)}")
     return number
+
+
+def as_percent(value: object, name: str = "a percentile") -> Fraction:
+    """Read a number from 0 to 100; between 0 and 1 it must be written as a fraction.
+
+    A decimal between 0 and 1 is nearly always a share where a percentage is asked for.  One who
+    means half of a percent writes ``"1/2"``.
+
+    Raises:
+        UsageError: no number from 0 to 100, or a decimal between 0 and 1.
+
+    >>> as_percent(90), as_percent("1/2")
+    (Fraction(90, 1), Fraction(1, 2))
+    """
+    percent = as_fraction(value, name)
+    if not 0 <= percent <= 100:
+        raise UsageError(f"{name} must be from 0 to 100, not {show(percent)}")
+    ratio = isinstance(value, Fraction) or (isinstance(value, str) and "/" in value)
+    if 0 < percent < 1 and not ratio:
+        wanted = "the median, 50" if 2 * percent == 1 else show(100 * percent)
+        raise UsageError(
+            f"{name} is from 0 to 100, not from 0 to 1; did you mean {wanted}? For {show(percent)} "
+            f"of a percent write '{as_fraction(show(percent))}'"
+        )
+    return percent
+
+
+def as_share(value: object, name: str = "a quantile") -> Fraction:
+    """Read a number from 0 to 1.
+
+    Raises:
+        UsageError: no number from 0 to 1; for one from 1 to 100, which is taken for a percentage,
+            the message says what to write.
+
+    >>> as_share("1/3")
+    Fraction(1, 3)
+    """
+    share = as_fraction(value, name)
+    if 1 < share <= 100:
+        raise UsageError(
+            f"{name} is from 0 to 1, not from 0 to 100; did you mean {show(share / 100)}?"
+        )
+    if not 0 <= share <= 1:
+        raise UsageError(f"{name} must be from 0 to 1, not {show(share)}")
+    return share
 
 
 def as_integer(value: object, name: str = "value", minimum: int | None = None) -> int:

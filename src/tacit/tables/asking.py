@@ -27,6 +27,7 @@ from tacit.tables.plan.labels import (
 )
 from tacit.tables.plan.per_person import asked_per_person
 from tacit.tables.plan.query import Query, Unit
+from tacit.tables.query.keys_sql import fit_keys
 from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
 from tacit.tables.release.asked_join import On
 from tacit.tables.spec.public_keys import Keys, public_keys
@@ -169,7 +170,8 @@ class Asking(Shown, ABC):
                 delta.
 
         Raises:
-            UsageError: an unknown column, a column given twice, or keys that do not fit.
+            UsageError: an unknown column, a column given twice, or keys that do not fit, such as
+                text for a column of whole numbers.
         """
         names = columns_named(by)
         if not names:
@@ -182,7 +184,11 @@ class Asking(Shown, ABC):
             raise UsageError("a grouping column is given twice")
         if keys is None:
             keys = self._declared.keys_of(names, self._query.derived)
-        return self._with(by=names, keys=None if keys is None else public_keys(names, keys))
+        if keys is None:
+            return self._with(by=names, keys=None)
+        listed = public_keys(names, keys)
+        fit_keys(listed, names, self._query.columns)
+        return self._with(by=names, keys=listed)
 
     def agg(self: _A, /, *unnamed: Aggregate, **aggregates: Aggregate) -> _A:
         """Choose the statistics, by label: ``agg(n=tc.count(), age=tc.mean("age", 0, 99))``.

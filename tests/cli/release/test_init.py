@@ -121,7 +121,7 @@ def test_a_declaration_that_is_none(tacit, folder: Path) -> None:
         ("rows = 5", "rows = 6", "rows 6"),
         ("[tables.clinic", "[tables.other", "belongs to the data set"),
         ("budget = { epsilon = 1 }", "", None),
-        ("keys = [1, 2]", 'keys = ["a"]', "not of kind integer"),
+        ("keys = [1, 2]", 'keys = ["a"]', "holds whole numbers, and the key"),
     ],
 )
 def test_a_check_holds_it_against_the_ledger(tacit, clinic: Path, old, new, says) -> None:

@@ -105,7 +105,7 @@ def test_keys_are_held_against_the_kind_of_the_file(tmp_path):
     text = DECLARED.replace("visits.csv", "visits.parquet").replace('kind = "integer", ', "")
     (tmp_path / "visits.toml").write_text(text)
     for refuse in (tc.open, lambda path: tc.Dataset.load(path).check()):
-        with pytest.raises(UsageError, match="not of kind text"):
+        with pytest.raises(UsageError, match="holds text, and the key"):
             refuse(tmp_path / "visits.toml")
     assert not (tmp_path / "visits.ledger").exists()
 

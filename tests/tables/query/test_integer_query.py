@@ -91,7 +91,10 @@ def test_unknown_keys_and_people_are_bounded_by_the_groups_of_a_person():
         (lambda s: Query(s, OneRowEach(), where=col("age") + 1), "a filter is a condition"),
         (lambda s: Query(s, OneRowEach(), by={"w": col("wage")}), "cut it into bins"),
         (lambda s: Query(s, OneRowEach(), by={"s": col("sex")}, keys=[]), "empty"),
-        (lambda s: Query(s, OneRowEach(), by={"s": col("sex")}, keys=[1]), "not of kind text"),
+        (
+            lambda s: Query(s, OneRowEach(), by={"s": col("sex")}, keys=[1]),
+            "holds text, and the key 1",
+        ),
         (lambda s: Query(s, OneRowEach(), by={"s": col("sex")}, keys=["f", "f"]), "given twice"),
         (lambda s: Query(s, OneRowEach(), by={"s": col("sex")}).run([Rows()]), "not known"),
         (lambda s: Query(s, PersonUnit("who", rows=1)), "no column 'who'"),

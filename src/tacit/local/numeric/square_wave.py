@@ -47,8 +47,8 @@ class SquareWave(NumberOracle):
         lower, upper: the bounds of an answer; others are clamped.
         epsilon: the greatest loss allowed; or
         keep: the probability of a report drawn from the window.
-        bins: d.
-        reach: b; with epsilon by default the best.
+        bins: d, how many bins the range is cut into, from 2 to 16,384.
+        reach: b, how many bins the window extends to either side; with epsilon by default the best.
         missing: the number that stands for a missing answer; without it one is refused.
 
     Raises:

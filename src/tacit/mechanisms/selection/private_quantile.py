@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number as NumberLike
-from tacit.arithmetic.exact import as_fraction, positive
+from tacit.arithmetic.exact import as_share, positive
 from tacit.core import (
     ChangeOneDistance,
     HammingDistance,
@@ -112,9 +112,7 @@ class PrivateQuantile(Step):
     name: ClassVar[str] = "private_quantile"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "q", as_fraction(self.q, "q"))
-        if not 0 <= Fraction(self.q) <= 1:
-            raise UsageError(f"a quantile must be from 0 to 1, not {self.q}")
+        object.__setattr__(self, "q", as_share(self.q))
         if Fraction(self.q).denominator > 1 << 20:
             object.__setattr__(self, "q", Fraction(self.q).limit_denominator(1 << 20))
         object.__setattr__(self, "scale", positive(self.scale, "scale"))

@@ -10,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arithmetic.exact import Number, as_fraction, show
-from tacit.errors import UsageError
+from tacit.arithmetic.exact import Number, as_percent, as_share
 from tacit.statistics.base.at_distance import AtDistance
 from tacit.statistics.base.extreme_records import Joined, Ranked
 from tacit.statistics.base.monotone_statistic import Monotone
@@ -61,15 +60,14 @@ class Quantile(Monotone, proven=True):
     q: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "q", as_fraction(self.q, "q"))
-        if not 0 <= self.q <= 1:
-            raise UsageError(f"q must be from 0 to 1, not {show(self.q)}")
+        object.__setattr__(self, "q", as_share(self.q))
 
     @property
     def name(self) -> str:
         """``"percentile(25)"``."""
         percent = 100 * self.q
-        return f"percentile({float(percent):.12g})"
+        below = 0 < percent < 1  # there a decimal is taken for a share
+        return f"percentile({percent if below else f'{float(percent):.12g}'})"
 
     def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
         """Within the bounds, the middle for no records; it can move by all of the span."""
@@ -155,12 +153,10 @@ def percentile(q: Number) -> Quantile:
     """Return the ``q``-th percentile as a statistic, ``q`` from 0 to 100.
 
     Raises:
-        UsageError: a number outside 0 to 100.
+        UsageError: a number outside 0 to 100, or a decimal between 0 and 1, which is taken for a
+            share (half of a percent is ``"1/2"``).
 
     >>> percentile(90).q
     Fraction(9, 10)
     """
-    percent = as_fraction(q, "q")
-    if not 0 <= percent <= 100:
-        raise UsageError(f"a percentile must be from 0 to 100, not {show(percent)}")
-    return Quantile(percent / 100)
+    return Quantile(as_percent(q) / 100)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arithmetic.exact import Number, as_fraction
+from tacit.arithmetic.exact import Number, as_fraction, as_percent
 from tacit.calls import public
 from tacit.core import Step
 from tacit.errors import UsageError
@@ -32,7 +32,6 @@ from tacit.tables.answers.quantile_choice import (
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.part import LEVEL, Noise, Part
 from tacit.tables.spec.method import MethodName
-from tacit.tables.spec.parsing import percent
 
 __all__ = ["QuantilePart", "max", "median", "min", "percentile"]
 
@@ -183,17 +182,18 @@ def percentile(
         rows: for ``"auto"``, as in :func:`median`.
 
     Raises:
-        UsageError: a percentile outside 0..100.
+        UsageError: a percentile outside 0..100, or a decimal between 0 and 1, which is taken for a
+            share; half of a percent is ``"1/2"``.
 
     >>> print(percentile("age", 90, 0, 100))
     percentile(age, 90, 0, 100)
     """
     if q is None:
-        alone = bounded("percentile", None, None, None, q=percent(column_or_q))
+        alone = bounded("percentile", None, None, None, q=as_percent(column_or_q))
         return with_method(alone, method, bound, bins, distribution, rows)
     if not isinstance(column_or_q, str):
         raise UsageError('a percentile of a column is percentile("column", q, lower, upper)')
-    made = bounded("percentile", column_or_q, lower, upper, q=percent(q))
+    made = bounded("percentile", column_or_q, lower, upper, q=as_percent(q))
     return with_method(made, method, bound, bins, distribution, rows)
 
 

@@ -17,6 +17,7 @@ from tacit.tables.engines.base import Engine
 __all__ = [
     "byte_of_key",
     "check_keys",
+    "fit_keys",
     "group_kind",
     "keep_keys",
     "key_names",
@@ -36,6 +37,12 @@ _FILLERS = {
 }
 """A value of each kind, to stand for NULL where the other side is not NULL."""
 _KINDS = ("text", "integer", "boolean", "date", "missing")
+_HOLDS = {
+    "text": "text",
+    "integer": "whole numbers",
+    "boolean": "true or false",
+    "date": "dates such as 2024-12-31",
+}
 _TYPES = {"text": str, "integer": int, "boolean": bool, "date": datetime.date}
 
 
@@ -59,7 +66,7 @@ def check_keys(
         parts = tuple(key) if isinstance(key, (tuple, list)) else (key,)
         if len(parts) != len(names):
             raise UsageError(f"the key {key!r} has {len(parts)} parts for {len(names)} columns")
-        plain = tuple(map(key_of_kind, parts, names, kinds))
+        plain = tuple(map(key_of_kind, parts, map(repr, names), kinds))
         if plain in found:
             raise UsageError(f"the key {plain!r} is given twice")
         found[plain] = None
@@ -94,7 +101,7 @@ def key_of_kind(value: Any, name: str, kind: str) -> Any:
 
     Args:
         value: the key, or a part of one.
-        name: the column.
+        name: the column, as a message calls it.
         kind: of the column, as :func:`group_kind` returns it.
 
     Raises:
@@ -114,20 +121,40 @@ def key_of_kind(value: Any, name: str, kind: str) -> Any:
     if isinstance(value, datetime.datetime):
         value = value.date()
     if kind != "missing" and type(value) is not _TYPES[kind]:
-        raise UsageError(f"the key {value!r} of {name!r} is not of kind {kind}")
+        raise UsageError(f"{name} holds {_HOLDS[kind]}, and the key {value!r} does not fit")
     if isinstance(value, str) and len(value.encode(errors="surrogatepass")) > LONGEST_NAME:
         raise UsageError(
-            f"a key of {name!r} is too long: a text of more than {LONGEST_NAME} bytes counts as "
+            f"a key of {name} is too long: a text of more than {LONGEST_NAME} bytes counts as "
             "missing"
         )
     return value
+
+
+def fit_keys(keys: Iterable[tuple[Any, ...]], names: Sequence[str], columns: Schema) -> None:
+    """Refuse keys of another kind than their columns declare.
+
+    A column that declares no kind is read as its keys need it.
+
+    Raises:
+        UsageError: a key is of another kind than its column.
+
+    >>> from tacit.expressions.schema import Column
+    >>> fit_keys([("a",)], ["site"], Schema([Column("site", "integer", "BIGINT")]))
+    Traceback (most recent call last):
+    tacit.errors.UsageError: 'site' holds whole numbers, and the key 'a' does not fit
+    """
+    kinds = [(name, columns.column(name).kind) for name in names]
+    declared = [(place, name, kind) for place, (name, kind) in enumerate(kinds) if kind in _TYPES]
+    for key in keys:
+        for place, name, kind in declared:
+            key_of_kind(key[place], repr(name), kind)
 
 
 def _date(text: str, name: str) -> datetime.date:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"the key {text!r} of {name!r} is not a date") from None
+        raise UsageError(f"the key {text!r} of {name} is not a date") from None
 
 
 def keys_sql(

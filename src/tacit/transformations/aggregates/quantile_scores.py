@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from tacit.arithmetic.exact import Number as NumberLike
-from tacit.arithmetic.exact import as_fraction, show
+from tacit.arithmetic.exact import as_share
 from tacit.calls import instead
 from tacit.core import (
     LInfinityDistance,
@@ -21,7 +21,6 @@ from tacit.core import (
     Vector,
     register,
 )
-from tacit.errors import UsageError
 from tacit.transformations.aggregates.prefix_counts import below_and_above, read_points
 from tacit.transformations.rows.bin import column_of_numbers
 from tacit.transformations.rows.record_distance import linear_map, records_of
@@ -68,10 +67,7 @@ class QuantileScores(Step):
     name: ClassVar[str] = "quantile_scores"
 
     def __post_init__(self) -> None:
-        q = as_fraction(self.q, "q")
-        if not 0 <= q <= 1:
-            raise UsageError(f"q must be from 0 to 1, not {show(q)}")
-        object.__setattr__(self, "q", q)
+        object.__setattr__(self, "q", as_share(self.q))
         object.__setattr__(self, "candidates", read_points(self.candidates, "candidates"))
 
     def build(self, space: Space) -> Transformation:
