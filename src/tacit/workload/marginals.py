@@ -23,7 +23,8 @@ singular values, so no strategy at all does better.
 *Laplace noise.*  Marginals A themselves are measured, with the share t_A of epsilon and noise of
 variance ``2 / (t_A epsilon)^2``.  Each tells the residual of every subset B of A with the variance
 ``2 prod_(i in A, not in B) n_i / (t_A epsilon)^2``; their weighted mean is that of least squares,
-and ``s_B`` one over the sum of the precisions.  Shares are found by descent.
+and ``s_B`` one over the sum of the precisions.  Shares are found by descent, for few marginals on
+unions of them too (:mod:`tacit.workload.covering`).
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from tacit.arithmetic.exact import Number, as_integer
 from tacit.calls import public
 from tacit.errors import UsageError, did_you_mean
 from tacit.workload.cells import loss_of, unit_variance
+from tacit.workload.covering import covering
 from tacit.workload.minimise import minimise
 
 __all__ = ["Marginals", "Residuals", "Subset", "marginals"]
@@ -103,6 +105,8 @@ class Residuals:
         def value(shares: Array) -> tuple[float, Array]:
             # homogeneous: (sum t)^2 f(t) is least where f is, under sum t = 1
             precision = self._precisions(shares)
+            if (precision[wanted > 0] <= 1e-100).any():  # what is needed is not told
+                return math.inf, np.zeros_like(shares)
             each = np.divide(self.counts, precision, out=np.zeros_like(precision), where=wanted > 0)
             total = float(shares.sum())
             pulled = np.bincount(
@@ -219,7 +223,12 @@ class Marginals:
             variances = needed.gaussian_variances(needed.gaussian_shares())
         else:
             variances = needed.laplace_variances(needed.laplace_shares())
-        return math.sqrt(needed.total(variances) * unit_variance(loss) / self.size)
+        total = needed.total(variances)
+        if loss.kind != "concentrated":
+            used = zip(needed.subsets, needed.counts.tolist(), strict=True)
+            unions = covering(needed.sizes, {part: count for part, count in used if count})
+            total = total if unions is None else min(total, unions.total)
+        return math.sqrt(total * unit_variance(loss) / self.size)
 
     def lower_bound(self, epsilon: Number | None = None, *, rho: Number | None = None) -> float:
         """Return a lower bound on the root mean square error of all strategies."""

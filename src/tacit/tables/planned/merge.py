@@ -18,7 +18,7 @@ from tacit.tables.plan.labels import check_labels
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query, plain_key
-from tacit.tables.spec.cell_axis import Axis
+from tacit.tables.spec.cell_axis import Axis, every_listed
 from tacit.tables.together.kind import cells_asked
 from tacit.tables.together.reading import size_of
 from tacit.tables.together.strategy import MOST_CELLS
@@ -83,7 +83,12 @@ class Merged:
     members: tuple[Member, ...]
 
 
-def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None) -> Merged:
+def merged(
+    queries: Sequence[Query],
+    weights: Mapping[str, Number] | None = None,
+    *,
+    drop: bool = False,
+) -> Merged:
     """Return several questions about one table as one.
 
     Every count and histogram becomes a count of cells: its grouping columns are axes, and so are
@@ -95,6 +100,7 @@ def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None
         queries: the questions.
         weights: how much the squared errors of the counts of a label count, whole numbers; 1
             without.
+        drop: whether rows with a value that is not listed are left out of the whole plan.
 
     Raises:
         UsageError: questions about different rows, groups that are not listed, columns of one name
@@ -113,9 +119,11 @@ def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None
         )
     names = _labels(queries)
     counted = _weights(weights or {}, names, queries)
+    listed_rows = every_listed([a for q in queries for a in _listed_axes(q)]) if drop else None
+    only = () if listed_rows is None else (listed_rows,)
     members, asked = [], []
     for query, labels, where in zip(queries, names, filters, strict=True):
-        axes, places = _groups(query)
+        axes, places = _groups(query, drop)
         listed = sum(len(axis.keys) * len(axis.columns) for axis in axes)
         if listed > _MOST_LISTED:
             raise UsageError(
@@ -132,18 +140,15 @@ def merged(queries: Sequence[Query], weights: Mapping[str, Number] | None = None
                 asked.append((labels[label], aggregate))
                 bins[label] = None
                 continue
-            own = (
-                [Axis((aggregate.require_column(),), edges=aggregate.edges)]
-                if aggregate.edges
-                else []
-            )
+            own = _bins(aggregate, drop)
             bins[label] = math.prod(size_of(kind.reading, axis.listed) for axis in own)
             cells = cells_asked([*axes, *own], counted[labels[label]], kind.reading)
             asked.append((labels[label], cells))
-        members.append(Member(query, labels, places, bins))
+        shown = replace(query, where=(*query.where, *only))
+        members.append(Member(shown, labels, places, bins))
     whole = replace(
         first,
-        where=first.where if alike else (),
+        where=(*(first.where if alike else ()), *only),
         derived=derived,
         by=(),
         keys=None,
@@ -263,7 +268,20 @@ def _weights(
     return {label: exact.get(label, 1) for label in known}
 
 
-def _groups(query: Query) -> tuple[list[Axis], tuple[int, ...]]:
+def _bins(aggregate: Aggregate, whole: bool) -> list[Axis]:
+    """Return the axis of the bins of a count; none without."""
+    if not aggregate.edges:
+        return []
+    return [Axis((aggregate.require_column(),), edges=aggregate.edges, whole=whole)]
+
+
+def _listed_axes(query: Query) -> list[Axis]:
+    """Return the axes of the groups and bins of a question."""
+    bins = [_bins(each, True) for _, each in query.aggregates if kind_of(each.kind).counts]
+    return [*_groups(query, True)[0], *itertools.chain.from_iterable(bins)]
+
+
+def _groups(query: Query, whole: bool) -> tuple[list[Axis], tuple[int, ...]]:
     """Return the axes of a question's groups, and where each group stands among their cells.
 
     Groups that are all combinations of the keys of their columns have an axis a column; others have
@@ -280,11 +298,11 @@ def _groups(query: Query) -> tuple[list[Axis], tuple[int, ...]]:
     product = {key: place for place, key in enumerate(itertools.product(*each))}
     if len(product) == len(keys):
         axes = [
-            Axis((name,), tuple((part,) for _, part in column))
+            Axis((name,), tuple((part,) for _, part in column), whole=whole)
             for name, column in zip(query.by, each, strict=True)
         ]
         return axes, tuple(product[key] for key in typed)
-    return [Axis(query.by, tuple(keys))], tuple(range(len(keys)))
+    return [Axis(query.by, tuple(keys), whole=whole)], tuple(range(len(keys)))
 
 
 def _refuse_beside(query: Query, label: str, aggregate: Aggregate, where: str | None) -> None:

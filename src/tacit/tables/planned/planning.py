@@ -277,6 +277,7 @@ class Planning:
         weights: Mapping[str, Number] | None = None,
         *,
         least: Literal["total", "worst"] = "total",
+        unlisted: Literal["count", "drop"] = "count",
     ) -> QuestionPlan:
         """Plan several questions together: less error than one by one, under one charge.
 
@@ -288,6 +289,11 @@ class Planning:
             least: which error of the counts is minimised: the ``"total"`` of all squared errors
                 (the default), or the ``"worst"`` over the labels; for Gaussian noise where the
                 budget is a rho, else for Laplace noise.
+            unlisted: what becomes of rows with a value that is no key and in no bin of a column
+                that any question counts by.  By default they count wherever that column is not
+                asked about, and each column has a cell for them, which costs a little error; with
+                ``"drop"`` they are left out of the whole plan, and it has the least error of its
+                strategy for the listed cells alone.
 
         Raises:
             UsageError: weights beside the worst error, no questions, questions of another session,
@@ -310,10 +316,14 @@ class Planning:
                 'least is "total" (the default, with weights where some count more) or "worst", '
                 "which finds the weights itself"
             )
-        found = merged(queries, weights)
+        if unlisted not in ("count", "drop"):
+            raise UsageError('unlisted is "count" (the default) or "drop"')
+        drop = unlisted == "drop"
+        found = merged(queries, weights, drop=drop)
         if least == "worst":
             counts = {name: a for name, a in found.query.aggregates if a.axes is not None}
             of_rho = self.ledger.kind == "concentrated"
-            found = merged(queries, worst_weights(counts, "gaussian" if of_rho else "laplace"))
+            worst = worst_weights(counts, "gaussian" if of_rho else "laplace")
+            found = merged(queries, worst, drop=drop)
         whole = Question(first.table, first.ledger, found.query, first.declared)
         return QuestionPlan(whole, found, asked)

@@ -11,9 +11,9 @@ from typing import Any
 from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
 from tacit.expressions.bin_labels import bin_names
-from tacit.expressions.expression import Expression, when
+from tacit.expressions.expression import Expression, col, when
 
-__all__ = ["Axis", "axis_from"]
+__all__ = ["Axis", "axis_from", "every_listed"]
 
 Key = tuple[Any, ...]
 
@@ -22,12 +22,14 @@ Key = tuple[Any, ...]
 class Axis:
     """The cells of a column: its keys or its bins, and a last one for every other value.
 
-    Every row is in exactly one cell, whatever its values are.
+    Every row is in exactly one cell, whatever its values are.  Where the axis is whole, the rows
+    with other values are filtered out beforehand (:meth:`holds`), and there is no cell for them.
 
     Attributes:
         columns: the column; or several, whose keys are listed together.
         keys: the public keys, one part a column; none where there are edges.
         edges: of bins of one column: a bin holds its lower edge, the last one its upper too.
+        whole: whether every row has a listed value.
 
     >>> Axis(("sex",), (("f",), ("m",))).size
     3
@@ -38,6 +40,7 @@ class Axis:
     columns: tuple[str, ...]
     keys: tuple[Key, ...] = ()
     edges: tuple[Fraction, ...] = ()
+    whole: bool = False
 
     def __post_init__(self) -> None:
         if bool(self.keys) == bool(self.edges) or (self.edges and len(self.columns) > 1):
@@ -52,8 +55,8 @@ class Axis:
 
     @property
     def size(self) -> int:
-        """How many cells there are, the one for everything else included."""
-        return self.listed + 1
+        """How many cells there are, the one for everything else included; at least two."""
+        return max(self.listed, 2) if self.whole else self.listed + 1
 
     @property
     def name(self) -> str:
@@ -77,7 +80,7 @@ class Axis:
         """Return the axis with the keys of both, those of this one first."""
         known = {_exactly(key) for key in self.keys}
         more = tuple(key for key in other.keys if _exactly(key) not in known)
-        return Axis(self.columns, (*self.keys, *more), self.edges)
+        return Axis(self.columns, (*self.keys, *more), self.edges, self.whole and other.whole)
 
     def places(self, other: Axis) -> list[int]:
         """Return where the keys or bins of another axis stand in this one."""
@@ -95,16 +98,31 @@ class Axis:
         if self.edges:
             labels = [str(place) for place in range(self.listed)]
             cut = value(self.columns[0]).cut(self.edges, labels)
-            return cut.read_number().fill(self.listed)
+            return cut.read_number().fill(self.size - 1)
         held = [value(name) for name in self.columns]
         inside = _among(held, self.keys)
-        return when(inside).then(_tree(held, self.keys, 0)).otherwise(self.listed)
+        return when(inside).then(_tree(held, self.keys, 0)).otherwise(self.size - 1)
+
+    def holds(self, value: Callable[[str], Expression]) -> Expression:
+        """Return whether a row has one of the keys, or is in one of the bins.
+
+        >>> from tacit.expressions.expression import col
+        >>> ages = Axis(("age",), edges=(Fraction(0), Fraction(18)))
+        >>> [ages.holds(col).evaluate({"age": age}) for age in (18, 19, None)]
+        [True, False, False]
+        """
+        held = [value(name) for name in self.columns]
+        if self.edges:
+            return held[0].between(self.edges[0], self.edges[-1])
+        return _among(held, self.keys)
 
     def to_json(self) -> dict[str, object]:
         """Return the axis as plain JSON values."""
+        whole = {"whole": True} if self.whole else {}
         if self.edges:
-            return {"column": self.columns[0], "edges": [str(edge) for edge in self.edges]}
-        return {"columns": list(self.columns), "keys": [list(key) for key in self.keys]}
+            edges = [str(edge) for edge in self.edges]
+            return {"column": self.columns[0], "edges": edges, **whole}
+        return {"columns": list(self.columns), "keys": [list(key) for key in self.keys], **whole}
 
 
 def axis_from(described: Any) -> Axis:
@@ -116,15 +134,32 @@ def axis_from(described: Any) -> Axis:
     >>> axis_from({"columns": ["sex"], "keys": [["f"], ["m"]]}).names
     ['f', 'm']
     """
-    if set(described) == {"column", "edges"}:
+    whole = bool(described.get("whole", False))
+    if set(described) - {"whole"} == {"column", "edges"}:
         edges = tuple(as_fraction(edge, "an edge") for edge in described["edges"])
-        return Axis((str(described["column"]),), edges=edges)
+        return Axis((str(described["column"]),), edges=edges, whole=whole)
     columns = tuple(str(name) for name in described["columns"])
     keys = tuple(tuple(key) for key in described["keys"])
     plain = all(part is None or isinstance(part, (str, int, bool)) for key in keys for part in key)
     if not plain or any(len(key) != len(columns) for key in keys):
         raise UsageError("a key is text, a number or nothing for each column")
-    return Axis(columns, keys)
+    return Axis(columns, keys, whole=whole)
+
+
+def every_listed(axes: Sequence[Axis]) -> Expression | None:
+    """Return whether a row has a listed value on every axis; None where there is no axis.
+
+    >>> print(every_listed([Axis(("sex",), (("f",),)), Axis(("sex",), (("m",),))]))
+    sex in ('f', 'm')
+    """
+    found: list[Axis] = []
+    for axis in axes:
+        place = next((i for i, known in enumerate(found) if known.same(axis)), None)
+        if place is None:
+            found.append(axis)
+        else:
+            found[place] = found[place].joined(axis)
+    return _both([axis.holds(col) for axis in found]) if found else None
 
 
 def _exactly(key: Key) -> tuple[tuple[type, Any], ...]:

@@ -111,7 +111,8 @@ class CellsPart(CellsOfPlan):
 
     def request(self, step: Step, columns: Columns) -> Request:
         """Ask for the weight of the rows in each cell of a set of axes, by one number a row."""
-        cover = self._covers[self._of(step)]
+        subset = self._of(step)
+        cover = self._covers.get(subset, subset)
         cells = math.prod(self.axes[i].size for i in cover)
         return Cells(self._code(cover, columns), Grid.for_bounds(0, max(cells, 2), whole=True))
 
@@ -127,7 +128,7 @@ class CellsPart(CellsOfPlan):
     def vector(self, step: Step, found: Any) -> Any:
         """Return the counts of the cells, or their residual, from the cells that occur."""
         subset = self._of(step)
-        cover = self._covers[subset]
+        cover = self._covers.get(subset, subset)
         shape = tuple(self.axes[i].size for i in cover)
         whole = np.zeros(math.prod(shape), dtype=object)
         ((cells, weights),) = found
@@ -170,13 +171,21 @@ class CellsPart(CellsOfPlan):
         for (subset, _), numbers in zip(laws, released, strict=False):  # families come after
             shape = tuple(self.axes[i].size for i in subset)
             noisy = np.asarray(numbers, dtype=np.float64).reshape(shape)
-            parts = [subset] if noise.kind == "gaussian" else list(subsets_of(subset))
+            parts = [subset] if noise.kind == "gaussian" else self._parts(subset)
             for part in parts:
                 share = shares.get((part, subset), 0.0)
                 gone = tuple(place for place, i in enumerate(subset) if i not in part)
                 told = _centred(noisy.sum(axis=gone) if gone else noisy) * share
                 found[part] = found[part] + told if part in found else told
         return found
+
+    def _parts(self, measured: Subset) -> list[Subset]:
+        """Return the sets whose residuals are needed and lie within one that gets noise."""
+        return [part for part in self._needed if set(part) <= set(measured)]
+
+    @cached_property
+    def _needed(self) -> tuple[Subset, ...]:
+        return self.strategy("gaussian").needed
 
     def _variances(self, noise: Noise) -> dict[Subset, float]:
         """Return the number s_B of the residual of each set B (:mod:`strategy`)."""
@@ -201,7 +210,7 @@ class CellsPart(CellsOfPlan):
     ) -> tuple[dict[tuple[Subset, Subset], float], dict[Subset, float]]:
         precise: dict[Subset, dict[Subset, float]] = {}
         for subset, law in laws:
-            for part in subsets_of(subset):
+            for part in self._parts(subset):
                 rest = math.prod(self.axes[i].size for i in subset if i not in part)
                 precise.setdefault(part, {})[subset] = 1 / (max(law.variance, 1e-300) * rest)
         whole = {part: sum(each.values()) for part, each in precise.items()}

@@ -107,7 +107,8 @@ class Family:
 
     def chain(self, noise: Noise) -> tuple[Step, Step]:
         """Return what is computed, and the noise on it."""
-        sums = [[*row, 0] for row in self.strategy(noise.norm).matrix.tolist()]
+        unlisted = [0] * (self.axes[self.along].size - self.bins)
+        sums = [[*row, *unlisted] for row in self.strategy(noise.norm).matrix.tolist()]
         cells = [axis.size for axis in self.axes]
         step = CellCounts(
             size=self.others * len(sums),

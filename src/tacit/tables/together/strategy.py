@@ -26,10 +26,11 @@ n_i) + 1 / n_i``.  One by one, noise of sensitivity 1 and a share r_A give ``sum
 r_A)``, which is least at ``(sum_A sqrt(w_A))^2 / (2 rho)``.  For shares rounded to multiples of
 2^-20 the theorem holds up to a few parts in a million.
 
-*Laplace noise* goes to whole marginals; a row moves each by 1.  The best split found by descent and
-the best split one by one (shares with ``w_A^(1/3)``) are compared, and the better is taken: and
-least squares of both is at most the answer of the second by itself, since no linear unbiased
-estimate has less variance (Gauss and Markov).
+*Laplace noise* goes to whole marginals; a row moves each by 1.  The best split one by one (shares
+with ``w_A^(1/3)``), the best found by descent, and unions of what is asked
+(:mod:`tacit.workload.covering`) are compared, and the best is taken; least squares is at most the
+answer of the first by itself, since no linear unbiased estimate has less variance (Gauss and
+Markov).
 
 Shares are whole multiples of a public unit, worked out in whole numbers for Gaussian noise, so that
 every machine finds the same.
@@ -39,7 +40,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -47,6 +48,7 @@ from functools import cached_property
 import numpy as np
 
 from tacit.errors import UsageError
+from tacit.workload.covering import covering, total_of
 from tacit.workload.marginals import Residuals, Subset
 
 __all__ = ["MOST_CELLS", "CellStrategy", "subsets_of"]
@@ -125,8 +127,9 @@ class CellStrategy:
             if self.residual:  # of Q over prod n, with the variance stretch / share
                 known[subset] = self.squared_stretch(subset) / float(share) / cells(subset) ** 2
                 continue
-            for part in subsets_of(subset):
-                known[part] += float(share) ** 2 * cells(part) / cells(subset)
+            for part in self.needed:
+                if set(part) <= set(subset):
+                    known[part] += float(share) ** 2 * cells(part) / cells(subset)
         if not self.residual:
             known = {part: 1 / precision for part, precision in known.items()}
         found = 0.0
@@ -165,20 +168,29 @@ class CellStrategy:
             tried = [alone / alone.sum(), residuals.laplace_shares()]
         best: tuple[float, dict[Subset, int]] | None = None
         for shares in tried:
-            found = {
-                subset: round(float(shares[number]) * _LAPLACE_UNIT)
-                for subset, number in place.items()
-            }
-            found = {subset: share for subset, share in found.items() if share}
-            for subset, _ in self.asked:  # what is asked lies within something that gets noise
-                if not any(set(subset) <= set(known) for known in found):
-                    found[subset] = 1
+            found = self._in_units(dict(zip(place, map(float, shares), strict=True)))
             told = np.array([found.get(subset, 0) for subset in place], dtype=np.float64)
             error = residuals.total(residuals.laplace_variances(told / told.sum()))
             if best is None or error < best[0] * (1 - 1e-6):
                 best = error, found
         assert best is not None
+        unions = covering(self.sizes, counts)
+        if unions is not None:
+            found = self._in_units(dict(zip(unions.sets, unions.shares, strict=True)))
+            error = total_of(self.sizes, counts, found) * sum(found.values()) ** 2
+            cells = sum(self.cells(subset) for subset in found)
+            if error < best[0] * (1 - 1e-6) and cells <= MOST_CELLS:
+                best = error, found
         return best[1]
+
+    def _in_units(self, shares: Mapping[Subset, float]) -> dict[Subset, int]:
+        """Return shares in whole units; all that is asked lies within something that has one."""
+        found = {subset: round(share * _LAPLACE_UNIT) for subset, share in shares.items()}
+        found = {subset: share for subset, share in found.items() if share}
+        for subset, _ in self.asked:
+            if not any(set(subset) <= set(known) for known in found):
+                found[subset] = 1
+        return found
 
     def squared_stretch(self, subset: Subset) -> int:
         """Return the square of how far one row moves what gets noise, exactly.
