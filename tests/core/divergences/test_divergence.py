@@ -123,5 +123,7 @@ def test_concentration_of_a_coin_is_enclosed():
     assert float(found.lower) <= float(found.upper)
     assert max(grid) <= float(found.upper) + 1e-9
     assert float(found.upper) <= max(grid) * 1.01
-    assert found.upper <= ZeroConcentratedDP().from_pure(PureDP().divergence(u, v).upper)
+    # of what is epsilon-DP nothing has a larger one, and a coin of odds e^epsilon : 1 has it
+    assert found.lower <= ZeroConcentratedDP().from_pure(PureDP().divergence(u, v).upper)
+    assert found.upper >= ZeroConcentratedDP().from_pure(PureDP().divergence(u, v).lower)
     assert ZeroConcentratedDP().divergence(u, u).upper < Fraction(1, 10**12)

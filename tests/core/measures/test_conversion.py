@@ -13,6 +13,7 @@ from tacit.core.measures.conversion import (
     _best_order,
     concentrated_epsilon,
     pure_to_concentrated,
+    pure_to_renyi,
 )
 from tacit.errors import UsageError
 
@@ -49,6 +50,32 @@ def test_randomized_response_stays_below_and_touches(epsilon):
         order = 1 + mpmath.mpf(2) ** -60
         less = order * precise(rho) * (1 - mpmath.mpf(10) ** -9)
         assert renyi_of_randomized_response(order, precise(epsilon)) > less
+
+
+@given(st.floats(min_value=1e-12, max_value=200), st.floats(min_value=1.0001, max_value=300))
+@examples(0.6)
+def test_pure_to_renyi_is_that_of_randomized_response_and_never_below(value, order):
+    """The divergence of one answer of odds e^epsilon : 1, worked out in 2000 bits."""
+    epsilon, alpha = Fraction(value), Fraction(order)
+    found = pure_to_renyi(epsilon, alpha)
+    with mpmath.workprec(2000):
+        e, a = (mpmath.mpf(x.numerator) / x.denominator for x in (epsilon, alpha))
+        yes, no = 1 / (1 + mpmath.exp(-e)), 1 / (1 + mpmath.exp(e))
+        sums = yes**a * no ** (1 - a) + no**a * yes ** (1 - a)
+        truth = mpmath.log(sums) / (a - 1)
+        stated = mpmath.mpf(found.numerator) / found.denominator
+        assert stated >= truth
+        exact = epsilon > Fraction(1, 2**32) and alpha * epsilon < 1 << 10
+        assert not exact or stated <= truth * (1 + mpmath.mpf(2) ** -55)
+    assert found <= min(epsilon, alpha * epsilon**2 / 2)
+
+
+def test_an_order_at_the_ends_is_bounded_too():
+    near, tiny = 1 + Fraction(1, 2**40), Fraction(1, 2**40)
+    assert pure_to_renyi(Fraction(1), near) == near / 2
+    assert pure_to_renyi(tiny, Fraction(2)) == tiny**2
+    assert pure_to_renyi(Fraction(3), Fraction(10**6)) == 3
+    assert pure_to_renyi(Fraction(0), Fraction(2)) == 0
 
 
 def test_it_is_below_half_the_square_and_exact_arithmetic_is_kept_for_tiny_epsilons():

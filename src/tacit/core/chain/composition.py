@@ -91,8 +91,8 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
         >>> from tacit.mechanisms import Laplace
         >>> from tacit.transformations import Count
         >>> m = Space(Vector(float), SymmetricDistance()) >> Count() >> Laplace(scale=2)
-        >>> convert(m, ZeroConcentratedDP()).map(1)
-        Fraction(1, 8)
+        >>> float(convert(m, ZeroConcentratedDP()).map(1))
+        0.122459331201854...
     """
     if measurement.measure == measure:
         return measurement

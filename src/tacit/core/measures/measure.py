@@ -21,6 +21,7 @@ from tacit.core.divergences import divergence as exact
 from tacit.core.divergences.renyi import concentrated, renyi
 from tacit.core.losses.additive_noise import ShiftedLoss
 from tacit.core.losses.output_pair import composed, listed_pair, shifted_losses
+from tacit.core.measures.conversion import pure_to_concentrated, pure_to_renyi
 from tacit.errors import MismatchError, UsageError
 
 __all__ = [
@@ -210,8 +211,8 @@ class ZeroConcentratedDP(Measure):
 
     Source: Bun and Steinke, "Concentrated differential privacy", TCC 2016.
 
-    >>> ZeroConcentratedDP().from_pure(Fraction(1, 2))
-    Fraction(1, 8)
+    >>> float(ZeroConcentratedDP().from_pure(Fraction(1, 2)))
+    0.12245933120185...
     """
 
     name = "rho"
@@ -226,8 +227,11 @@ class ZeroConcentratedDP(Measure):
         return parts[0] if len(parts) == 1 else sum(parts, Enclosure.of(0))
 
     def from_pure(self, epsilon: Fraction) -> Loss:
-        """Return ``epsilon^2 / 2`` (Bun and Steinke 2016, proposition 1.4)."""
-        return epsilon * epsilon / 2
+        """Return the least rho of all epsilon-DP mechanisms, ``epsilon tanh(epsilon / 2)``.
+
+        See :func:`~tacit.core.measures.conversion.pure_to_concentrated`.
+        """
+        return pure_to_concentrated(epsilon)
 
 
 @public
@@ -240,8 +244,8 @@ class RenyiDP(Measure):
     Args:
         alpha: the order, above 1.
 
-    >>> RenyiDP(2).from_pure(Fraction(1, 2))
-    Fraction(1, 4)
+    >>> float(RenyiDP(2).from_pure(Fraction(1, 2)))
+    0.2273...
     """
 
     alpha: Fraction
@@ -262,8 +266,11 @@ class RenyiDP(Measure):
         return sum((loss.renyi(self.alpha) for loss in losses), Enclosure.of(0))
 
     def from_pure(self, epsilon: Fraction) -> Loss:
-        """Return ``min(epsilon, alpha epsilon^2 / 2)`` (Bun and Steinke 2016, proposition 3.3)."""
-        return min(epsilon, self.alpha * epsilon * epsilon / 2)
+        """Return the largest divergence of all epsilon-DP mechanisms, of randomized response.
+
+        See :func:`~tacit.core.measures.conversion.pure_to_renyi`.
+        """
+        return pure_to_renyi(epsilon, self.alpha)
 
     def describe(self) -> dict[str, object]:
         """Return the measure as plain JSON values."""
