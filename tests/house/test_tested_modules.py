@@ -45,9 +45,7 @@ THROUGH: dict[str, tuple[str, ...]] = {
     ),
     "report/check/test_verify.py": ("report.check.planner",),
     "service/web/routes/test_token_routes.py": ("service.web.routes.tokens",),
-    "service/web/test_every_route.py": (
-        "service.web.routes.health",
-    ),
+    "service/web/test_every_route.py": ("service.web.routes.health",),
     "sql/test_select.py": (
         "sql.refusal",
         "sql.translate",
