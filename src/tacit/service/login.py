@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
 import httpx
-from joserfc import jwt
+from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
@@ -49,6 +49,8 @@ _LONGEST = 24 * 3600.0  # seconds that a token of the provider may live
 _MOST_TOKEN = 8_000  # characters of one
 _SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "Ed25519")
 """Signatures by a public key; a shared secret or none at all is refused."""
+_BROKEN = (JoseError, UsageError, ValueError, TypeError, KeyError)
+"""How a token that does not hold fails."""
 
 
 @dataclass(frozen=True)
@@ -293,19 +295,19 @@ class Provider:
                 iat={"essential": True},
                 **named,
             ).validate(read)
-        except (JoseError, ValueError, TypeError, KeyError):
+        except _BROKEN:
             raise _void("it does not hold") from None
         return read
 
     def _decoded(self, token: str, described: _Described) -> dict[str, Any]:
         """Read a token with the provider's keys; with newer ones where it has changed them."""
         try:
-            return dict(jwt.decode(token, described.keys, algorithms=list(_SIGNATURES)).claims)
-        except (JoseError, ValueError, TypeError, KeyError):
+            return _signed(token, described.keys)
+        except _BROKEN:
             newer = self._description(anew=True)
             if newer is described:
                 raise
-            return dict(jwt.decode(token, newer.keys, algorithms=list(_SIGNATURES)).claims)
+            return _signed(token, newer.keys)
 
     def _identity(self, claims: Mapping[str, Any]) -> Identity:
         said, login = claims.get(login_name := self._login.name_claim), self._login
@@ -328,6 +330,15 @@ class Provider:
                 "ask a curator; the operator grants rights in service.toml, [login.grants]",
             )
         return Identity(name, team, tuple(sorted(grants)))
+
+
+def _signed(token: str, keys: KeySet) -> dict[str, Any]:
+    """Return the claims of a token that one of the keys signed; each claim stands there once."""
+    payload = jws.deserialize_compact(token, keys, algorithms=list(_SIGNATURES)).payload
+    claims = read_json(payload or b"", "a token")
+    if not isinstance(claims, dict):
+        raise ValueError("the claims of a token have names")
+    return claims
 
 
 def _derived(secret: str, name: str) -> str:

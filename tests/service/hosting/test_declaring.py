@@ -61,11 +61,13 @@ def test_only_curators_of_it_declare(client: Client) -> None:
         "service.key",
         "s3://bucket/visits.csv",
         "data/out.csv",
+        "data/circle.csv",
     ],
 )
 def test_what_the_operator_did_not_put_there_is_refused(client: Client, path: str) -> None:
     folder = client.state.settings.folder
     (folder / "data" / "out.csv").symlink_to(folder / "visits.csv")
+    (folder / "data" / "circle.csv").symlink_to(folder / "data" / "circle.csv")
     reply = put(client, client.token("curator"), tables=table(path=path))
     assert reply.status_code == 400
     assert "in the folder data/" in reply.json()["error"]["message"]
@@ -94,7 +96,7 @@ def test_what_is_no_declaration(client: Client, changes: dict[str, Any], status:
     assert client.state.datasets.store.all() == {}
 
 
-@pytest.mark.parametrize("name", ["visits", "Visits", "service", "SERVICE"])
+@pytest.mark.parametrize("name", ["visits", "Visits", "visits%20", "service", "SERVICE"])
 def test_what_stands_is_not_written_over(client: Client, name: str) -> None:
     before = (client.state.settings.folder / "visits.toml").read_text()
     reply = put(client, client.token("curator"), f"/v1/datasets/{name}")

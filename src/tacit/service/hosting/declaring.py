@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -178,7 +179,12 @@ def _refuse_taken(name: str, declared: Mapping[str, Dataset]) -> None:
 def _refuse_outside(table: str, place: str, source: str, folder: Path) -> None:
     """Refuse a table that is not a file which the operator put into the data folder."""
     data = (folder / DATA).resolve()
-    path = (folder / source).resolve()
+    try:
+        path = (folder / source).resolve()
+        with suppress(FileNotFoundError):  # a pattern, or what opening it says
+            path.lstat()
+    except (OSError, RuntimeError, ValueError):
+        path = data  # links in a circle, a name that is too long, the character NUL
     if place != "path" or "://" in source or not path.is_relative_to(data) or path == data:
         raise UsageError(
             f"the table {table!r} must be a file in the folder {DATA}/ of the service, such as "
@@ -237,4 +243,5 @@ def _unsound(what: str, remedy: str) -> Problem:
 
 
 def _plain(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).casefold()
+    """Return a name without what two names may differ in and still look alike."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

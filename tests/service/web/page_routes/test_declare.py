@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -66,17 +67,23 @@ def test_a_curator_declares_a_data_set_and_changes_it(client: Client) -> None:
         ({"rows": "many"}, "rows"),
         ({"low0": "9", "high0": "1"}, "bounds"),
         ({"file": "visits.csv"}, "data/"),
+        ({"file": "data/stays.csv\x00"}, "NUL"),
+        ({"file": f"data/{'x' * 5000}.csv"}, "data/"),
+        ({"file": f"data/{'x' * 280}.csv"}, "data/"),
         ({"latency": "soon"}, "latency"),
     ],
 )
 def test_what_cannot_stand_is_said_and_the_form_is_kept(
     client: Client, change: dict[str, str], told: str
 ) -> None:
-    page = browser(client, "curator").post("/declare", **{**FORM, **change}, action="declare")
+    cleo = browser(client, "curator")
+    page = cleo.post("/declare", **{**FORM, **change}, action="declare")
     assert (page.status_code, 'role="alert"' in page.text) == (200, True)
     assert told in page.text.partition('role="alert"')[2].partition("</div>")[0]
     assert 'value="beds"' in page.text
     assert client.state.datasets.names == ["visits"]
+    first = cleo.get(f"/declare?{urlencode({**FORM, **change})}")
+    assert first.status_code in (200, 400)  # 400: longer than any name of a file
 
 
 @pytest.mark.full
