@@ -30,7 +30,7 @@ __all__ = ["Answer"]
 @instead(
     plot="It returns a figure: answer.plot().savefig('answer.png') writes it",
     savefig="a figure is written by answer.plot().savefig('answer.png')",
-    to_json="as plain values there is to_dict(), and the certificate is JSON: certificate.save(path)",
+    to_json="to_dict() gives plain values, and certificate.save(path) writes JSON",
     show="a notebook shows it, print(answer) prints it, and plot() draws it",
 )
 class Answer(Exports, Shown):
