@@ -176,6 +176,17 @@ _RENAMED: dict[str, tuple[str, str]] = {
 
 _ROOMS = ("audit", "data", "errors", "learn", "local", "noise", "sklearn", "workload")
 
+_OPEN = "a table is opened by tc.Session(path, unit=tc.one_row_each, budget=tc.epsilon(1))"
+_INSTEAD = {
+    **dict.fromkeys(
+        ("load", "DataFrame", "read", "read_csv", "read_parquet", "from_pandas"), _OPEN
+    ),
+    **dict.fromkeys(("avg", "average"), "a mean is tc.mean('age', 0, 100)"),
+    **dict.fromkeys(("nunique", "n_unique"), "different values are counted by tc.count_distinct"),
+    "quantiles": "ask for each by tc.percentile('age', 25, 0, 100)",
+}
+"""What to write for names of other libraries that people look for."""
+
 _FOUND: dict[str, tuple[str, str]] = {
     **{name: (home, name) for home, names in _HOMES.items() for name in names},
     **_RENAMED,
@@ -190,7 +201,8 @@ def __getattr__(name: str) -> Any:
     if name not in _FOUND:
         from tacit.errors import did_you_mean
 
-        raise AttributeError(f"tacit has no name {name!r}; {did_you_mean(name, __all__)}")
+        near = _INSTEAD.get(name) or did_you_mean(name, __all__)
+        raise AttributeError(f"tacit has no name {name!r}; {near}")
     home, inner = _FOUND[name]
     value = getattr(importlib.import_module(home), inner)
     globals()[name] = value

@@ -84,6 +84,41 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "did you mean 25",
     ),
     "a quantile from 0 to 100": (lambda: tc.quantile(90, [0, 5]), "did you mean 0.9"),
+    # what newcomers tried
+    "a number of bins to cut": (
+        lambda: tc.col("age").cut(10),
+        r"the edges of the bins.*cut\(\[0, 18",
+    ),
+    "conditions without brackets": (
+        lambda: tc.col("age") > 5 & tc.col("age"),
+        "put each condition in brackets",
+    ),
+    "conditions without brackets, or": (
+        lambda: tc.col("age") < 5 | tc.col("age"),
+        "meet a int: put each condition in brackets",
+    ),
+    "a ledger of True": (
+        lambda: tc.Session(TWO, ONE, HALF, ledger=True),
+        "a ledger is the path of a file.*not a bool",
+    ),
+    "a certificate's path for verify": (
+        lambda: tc.verify("visits.json"),
+        r"tc.Certificate.load\('visits.json'\).verify",
+    ),
+    "a page of a certificate by path": (
+        lambda: q().release(epsilon=1).certificate.to_html("visits.html"),
+        r"certificate.save\('visits.html'\) writes it",
+    ),
+    "a figure by path": (
+        lambda: q().release(epsilon=1).plot("x.png"),
+        r"answer.plot\(\).savefig\('answer.png'\) writes it",
+    ),
+    "an answer saved": (lambda: q().release(epsilon=1).savefig("x"), r"plot\(\).savefig"),
+    "an answer as JSON": (lambda: q().release(epsilon=1).to_json(), r"to_dict\(\)"),
+    "read_csv": (lambda: tc.read_csv("a.csv"), r"tc.Session\(path, unit="),
+    "avg": (lambda: tc.avg("age", 0, 80), r"tc.mean\('age', 0, 100\)"),
+    "quantiles": (lambda: tc.quantiles("age", [25]), "tc.percentile"),
+    "nunique": (lambda: tc.nunique("age"), "tc.count_distinct"),
     "a unit that is called": (
         lambda: tc.one_row_each(),
         "not a function: write unit=tc.one_row_each",

@@ -78,12 +78,18 @@ def open_ledger(
         LedgerError: the place is not a ledger, cannot be reached or written, belongs to another
             data set, has another budget or other terms, was copied or moved, or does not exist and
             is not to be created (or cannot be, without a budget and a data set).
-        UsageError: the budget is zero, the data set is "", or the terms are not plain JSON.
+        UsageError: the budget is zero, the data set is "", the terms are not plain JSON, or
+            ``path`` is no place for a ledger.
 
     >>> from tacit.accounting import epsilon
     >>> open_ledger(None, dataset="clinic", budget=epsilon(1)).remaining
     epsilon(1)
     """
+    if path is not None and not isinstance(path, (str, os.PathLike, InMemory)):
+        raise UsageError(
+            "a ledger is the path of a file, an address postgresql://..., or tc.in_memory, not a "
+            f"{type(path).__name__}"
+        )
     begins = create and budget is not None and dataset is not None
     store = _store(path, create=begins, writes=dataset is not None)
     try:

@@ -36,7 +36,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.calls import public
@@ -96,6 +96,14 @@ class Expression(RowMethods):
 
     def __or__(self, other: object) -> Expression:
         return Expression("|", (self, literal(other)))
+
+    def __rand__(self, other: object) -> NoReturn:
+        raise UsageError(
+            f"& and | bind closer than a comparison, and here meet a {type(other).__name__}: put "
+            'each condition in brackets, as in (tc.col("age") >= 18) & (tc.col("age") < 65)'
+        )
+
+    __ror__ = __rand__
 
     def __invert__(self) -> Expression:
         return Expression("~", (self,))
@@ -169,6 +177,8 @@ class Expression(RowMethods):
         >>> col("age").cut([0, 18, 65], ["minor", "adult"]).evaluate({"age": 18})
         'adult'
         """
+        if isinstance(edges, str) or not hasattr(edges, "__iter__"):
+            raise UsageError("cut takes the edges of the bins, which are public: cut([0, 18, 65])")
         marks = [as_fraction(e, "edge") for e in edges]
         if len(marks) < 2 or any(a >= b for a, b in itertools.pairwise(marks)):
             raise UsageError("cut needs at least two edges, each above the one before")

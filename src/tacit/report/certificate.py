@@ -89,6 +89,10 @@ class Certificate(Shown):
             UsageError: the certificate is incomplete.
             MissingExtraError: jinja2 is not installed.
         """
+        if verification is not None and not isinstance(verification, Verification):
+            raise UsageError(
+                "to_html() returns the page as text; certificate.save('visits.html') writes it"
+            )
         return certificate_page(
             self.body, lambda: self.verify() if verification is None else verification
         )

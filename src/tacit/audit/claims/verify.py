@@ -178,7 +178,10 @@ def verify(
         claims epsilon = 1
     """
     if not isinstance(subject, (Measurement, Transformation)):
-        raise UsageError("verify takes a Measurement or a Transformation")
+        raise UsageError(
+            "verify takes a Measurement or a Transformation; a certificate is verified by "
+            "tc.Certificate.load('visits.json').verify()"
+        )
     reach = as_fraction(d_in, "d_in")
     chosen = _chosen_pairs(subject, domain, reach, pairs)
     if isinstance(subject, Transformation):

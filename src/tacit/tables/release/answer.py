@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tacit.accounting import Entry, Ledger
 from tacit.accounting.budgets.budget import Budget
 from tacit.arithmetic.exact import as_fraction, show
-from tacit.calls import public
+from tacit.calls import instead, public
 from tacit.display.card import Card, Pictures, Shown, Table
 from tacit.errors import UsageError, did_you_mean
 from tacit.report import Certificate, issue
@@ -27,6 +27,12 @@ __all__ = ["Answer"]
 
 
 @public
+@instead(
+    plot="It returns a figure: answer.plot().savefig('answer.png') writes it",
+    savefig="a figure is written by answer.plot().savefig('answer.png')",
+    to_json="to_dict() gives plain values, and certificate.save(path) writes JSON",
+    show="a notebook shows it, print(answer) prints it, and plot() draws it",
+)
 class Answer(Exports, Shown):
     """A released answer: one row per group, and for each label its value and interval.
 
