@@ -147,3 +147,17 @@ def test_a_plan_of_marginals_is_near_the_least_error_there_is(sizes, near):
     marginals = [tuple(names.index(name) for name in pair) for pair in pairs]
     bound = dual_bound(sizes, marginals)
     assert bound * (1 - 1e-6) <= found["count"] <= bound * near**2
+
+
+@pytest.mark.full
+def test_pairs_of_a_hundred_columns_are_planned():
+    names = [f"c{i}" for i in range(100)]
+    table = pa.table({name: [0] for name in names})
+    with tc.Session(table, tc.one_row_each, tc.rho(1), tc.in_memory, name="wide") as session:
+        each = [
+            session.group_by(*pair, keys=dict.fromkeys(pair, [0, 1, 2])).agg(n=tc.count())
+            for pair in itertools.combinations(names, 2)
+        ]
+        told = session.plan(each).strategy
+    assert len(told) == 1 + 100 + 4950
+    assert sum(one["share"] for one in told) == 1

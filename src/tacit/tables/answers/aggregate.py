@@ -75,6 +75,7 @@ class Aggregate(Step):
         axes: the columns whose cells are counted, in a plan of several questions.
         importance: how much its squared errors count there.
         reading: how the bins of the last of them are read.
+        of: what is asked in each of these cells, where it is no count.
     """
 
     kind: str
@@ -91,6 +92,7 @@ class Aggregate(Step):
     axes: tuple[Axis, ...] | None = None
     importance: int = 1
     reading: str = "cells"
+    of: Aggregate | None = None
 
     name: ClassVar[str] = "aggregate"
 
@@ -149,6 +151,7 @@ class Aggregate(Step):
             parts += [name, *(show(end) for end in (low, high) if end is not None)]
         if self.edges is not None:
             parts.append(f"{len(self.edges) - 1} bins")
+        parts += [str(self.of)] if self.of is not None else []
         parts += [axis.name for axis in self.axes or ()]
         if self.k is not None:
             parts += [str(self.k), *([f"{len(self.keys)} categories"] if self.keys else [])]
@@ -163,18 +166,15 @@ class Aggregate(Step):
             value = getattr(self, field)
             if value is not None:
                 found[field] = value if field == "column" else str(value)
-        if self.edges is not None:
-            found["edges"] = [str(edge) for edge in self.edges]
-        if self.method is not None:
-            found["method"] = self.method.to_json()
+        found |= {"edges": [*map(str, self.edges)]} if self.edges is not None else {}
+        found |= {"method": self.method.to_json()} if self.method is not None else {}
         if self.k is not None:
             found |= {"k": self.k, "keys": list(self.keys or ())}
         if self.axes is not None:
             found["axes"] = [axis.to_json() for axis in self.axes]
-        if self.importance != 1:
-            found["importance"] = self.importance
-        if self.reading != "cells":
-            found["reading"] = self.reading
+        found |= {"of": self.of.to_json()} if self.of is not None else {}
+        found |= {"importance": self.importance} if self.importance != 1 else {}
+        found |= {"reading": self.reading} if self.reading != "cells" else {}
         if self.others:
             found["others"] = [[one.column, str(one.lower), str(one.upper)] for one in self.others]
         return found

@@ -19,7 +19,8 @@ from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.spec.cell_axis import Axis, every_listed
-from tacit.tables.together.kind import cells_asked
+from tacit.tables.together.grouped import GROUPED, asked_by_cells
+from tacit.tables.together.kind import CELL_COUNTS, cells_asked
 from tacit.tables.together.reading import size_of
 from tacit.tables.together.strategy import MOST_CELLS
 
@@ -27,6 +28,7 @@ __all__ = ["Member", "Merged", "merged"]
 
 _PARTS = ("value", "standard_error", "low", "high")
 _MOST_LABELS = 10_000
+_UNIT = 1 << 10
 _MOST_KEYS = 100_000
 """So many keys all questions may list together."""
 _MOST_COMPUTED = 400
@@ -87,24 +89,27 @@ def merged(
     queries: Sequence[Query],
     weights: Mapping[str, Number] | None = None,
     *,
+    power: float = 1 / 2,
     drop: bool = False,
 ) -> Merged:
     """Return several questions about one table as one.
 
     Every count and histogram becomes a count of cells: its grouping columns are axes, and so are
     its bins, and its filter where the questions have different ones.  Everything else is asked
-    beside them as it is.  Where there is something else, the counts share what they would share if
-    every label had an even share: so no other answer has less than asked one by one.
+    beside them, by groups in the cells of these axes.  Where there is something else, the counts
+    share what they would share if every label had an even share: so no other answer has less than
+    asked one by one.
 
     Args:
         queries: the questions.
-        weights: how much the squared errors of the counts of a label count, whole numbers; 1
-            without.
+        weights: how much the squared errors of a label count, whole numbers; 1 without.
+        power: the least weighted sum of squared errors is where the loss of an answer goes with
+            this power of its weight: a half where that is a rho, a third where it is an epsilon.
         drop: whether rows with a value that is not listed are left out of the whole plan.
 
     Raises:
         UsageError: questions about different rows, groups that are not listed, columns of one name
-            that are not the same, or statistics by group that are no counts.
+            that are not the same, or statistics by group that a plan does not answer.
     """
     _check_size(queries)
     first = queries[0]
@@ -135,10 +140,14 @@ def merged(
         bins: dict[str, int | None] = {}
         for label, aggregate in query.aggregates:
             kind = kind_of(aggregate.kind)
-            if not kind.counts:
-                _refuse_beside(query, label, aggregate, where)
+            if not kind.counts and not axes:
                 asked.append((labels[label], aggregate))
                 bins[label] = None
+                continue
+            if not kind.counts:
+                _refuse_by_groups(query, label, aggregate)
+                asked.append((labels[label], asked_by_cells(axes, aggregate)))
+                bins[label] = 1
                 continue
             own = _bins(aggregate, drop)
             bins[label] = math.prod(size_of(kind.reading, axis.listed) for axis in own)
@@ -158,8 +167,9 @@ def merged(
     every = [label for label, _ in asked]
     check_labels(every, ())
     # one by one every label would take an even share: the counts together take that of all of them
-    counts = [label for label, each in asked if each.axes is not None]
-    shares = {label: len(counts) if label in counts else 1 for label in every}
+    counts = [label for label, each in asked if each.kind == CELL_COUNTS]
+    alone = {label: round(_UNIT * counted[label] ** power) for label in every}
+    shares = {label: len(counts) * _UNIT if label in counts else alone[label] for label in every}
     return Merged(replace(whole, weights=read_weights(shares, every)), tuple(members))
 
 
@@ -305,11 +315,12 @@ def _groups(query: Query, whole: bool) -> tuple[list[Axis], tuple[int, ...]]:
     return [Axis(query.by, tuple(keys), whole=whole)], tuple(range(len(keys)))
 
 
-def _refuse_beside(query: Query, label: str, aggregate: Aggregate, where: str | None) -> None:
-    """Refuse what is no count, of groups or of fewer rows than the others."""
-    if query.by or where is not None:
+def _refuse_by_groups(query: Query, label: str, aggregate: Aggregate) -> None:
+    """Refuse what a plan does not answer by groups, or of fewer rows than other questions."""
+    if aggregate.kind not in GROUPED or aggregate.method is not None:
         by = f" by {', '.join(query.by)}" if query.by else ", of other rows than other questions,"
         raise UsageError(
-            f"{label!r} is {aggregate}{by}, and with groups only counts and histograms are "
-            "planned together: ask it by itself, session.group_by(...).agg(...).release(...)"
+            f"{label!r} is {aggregate}{by}, and a plan answers by groups counts, histograms, "
+            f"{', '.join(GROUPED)}, none of them with a method: ask it by itself, "
+            "session.group_by(...).agg(...).release(...)"
         )

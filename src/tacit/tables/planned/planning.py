@@ -22,10 +22,11 @@ from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.target import read_confidence
 from tacit.tables.planned.cheapest import needed_losses, read_targets, set_of_parts
 from tacit.tables.planned.merge import Merged, merged
-from tacit.tables.planned.worst_error import worst_weights
+from tacit.tables.planned.worst_error import relative_weights, worst_weights
 from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Answer
 from tacit.tables.together.cell_counts import CellsPart
+from tacit.tables.together.kind import CELL_COUNTS
 
 __all__ = ["Planning", "QuestionPlan"]
 
@@ -39,7 +40,7 @@ class QuestionPlan(Shown):
     another, and their total squared error is at most that of asking one by one with the best split
     of the budget (:mod:`tacit.tables.together.strategy`).  Ranges and prefix sums come from a
     strategy of their own, the one with the least error (:mod:`tacit.tables.together.family`).
-    Statistics without groups are answered beside them.
+    Sums, means, variances and quantiles, in all or by listed groups, are answered beside them.
 
     Example:
         >>> import pyarrow as pa, tacit as tc
@@ -276,19 +277,20 @@ class Planning:
         questions: Iterable[Question],
         weights: Mapping[str, Number] | None = None,
         *,
-        least: Literal["total", "worst"] = "total",
+        least: Literal["total", "relative", "worst"] = "total",
         unlisted: Literal["count", "drop"] = "count",
     ) -> QuestionPlan:
         """Plan several questions together: less error than one by one, under one charge.
 
         Args:
-            questions: of this session.  Counts and histograms, in all or by listed groups, may each
-                have a filter of their own; other statistics are of all rows of the plan.
-            weights: the weight of the squared errors of a label's counts, such as ``{"n": 10}``;
-                whole numbers, 1 by default.
+            questions: of this session, each of all rows, by listed groups, or with a filter of its
+                own.
+            weights: the weight of the squared errors of a label, such as ``{"n": 10}``; whole
+                numbers, 1 by default.
             least: which error of the counts is minimised: the ``"total"`` of all squared errors
-                (the default), or the ``"worst"`` over the labels; for Gaussian noise where the
-                budget is a rho, else for Laplace noise.
+                (the default); the ``"relative"`` one, each beside the count that a cell of its
+                label has on average; or the ``"worst"`` over the labels.  For Gaussian noise where
+                the budget is a rho, else for Laplace noise.
             unlisted: what becomes of rows with a value that is no key and in no bin of a column
                 that any question counts by.  By default they count wherever that column is not
                 asked about, and each column has a cell for them, which costs a little error; with
@@ -297,7 +299,7 @@ class Planning:
 
         Raises:
             UsageError: weights beside the worst error, no questions, questions of another session,
-                groups that are not listed, or statistics by group that are not counts.
+                groups that are not listed, or statistics by group that a plan does not answer.
         """
         asked = list(questions) if isinstance(questions, Iterable) else []
         if not asked or not all(isinstance(each, Question) for each in asked):
@@ -311,19 +313,26 @@ class Planning:
                 "a plan is of questions of one session, about one table: make them of this session"
             )
         queries = [each.query for each in held]
-        if least not in ("total", "worst") or (least == "worst" and weights is not None):
+        known = ("total", "relative", "worst")
+        if least not in known or (least != "total" and weights is not None):
             raise UsageError(
-                'least is "total" (the default, with weights where some count more) or "worst", '
-                "which finds the weights itself"
+                'least is "total" (the default, with weights where some count more), "relative" or '
+                '"worst", which find the weights themselves'
             )
         if unlisted not in ("count", "drop"):
             raise UsageError('unlisted is "count" (the default) or "drop"')
         drop = unlisted == "drop"
-        found = merged(queries, weights, drop=drop)
-        if least == "worst":
-            counts = {name: a for name, a in found.query.aggregates if a.axes is not None}
-            of_rho = self.ledger.kind == "concentrated"
-            worst = worst_weights(counts, "gaussian" if of_rho else "laplace")
-            found = merged(queries, worst, drop=drop)
+        of_rho = self.ledger.kind == "concentrated"
+        power = 1 / 2 if of_rho else 1 / 3
+        found = merged(queries, weights, power=power, drop=drop)
+        if least != "total":
+            asked_of = dict(found.query.aggregates)
+            counts = {name: a for name, a in asked_of.items() if a.kind == CELL_COUNTS}
+            chosen = (
+                worst_weights(counts, "gaussian" if of_rho else "laplace")
+                if least == "worst"
+                else relative_weights(counts)
+            )
+            found = merged(queries, chosen, power=power, drop=drop)
         whole = Question(first.table, first.ledger, found.query, first.declared)
         return QuestionPlan(whole, found, asked)

@@ -1,4 +1,4 @@
-"""Weights of the answers of a plan with which its largest error is least.
+"""Weights of the answers of a plan with which its largest error is least, or its relative error.
 
 Let ``v_i(w)`` be the mean squared error of the counts of label i under the strategy that is best
 for the weights w.  The least largest error is found where the weights go with the errors: ``max
@@ -20,7 +20,7 @@ from tacit.tables.chain.part import Noise
 from tacit.tables.together.asked_cells import AskedCells, key_of
 from tacit.tables.together.cell_counts import CellsPart
 
-__all__ = ["worst_weights"]
+__all__ = ["relative_weights", "worst_weights"]
 
 _ROUNDS, _FEW = 40, 8
 _LARGEST = 1 << 20
@@ -55,3 +55,15 @@ def worst_weights(
             best, least = whole, worst
         weights = {label: w * (errors[label] / worst) ** 2 for label, w in weights.items()}
     return best
+
+
+def relative_weights(counts: Mapping[str, Aggregate]) -> dict[str, int]:
+    """Return the weights with which the total is that of squared relative errors.
+
+    Of n rows, a cell of a label with m listed cells has ``n / m`` on average, so that a squared
+    error counts ``(m / n)^2``: in proportion to ``m^2``, whatever n is.
+
+    Args:
+        counts: the counts of cells of a plan, by label.
+    """
+    return {name: AskedCells(each.axes or ()).listed ** 2 for name, each in counts.items()}

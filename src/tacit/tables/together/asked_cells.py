@@ -132,6 +132,15 @@ class CellsOfPlan(Part):
         A part with the share r has the total squared error ``T / r`` under a rho, and ``T / r^2``
         under an epsilon.  Their sum is least where r goes with ``T^(1/2)``, or with ``T^(1/3)``.
         """
+        if kind not in self._splits:
+            self._splits[kind] = self._split(kind)
+        return self._splits[kind]
+
+    @cached_property
+    def _splits(self) -> dict[str, tuple[Fraction, dict[FamilyKey, Fraction]]]:
+        return {}
+
+    def _split(self, kind: str) -> tuple[Fraction, dict[FamilyKey, Fraction]]:
         if not self.families:
             return Fraction(1), {}
         gaussian = kind == "gaussian"
@@ -165,7 +174,8 @@ class CellsOfPlan(Part):
         return [(family, noise.split(shares[key])) for key, family in self.families.items()]
 
     def _family(self, asked: AskedCells, noise: Noise) -> tuple[Family, Noise]:
-        return dict(zip(self.families, self._paid(noise), strict=True))[self._family_of[asked]]
+        key = self._family_of[asked]
+        return self.families[key], noise.split(self.split(noise.kind)[1][key])
 
 
 def key_of(asked: AskedCells) -> str:

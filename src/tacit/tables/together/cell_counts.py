@@ -39,6 +39,10 @@ _Details = tuple[dict[tuple[Subset, Subset], float], dict[Subset, float]]
 class CellsPart(CellsOfPlan):
     """The counts of all questions of a plan, from one strategy."""
 
+    def settled(self) -> CellsPart:
+        """Return the part with each question once."""
+        return CellsPart(tuple(dict.fromkeys(self.asked)))
+
     # ---- the questions of no family
 
     def _shares(self, noise: Noise) -> list[tuple[Subset, Noise, Fraction]]:

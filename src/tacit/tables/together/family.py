@@ -98,7 +98,13 @@ class Family:
 
     def strategy(self, norm: str) -> Strategy:
         """Return what is combined for noise of a norm."""
-        return best_strategy(self._gram[1], norm)
+        if norm not in self._strategies:
+            self._strategies[norm] = best_strategy(self._gram[1], norm)
+        return self._strategies[norm]
+
+    @cached_property
+    def _strategies(self) -> dict[str, Strategy]:
+        return {}
 
     def total(self, norm: str) -> float:
         """Return the total squared error, for noise whose variance is the squared sensitivity."""

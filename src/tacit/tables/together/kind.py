@@ -71,7 +71,7 @@ class _CellCounts(Kind):
 
     def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
         known = before.asked if isinstance(before, CellsPart) else ()
-        return CellsPart(tuple(dict.fromkeys((*known, _asked(asked)))))
+        return CellsPart((*known, _asked(asked)))
 
 
 register_kind(

@@ -101,7 +101,7 @@ class _SumsOfBins(Kind):
     def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
         setting.grid(asked, self.bits)  # refuses a column without numbers
         known = before.asked if isinstance(before, CellsPart) else ()
-        return CellsPart(tuple(dict.fromkeys((*known, self._asked(asked)))))
+        return CellsPart((*known, self._asked(asked)))
 
     def _asked(self, asked: Aggregate) -> AskedCells:
         axis = Axis((asked.require_column(),), edges=asked.edges or ())
