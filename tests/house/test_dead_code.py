@@ -9,17 +9,10 @@ from functools import cache
 import pytest
 
 from house.import_graph import modules
+from tacit.audit.attack_suite.registry import SYSTEMS
 
 KEPT = {
     "tacit.audit.attack_suite.registry.OURS": "the systems that the tests attack",
-    "tacit.audit.attack_suite.systems.diffprivlib.SYSTEM": "loaded by the name of the system",
-    "tacit.audit.attack_suite.systems.dp_accounting.SYSTEM": "loaded by the name of the system",
-    "tacit.audit.attack_suite.systems.multi_freq_ldpy.SYSTEM": "loaded by the name of the system",
-    "tacit.audit.attack_suite.systems.opendp.SYSTEM": "loaded by the name of the system",
-    "tacit.audit.attack_suite.systems.pydp.SYSTEM": "loaded by the name of the system",
-    "tacit.audit.attack_suite.systems.tacit_framework.SYSTEM": "loaded by the name of the system",
-    "tacit.audit.attack_suite.systems.tacit_local.SYSTEM": "loaded by the name of the system",
-    "tacit.audit.attack_suite.systems.tacit_session.SYSTEM": "loaded by the name of the system",
     "tacit.mechanisms.sample_and_aggregate.worker_process.serve": "the worker's process runs it",
     "tacit.statistics.quantiles.interquartile_range.InterquartileRange": (
         "the registry of statistics loads it by its name"
@@ -27,6 +20,10 @@ KEPT = {
     "tacit.sql.translate.question_of": "a session, on the floor below, loads it by its name",
     "tacit.service.web.server.application": "each process of several loads it by its name",
     "tacit.tables.engines.csv.lines.parse": "the definition that the reading of files is held to",
+    **{
+        f"tacit.audit.attack_suite.systems.{module}.SYSTEM": "loaded by the name of the system"
+        for module, _ in SYSTEMS.values()
+    },
 }
 """What only another process or a test uses, each with the reason."""
 

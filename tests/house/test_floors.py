@@ -27,8 +27,9 @@ ROOMS = (
     ("mechanisms", "workload"),
     ("report",),
     ("tables",),
-    ("audit", "sql", "sklearn", "learn"),
+    ("sql", "sklearn", "learn"),
     ("client", "service"),
+    ("audit",),
     ("cli",),
 )
 """The rooms, from the ground up; those of one floor do not import each other."""
@@ -42,6 +43,10 @@ FOLDERS = {
     "audit": ("comparison", "claims", "sampling", "replaying", "attack_suite"),
     "audit.attack_suite": (
         *("system", "case", "looking", "cases", "systems", "registry", "table", "run", "worker"),
+    ),
+    "audit.attack_suite.systems": (
+        *("forking", "peers", "tacit_account", "tacit_columns", "tacit_framework", "tacit_local"),
+        *("tacit_session", "tacit_postgres", "tacit_service", "tacit_spark"),
     ),
     "cli": ("shared", "sensitivity", "local", "release", "service", "audit", "app"),
     "client": (

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from tacit.audit.sampling.events import learned_event, numbers_of
+from tacit.audit.sampling.events import learned_event
+from tacit.audit.sampling.features import numbers_of
 
 
 def test_repeating_outputs_are_told_apart_by_counting():

@@ -19,13 +19,20 @@ _HOME = "tacit.audit.attack_suite"
 
 SYSTEMS = {
     "tacit": ("tacit_session", ""),
+    "tacit-postgresql": ("tacit_postgres", "psycopg"),
+    "tacit-spark": ("tacit_spark", "pyspark"),
+    "tacit-service": ("tacit_service", "fastapi"),
     "tacit-framework": ("tacit_framework", ""),
     "tacit-local": ("tacit_local", ""),
-    "opendp": ("opendp", "opendp"),
-    "diffprivlib": ("diffprivlib", "diffprivlib"),
-    "pydp": ("pydp", "pydp"),
-    "dp-accounting": ("dp_accounting", "dp_accounting"),
-    "multi-freq-ldpy": ("multi_freq_ldpy", "multi_freq_ldpy"),
+    "opendp": ("peers.opendp", "opendp"),
+    "tumult-analytics": ("peers.tumult", "tmlt"),
+    "diffprivlib": ("peers.diffprivlib", "diffprivlib"),
+    "pydp": ("peers.pydp", "pydp"),
+    "pipeline-dp": ("peers.pipeline_dp", "pipeline_dp"),
+    "smartnoise-sql": ("peers.smartnoise_sql", "snsql"),
+    "pure-ldp": ("peers.pure_ldp", "pure_ldp"),
+    "multi-freq-ldpy": ("peers.multi_freq_ldpy", "multi_freq_ldpy"),
+    "dp-accounting": ("peers.dp_accounting", "dp_accounting"),
 }
 """Each system by its name: the module of its adapter, and the package that it needs."""
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from tacit.errors import RefusedError
 
-__all__ = ["Account", "LocalMechanism", "NotOfferedError", "System"]
+__all__ = ["Account", "LocalMechanism", "NotOfferedError", "NotReadyError", "System"]
 
 Rows = Sequence[Any]
 Bounds = tuple[float, float]
@@ -21,6 +21,10 @@ Bounds = tuple[float, float]
 
 class NotOfferedError(RefusedError):
     """The system does not offer what a case needs."""
+
+
+class NotReadyError(RefusedError):
+    """The system cannot be attacked here; the text says what it lacks."""
 
 
 class Account:
@@ -96,6 +100,16 @@ class System:
     def version(self) -> str:
         """Return the version of the system."""
         raise NotOfferedError("a version")
+
+    def refuse_unready(self) -> None:
+        """Refuse where the system cannot be run here, before a case is run.
+
+        Raises:
+            NotReadyError: what it lacks.
+        """
+
+    def close(self) -> None:
+        """End what the system started."""
 
     def statistic(
         self,

@@ -11,6 +11,7 @@ import os
 import sys
 
 from tacit.audit.attack_suite.registry import load_cases, system_named
+from tacit.audit.attack_suite.system import NotReadyError
 from tacit.audit.attack_suite.table import Result
 
 __all__ = ["under_attack"]
@@ -24,8 +25,13 @@ def under_attack(name: str, ids: set[str]) -> Result:
     ['holds']
     """
     system = system_named(name)
-    version = system.version()
-    outcomes = {case.id: case.run(system) for case in load_cases() if case.id in ids}
+    try:
+        system.refuse_unready()
+    except NotReadyError as error:
+        return Result(name, "", {}, str(error))
+    with contextlib.closing(system):
+        version = system.version()
+        outcomes = {case.id: case.run(system) for case in load_cases() if case.id in ids}
     return Result(name, version, outcomes)
 
 

@@ -6,9 +6,10 @@ good one gives a bound near the truth.  By the lemma of Neyman and Pearson the b
 outputs whose ratio of probabilities, of u to v, is above a threshold.  That ratio is estimated
 
 - by counting, where outputs repeat;
-- else by logistic regression on features of the output: its numbers and their squares, how each
-  compares with the largest and the smallest, whether it is a multiple of 2^-53 and of 1 (what
-  floating-point noise leaves behind), and how many numbers there are.
+- else by logistic regression on features of the output (:mod:`tacit.audit.sampling.features`).
+
+Where the claim is known, the outputs are divided where the bets against it (payoff 1 for an output
+of u in the event, -exp(epsilon) for one of v) would have gained the most for their variance.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Event", "LearnedEvent", "learned_event", "numbers_of"]
+from tacit.audit.sampling.features import Design
+
+__all__ = ["Event", "LearnedEvent", "learned_event"]
 
 Event = Callable[[Sequence[Any]], NDArray[np.bool_]]
 """From outputs to whether each lies in the event."""
@@ -49,26 +52,31 @@ class LearnedEvent:
 
 _REPEATS = 0.25
 """Outputs are counted where there are at most so many different ones for each output."""
-_ROUNDS = 60
-_RIDGE = 1e-3
-_WIDEST = 64
-_MOST_FITTED = 5_000
+_ROUNDS = 25
+_RIDGE = 1e-4
+_MOST_CELLS = 16_000_000
+"""Outputs times features of one fit."""
+_CAREFUL = 2.0
+"""Standard errors that are held against an event."""
 
 
-def learned_event(left: Sequence[Any], right: Sequence[Any], delta: float) -> LearnedEvent:
+def learned_event(
+    left: Sequence[Any], right: Sequence[Any], delta: float, epsilon: float | None = None
+) -> LearnedEvent:
     """Return the event that would have shown the most on these outputs.
 
     Args:
         left: outputs of u.
         right: outputs of v, as many.
         delta: the delta of the claim, which decides how rare an event may be.
+        epsilon: the claim; None to look for the largest ratio.
     """
     names = [Counter(map(_name, side)) for side in (left, right)]
     if len(names[0] | names[1]) <= max(2, _REPEATS * (len(left) + len(right))):
         score = _by_count(names[0], names[1])
     else:
-        score = _by_regression(left[-_MOST_FITTED:], right[-_MOST_FITTED:])
-    return _best_threshold(score, left, right, delta)
+        score = _by_regression(left, right)
+    return _best_threshold(score, left, right, delta, epsilon)
 
 
 def _best_threshold(
@@ -76,27 +84,44 @@ def _best_threshold(
     left: Sequence[Any],
     right: Sequence[Any],
     delta: float,
+    epsilon: float | None,
 ) -> LearnedEvent:
     """Cut the score where the bets on the outputs seen would have gained the most.
 
     Both tails are tried: outputs that tell of u, and outputs that tell of v.
     """
     sides = [np.sort(score(side)) for side in (left, right)]
-    cuts = np.unique(np.quantile(np.concatenate(sides), np.linspace(0.002, 0.998, 200)))
+    places = np.linspace(0.002, 0.998, 200)
+    if len(left) > 4 * _FEWEST / 0.002:
+        tail = np.geomspace(_FEWEST / len(left), 0.002, 20)
+        places = np.concatenate([tail, places, 1 - tail])
+    cuts = np.unique(np.quantile(np.concatenate(sides), places))
     at_least = [1 - np.searchsorted(side, cuts) / len(side) for side in sides]
     below = [1 - share for share in at_least]
     shares = np.array([[at_least[0], at_least[1]], [below[1], below[0]]])
-    gains = _careful_ratio(shares[:, 0], shares[:, 1], len(left), delta)
+    gains = _gain(shares[:, 0], shares[:, 1], len(left), delta, epsilon)
     way, place = np.unravel_index(int(gains.argmax()), gains.shape)
     return LearnedEvent(score, float(cuts[place]), tells_of_v=bool(way == 1))
 
 
-def _careful_ratio(
-    p: NDArray[np.float64], q: NDArray[np.float64], runs: int, delta: float
+_FEWEST = 40
+"""Outputs of both sides in the rarest event that is tried."""
+
+
+def _gain(
+    p: NDArray[np.float64], q: NDArray[np.float64], runs: int, delta: float, epsilon: float | None
 ) -> NDArray[np.float64]:
-    """Return the logarithm of (p - delta) / q with two standard errors against it."""
-    low = p - delta - 2 * np.sqrt(p * (1 - p) / runs) - 1 / runs
-    high = q + 2 * np.sqrt(q * (1 - q) / runs) + 1 / runs
+    """Return what an event promises: against a claim, the mean of a bet over its deviation.
+
+    Without a claim, the logarithm of (p - delta) / q with some standard errors against it.
+    """
+    if epsilon is not None:
+        loss = math.exp(min(epsilon, 300.0))
+        some = 1 / runs  # an event that v never showed may have this share
+        spread = np.sqrt(p * (1 - p) + loss * loss * (q * (1 - q) + some) + some)
+        return np.asarray((p - loss * q - delta) / spread, dtype=np.float64)
+    low = p - delta - _CAREFUL * np.sqrt(p * (1 - p) / runs) - 1 / runs
+    high = q + _CAREFUL * np.sqrt(q * (1 - q) / runs) + 1 / runs
     return np.asarray(np.log(np.maximum(low, 1e-12) / high), dtype=np.float64)
 
 
@@ -122,61 +147,14 @@ def _by_count(
     return lambda outputs: np.array([known.get(_name(x), 0.0) for x in outputs], dtype=np.float64)
 
 
-def numbers_of(outputs: Sequence[Any]) -> NDArray[np.float64]:
-    """Return features of outputs, one row each; what is no number counts as its length.
-
-    >>> numbers_of([0.5, 2.0]).shape[0]
-    2
-    """
-    rows = [_flat(output) for output in outputs]
-    width = min(_WIDEST, max((len(row) for row in rows), default=1))
-    table = np.zeros((len(rows), width))
-    for place, row in enumerate(rows):
-        table[place, : len(row[:width])] = row[:width]
-    sizes = np.array([len(row) for row in rows], dtype=np.float64)
-    odd = np.isnan(table) | np.isinf(table)
-    plain = np.clip(np.where(odd, 0.0, table), -1e150, 1e150)
-    scaled = np.abs(plain) * 2.0**53
-    fine = (np.abs(plain) < 0.5) & (scaled != np.floor(scaled))
-    whole = plain == np.floor(plain)
-    spread = np.stack([plain.max(axis=1), plain.min(axis=1), plain.sum(axis=1)], axis=1)
-    argmax = (plain == spread[:, :1]).astype(float)
-    squashed = np.tanh(plain / 2)
-    return np.column_stack([plain, squashed, odd, fine, whole, argmax, spread, sizes])
-
-
-def _flat(output: Any) -> list[float]:
-    if isinstance(output, (str, bytes)) or output is None:
-        return [float(len(output or ""))]
-    if isinstance(output, dict):
-        output = list(output.values())
-    found: list[float] = []
-    for value in np.ravel(np.asarray(output, dtype=object)).tolist():
-        try:
-            found.append(float(value))
-        except (TypeError, ValueError, OverflowError):
-            found.append(float(len(str(value))))
-    return found or [0.0]
-
-
 def _by_regression(
     left: Sequence[Any], right: Sequence[Any]
 ) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
     """Fit a logistic regression by Newton's method, with a small ridge."""
-    features = numbers_of([*left, *right])
-    centre, spread = np.median(features, axis=0), features.std(axis=0)
-    limit = np.quantile(np.abs(features - centre), 0.99, axis=0)
-    scale = np.where(limit > 0, limit, np.where(spread > 0, spread, 1.0))
-    width = features.shape[1]
-
-    def design(outputs: Sequence[Any]) -> NDArray[np.float64]:
-        rows = numbers_of(outputs)
-        fitted = np.zeros((len(rows), width))
-        fitted[:, : min(width, rows.shape[1])] = rows[:, :width]
-        z = np.clip((fitted - centre) / scale, -3, 3)
-        return np.column_stack([np.ones(len(z)), z])
-
-    x = design([*left, *right])
+    most = max(1_000, _MOST_CELLS // (2 * Design.width_of(left[:1_000], right[:1_000])))
+    left, right = left[-most:], right[-most:]
+    design = Design.of(left, right)
+    x = design(list(left) + list(right))
     y = np.concatenate([np.ones(len(left)), np.zeros(len(right))])
     weights = np.zeros(x.shape[1])
     for _ in range(_ROUNDS):
@@ -185,6 +163,6 @@ def _by_regression(
         bend = (x * (chance * (1 - chance))[:, None]).T @ x + _RIDGE * len(y) * np.eye(len(weights))
         step = np.linalg.solve(bend, slope)
         weights = weights + step
-        if np.abs(step).max() < 1e-8:
+        if np.abs(step).max() < 1e-6:
             break
     return lambda outputs: np.asarray(design(outputs) @ weights, dtype=np.float64)

@@ -158,7 +158,7 @@ def sampled(
     seen: tuple[list[Any], list[Any]] = ([], [])
     path: list[tuple[int, float]] = []
     chosen: Event | None = None if event is None else _given(event)
-    done, tells_of_v = 0, False
+    done, learned, tells_of_v = 0, 0, False
     while done < limit and not (claim is not None and bets.refutes(claim)):
         count = min(limit - done, _FIRST if done < 4 * _FIRST else done // 4)
         fresh = [outputs_of(mechanism, data, count, batch) for data in (u, v)]
@@ -168,10 +168,13 @@ def sampled(
             bets.add(inside[0], list(inside[1]))
         path.append((done, bets.lower))
         if event is None:
-            seen[0].extend(fresh[0])
-            seen[1].extend(fresh[1])
-            chosen = learned_event(seen[0][-_MOST_KEPT:], seen[1][-_MOST_KEPT:], rest)
-            tells_of_v = chosen.tells_of_v
+            for side, more in zip(seen, fresh, strict=True):
+                side.extend(more)
+                del side[:-_MOST_KEPT]
+            if done >= _AGAIN * learned:
+                learned = done
+                event_now = learned_event(*seen, rest, claim)
+                chosen, tells_of_v = event_now, event_now.tells_of_v
     refuted = claim is not None and bets.refutes(claim)
     return SampledAudit(
         bets.lower, done, refuted, claim, rest, confidence, tuple(path), bets.shares
@@ -179,6 +182,8 @@ def sampled(
 
 
 _MOST_KEPT = 200_000
+_AGAIN = 1.4
+"""An event is learned again from so many times as many runs."""
 
 
 def _given(event: Callable[[Any], bool]) -> Event:

@@ -6,14 +6,9 @@ import pytest
 
 from tacit.audit.attack_suite.registry import SYSTEMS
 from tacit.audit.attack_suite.system import NotOfferedError, System
-from tacit.audit.attack_suite.systems import (
-    diffprivlib,
-    dp_accounting,
-    opendp,
-    pydp,
-    tacit_local,
-)
+from tacit.audit.attack_suite.systems import tacit_local
 from tacit.audit.attack_suite.systems.forking import forked_numbers
+from tacit.audit.attack_suite.systems.peers import diffprivlib, dp_accounting, opendp, pydp
 from tacit.audit.attack_suite.systems.tacit_framework import TacitFramework
 
 SYSTEM = TacitFramework()
@@ -52,6 +47,6 @@ def test_a_question_of_the_local_model_refuses_what_it_cannot_have_sent():
 def test_an_adapter_loads_without_its_library(module):
     system = module.SYSTEM()
     assert isinstance(system, System)
-    assert SYSTEMS[system.name][0] == module.__name__.rpartition(".")[2]
+    assert module.__name__.endswith(f".{SYSTEMS[system.name][0]}")
     with pytest.raises(NotOfferedError):
         system.certificate()

@@ -24,6 +24,7 @@ from tacit.accounting.open_ledger import in_memory
 from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows, System
 from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
 from tacit.audit.attack_suite.systems.tacit_account import TacitAccount
+from tacit.audit.attack_suite.systems.tacit_columns import TABLE, Column, columns_of, duckdb_table
 from tacit.errors import WeakGuaranteeWarning
 from tacit.noise import discrete_laplace
 from tacit.report import Certificate
@@ -42,59 +43,16 @@ from tacit.tables import (
 from tacit.tables import sum as total
 from tacit.tables.dataset.opening import open_dataset
 
-__all__ = ["SYSTEM", "TacitSession"]
+__all__ = ["PLENTY", "SYSTEM", "TacitSession", "budget_for", "quiet"]
 
 _STATISTICS = {"sum": total, "mean": mean, "median": median, "variance": var}
-_PLENTY = 10**9
-
-
-def _table(**columns: Rows) -> dict[str, Any]:
-    """Return columns as Arrow would have them, without Arrow: numpy arrays, None as a mask."""
-    return {name: _column(rows) for name, rows in columns.items()}
-
-
-def _column(rows: Rows) -> Any:
-    kinds = {type(value) for value in rows if value is not None}
-    if kinds <= {int, bool} and kinds:
-        wide = max(abs(v) for v in rows if v is not None)
-        if wide < 2**63:
-            return [None if v is None else int(v) for v in rows], "bigint"
-        return [None if v is None else float(v) for v in rows], "double"
-    if kinds <= {int, float}:
-        return [None if v is None else float(v) for v in rows], "double"
-    return [None if v is None else str(v) for v in rows], "varchar"
-
-
-def _filled(columns: Mapping[str, Any]) -> Any:
-    """Return a connection to a database in memory with one table."""
-    connection = duckdb.connect(config={"threads": 1})
-    names = ", ".join(f'"{name}" {kind}' for name, (_, kind) in columns.items())
-    connection.execute(f"create table rows_of_people ({names})")
-    arrays = {}
-    for name, (values, kind) in columns.items():
-        made = np.empty(len(values), dtype=object)
-        made[:] = values
-        if kind != "varchar" and None not in values:
-            made = np.array(values, dtype=np.int64 if kind == "bigint" else np.float64)
-        arrays[name] = made
-    if all(len(array) for array in arrays.values()):
-        _insert(connection, arrays)
-    return connection
-
-
-def _insert(connection: Any, arrays: Mapping[str, Any]) -> None:
-    if all(array.dtype != object for array in arrays.values()):
-        connection.register("given", dict(arrays))
-        connection.execute("insert into rows_of_people select * from given")
-        return
-    marks = ", ".join("?" for _ in arrays)
-    rows = list(zip(*(array.tolist() for array in arrays.values()), strict=True))
-    connection.executemany(f"insert into rows_of_people values ({marks})", rows)
+PLENTY = 10**9
+"""The epsilon of a budget that no case uses up."""
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Loud releases are meant: what Tacit says of their epsilon is not shown."""
+def quiet() -> Iterator[None]:
+    """Show no warnings about epsilon: loud releases are meant."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakGuaranteeWarning)
         yield
@@ -112,12 +70,23 @@ class TacitSession(System):
 
         return __version__
 
-    def _session(self, budget: Any = None, ledger: Any = in_memory, **columns: Rows) -> Session:
-        source = _filled(_table(**columns))
-        spend = epsilon(_PLENTY) if budget is None else budget
-        return Session(
-            source, unit=one_row_each, budget=spend, ledger=ledger, table="rows_of_people"
-        )
+    def session(
+        self, columns: Mapping[str, Column], each: Any, budget: Any
+    ) -> contextlib.AbstractContextManager[Any]:
+        """Return a session on a fresh table, closed at the end of its block.
+
+        Args:
+            columns: of the table.
+            each: the unit of privacy.
+            budget: of the session.
+        """
+        return Session(duckdb_table(columns), each, budget, in_memory, table=TABLE)
+
+    def _session(
+        self, budget: Any = None, **columns: Rows
+    ) -> contextlib.AbstractContextManager[Any]:
+        spend = epsilon(PLENTY) if budget is None else budget
+        return self.session(columns_of(columns), one_row_each, spend)
 
     def statistic(
         self,
@@ -139,7 +108,7 @@ class TacitSession(System):
             ask = _STATISTICS[kind]("x")  # type: ignore[operator]
         else:
             ask = _STATISTICS[kind]("x", *bounds)  # type: ignore[operator]
-        with _quiet(), self._session(_budget(epsilon), x=rows) as session:
+        with quiet(), self._session(budget_for(epsilon), x=rows) as session:
             answer = session.agg(answer=ask).release(epsilon=epsilon)
             if kind == "histogram":
                 bars: Any = answer.value("answer")
@@ -155,8 +124,9 @@ class TacitSession(System):
         delta: float = 0.0,
     ) -> Mapping[Any, float]:
         """Release counts by group."""
-        budget = epsilon_delta(epsilon, repr(delta)) if delta else _budget(epsilon)
-        with _quiet(), self._session(budget, g=[str(key) for key in keys]) as session:
+        budget = epsilon_delta(epsilon, repr(delta)) if delta else budget_for(epsilon)
+        column: Column = [str(key) for key in keys], "varchar"  # texts, also where there are none
+        with quiet(), self.session({"g": column}, one_row_each, budget) as session:
             grouped = session.group_by("g", keys=None if public is None else list(public))
             price = {"delta": repr(delta)} if delta else {}
             answer = grouped.agg(n=count()).release(epsilon=epsilon, **price)
@@ -175,15 +145,9 @@ class TacitSession(System):
     ) -> Mapping[str, float]:
         """Release sums by group, private by person."""
         person, group, value = zip(*rows, strict=True)
-        source = _filled(_table(person=person, g=group, x=value))
+        table = columns_of({"person": person, "g": group, "x": value})
         each = unit("person", rows=rows_each * groups_each, groups=groups_each)
-        with (
-            _quiet(),
-            Session(
-                *(source, each, _budget(epsilon), in_memory),
-                table="rows_of_people",
-            ) as session,
-        ):
+        with quiet(), self.session(table, each, budget_for(epsilon)) as session:
             asked = session.group_by("g", keys=list(public)).agg(s=total("x", 0, upper))
             found: Any = asked.release(epsilon=epsilon).to_dict()
             return dict(zip(found["g"], map(float, found["s"]), strict=True))
@@ -197,14 +161,14 @@ class TacitSession(System):
                 (place / f"{name}.csv").write_text(f"site,{head}\n{cells}\n")
             (place / "visits.toml").write_text(
                 'name = "visits"\nunit = "row"\n'
-                f"budget = {{ epsilon = {_PLENTY} }}\n"
+                f"budget = {{ epsilon = {PLENTY} }}\n"
                 '[tables.visits]\npath = "visits.csv"\n[tables.visits.columns]\n'
                 'site = { kind = "integer" }\n'
                 '[tables.sites]\npath = "sites.csv"\npublic = true\nkey = "site"\n'
                 '[tables.sites.columns]\nsite = { kind = "integer" }\n'
                 'region = { kind = "integer", keys = [1] }\n'
             )
-            with _quiet(), open_dataset(place / "visits.toml") as session:
+            with quiet(), open_dataset(place / "visits.toml") as session:
                 asked = session.join("sites").filter(col("region") == 1).agg(n=count())
                 return _value(asked.release(epsilon=epsilon), "n")
 
@@ -219,7 +183,7 @@ class TacitSession(System):
         }
         if predicate not in asked:
             raise NotOfferedError(f"the predicate {predicate}")
-        with _quiet(), self._session(_budget(epsilon), x=rows) as session:
+        with quiet(), self._session(budget_for(epsilon), x=rows) as session:
             question = session.filter(asked[predicate]()).agg(n=count())
             return _value(question.release(epsilon=epsilon), "n")
 
@@ -231,9 +195,9 @@ class TacitSession(System):
             path = Path(folder) / "rows.csv"
             path.write_text(text)
             with (
-                _quiet(),
+                quiet(),
                 Session(
-                    *(path, one_row_each, _budget(epsilon), in_memory), types={column: kind}
+                    *(path, one_row_each, budget_for(epsilon), in_memory), types={column: kind}
                 ) as session,
             ):
                 asked = session.agg(s=total(column, *bounds))
@@ -247,8 +211,8 @@ class TacitSession(System):
             "where random() < 0.5"
         )
         each = unit("person", rows=rows_each, groups=1)
-        opened = Session(connection, each, _budget(epsilon), in_memory, table="drawn")
-        with _quiet(), opened as session:
+        opened = Session(connection, each, budget_for(epsilon), in_memory, table="drawn")
+        with quiet(), opened as session:
             return _value(session.agg(s=total("x", 0, 1)).release(epsilon=epsilon), "s")
 
     def account(self, budget: float) -> Account:
@@ -360,7 +324,8 @@ def _value(answer: Any, name: str) -> float:
     return float(answer.value(name))
 
 
-def _budget(amount: float) -> Any:
+def budget_for(amount: float) -> Any:
+    """Return a budget that pays for one release, or for none where the amount is no price."""
     return epsilon(max(1, 2 * amount)) if math.isfinite(amount) and amount > 0 else epsilon(1)
 
 

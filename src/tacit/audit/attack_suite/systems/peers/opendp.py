@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows
-from tacit.audit.attack_suite.systems.peer_library import PeerLibrary, refuse_texts
+from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
 
 __all__ = ["SYSTEM", "OpenDP"]
 
@@ -24,6 +24,7 @@ class OpenDP(PeerLibrary):
     name = "opendp"
     title = "OpenDP"
     distribution = "opendp"
+    modules = ("opendp.prelude",)
 
     def statistic(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows
-from tacit.audit.attack_suite.systems.peer_library import PeerLibrary, refuse_texts
+from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
 
 __all__ = ["SYSTEM", "PyDP"]
 
@@ -20,6 +20,7 @@ class PyDP(PeerLibrary):
     name = "pydp"
     title = "PyDP"
     distribution = "python-dp"
+    modules = ("pydp.algorithms.laplacian", "pydp.algorithms.numerical_mechanisms")
 
     def statistic(
         self,

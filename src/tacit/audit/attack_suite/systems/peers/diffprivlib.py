@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows
 from tacit.audit.attack_suite.systems.forking import seed_everything
-from tacit.audit.attack_suite.systems.peer_library import PeerLibrary, refuse_texts
+from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
 
 __all__ = ["SYSTEM", "Diffprivlib"]
 
@@ -25,6 +25,7 @@ class Diffprivlib(PeerLibrary):
     name = "diffprivlib"
     title = "diffprivlib"
     distribution = "diffprivlib"
+    modules = ("diffprivlib", "diffprivlib.tools", "diffprivlib.mechanisms")
 
     def statistic(
         self,

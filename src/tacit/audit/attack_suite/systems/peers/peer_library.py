@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import ClassVar
 
-from tacit.audit.attack_suite.system import NotOfferedError, Rows, System
+from tacit.audit.attack_suite.system import NotOfferedError, NotReadyError, Rows, System
 from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
 
 __all__ = ["PeerLibrary", "refuse_texts"]
@@ -17,13 +18,33 @@ class PeerLibrary(System):
 
     Attributes:
         distribution: its name on the package index.
+        modules: the modules that its adapter uses.
     """
 
     distribution: ClassVar[str] = ""
+    modules: ClassVar[tuple[str, ...]] = ()
 
     def version(self) -> str:
         """Return the version that is installed."""
         return version(self.distribution)
+
+    def refuse_unready(self) -> None:
+        """Import what the adapter uses.
+
+        Raises:
+            NotReadyError: the library is not installed, or does not work with the versions of other
+                packages beside it.
+        """
+        try:
+            self.version()
+            for module in self.modules:
+                importlib.import_module(module)
+        except PackageNotFoundError:
+            raise NotReadyError(f"not installed: no package {self.distribution}") from None
+        except ImportError as error:
+            raise NotReadyError(
+                f"{self.distribution} {self.version()} is installed and cannot be imported: {error}"
+            ) from None
 
     def seeded(self, seed: int) -> Sequence[float]:
         """Seed Python's and numpy's generators, and draw noise."""

@@ -7,8 +7,8 @@ from importlib.metadata import version
 
 import pytest
 
-from tacit.audit.attack_suite.system import NotOfferedError
-from tacit.audit.attack_suite.systems.peer_library import PeerLibrary, refuse_texts
+from tacit.audit.attack_suite.system import NotOfferedError, NotReadyError
+from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
 
 
 class Repeating(PeerLibrary):
@@ -72,3 +72,18 @@ def test_a_text_among_numbers_is_refused() -> None:
     refuse_texts([1.0, 2, None])
     with pytest.raises(NotOfferedError, match="texts"):
         refuse_texts([1.0, "two"])
+
+
+def test_a_library_that_is_not_there_or_does_not_load_is_not_judged() -> None:
+    class Absent(PeerLibrary):
+        distribution = "no-such-distribution"
+
+    class Broken(PeerLibrary):
+        distribution = "numpy"
+        modules = ("numpy", "numpy.no_such_module")
+
+    Fresh().refuse_unready()
+    with pytest.raises(NotReadyError, match="not installed"):
+        Absent().refuse_unready()
+    with pytest.raises(NotReadyError, match=r"numpy .* cannot be imported: .*no_such_module"):
+        Broken().refuse_unready()

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from tacit.audit.attack_suite.system import NotOfferedError
-from tacit.audit.attack_suite.systems.peer_library import PeerLibrary
+from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
 __all__ = ["SYSTEM", "DpAccounting"]
 
@@ -18,6 +18,7 @@ class DpAccounting(PeerLibrary):
     name = "dp-accounting"
     title = "dp_accounting"
     distribution = "dp-accounting"
+    modules = ("dp_accounting", "dp_accounting.pld")
 
     def claim(self, name: str) -> float:
         """Return the epsilon of a composition."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.audit.attack_suite.system import LocalMechanism, NotOfferedError
 from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
-from tacit.audit.attack_suite.systems.peer_library import PeerLibrary
+from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
 __all__ = ["SYSTEM", "MultiFreqLdpy"]
 
@@ -45,6 +45,7 @@ class MultiFreqLdpy(PeerLibrary):
     name = "multi-freq-ldpy"
     title = "multi-freq-ldpy"
     distribution = "multi-freq-ldpy"
+    modules = ("multi_freq_ldpy.pure_frequency_oracles.GRR",)
 
     def local(self, size: int, epsilon: float, form: str) -> LocalMechanism:
         """Return a question in direct encoding."""

@@ -1,0 +1,1 @@
+"""Adapters of other libraries; each imports its library when it is asked."""

@@ -1,0 +1,109 @@
+"""SmartNoise SQL: private answers to SQL over a data frame."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows
+from tacit.audit.attack_suite.systems.forking import seed_everything
+from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
+
+__all__ = ["SYSTEM", "SmartNoiseSql"]
+
+_WORDS = {"count": "COUNT(*)", "sum": "SUM(x)", "mean": "AVG(x)", "variance": "VAR(x)"}
+_FILTERS = {
+    "quotient": "1 / x > 0",
+    "logarithm": "LN(x) > 0",
+    "number": "CAST(x AS FLOAT) > 0",
+}
+_SMALL_DELTA = 1e-9
+
+
+class SmartNoiseSql(PeerLibrary):
+    """``snsql.from_df`` with one row a person; epsilon is spent on each column of an answer."""
+
+    name = "smartnoise-sql"
+    title = "SmartNoise SQL"
+    distribution = "smartnoise-sql"
+    modules = ("pandas", "snsql")
+
+    def statistic(
+        self,
+        kind: str,
+        rows: Rows,
+        *,
+        bounds: Bounds | None = None,
+        edges: Sequence[float] | None = None,
+        epsilon: float = 1.0,
+    ) -> Any:
+        """Ask one aggregate in SQL."""
+        if kind not in _WORDS:
+            raise NotOfferedError(f"a {kind}")
+        column: dict[str, Any] = {"type": _kind(rows)}
+        if bounds is not None:
+            column |= {"lower": bounds[0], "upper": bounds[1]}
+        answer = self._asked(f"SELECT {_WORDS[kind]} AS a FROM d.rows", rows, column, epsilon)
+        return float(answer[0][0])
+
+    def group_counts(
+        self,
+        keys: Sequence[Any],
+        public: Sequence[Any] | None,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+    ) -> Mapping[Any, float]:
+        """Count by group; rare groups are left out at delta."""
+        if public is not None:
+            raise NotOfferedError("counts of public keys")
+        sql = "SELECT x, COUNT(*) AS n FROM d.rows GROUP BY x"
+        found = self._asked(sql, keys, {"type": "string"}, epsilon, delta=delta, censor_dims=True)
+        return {key: float(count) for key, count in found}
+
+    def filtered_count(
+        self, predicate: str, rows: Rows, *, epsilon: float, other: Rows = ()
+    ) -> float:
+        """Count under WHERE."""
+        if predicate not in _FILTERS:
+            raise NotOfferedError(f"the predicate {predicate}")
+        sql = f"SELECT COUNT(*) AS a FROM d.rows WHERE {_FILTERS[predicate]}"
+        return float(self._asked(sql, rows, {"type": _kind(rows)}, epsilon)[0][0])
+
+    def seeded(self, seed: int) -> Sequence[float]:
+        """Seed Python's and numpy's generators, and ask for sums."""
+        seed_everything(seed)
+        return [self.statistic("sum", [1.0] * 9, bounds=(0, 1), epsilon=0.1) for _ in range(3)]
+
+    def _asked(
+        self,
+        sql: str,
+        rows: Rows,
+        column: Mapping[str, Any],
+        epsilon: float,
+        *,
+        delta: float = _SMALL_DELTA,
+        censor_dims: bool = False,
+    ) -> list[tuple[Any, ...]]:
+        pandas, snsql = (importlib.import_module(name) for name in self.modules)
+        table = {
+            "row_privacy": True,
+            "censor_dims": censor_dims,
+            "clamp_counts": False,
+            "x": dict(column),
+        }
+        reader = snsql.from_df(
+            pandas.DataFrame({"x": list(rows)}),
+            metadata={"": {"d": {"rows": table}}},
+            privacy=snsql.Privacy(epsilon=epsilon, delta=delta),
+        )
+        return [tuple(row) for row in reader.execute(sql)[1:]]
+
+
+def _kind(rows: Rows) -> str:
+    kinds = {type(value) for value in rows if value is not None}
+    return "string" if str in kinds else "int" if kinds == {int} and None not in rows else "float"
+
+
+SYSTEM = SmartNoiseSql

@@ -1,0 +1,248 @@
+"""Tacit: a service in a process of its own, asked over HTTP with the token of an analyst."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tacit.accounting import epsilon as epsilon_budget
+from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, NotReadyError, Rows
+from tacit.audit.attack_suite.systems.tacit_account import TacitAccount
+from tacit.audit.attack_suite.systems.tacit_columns import Column, columns_of, write_parquet
+from tacit.audit.attack_suite.systems.tacit_session import (
+    PLENTY,
+    TacitSession,
+    budget_for,
+    quiet,
+)
+from tacit.client.connection import Connection, connect
+from tacit.errors import MissingExtraError, need
+from tacit.tables import col, count, one_row_each
+from tacit.tables import sum as total
+
+__all__ = ["SYSTEM", "TacitService"]
+
+_PATIENCE = 60.0
+_DAY = 86_400
+_MAGIC, _SPOILT = 4, 36
+"""Bytes of a Parquet file before its first page, and bytes of that page that are spoilt."""
+_SETTINGS = 'latency = "1/100"\n'
+
+
+class TacitService(TacitSession):
+    """Questions over HTTP to data sets that a curator declares while the service runs."""
+
+    name = "tacit-service"
+    title = "Tacit, the service over HTTP"
+    _served: _Served | None = None
+
+    def refuse_unready(self) -> None:
+        """Refuse where a package of the service is missing."""
+        try:
+            for module in ("fastapi", "uvicorn", "sqlalchemy", "httpx"):
+                need(module, "serve")
+        except MissingExtraError as error:
+            raise NotReadyError(str(error)) from None
+
+    @cached_property
+    def _service(self) -> _Served:
+        self._served = _Served()
+        return self._served
+
+    def close(self) -> None:
+        """Stop the service, and remove its folder."""
+        if self._served is not None:
+            self._served.stop()
+
+    @contextlib.contextmanager
+    def session(self, columns: Mapping[str, Column], each: Any, budget: Any) -> Iterator[Any]:
+        """Declare a data set, and return a connection to it."""
+        name = self._service.fresh()
+        write_parquet(columns, self._service.data / f"{name}.parquet")
+        told = {"path": f"data/{name}.parquet"}
+        self._service.declare(name, {"rows": told}, each, budget)
+        with self._service.analyst(name) as connection:
+            yield connection
+
+    def joined_count(self, keys: Rows, public_keys: Rows, *, epsilon: float) -> float:
+        """Release a count of rows joined with a public table; both are CSV files."""
+        service = self._service
+        tables: dict[str, dict[str, Any]] = {}
+        name = service.fresh()
+        for table, head, rows in (("rows", "v", keys), ("sites", "region", public_keys)):
+            cells = "\n".join("," if key is None else f"{key},1" for key in rows)
+            (service.data / f"{name}-{table}.csv").write_text(f"site,{head}\n{cells}\n")
+            site = {"site": {"kind": "integer"}}
+            tables[table] = {"path": f"data/{name}-{table}.csv", "columns": site}
+        tables["sites"] |= {"public": True, "key": "site"}
+        tables["sites"]["columns"]["region"] = {"kind": "integer", "keys": [1]}
+        service.declare(name, tables, one_row_each, epsilon_budget(PLENTY))
+        with quiet(), service.analyst(name) as connection:
+            asked = connection.filter().join("sites").filter(col("region") == 1)
+            found: Any = asked.agg(n=count()).release(epsilon=epsilon)
+            return float(found.value("n"))
+
+    def read_sum(
+        self, text: str, column: str, kind: str, bounds: Bounds, *, epsilon: float
+    ) -> float:
+        """Release the sum of a column of a CSV file whose kind is declared."""
+        name = self._service.fresh()
+        (self._service.data / f"{name}.csv").write_text(text)
+        told = {"path": f"data/{name}.csv", "columns": {column: {"kind": kind}}}
+        self._service.declare(name, {"rows": told}, one_row_each, budget_for(epsilon))
+        with quiet(), self._service.analyst(name) as connection:
+            found: Any = connection.agg(s=total(column, *bounds)).release(epsilon=epsilon)
+            return float(found.value("s"))
+
+    def changing_source(self, rows_each: int, *, epsilon: float) -> float:
+        """Curators declare files, which do not change by being read."""
+        raise NotOfferedError("views through this adapter")
+
+    def account(self, budget: float) -> Account:
+        """Return a data set of its own, asked by one analyst."""
+        name = self._service.fresh()
+        path = self._service.data / f"{name}.parquet"
+        write_parquet(columns_of({"x": [i % 10 for i in range(100)]}), path)
+        told = {"path": f"data/{name}.parquet"}
+        self._service.declare(name, {"rows": told}, one_row_each, epsilon_budget(repr(budget)))
+        return _Account(self._service, name, path)
+
+    def written(self, where: str, rows: Rows) -> str:
+        """Return what is written here, and, for logs, what the service writes meanwhile."""
+        before = self._service.log.stat().st_size
+        text = super().written(where, rows)
+        if where.startswith("log"):
+            text += self._service.log.read_bytes()[before:].decode(errors="replace")
+        return text
+
+
+class _Account(Account):
+    """A data set of the service, and the connection of one analyst."""
+
+    def __init__(self, service: _Served, name: str, path: Path) -> None:
+        self._service, self._name, self._path = service, name, path
+        self._connection = service.until.enter_context(service.analyst(name))
+
+    def ask(self, epsilon: float, label: str) -> float:
+        """Release a sum whose bounds may stand in the label, else a count."""
+        return TacitAccount.asked(self._connection, epsilon, label)
+
+    def spent(self) -> float:
+        """Return what the service says."""
+        return float(self._connection.spent.amount)
+
+    def again(self) -> Account:
+        """Connect as another analyst."""
+        return _Account(self._service, self._name, self._path)
+
+    def files(self) -> Sequence[str]:
+        """Analysts see no files."""
+        raise NotOfferedError("a budget in a file that analysts reach")
+
+    def fail(self, epsilon: float, label: str) -> None:
+        """Spoil the cells of the file, behind its schema, and ask: reading them fails."""
+        whole = self._path.read_bytes()
+        asked = self._connection.agg(s=total("x", 0, 10))
+        self._path.write_bytes(whole[:_MAGIC] + bytes(_SPOILT) + whole[_MAGIC + _SPOILT :])
+        try:
+            asked.release(epsilon=repr(epsilon), tag=label)
+        finally:
+            self._path.write_bytes(whole)
+
+
+class _Served:
+    """A folder that ``tacit serve`` serves on a free port of this machine, until it is stopped."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="tacit-attacked-"))
+        self.until = contextlib.ExitStack()
+        self.data, self.log = self.folder / "data", self.folder / "service.log"
+        self.data.mkdir()
+        (self.folder / "service.toml").write_text(_SETTINGS)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        self.address = f"http://127.0.0.1:{port}"
+        words = [sys.executable, "-m", "tacit", "serve", str(self.folder), "--port", port]
+        with self.log.open("ab") as out:
+            self._process = subprocess.Popen(words, stdout=out, stderr=out)
+        try:
+            self._wait()
+            self._curator = self.until.enter_context(self._client(self._token("curator")))
+        except BaseException:
+            self.stop()
+            raise
+
+    def _wait(self) -> None:
+        httpx, end = need("httpx", "serve"), time.monotonic() + _PATIENCE
+        while True:
+            with contextlib.suppress(httpx.HTTPError):
+                if httpx.get(f"{self.address}/readyz", timeout=5).status_code == 200:
+                    return
+            if self._process.poll() is not None or time.monotonic() > end:
+                raise NotReadyError("the service did not start")
+            time.sleep(0.1)
+
+    def _client(self, token: str) -> Any:
+        headers = {"Authorization": f"Bearer {token}"}
+        httpx = need("httpx", "serve")
+        return httpx.Client(base_url=self.address, headers=headers, timeout=_PATIENCE)
+
+    def _token(self, role: str) -> str:
+        from tacit.service.access.caller import Grant
+        from tacit.service.access.tokens import Tokens
+        from tacit.service.folder import signing_key
+        from tacit.service.settings import Settings
+        from tacit.service.store.database import Database
+
+        database = Database(Settings.load(self.folder).database)
+        try:
+            tokens = Tokens(database, signing_key(self.folder), time.time)
+            name = f"{role}-{secrets.token_hex(4)}"
+            return str(tokens.create(name, [Grant(role, "*")], _DAY)[0])
+        finally:
+            database.close()
+
+    def fresh(self) -> str:
+        """Return a name that no data set has."""
+        return f"d{secrets.token_hex(6)}"
+
+    def declare(self, name: str, tables: Mapping[str, Any], each: Any, budget: Any) -> None:
+        """Declare a data set as a curator does."""
+        column = each.column
+        shape = {"person": column, "rows": each.rows, "groups": each.groups} if column else "row"
+        price = {"epsilon": str(budget.amount)}
+        if budget.delta:
+            price["delta"] = str(budget.delta)
+        fields = {"unit": shape, "budget": price, "tables": dict(tables)}
+        reply = self._curator.put(f"/v1/datasets/{name}", json={"declaration": fields})
+        if reply.status_code != 201:
+            raise NotOfferedError(f"a data set so declared: {reply.text:.200}")
+
+    def analyst(self, name: str) -> Connection:
+        """Return a connection to a data set, with a token of its own."""
+        return connect(self.address, self._token("analyst"), dataset=name)
+
+    def stop(self) -> None:
+        """Stop the service, and remove the folder."""
+        self.until.close()
+        self._process.terminate()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+SYSTEM = TacitService

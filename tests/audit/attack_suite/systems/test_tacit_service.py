@@ -1,0 +1,31 @@
+"""A service in a process of its own under attack, over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.audit.attacked import ALL, attacked
+from tacit.audit.attack_suite.case import HOLDS
+from tacit.audit.attack_suite.system import NotReadyError
+from tacit.audit.attack_suite.systems import tacit_service
+from tacit.errors import MissingExtraError
+
+
+def test_without_its_packages_the_table_says_so(monkeypatch):
+    def need(module, extra):
+        raise MissingExtraError(f"no {module}")
+
+    monkeypatch.setattr(tacit_service, "need", need)
+    with pytest.raises(NotReadyError, match="no fastapi"):
+        tacit_service.TacitService().refuse_unready()
+
+
+@pytest.mark.full
+def test_the_service():
+    failure = "a failure between charge and answer/1 failures"
+    assert attacked("tacit-service", {failure})[failure].verdict == HOLDS
+
+
+@pytest.mark.slow
+def test_the_service_falls_under_none_of_all():
+    attacked("tacit-service", ALL)

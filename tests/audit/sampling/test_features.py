@@ -1,0 +1,55 @@
+"""Features of outputs, and the scales on which they are compared."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tacit.audit.sampling.events import learned_event
+from tacit.audit.sampling.features import Design, numbers_of
+
+
+def test_arrays_lists_and_tuples_of_one_shape_have_the_same_features():
+    rows = [[1.0, -2.0, 3.0], [0.0, 0.5, 7.0]]
+    expected = numbers_of(rows)
+    assert np.array_equal(numbers_of([np.array(row) for row in rows]), expected)
+    assert np.array_equal(numbers_of(list(map(tuple, rows))), expected)
+    assert np.array_equal(numbers_of([{"a": 1.0, "b": -2.0, "c": 3.0}, rows[1]]), expected)
+
+
+def test_the_summary_is_of_the_whole_output():
+    """Size, odd, positive, place of the first positive, of the largest, sum, ends, last."""
+    found = numbers_of([[-1.0, math.nan, 2.0, 5.0]])[0, :9]
+    assert found.tolist() == [4, 1, 2, 2, 3, 6, 5, -1, 5]
+    assert numbers_of([[1.0], [1.0, 2.0]])[:, 0].tolist() == [1, 2]
+
+
+def test_what_is_the_same_for_all_is_left_out():
+    left, right = [[0, 1], [1, 1]] * 5, [[0, 1], [0, 1]] * 5
+    design = Design.of(left, right)
+    assert design.kept.sum() < len(design.kept) / 2
+    assert not design.cut[9:].any()  # bits have no median to be above of
+    found = design([[1, 1], [0, 1]])
+    assert found.shape[0] == 2
+    assert not np.array_equal(found[0], found[1])
+
+
+def test_a_product_of_two_summaries_is_found():
+    """The number of failures times the number behind them: neither alone tells u from v."""
+    places = [(i * 7919) % 13 - 6 for i in range(2000)]
+    ends = [((i * 104729) % 997) / 100 - 5 for i in range(2000)]
+    pairs = [(float(i + 6), e) for i, e in zip(places, ends, strict=True)]
+    left = [(k, e) for k, e in pairs if (k - 6) * e > 0][:800]
+    right = [(k, e) for k, e in pairs if (k - 6) * e < 0][:800]
+    event = learned_event(left, right, 0.0, epsilon=1.0)
+    assert abs(event(left).mean() - event(right).mean()) > 0.8
+
+
+def test_against_a_claim_a_common_event_is_worth_more_than_a_rare_one():
+    """Of u 40 in 100 against 20, and 1 against none: a claim of 1/10 falls by the first."""
+    left = ["a"] * 4000 + ["rare"] * 100 + ["b"] * 5900
+    right = ["a"] * 2000 + ["b"] * 8000
+    event = learned_event(left, right, 0.0, epsilon=0.1)
+    found = event(["a", "b"]).tolist()
+    assert found[0] != found[1]
