@@ -41,7 +41,7 @@ def memory(process: int) -> int:
 
 
 def moments(seen: list[int]) -> dict[str, float]:
-    """The memory after a twentieth of the time, at half and at the end: medians around them."""
+    """The memory in the first, the middle and the last twentieth of the time: their medians."""
     wide = max(1, len(seen) // 40)
     places = {"at the start": wide, "at half": len(seen) // 2, "at the end": len(seen) - wide}
     return {name: median(seen[max(0, k - wide) : k + wide]) for name, k in places.items()}
