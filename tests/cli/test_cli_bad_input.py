@@ -108,7 +108,8 @@ ASK = "--count --epsilon 0.5"
             "called 'mean_age'",
         ),
         ("release people.csv --one-row-each --cuont --epsilon 1", "No such option"),
-        ("relaese people.csv --count --epsilon 1", "No such command"),
+        ("relaese people.csv --count --epsilon 1", "Did you mean 'release'? See tacit --help"),
+        ("release book.xlsx --one-row-each --count --epsilon 1", "save it as CSV"),
         ("preview people.csv --one-row-each --count --epsilon 1 --sizes 0", "above zero"),
         ("verify nowhere.json", "cannot be read"),
         ("verify people.csv", "not JSON"),
@@ -122,6 +123,7 @@ def test_a_mistake_is_told_and_spends_nothing(tacit, folder: Path, command: str,
     (folder / "empty.csv").touch()
     (folder / "broken.csv").write_text('a,"b\n1,2\n')
     (folder / "broken.parquet").write_bytes(b"PAR1 and nothing of the kind")
+    (folder / "book.xlsx").write_bytes(b"PK and so on")
     (folder / "nothing").mkdir()
     (folder / "other.json").write_text("{}")
     before = sorted(p.name for p in folder.iterdir())

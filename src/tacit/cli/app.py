@@ -48,7 +48,8 @@ def _plainly() -> Iterator[None]:
             raise
         command = error.ctx.command_path if error.ctx is not None else "tacit"
         told = error.format_message().rstrip(".")
-        raise UsageError(f"{told}. See {command} --help") from None
+        end = "" if told.endswith("?") else "."
+        raise UsageError(f"{told}{end} See {command} --help") from None
 
 
 class _Commands(AskingGroup):

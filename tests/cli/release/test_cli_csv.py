@@ -35,4 +35,4 @@ def test_flags_and_a_plan_say_the_same(tacit, odd, words):
 
 def test_a_record_in_the_place_of_the_names_is_said(tacit, odd):
     done = tacit("preview odd.csv --count --epsilon 1")
-    assert "delimiter=';'" in done.err or "may be a record" in done.err
+    assert "--delimiter ';'" in done.err or "may be a record" in done.err

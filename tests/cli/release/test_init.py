@@ -117,7 +117,7 @@ def test_a_declaration_that_is_none(tacit, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("epsilon = 1", "epsilon = 2", "has the budget epsilon(1)"),
+        ("epsilon = 1", "epsilon = 2", "has the budget epsilon 1,"),
         ("rows = 5", "rows = 6", "rows 6"),
         ("[tables.clinic", "[tables.other", "belongs to the data set"),
         ("budget = { epsilon = 1 }", "", None),
@@ -133,3 +133,22 @@ def test_a_check_holds_it_against_the_ledger(tacit, clinic: Path, old, new, says
     Path("clinic.ledger").unlink()
     assert tacit("check clinic.toml").code == (0 if new.startswith(("eps", "rows", "[")) else 2)
     assert not Path("clinic.ledger").exists()
+
+
+def test_a_delimiter_that_was_not_given_is_noticed_in_the_names(tacit, folder: Path) -> None:
+    header = "Patient ID; Ward / Station;Cost, euro"
+    (folder / "ward.csv").write_text(f"{header}\n1;West;2\n2;West;3\n", "utf-8")
+    done = tacit("init ward.csv")
+    assert done.code == 0, done.err
+    assert "say so, as in --delimiter ';'" in done.err
+    (folder / "ward.toml").unlink()
+    done = tacit("init ward.csv --delimiter ;")
+    assert (done.code, "--delimiter" in done.err) == (0, False)
+    place = ["release", "ward.csv", "--delimiter", ";", "--person", "Patient ID", "--rows", "1"]
+    ward = ["--by", " Ward / Station", "--types", " Ward / Station=text", "--count"]
+    price = ["--epsilon", "1", "--budget-epsilon", "5"]
+    done = tacit(*place, *ward, "--keys", "West", *price)
+    assert done.code == 0, done.err
+    assert "West" in done.out
+    refused = tacit(*place, *ward, "--keys", "1..3", *price)
+    assert "is a range of whole numbers" in refused.err

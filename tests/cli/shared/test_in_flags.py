@@ -32,6 +32,12 @@ SAID = {
         "name the categories: --top-k site:3:a,b"
     ),
     "call it: tc.count_people(...)": "call it: --count-people",
+    "this release costs epsilon(100), and epsilon(0) is left of epsilon('1/3')": (
+        "this release costs epsilon 100, and epsilon 0 is left of epsilon 1/3"
+    ),
+    "it has the budget epsilon_delta(1, '1e-6'), not rho('1/10'): raise it with extend(...)": (
+        "it has the budget epsilon 1, delta 1e-6, not rho 1/10: raise it with tacit ledger extend"
+    ),
     "the column 'tc' holds release(s)": None,
 }
 

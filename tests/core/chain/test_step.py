@@ -67,3 +67,13 @@ def test_parameters_are_plain() -> None:
     assert plain((Fraction(1, 3), None, {"a": 1.5})) == ["1/3", None, {"a": 1.5}]
     assert plain(len) == "len"
     assert tc.clamp("1/3", 1).parameters() == {"lower": "1/3", "upper": "1"}
+
+
+def test_steps_without_a_space_show_themselves():
+    steps = tc.clamp(0, 12) >> tc.sum() >> tc.laplace(scale=25)
+    written = "clamp(lower=0, upper=12) >> sum() >> laplace(scale=25)"
+    assert str(steps) == written
+    assert repr(steps) == f"<Pipeline {written}>"
+    shown = steps._repr_html_()
+    assert all(step in shown for step in written.split(" >> "))
+    assert "tc.Space(...)" in shown

@@ -33,14 +33,14 @@ def init(source: TableOptions, draft: DraftOptions) -> None:
     """
     from pathlib import Path
 
-    from tacit.cli.release.job import table_of
+    from tacit.cli.release.job import odd_names_noted, table_of
     from tacit.cli.shared.output import note, working
     from tacit.tables.dataset.draft import draft as drafted
     from tacit.tables.dataset.draft import draft_text
     from tacit.tables.dataset.toml_text import write_new
 
     table = table_of(source, "init")
-    with working("reading the names and kinds of the columns"):
+    with working("reading the names and kinds of the columns"), odd_names_noted():
         dataset = drafted(table.path, table.table, name=table.name, **table.csv)
     place = Path(draft.out or f"{dataset.name}.toml")
     write_new(place, draft_text(dataset, place.parent))

@@ -18,6 +18,7 @@ from tacit.accounting.ledger.postgres.address import shown
 from tacit.accounting.open_ledger import has_ledger, in_memory
 from tacit.cli.release.remote import asked_table, refuse_alone
 from tacit.cli.shared.csv_flags import csv_of
+from tacit.cli.shared.in_flags import in_flags
 from tacit.cli.shared.options import TableOptions
 from tacit.cli.shared.output import note, working
 from tacit.cli.shared.server_flags import ServerOptions
@@ -41,6 +42,7 @@ __all__ = [
     "confirmed",
     "default_ledger",
     "is_declared",
+    "odd_names_noted",
     "open_table",
     "opened",
     "require_unit",
@@ -158,9 +160,8 @@ def default_ledger(table: Table) -> str:
 
 def open_table(table: Table) -> Source:
     """Open the table in its engine; what looks wrong about its names is said."""
-    with warnings.catch_warnings(record=True) as odd:
-        warnings.simplefilter("always", DataSourceWarning)
-        source = open_source(
+    with odd_names_noted():
+        return open_source(
             table.path,
             table.table,
             name=table.name,
@@ -168,9 +169,16 @@ def open_table(table: Table) -> Source:
             threads=table.threads,
             **table.csv,
         )
+
+
+@contextmanager
+def odd_names_noted() -> Iterator[None]:
+    """Say what looks wrong about the names of the columns of a table that is opened."""
+    with warnings.catch_warnings(record=True) as odd:
+        warnings.simplefilter("always", DataSourceWarning)
+        yield
     for warning in odd:
-        note(str(warning.message))
-    return source
+        note(in_flags(str(warning.message)))
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def job_of(
     from tacit.cli.release.job import table_of
     from tacit.cli.release.keys_reader import keys_reader
     from tacit.cli.release.plan_file import read_plan
-    from tacit.cli.shared.flag_values import aggregates, cuts, of_people
+    from tacit.cli.shared.flag_values import aggregates, column_names, cuts, of_people
     from tacit.tables.written.condition import columns_of, condition
     from tacit.tables.written.join_text import join_text
 
@@ -96,7 +96,7 @@ def job_of(
         _alone(source, ask, budget, output, server)
         return replace(read_plan(ask.plan), sure=bool(output and output.yes))
     table = table_of(source, "release", server)
-    by = tuple(name.strip() for text in ask.by or () for name in text.split(","))
+    by = column_names(ask.by or ())
     if (ask.keys or ask.keys_file) and not by:
         raise UsageError("keys are the values of a grouping column: name it with --by column")
     made = columns_of(ask.with_ or ())

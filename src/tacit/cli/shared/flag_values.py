@@ -20,6 +20,7 @@ from tacit.tables.spec.method import Options
 __all__ = [
     "aggregates",
     "amount",
+    "column_names",
     "column_types",
     "cuts",
     "labelled",
@@ -209,6 +210,19 @@ def whole_range(text: str, name: str) -> list[int]:
     return found
 
 
+def column_names(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return columns that commas part; a space before the first one is part of its name.
+
+    >>> column_names(["site, year", " Ward"])
+    ('site', 'year', ' Ward')
+    """
+    names = []
+    for text in texts:
+        first, *more = text.split(",")
+        names += [first, *(name.lstrip() for name in more)]
+    return tuple(names)
+
+
 def column_types(texts: Sequence[str]) -> dict[str, str] | None:
     """Return the kinds of columns that ``column=kind`` texts declare.
 
@@ -216,11 +230,11 @@ def column_types(texts: Sequence[str]) -> dict[str, str] | None:
     {'age': 'integer', 'name': 'text', 'zip': 'text'}
     """
     found = {}
-    for part in (part for text in texts for part in text.split(",")):
+    for part in column_names(texts):
         column, sign, kind = part.rpartition("=")
         if not sign or not column:
             raise UsageError(f"--types {part} is incomplete: write --types column=kind")
-        found[column.strip()] = kind.strip()
+        found[column] = kind.strip()
     return found or None
 
 
@@ -277,15 +291,16 @@ def typed_keys(
     found: dict[str, list[Any]] = {}
     for text in keys:
         name, sign, listed = text.partition("=")
-        if not sign or name.strip() not in by:
+        name = name if name in by else name.strip()
+        if not sign or name not in by:
             if len(by) > 1:
                 raise UsageError(
                     f"for several columns write --keys once for each: --keys {by[0]}=a,b "
                     f"--keys {by[1]}=c,d, not {text!r}"
                 )
             name, listed = by[0], text
-        kind = schema.column(name.strip()).kind
-        found.setdefault(name.strip(), []).extend(_listed_keys(listed, kind, name.strip()))
+        kind = schema.column(name).kind
+        found.setdefault(name, []).extend(_listed_keys(listed, kind, name))
     return found
 
 

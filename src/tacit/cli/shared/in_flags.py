@@ -38,6 +38,11 @@ _FLAGS = {
         "tacit ledger show DATASET --server ADDRESS shows its state; when it is done, run the same "
         "command again, which shows the answer at no further cost"
     ),
+    r"delimiter='([^']*)'": r"--delimiter '\1'",
+    r"header=\['id', 'age', \.\.\.\]": "--header id,age,...",
+    r"raise it with extend\(\.\.\.\)": "raise it with tacit ledger extend",
+    r"(?<![\w.])epsilon_delta\('?(\d[^',()]*)'?, '?(\d[^',()]*)'?\)": r"epsilon \1, delta \2",
+    r"(?<![\w.])(rho|epsilon)\('?(\d[^',()]*)'?\)": r"\1 \2",
     r"\.?agg\(n=tc\.count\(\)(?:, \.\.\.)?\)": "--count",
 }
 _CALL = re.compile(r"tc\.([a-z_]+)\(([^()]*)\)")

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, Never, TypeVar
 
 from tacit.calls import public
 from tacit.core.chain.protocols import Builds, Built
+from tacit.display.card import Card, Plain, Shown
 from tacit.errors import CallError, UsageError, did_you_mean
 
 __all__ = ["Pipeline", "Step", "as_step", "register", "step_from"]
@@ -56,8 +57,13 @@ class Step(ABC):
 
 @public
 @dataclass(frozen=True)
-class Pipeline(Step, Generic[Made]):
-    """Consecutive steps that have not met their space yet."""
+class Pipeline(Shown, Step, Generic[Made]):
+    """Consecutive steps that have not met their space yet.
+
+    >>> import tacit as tc
+    >>> print(tc.clamp(0, 12) >> tc.sum())
+    clamp(lower=0, upper=12) >> sum()
+    """
 
     steps: tuple[Step, ...]
 
@@ -74,9 +80,28 @@ class Pipeline(Step, Generic[Made]):
     def __rshift__(self, other: Builds[Other]) -> Pipeline[Other]:
         return Pipeline((*self.steps, as_step(other)))
 
+    def __str__(self) -> str:
+        return " >> ".join(map(_said, self.steps))
+
+    def __repr__(self) -> str:
+        return f"<Pipeline {self}>"
+
+    def card(self) -> Card:
+        """Return what a notebook displays: the steps in order."""
+        todo = "the steps wait for a space: tc.Space(...) >> them"
+        return Card("Steps of a chain", "", [Plain([_said(step) for step in self.steps])], [todo])
+
     def describe(self) -> dict[str, object]:
         """Return the steps as plain JSON values."""
         return {"step": self.name, "steps": [step.describe() for step in self.steps]}
+
+
+def _said(step: Step) -> str:
+    """Return a step as it is written, with the parameters that were given."""
+    if type(step).__str__ is not object.__str__:
+        return str(step)
+    given = {name: value for name, value in step.parameters().items() if value is not None}
+    return f"{step.name}({', '.join(f'{name}={value}' for name, value in given.items())})"
 
 
 def register(kind: type[Kind]) -> type[Kind]:

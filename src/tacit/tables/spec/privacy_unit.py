@@ -138,7 +138,9 @@ class PersonUnit:
         return {"column": self.column, "rows": self.rows, "groups": self.groups}
 
     def __str__(self) -> str:
-        return f"{self.column}, at most {self.rows} rows in {self.groups} groups"
+        rows = "one row" if self.rows == 1 else f"{self.rows} rows"
+        groups = "one group" if self.groups == 1 else f"{self.groups} groups"
+        return f"{self.column}, at most {rows} in {groups}"
 
     def person(self, schema: Schema, dialect: Dialect) -> str | None:
         """Return the SQL of the person of a row, or refuse a column that holds no persons.

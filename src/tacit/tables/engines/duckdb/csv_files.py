@@ -147,10 +147,15 @@ def _warn_of_names(file: CsvFile) -> None:
             DataSourceWarning,
             stacklevel=2,
         )
-    elif len(file.names) == 1 and any(sign in file.names[0] for sign in ";\t|,"):
+        return
+    # A sign that stands in the names more often than there are gaps between them.
+    gaps = len(file.names) - 1
+    often = [sign for sign in ";\t|," if sum(n.count(sign) for n in file.names) > gaps]
+    if often:
+        held = next(name for name in file.names if often[0] in name)
         warnings.warn(
-            f"{short} has a single column with the name {file.names[0]!r}: if its fields are "
-            "separated by another character, say so, as in delimiter=';'",
+            f"{short} has a {'single ' if not gaps else ''}column with the name {held!r}: if its "
+            f"fields are separated by another character, say so, as in delimiter={often[0]!r}",
             DataSourceWarning,
             stacklevel=2,
         )

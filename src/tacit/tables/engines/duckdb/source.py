@@ -231,6 +231,11 @@ def data_files(path: str) -> list[str]:
         if unfit:
             raise DataSourceError(f"{file} {unfit}")
     unknown = [f for f in found if not _is_data(f)]
+    if unknown and unknown[0].casefold().endswith((".xlsx", ".xls", ".xlsm", ".ods")):
+        raise DataSourceError(
+            f"{unknown[0]} is a workbook: save it as CSV (UTF-8) or, in Python, pass "
+            f"pandas.read_excel(...) in place of the path"
+        )
     if unknown:
         raise DataSourceError(
             f"{unknown[0]} is not a CSV or Parquet file: name it .csv or .parquet"
