@@ -140,6 +140,33 @@ class QuestionPlan(Shown):
         """Return what :meth:`release` would charge now: zero if it is answered or was charged."""
         return self._whole.cost(epsilon=epsilon, delta=delta, rho=rho, tag=tag)
 
+    def is_answered(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> bool:
+        """Return whether :meth:`release` would replay recorded answers, at no cost."""
+        return self._whole.is_answered(epsilon, delta, rho, tag=tag)
+
+    def is_charged(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> bool:
+        """Return whether :meth:`release` would cost nothing more: answered, or charged before."""
+        return self._whole.is_charged(epsilon, delta, rho, tag=tag)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing of the plan, as :attr:`tacit.tables.question.Question.notes`."""
+        return self._whole.notes
+
     def cheapest(
         self,
         targets: Mapping[str, Number | str],
