@@ -14,7 +14,7 @@ from tacit.accounting.ledger.ledger import Ledger
 from tacit.arithmetic.exact import Number, show
 from tacit.calls import public
 from tacit.display.card import Card, Shown, Table
-from tacit.errors import UsageError
+from tacit.errors import BudgetError, UsageError
 from tacit.report.text.words import aggregate_words, protects_line
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
@@ -29,6 +29,8 @@ from tacit.tables.together.cell_counts import CellsPart
 from tacit.tables.together.kind import CELL_COUNTS
 
 __all__ = ["Planning", "QuestionPlan"]
+
+_FEW_ERRORS = 6
 
 
 @public
@@ -117,7 +119,10 @@ class QuestionPlan(Shown):
             BudgetError, UsageError, DataSourceError, LedgerError: as
                 :meth:`tacit.tables.question.Question.release`.
         """
-        whole = self._whole.release(epsilon, delta, rho, tag=tag)
+        try:
+            whole = self._whole.release(epsilon, delta, rho, tag=tag)
+        except BudgetError as error:
+            raise type(error)(f"{error}{self._fitting(epsilon, delta, rho)}") from None
         columns = {label: whole.column(label) for label in whole.labels}
         found = []
         for question, member in zip(self._questions, self._plan.members, strict=True):
@@ -128,6 +133,27 @@ class QuestionPlan(Shown):
             paid = whole.certificate, whole.cost, whole.replayed
             found.append(Answer(names, answer, *paid, query))
         return found
+
+    def _fitting(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> str:
+        """Say by how much a plan is too expensive, and with what errors the rest would answer it.
+
+        Everything said is public: what is left of the budget, and the errors of a preview.
+        """
+        left = held_by(self._whole).ledger.remaining
+        cost = self._whole.cost(epsilon=epsilon, delta=delta, rho=rho)
+        if delta or cost.kind != left.kind or not 0 < left.amount < cost.amount:
+            return ""
+        name = "rho" if left.kind == "concentrated" else "epsilon"
+        price: dict[str, Any] = {name: left.amount}
+        told = [
+            f"{label} {errors[0]:.3g}" for label, errors in self.preview(**price).errors.items()
+        ]
+        more = "" if len(told) <= _FEW_ERRORS else ", ..."
+        shown = ", ".join(told[:_FEW_ERRORS])
+        return (
+            f". The plan takes {show(cost.amount - left.amount)} too much; release({name}="
+            f"{str(left.amount)!r}) would fit, with these expected errors: {shown}{more}"
+        )
 
     def cost(
         self,
