@@ -156,9 +156,16 @@ def test_the_strategy_says_what_gets_noise():
 
 def test_a_plan_that_cannot_be_paid_says_by_how_much_and_spends_nothing():
     with opened(tc.rho("1/10")) as session:
-        with pytest.raises(BudgetError, match=r"costs rho\(1\), and rho\(0.1\) is left"):
-            session.plan(questions(session)).release(rho=1)
+        plan = session.plan(questions(session))
+        with pytest.raises(BudgetError, match=r"costs rho\(1\), and rho\(0.1\) is left") as told:
+            plan.release(rho=1)
         assert session.spent.amount == 0
+        assert "takes 0.9 too much; release(rho='1/10') would fit" in str(told.value)
+        assert f"n_1 {plan.preview(rho='1/10').errors['n_1'][0]:.3g}" in str(told.value)
+        plan.release(rho="1/10")
+        with pytest.raises(BudgetError) as told:
+            plan.release(rho="1/10", tag="again")
+        assert "would fit" not in str(told.value)
 
 
 def test_what_is_no_plan_is_refused():

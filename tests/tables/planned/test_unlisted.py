@@ -155,7 +155,7 @@ def test_pairs_of_a_hundred_columns_are_planned():
     table = pa.table({name: [0] for name in names})
     with tc.Session(table, tc.one_row_each, tc.rho(1), tc.in_memory, name="wide") as session:
         each = [
-            session.group_by(*pair, keys={key: [0, 1, 2] for key in pair}).agg(n=tc.count())
+            session.group_by(*pair, keys={name: [0, 1, 2] for name in pair}).agg(n=tc.count())
             for pair in itertools.combinations(names, 2)
         ]
         told = session.plan(each).strategy

@@ -11,6 +11,8 @@ from typing import Any
 from tacit.accounting.budgets.read_loss import read_loss
 from tacit.cli.release.job import Job, Table, is_declared, unit_of
 from tacit.cli.release.keys_reader import keys_reader
+from tacit.cli.release.together import FIELDS as TOGETHER
+from tacit.cli.release.together import asked_together
 from tacit.cli.shared.csv_flags import csv_of_plan
 from tacit.errors import UsageError
 from tacit.tables.dataset.fields import known_fields, mapping
@@ -23,7 +25,8 @@ from tacit.tables.written.question_fields import PRICE, ROWS, listed, read_quest
 __all__ = ["read_plan"]
 
 _FIELDS = {
-    "the plan": ("source", "unit", "budget", "question"),
+    "the plan": ("source", "unit", "budget", "together", "question"),
+    "[together]": TOGETHER,
     "[source]": ("path", "table", "name", *CsvOptions.__annotations__, "memory_limit", "threads"),
     "[unit]": ("person", "rows", "groups"),
     "[budget]": ("epsilon", "delta", "rho", "ledger"),
@@ -60,12 +63,17 @@ def _job(plan: Mapping[str, Any], folder: Path) -> Job:
     questions = plan.get("question", [])
     if not isinstance(questions, list) or not questions:
         raise UsageError("there is no question: add one with [[question]]")
+    asked = tuple(_asked(question, folder, table.path) for question in questions)
+    if "together" in plan:
+        together = asked_together(_part(plan, "together"), asked)
+        paths = tuple(_path(path, folder) for path in together.certificates)
+        asked = (replace(together, certificates=paths),)
     return Job(
         table,
         _unit(plan),
         read_loss(budget.get("epsilon"), budget.get("delta"), budget.get("rho")),
         None if ledger is None else _path(ledger, folder),
-        tuple(_asked(question, folder, table.path) for question in questions),
+        asked,
     )
 
 

@@ -43,24 +43,29 @@ def publish(job: Job, output: OutputOptions) -> None:
 
     if output.json and output.csv:
         raise UsageError("print --json or --csv, not both")
-    if output.csv and len(job.questions) > 1:
+    if output.csv and sum(len(asked.parts) for asked in job.questions) > 1:
         raise UsageError("--csv prints one table, and the plan asks for several; use --json")
     for asked in job.questions:
-        check_files(asked.plot, asked.certificates)
+        for part in (asked, *asked.parts):
+            check_files(part.plot, part.certificates)
     with opened(job, spend=True) as (session, ledger, _), confirmed():
         released = []
         for asked in job.questions:
             question = asked.question(session)
             with working("asking the table"):
-                answer = question.release(**asked.price, tag=asked.tag)
-            released.append(_described(answer, asked))
-            if output.csv:
-                print(answer.to_csv(), end="")
-            elif not output.json:
-                _show(answer, asked, session, str(ledger))
+                found: Any = question.release(**asked.price, tag=asked.tag)
+            answers = found if isinstance(found, list) else [found]
+            for answer, part in zip(answers, asked.parts, strict=True):
+                released.append(_described(answer, part))
+                if output.csv:
+                    print(answer.to_csv(), end="")
+                elif not output.json:
+                    _show(answer, part, session, str(ledger))
+                _write(answer, part)
             for told in question.notes:
                 note(f"note: {told}")
-            _write(answer, asked)
+            if all(part is not asked for part in asked.parts):
+                _write(answers[0], asked)
         if output.json:
             print_json(
                 {

@@ -14,7 +14,7 @@ from tacit.accounting.ledger.ledger import Ledger
 from tacit.arithmetic.exact import Number, show
 from tacit.calls import public
 from tacit.display.card import Card, Shown, Table
-from tacit.errors import UsageError
+from tacit.errors import BudgetError, UsageError
 from tacit.report.text.words import aggregate_words, protects_line
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
@@ -29,6 +29,8 @@ from tacit.tables.together.cell_counts import CellsPart
 from tacit.tables.together.kind import CELL_COUNTS
 
 __all__ = ["Planning", "QuestionPlan"]
+
+_FEW_ERRORS = 6
 
 
 @public
@@ -117,7 +119,10 @@ class QuestionPlan(Shown):
             BudgetError, UsageError, DataSourceError, LedgerError: as
                 :meth:`tacit.tables.question.Question.release`.
         """
-        whole = self._whole.release(epsilon, delta, rho, tag=tag)
+        try:
+            whole = self._whole.release(epsilon, delta, rho, tag=tag)
+        except BudgetError as error:
+            raise type(error)(f"{error}{self._fitting(epsilon, delta, rho)}") from None
         columns = {label: whole.column(label) for label in whole.labels}
         found = []
         for question, member in zip(self._questions, self._plan.members, strict=True):
@@ -129,6 +134,27 @@ class QuestionPlan(Shown):
             found.append(Answer(names, answer, *paid, query))
         return found
 
+    def _fitting(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> str:
+        """Say by how much a plan is too expensive, and with what errors the rest would answer it.
+
+        Everything said is public: what is left of the budget, and the errors of a preview.
+        """
+        left = held_by(self._whole).ledger.remaining
+        cost = self._whole.cost(epsilon=epsilon, delta=delta, rho=rho)
+        if delta or cost.kind != left.kind or not 0 < left.amount < cost.amount:
+            return ""
+        name = "rho" if left.kind == "concentrated" else "epsilon"
+        price: dict[str, Any] = {name: left.amount}
+        told = [
+            f"{label} {errors[0]:.3g}" for label, errors in self.preview(**price).errors.items()
+        ]
+        more = "" if len(told) <= _FEW_ERRORS else ", ..."
+        shown = ", ".join(told[:_FEW_ERRORS])
+        return (
+            f". The plan takes {show(cost.amount - left.amount)} too much; release({name}="
+            f"{str(left.amount)!r}) would fit, with these expected errors: {shown}{more}"
+        )
+
     def cost(
         self,
         epsilon: Number | None = None,
@@ -139,6 +165,33 @@ class QuestionPlan(Shown):
     ) -> Budget:
         """Return what :meth:`release` would charge now: zero if it is answered or was charged."""
         return self._whole.cost(epsilon=epsilon, delta=delta, rho=rho, tag=tag)
+
+    def is_answered(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> bool:
+        """Return whether :meth:`release` would replay recorded answers, at no cost."""
+        return self._whole.is_answered(epsilon, delta, rho, tag=tag)
+
+    def is_charged(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> bool:
+        """Return whether :meth:`release` would cost nothing more: answered, or charged before."""
+        return self._whole.is_charged(epsilon, delta, rho, tag=tag)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing of the plan, as :attr:`tacit.tables.question.Question.notes`."""
+        return self._whole.notes
 
     def cheapest(
         self,

@@ -47,6 +47,11 @@ class Asked:
     plot: str | None = None
     certificates: tuple[str, ...] = ()
 
+    @property
+    def parts(self) -> tuple[Asked, ...]:
+        """The questions whose answers go somewhere: this one."""
+        return (self,)
+
     def question(self, session: Session) -> Question:
         """Return the question to a session.
 
