@@ -6,7 +6,8 @@ good one gives a bound near the truth.  By the lemma of Neyman and Pearson the b
 outputs whose ratio of probabilities, of u to v, is above a threshold.  That ratio is estimated
 
 - by counting, where outputs repeat;
-- else by logistic regression on features of the output (:mod:`tacit.audit.sampling.features`).
+- else by logistic regression on features of the output (:mod:`tacit.audit.sampling.features`), or
+  by one of its features alone, where that tells more.
 
 Where the claim is known, the outputs are divided where the bets against it (payoff 1 for an output
 of u in the event, -exp(epsilon) for one of v) would have gained the most for their variance.
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.sampling.features import Design
+from tacit.audit.sampling.features import SUMMARIES, Design, numbers_of
 
 __all__ = ["Event", "LearnedEvent", "learned_event"]
 
@@ -50,7 +51,7 @@ class LearnedEvent:
         return np.asarray((self.score(outputs) < self.cut) == self.tells_of_v)
 
 
-_REPEATS = 0.25
+_REPEATS = 0.03
 """Outputs are counted where there are at most so many different ones for each output."""
 _ROUNDS = 25
 _RIDGE = 1e-4
@@ -72,11 +73,16 @@ def learned_event(
         epsilon: the claim; None to look for the largest ratio.
     """
     names = [Counter(map(_name, side)) for side in (left, right)]
-    if len(names[0] | names[1]) <= max(2, _REPEATS * (len(left) + len(right))):
-        score = _by_count(names[0], names[1])
-    else:
-        score = _by_regression(left, right)
-    return _best_threshold(score, left, right, delta, epsilon)
+    if len(names[0] | names[1]) <= max(4, _REPEATS * (len(left) + len(right))):
+        return _best_threshold(_by_count(names[0], names[1]), left, right, delta, epsilon)[1]
+    scores = [_by_regression(left, right), *(_by_summary(place) for place in range(SUMMARIES))]
+    found = [_best_threshold(score, left, right, delta, epsilon) for score in scores]
+    return max(found, key=lambda one: one[0])[1]
+
+
+def _by_summary(place: int) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
+    """Score by one number of the summary, whose tails a regression over all outputs may miss."""
+    return lambda outputs: numbers_of(outputs)[:, place]
 
 
 def _best_threshold(
@@ -85,7 +91,7 @@ def _best_threshold(
     right: Sequence[Any],
     delta: float,
     epsilon: float | None,
-) -> LearnedEvent:
+) -> tuple[float, LearnedEvent]:
     """Cut the score where the bets on the outputs seen would have gained the most.
 
     Both tails are tried: outputs that tell of u, and outputs that tell of v.
@@ -101,7 +107,8 @@ def _best_threshold(
     shares = np.array([[at_least[0], at_least[1]], [below[1], below[0]]])
     gains = _gain(shares[:, 0], shares[:, 1], len(left), delta, epsilon)
     way, place = np.unravel_index(int(gains.argmax()), gains.shape)
-    return LearnedEvent(score, float(cuts[place]), tells_of_v=bool(way == 1))
+    event = LearnedEvent(score, float(cuts[place]), tells_of_v=bool(way == 1))
+    return float(gains[way, place]), event
 
 
 _FEWEST = 40

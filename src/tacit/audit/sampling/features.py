@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Design", "numbers_of"]
+__all__ = ["SUMMARIES", "Design", "numbers_of"]
 
 _WIDEST = 64
 _SPREADS = 3.0
@@ -43,7 +43,8 @@ def numbers_of(outputs: Sequence[Any]) -> NDArray[np.float64]:
     return np.column_stack([_summary(plain, odd, sizes), plain, steps, odd, fine, whole, largest])
 
 
-_SUMMARIES = 9
+SUMMARIES = 9
+"""Features of a whole output, which come first."""
 
 
 def _summary(
@@ -141,8 +142,8 @@ class Design:
         two = np.all(
             (features == features.min(axis=0)) | (features == features.max(axis=0)), axis=0
         )
-        width = (features.shape[1] - _SUMMARIES + 1) // 6
-        bits = slice(_SUMMARIES, _SUMMARIES + width)
+        width = (features.shape[1] - SUMMARIES + 1) // 6
+        bits = slice(SUMMARIES, SUMMARIES + width)
         if two[bits].all():
             kept[bits.stop :] = False  # all else about bits is a sum of them
         return cls(middle, scale / _SPREADS * 2, kept, kept & ~two)
@@ -160,7 +161,7 @@ class Design:
         fitted[:, : min(width, rows.shape[1])] = rows[:, :width]
         z = np.clip((fitted - self.middle) / self.scale, -_SPREADS, _SPREADS)
         above = fitted > self.middle
-        summary = z[:, :_SUMMARIES][:, self.kept[:_SUMMARIES]]
+        summary = z[:, :SUMMARIES][:, self.kept[:SUMMARIES]]
         first, second = np.triu_indices(summary.shape[1])
         return np.column_stack(
             [
