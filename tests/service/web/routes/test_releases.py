@@ -73,6 +73,8 @@ def test_the_answer_in_every_format(
     def get(format: str) -> Any:
         reply = client.get(f"{done['links']['answer']}?format={format}&form={form}", token=ada)
         assert reply.status_code == 200
+        link = done["links"]["certificate"]
+        assert reply.headers["link"] == f'<{link}>; rel="describedby"; type="application/json"'
         return reply
 
     reply = get("csv")
@@ -176,6 +178,7 @@ def test_what_is_refused_at_once(
     reply = client.post(ASK, json=ask, token=ada)
     assert (reply.status_code, reply.json()["error"]["code"]) == (status, code)
     assert set(reply.json()["error"]) == {"code", "message", "remedy", "details"}
+    assert ("raise the budget or the cap" in str(reply.json()["error"]["remedy"])) == (status == 402)
 
 
 def test_json_that_python_alone_reads_is_no_number(client: Client, ada: str) -> None:
