@@ -6,7 +6,7 @@ of 2^-53 and of 1 (what floating-point noise leaves behind), and whether it is t
 whole output a *summary*: how many numbers there are, how many of them are odd, and how many
 positive; where the first positive one stands and where the largest; the sum, the largest, the
 smallest and the last; with all products of two of these.  A list of answers until a first success
-with a number behind it is distinguished by such a product: the number of failures times the last.
+with a number behind it is recognised by such a product: the number of failures times the last.
 """
 
 from __future__ import annotations
