@@ -75,14 +75,6 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a method with a slip": (lambda: tc.median("a", 0, 9, method="smoth"), "did you mean 'smooth'"),
     "the quantile of a chain": (lambda: tc.quantile("age", 0.5, 0, 80), "form is QuantileScores"),
     "a quantile of a column": (lambda: tc.quantile("age", 50, 0, 80), r"ask tc.percentile\('age'"),
-    "a percentile from 0 to 1": (
-        lambda: tc.percentile("age", 0.5, 0, 80),
-        "did you mean the median, 50",
-    ),
-    "the name of such a percentile": (
-        lambda: tc.sensitivity("percentile(0.25)", over=FIVE),
-        "did you mean 25",
-    ),
     "a quantile from 0 to 100": (lambda: tc.quantile(90, [0, 5]), "did you mean 0.9"),
     # what newcomers tried
     "a number of bins to cut": (

@@ -111,13 +111,10 @@ def positive(value: object, name: str = "value") -> Fraction:
 
 
 def as_percent(value: object, name: str = "a percentile") -> Fraction:
-    """Read a number from 0 to 100; between 0 and 1 it must be written as a fraction.
-
-    A decimal between 0 and 1 is nearly always a share where a percentage is asked for.  One who
-    means half of a percent writes ``"1/2"``.
+    """Read a number from 0 to 100.
 
     Raises:
-        UsageError: no number from 0 to 100, or a decimal between 0 and 1.
+        UsageError: no number from 0 to 100.
 
     >>> as_percent(90), as_percent("1/2")
     (Fraction(90, 1), Fraction(1, 2))
@@ -125,13 +122,6 @@ def as_percent(value: object, name: str = "a percentile") -> Fraction:
     percent = as_fraction(value, name)
     if not 0 <= percent <= 100:
         raise UsageError(f"{name} must be from 0 to 100, not {show(percent)}")
-    ratio = isinstance(value, Fraction) or (isinstance(value, str) and "/" in value)
-    if 0 < percent < 1 and not ratio:
-        wanted = "the median, 50" if 2 * percent == 1 else show(100 * percent)
-        raise UsageError(
-            f"{name} is from 0 to 100, not from 0 to 1; did you mean {wanted}? For {show(percent)} "
-            f"of a percent write '{as_fraction(show(percent))}'"
-        )
     return percent
 
 

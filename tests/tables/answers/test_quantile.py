@@ -57,6 +57,16 @@ def test_any_data_have_a_quantile_within_the_bounds(data: Any) -> None:
     assert answer.column("q")["standard_error"] == [None]
 
 
+@pytest.mark.parametrize(("q", "meant"), [(0.5, "the median, 50"), ("0.95", "95")])
+def test_a_percentile_that_looks_like_a_share_warns_and_is_what_it_says(q: Any, meant: str) -> None:
+    with pytest.warns(UserWarning, match=f"from 0 to 1; did you mean {meant}?"):
+        asked = tc.percentile("x", q, 0, 100)
+    assert asked.q == Fraction(str(q))
+    plain = tc.percentile("x", Fraction(str(q)), 0, 100)
+    assert plain == asked
+    assert tc.percentile(q).q == asked.q
+
+
 def part(q: Any, kind: str = "percentile") -> QuantilePart:
     return QuantilePart("x", Grid.for_bounds(0, 100, whole=True), kind, Fraction(q))
 

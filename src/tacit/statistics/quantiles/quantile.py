@@ -65,9 +65,7 @@ class Quantile(Monotone, proven=True):
     @property
     def name(self) -> str:
         """``"percentile(25)"``."""
-        percent = 100 * self.q
-        below = 0 < percent < 1  # there a decimal is taken for a share
-        return f"percentile({percent if below else f'{float(percent):.12g}'})"
+        return f"percentile({float(100 * self.q):.12g})"
 
     def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
         """Within the bounds, the middle for no records; it can move by all of the span."""
@@ -153,8 +151,7 @@ def percentile(q: Number) -> Quantile:
     """Return the ``q``-th percentile as a statistic, ``q`` from 0 to 100.
 
     Raises:
-        UsageError: a number outside 0 to 100, or a decimal between 0 and 1, which is taken for a
-            share (half of a percent is ``"1/2"``).
+        UsageError: a number outside 0 to 100.
 
     >>> percentile(90).q
     Fraction(9, 10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arithmetic.exact import Number, as_fraction, as_percent
-from tacit.calls import public
+from tacit.arithmetic.exact import Number, as_fraction, as_percent, show
+from tacit.calls import calls_inside, public
 from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
@@ -154,6 +155,18 @@ def median(
     )
 
 
+def _percent(q: object) -> Fraction:
+    """Return a percentile, and warn of one that looks like a share."""
+    percent = as_percent(q)
+    ratio = isinstance(q, Fraction) or (isinstance(q, str) and "/" in q)
+    if 0 < percent < 1 and not ratio:
+        meant = "the median, 50" if 2 * percent == 1 else show(100 * percent)
+        told = f"did you mean {meant}? For {show(percent)} of a percent write '{percent}'"
+        text = f"a percentile is from 0 to 100, not from 0 to 1; {told}"
+        warnings.warn(text, UserWarning, stacklevel=calls_inside())
+    return percent
+
+
 @public
 def percentile(
     column_or_q: str | Number,
@@ -182,8 +195,11 @@ def percentile(
         rows: for ``"auto"``, as in :func:`median`.
 
     Raises:
-        UsageError: a percentile outside 0..100, or a decimal between 0 and 1, which is taken for a
-            share; half of a percent is ``"1/2"``.
+        UsageError: a percentile outside 0..100.
+
+    Warns:
+        UserWarning: of a column, a decimal between 0 and 1, which is nearly always a share where a
+            percentage is asked for; half of a percent is ``"1/2"``.
 
     >>> print(percentile("age", 90, 0, 100))
     percentile(age, 90, 0, 100)
@@ -193,7 +209,7 @@ def percentile(
         return with_method(alone, method, bound, bins, distribution, rows)
     if not isinstance(column_or_q, str):
         raise UsageError('a percentile of a column is percentile("column", q, lower, upper)')
-    made = bounded("percentile", column_or_q, lower, upper, q=as_percent(q))
+    made = bounded("percentile", column_or_q, lower, upper, q=_percent(q))
     return with_method(made, method, bound, bins, distribution, rows)
 
 

@@ -178,7 +178,9 @@ def test_what_is_refused_at_once(
     reply = client.post(ASK, json=ask, token=ada)
     assert (reply.status_code, reply.json()["error"]["code"]) == (status, code)
     assert set(reply.json()["error"]) == {"code", "message", "remedy", "details"}
-    assert ("raise the budget or the cap" in str(reply.json()["error"]["remedy"])) == (status == 402)
+    assert ("raise the budget or the cap" in str(reply.json()["error"]["remedy"])) == (
+        status == 402
+    )
 
 
 def test_json_that_python_alone_reads_is_no_number(client: Client, ada: str) -> None:
