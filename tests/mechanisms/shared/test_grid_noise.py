@@ -15,6 +15,7 @@ from tacit.core import (
     Space,
     SymmetricDistance,
     Vector,
+    ZeroConcentratedDP,
     compose,
     parallel,
     step_from,
@@ -183,7 +184,9 @@ def test_compositions_add_and_parallel_parts_do_not():
     assert both.map(1) == 1
     assert len(both([1, 2, 3])) == 2
     wide = column >> Count() >> Gaussian(1)
-    assert compose([count, wide]).map(1) == Fraction(1, 8) + Fraction(1, 2)
+    assert compose([count, wide]).map(1) == ZeroConcentratedDP().from_pure(
+        Fraction(1, 2)
+    ) + Fraction(1, 2)
     parts = parallel({True: count, False: total}, by=lambda x: x > 2)
     assert parts.map(1) == Fraction(1, 2)
     assert parts.map(3) == Fraction(3, 2)

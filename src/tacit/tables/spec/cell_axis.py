@@ -150,7 +150,7 @@ def every_listed(axes: Sequence[Axis]) -> Expression | None:
     """Return whether a row has a listed value on every axis; None where there is no axis.
 
     >>> print(every_listed([Axis(("sex",), (("f",),)), Axis(("sex",), (("m",),))]))
-    sex in ('f', 'm')
+    is_in(sex, 'f', 'm')
     """
     found: list[Axis] = []
     for axis in axes:
