@@ -127,9 +127,10 @@ class CellStrategy:
             if self.residual:  # of Q over prod n, with the variance stretch / share
                 known[subset] = self.squared_stretch(subset) / float(share) / cells(subset) ** 2
                 continue
-            for part in self.needed:
-                if set(part) <= set(subset):
-                    known[part] += float(share) ** 2 * cells(part) / cells(subset)
+            # a union of what is asked has more subsets than are needed; there are few then
+            told = subsets_of(subset) if subset in known else self._needed_within(subset)
+            for part in told:
+                known[part] += float(share) ** 2 * cells(part) / cells(subset)
         if not self.residual:
             known = {part: 1 / precision for part, precision in known.items()}
         found = 0.0
@@ -139,6 +140,9 @@ class CellStrategy:
                 rest = cells(subset) // cells(part)
                 found += weight * known[part] * kept / rest**2
         return found
+
+    def _needed_within(self, subset: Subset) -> list[Subset]:
+        return [part for part in self.needed if set(part) <= set(subset)]
 
     def _gaussian(self) -> dict[Subset, int]:
         squares = dict.fromkeys(self.needed, 0)
@@ -188,7 +192,7 @@ class CellStrategy:
         found = {subset: round(share * _LAPLACE_UNIT) for subset, share in shares.items()}
         found = {subset: share for subset, share in found.items() if share}
         for subset, _ in self.asked:
-            if not any(set(subset) <= set(known) for known in found):
+            if subset not in found and not any(set(subset) <= set(known) for known in found):
                 found[subset] = 1
         return found
 
