@@ -10,7 +10,8 @@ outputs whose ratio of probabilities, of u to v, is above a threshold.  That rat
   by one of its features alone, where that tells more.
 
 Where the claim is known, the outputs are divided where the bets against it (payoff 1 for an output
-of u in the event, -exp(epsilon) for one of v) would have gained the most for their variance.
+of u in the event, -exp(epsilon) for one of v) would have gained the most for their variance; or
+where the ratio is the largest, if no bet would have gained clearly.
 """
 
 from __future__ import annotations
@@ -74,10 +75,18 @@ def learned_event(
     """
     names = [Counter(map(_name, side)) for side in (left, right)]
     if len(names[0] | names[1]) <= max(4, _REPEATS * (len(left) + len(right))):
-        return _best_threshold(_by_count(names[0], names[1]), left, right, delta, epsilon)[1]
-    scores = [_by_regression(left, right), *(_by_summary(place) for place in range(SUMMARIES))]
-    found = [_best_threshold(score, left, right, delta, epsilon) for score in scores]
-    return max(found, key=lambda one: one[0])[1]
+        scores = [_by_count(names[0], names[1])]
+    else:
+        scores = [_by_regression(left, right), *(_by_summary(place) for place in range(SUMMARIES))]
+
+    def best(claim: float | None) -> tuple[float, LearnedEvent]:
+        found = [_best_threshold(score, left, right, delta, claim) for score in scores]
+        return max(found, key=lambda one: one[0])
+
+    gain, event = best(epsilon)
+    # where nothing tells against the claim, a bet on it is of noise: the largest ratio says more
+    against = epsilon is None or gain * math.sqrt(len(left)) >= _CAREFUL
+    return event if against else best(None)[1]
 
 
 def _by_summary(place: int) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
