@@ -118,6 +118,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "min",
         "one_row_each",
         "percentile",
+        "percentiles",
         "std",
         "sum",
         "unit",
@@ -183,7 +184,7 @@ _INSTEAD = {
     ),
     **dict.fromkeys(("avg", "average"), "a mean is tc.mean('age', 0, 100)"),
     **dict.fromkeys(("nunique", "n_unique"), "different values are counted by tc.count_distinct"),
-    "quantiles": "ask for each by tc.percentile('age', 25, 0, 100)",
+    "quantiles": "ask tc.percentiles('age', [25, 50, 75], 0, 100)",
 }
 """What to write for names of other libraries that people look for."""
 

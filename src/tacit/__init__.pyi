@@ -105,6 +105,7 @@ from tacit.tables import median as median
 from tacit.tables import min as min
 from tacit.tables import one_row_each as one_row_each
 from tacit.tables import percentile as percentile
+from tacit.tables import percentiles as percentiles
 from tacit.tables import std as std
 from tacit.tables import sum as sum
 from tacit.tables import unit as unit
@@ -244,6 +245,7 @@ __all__ = [
     "open_ledger",
     "parallel",
     "percentile",
+    "percentiles",
     "permute_and_flip",
     "plot_accuracy",
     "poisson_sample",

@@ -65,7 +65,7 @@ from tacit.mechanisms import (
 )
 from tacit.mechanisms.selection.partition_selection import least_threshold, tail
 from tacit.mechanisms.selection.private_quantile import quantile_costs
-from tacit.tables.answers.quantile_choice import ChooseQuantile, CostTables, SumOfLargestChanges
+from tacit.tables.chain.quantile_choice import ChooseQuantile, CostTables, SumOfLargestChanges
 from tacit.transformations import Clamp, Count, Sum
 
 WHOLE = Space(Number("int", 0, 4, grid=Fraction(1)), AbsoluteDistance())
@@ -167,6 +167,7 @@ HELD_BESIDE = {
     "each_group",
     "sample_mean",
     "mean_of_people",
+    "choose_percentiles",
 }
 """Held by the same verification in
 tests/mechanisms/propose_test_release/test_mechanism.py and test_smooth_noise.py, where

@@ -26,7 +26,8 @@ from tacit.core import (
 )
 from tacit.core.spaces.partition import Parts, PartsDistance
 from tacit.statistics import Records, Values
-from tacit.tables.answers.quantile_choice import SumOfLargestChanges
+from tacit.tables.chain.percentile_choice import SumOfCountChanges
+from tacit.tables.chain.quantile_choice import SumOfLargestChanges
 from tacit.tables.chain.space import UnitDistance
 from tacit.tables.data_dependent.records import ChangedRecords
 from tacit.tables.data_dependent.sample_steps import ChangedBins
@@ -70,7 +71,10 @@ def test_every_metric_is_held():
         if not kind.__name__.startswith("_") and kind.__module__.startswith("tacit.")
     }
     counted = {type(metric) for metric in COUNTED}
-    assert public == {type(metric) for metric, _ in CASES} | counted | {SumOfLargestChanges}
+    assert public == {type(metric) for metric, _ in CASES} | counted | {
+        SumOfLargestChanges,
+        SumOfCountChanges,
+    }
 
 
 @pytest.mark.parametrize(("metric", "domain"), CASES, ids=str)

@@ -11,7 +11,8 @@ from tacit.core import L1Distance, L2Distance, Space
 from tacit.core.chain.step import step_from
 from tacit.errors import MismatchError
 from tacit.tables.answers.people import PeopleByGroup
-from tacit.tables.answers.quantile_choice import QuantileCosts, SumOfLargestChanges, quantile_costs
+from tacit.tables.chain.percentile_choice import CountedCells, SumOfCountChanges
+from tacit.tables.chain.quantile_choice import QuantileCosts, SumOfLargestChanges, quantile_costs
 from tacit.tables.chain.row_steps import DerivedColumn, FilterRows, JoinTable
 from tacit.tables.chain.space import Table, UnitDistance, table_space
 from tacit.tables.open_source import open_source
@@ -29,6 +30,7 @@ ASKED = {
     "spread": tc.var("y", -4, 4),
     "middle": tc.median("x", -2, 5),
     "low": tc.percentile("y", 10, -4, 4),
+    "several": tc.percentiles("y", [25, 50, 75], -4, 4),
     "bins": tc.histogram("x", [0, 2, 5]),
     "pair": tc.covariance("x", "y", {"x": (-2, 5), "y": (-4, 1)}),
     "alike": tc.correlation("x", "y", {"x": (-2, 5), "y": (-4, 4)}),
@@ -141,6 +143,8 @@ def test_every_vector_of_a_plan_keeps_its_map(unit, request_):
             limit = _before_noise(chain, d_in)
             if isinstance(step, QuantileCosts):
                 distance = cost_distance(step, left, right)
+            elif isinstance(step, CountedCells):
+                distance = SumOfCountChanges().distance(left, right)
             else:
                 grid = chain.links[-2].output.domain.element.grid
                 metric = L1Distance() if step.norm == "L1" else L2Distance()

@@ -154,6 +154,7 @@ HELD_ELSEWHERE = {
     "moments",
     "sum_by_group",
     "quantile_costs",
+    "counted_cells",
     "counts_over_time",
     "records",
     "people_in_bins",

@@ -50,7 +50,7 @@ GROUPS = (
         "statistics",
         "Statistics of a table",
         "What a question may ask for, and the expressions that it reads.",
-        "count count_people count_distinct sum mean median percentile min max var std "
+        "count count_people count_distinct sum mean median percentile percentiles min max var std "
         "interquartile_range histogram ranges prefix_sums covariance correlation linear_regression "
         "top_k top_code col when",
     ),

@@ -5,6 +5,7 @@ from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.answers.histogram import histogram
 from tacit.tables.answers.moments import mean, std, sum, var
 from tacit.tables.answers.people import count_people
+from tacit.tables.answers.percentiles import percentiles
 from tacit.tables.answers.quantile import max, median, min, percentile
 from tacit.tables.answers.rows import count
 from tacit.tables.live.counter import CounterPreview, TimeCounter
@@ -38,6 +39,7 @@ __all__ = [
     "one_row_each",
     "open_source",
     "percentile",
+    "percentiles",
     "std",
     "sum",
     "unit",

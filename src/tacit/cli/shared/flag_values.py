@@ -85,7 +85,11 @@ def _from_flag(kind: Kind, text: str, options: Options, declared: bool) -> Aggre
     parts = text.rsplit(":", len(fields) - 1) if len(fields) > 1 else [text]
     if len(parts) < len(fields) or not all(part.strip() for part in parts):
         raise _not_whole(kind, text)
-    read = {"edges": lambda part: numbers(part, "an edge"), "keys": _categories}
+    read = {
+        "edges": lambda part: numbers(part, "an edge"),
+        "percentages": lambda part: numbers(part, "a percentile"),
+        "keys": _categories,
+    }
     given = [read.get(field, str)(part) for field, part in zip(fields, parts, strict=True)]
     made: Aggregate = kind.make(*given, **(options if kind.methods else {}))
     return made

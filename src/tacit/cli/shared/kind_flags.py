@@ -24,6 +24,7 @@ __all__ = ["AskingGroup", "example", "flag_of", "form", "with_kinds"]
 _FIELDS: dict[str, tuple[str, str, str]] = {
     "column": ("column", "COL", "age"),
     "q": ("q", "Q", "90"),
+    "percentages": ("q,q,...", "Q,Q,...", "25,50,75"),
     "lower": ("lower", "LOW", "0"),
     "upper": ("upper", "HIGH", "100"),
     "edges": ("edge,edge,...", "E0,E1,...", "0,18,65,100"),

@@ -66,7 +66,7 @@ class Aggregate(Step):
         kind: the name of its :class:`Kind`, such as ``"mean"``.
         column: the column it is asked of, or None.
         lower, upper: the public bounds that the column is clamped to.
-        q: for quantiles, in 0..100.
+        q, percentages: of a quantile or of several, in 0..100.
         edges: for histograms.
         ddof: for var and std as statistics: 0, or 1 to divide by ``n - 1``.
         method: the mechanism that answers, where it is not the global one.
@@ -83,6 +83,7 @@ class Aggregate(Step):
     lower: Fraction | None = None
     upper: Fraction | None = None
     q: Fraction | None = None
+    percentages: tuple[Fraction, ...] | None = None
     edges: tuple[Fraction, ...] | None = None
     ddof: int = 0
     method: Method | None = None
@@ -143,6 +144,7 @@ class Aggregate(Step):
 
     def __str__(self) -> str:
         parts = [self.column] if self.column else []
+        parts += [show(q) for q in self.percentages or ()]
         if self.q is not None and "q" in kind_of(self.kind).fields:
             parts.append(show(self.q))
         if self.lower is not None and self.upper is not None:
@@ -166,12 +168,11 @@ class Aggregate(Step):
             value = getattr(self, field)
             if value is not None:
                 found[field] = value if field == "column" else str(value)
-        found |= {"edges": [*map(str, self.edges)]} if self.edges is not None else {}
+        lists = {"percentages": self.percentages, "edges": self.edges}
+        found |= {field: [*map(str, v)] for field, v in lists.items() if v is not None}
         found |= {"method": self.method.to_json()} if self.method is not None else {}
-        if self.k is not None:
-            found |= {"k": self.k, "keys": list(self.keys or ())}
-        if self.axes is not None:
-            found["axes"] = [axis.to_json() for axis in self.axes]
+        found |= {"k": self.k, "keys": list(self.keys or ())} if self.k is not None else {}
+        found |= {"axes": [a.to_json() for a in self.axes]} if self.axes is not None else {}
         found |= {"of": self.of.to_json()} if self.of is not None else {}
         found |= {"importance": self.importance} if self.importance != 1 else {}
         found |= {"reading": self.reading} if self.reading != "cells" else {}
@@ -269,8 +270,7 @@ class Kind(ABC):
         given = [taken.get(field, lambda same: same)(described[field]) for field in self.fields]
         method = dict(described.get("method", {}))
         options = {"method": method.pop("name"), **method} if method else {}
-        made: Aggregate = self.make(*given, **options)
-        return made
+        return cast(Aggregate, self.make(*given, **options))
 
     def statistic(self, asked: Aggregate) -> Any:
         """Return the statistic whose sensitivities can be asked for."""
@@ -296,7 +296,7 @@ class Kind(ABC):
 
     def shared(self, asked: Aggregate) -> Any:
         """Return what the questions that one part answers have in common."""
-        return (type(self), asked.clamped, asked.q, asked.edges)
+        return (type(self), asked.clamped, asked.q, asked.percentages, asked.edges)
 
     @abstractmethod
     def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:

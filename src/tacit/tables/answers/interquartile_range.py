@@ -1,7 +1,7 @@
 """How far apart the quartiles of a column are: the kind ``interquartile_range``.
 
 **Mechanism.**  Both quartiles, and an end on each side of each, are points of the grid that the
-exponential mechanism chooses (:mod:`tacit.tables.answers.quantile_choice`): six choices, of which
+exponential mechanism chooses (:mod:`tacit.tables.chain.quantile_choice`): six choices, of which
 the two quartiles take half of the loss and the four ends the other half.  Their losses add up, by
 sequential composition, in pure DP and in zCDP.  All else is post-processing: the answer is the
 third quartile less the first, held at zero where the choices have crossed.
@@ -34,9 +34,9 @@ from tacit.tables.answers.aggregate import (
     register_kind,
 )
 from tacit.tables.answers.bounded_column import bounded
-from tacit.tables.answers.quantile_choice import ChoicePart, ChooseQuantile, error_in_cost
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.part import LEVEL, Noise, Part
+from tacit.tables.chain.quantile_choice import ChoicePart, ChooseQuantile, error_in_cost
 
 __all__ = ["InterquartileRangePart", "interquartile_range"]
 

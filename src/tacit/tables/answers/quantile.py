@@ -24,14 +24,14 @@ from tacit.tables.answers.aggregate import (
     register_kind,
 )
 from tacit.tables.answers.bounded_column import bounded, with_method
-from tacit.tables.answers.quantile_choice import (
+from tacit.tables.chain.estimate import Array, Estimate
+from tacit.tables.chain.part import LEVEL, Noise, Part
+from tacit.tables.chain.quantile_choice import (
     ChoicePart,
     ChooseQuantile,
     error_in_cost,
     error_of_choice,
 )
-from tacit.tables.chain.estimate import Array, Estimate
-from tacit.tables.chain.part import LEVEL, Noise, Part
 from tacit.tables.spec.method import MethodName
 
 __all__ = ["QuantilePart", "max", "median", "min", "percentile"]

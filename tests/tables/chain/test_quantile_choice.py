@@ -14,13 +14,13 @@ from tacit.core import Space, SymmetricDistance, step_from
 from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.answers.quantile import QuantilePart
-from tacit.tables.answers.quantile_choice import (
+from tacit.tables.chain.part import Noise
+from tacit.tables.chain.quantile_choice import (
     ChooseQuantile,
     QuantileCosts,
     error_in_cost,
     quantile_costs,
 )
-from tacit.tables.chain.part import Noise
 from tacit.tables.chain.row_steps import BoundContributions
 from tacit.tables.chain.space import Answers, table_space
 
