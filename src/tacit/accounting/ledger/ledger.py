@@ -156,10 +156,11 @@ class Ledger(Shown):
         Args:
             key: of a charge; where the charge states what it left, that is returned.
         """
-        charge = None if key is None else self.find(key)
-        if charge is not None and charge.balance is not None:
-            return charge.balance
-        return self.chain.head().balance()
+        with self.chain.read() as (transaction, head):
+            events = [] if key is None else transaction.about(self.payer.key(key))
+            stated = [event.body["balance"] for event in events if "balance" in event.body]
+            found: Any = stated[-1] if stated else head.balance()
+        return found
 
     def find(self, key: str) -> Entry | None:
         """Return the answered entry of a key, else its latest charge, else None."""
