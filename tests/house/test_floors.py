@@ -94,8 +94,9 @@ FOLDERS = {
     ),
     "tables": (
         *("ledger_place", "engines", "open_source", "spec", "query", "chain", "answers"),
-        *("data_dependent", "together", "plan", "export", "release", "live", "asking", "question"),
+        *("data_dependent", "together", "plan", "export", "release", "live", "asking", "earlier"),
         *(
+            "question",
             "planned",
             "described",
             "session",
