@@ -159,7 +159,10 @@ class Ledger(Shown):
         with self.chain.read() as (transaction, head):
             events = [] if key is None else transaction.about(self.payer.key(key))
             stated = [event.body["balance"] for event in events if "balance" in event.body]
-            found: Any = stated[-1] if stated else head.balance()
+            if not stated:
+                return head.balance()
+        left: Any = stated[-1]
+        found: dict[str, dict[str, str]] = left
         return found
 
     def find(self, key: str) -> Entry | None:
