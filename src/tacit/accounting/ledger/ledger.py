@@ -156,14 +156,10 @@ class Ledger(Shown):
         Args:
             key: of a charge; where the charge states what it left, that is returned.
         """
-        with self.chain.read() as (transaction, head):
-            events = [] if key is None else transaction.about(self.payer.key(key))
-            stated = [event.body["balance"] for event in events if "balance" in event.body]
-            if not stated:
-                return head.balance()
-        left: Any = stated[-1]
-        found: dict[str, dict[str, str]] = left
-        return found
+        charge = None if key is None else self.find(key)
+        if charge is not None and charge.balance is not None:
+            return charge.balance
+        return self.chain.head().balance()
 
     def find(self, key: str) -> Entry | None:
         """Return the answered entry of a key, else its latest charge, else None."""
