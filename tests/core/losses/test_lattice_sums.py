@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from tacit.core.losses.additive_noise import GaussianShift
 from tacit.core.losses.cells import Listed
@@ -10,6 +11,7 @@ from tacit.core.losses.lattice_sums import LatticeSums, ends, ends_weigh
 from tacit.core.losses.sampled import SampledLoss
 
 
+@pytest.mark.full
 def test_several_epsilons_at_once_are_enclosed_as_one_by_one():
     base = GaussianShift(Fraction(4000), 4000)
     whole = SampledLoss(base, base, Fraction(1, 10), adding=False).self_compose(40)

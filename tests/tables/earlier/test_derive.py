@@ -63,6 +63,7 @@ def questions(session):
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["rho", "epsilon"])
 def test_errors_are_those_of_the_weights_that_noisy_numbers_have(kind) -> None:
     """Each noisy number is moved by one; so its weight in every answer is seen."""
