@@ -55,7 +55,8 @@ FOLDERS = {
     ),
     "core": ("spaces", "divergences", "losses", "measures", "chain"),
     "core.losses": (
-        *("base", "own_lattice", "cells", "noise_in_floats", "contour", "tilted_sum", "summed"),
+        *("base", "own_lattice", "cells", "noise_in_floats", "contour", "tilted_sum"),
+        *("lattice_sums", "summed"),
         *("additive_renyi", "additive_noise", "bounds", "distribution", "bounded_range"),
         *("few_losses", "output_pair", "sampled"),
     ),
@@ -93,8 +94,9 @@ FOLDERS = {
     ),
     "tables": (
         *("ledger_place", "engines", "open_source", "spec", "query", "chain", "answers"),
-        *("data_dependent", "together", "plan", "export", "release", "live", "asking", "question"),
+        *("data_dependent", "together", "plan", "export", "release", "live", "asking", "earlier"),
         *(
+            "question",
             "planned",
             "described",
             "session",

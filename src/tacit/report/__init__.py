@@ -2,7 +2,7 @@
 
 from tacit.report.certificate import Certificate, issue
 from tacit.report.check.issued import versions
-from tacit.report.check.verify import Verification
+from tacit.report.check.verification import Verification
 from tacit.report.registry.entry import RegistryEntry
 
 __all__ = ["Certificate", "RegistryEntry", "Verification", "issue", "versions"]

@@ -12,9 +12,10 @@ from tacit.calls import public
 from tacit.display.card import Card, Shown
 from tacit.errors import UsageError, VerificationError
 from tacit.outside import read_json_file
-from tacit.report.check.format import FIRST_FORMAT, FORMAT
+from tacit.report.check.format import FIRST_FORMAT, FOLLOWING, FORMAT
 from tacit.report.check.issued import issued_body
-from tacit.report.check.verify import Verification, verify_body
+from tacit.report.check.verification import Verification
+from tacit.report.check.verify import verify_body
 from tacit.report.page.page import BROKEN, certificate_card, certificate_page
 from tacit.report.registry.entry import RegistryEntry, registry_entry
 
@@ -63,7 +64,11 @@ class Certificate(Shown):
                 :func:`tacit.outside.read_json`.
         """
         body = read_json_file(path, str(path))
-        if not isinstance(body, dict) or body.get("format") not in (FORMAT, FIRST_FORMAT):
+        if not isinstance(body, dict) or body.get("format") not in (
+            FORMAT,
+            FIRST_FORMAT,
+            FOLLOWING,
+        ):
             raise UsageError(f"{path} is not a certificate of Tacit")
         return cls(body)
 
@@ -120,8 +125,13 @@ class Certificate(Shown):
 
         Raises:
             VerificationError: the certificate does not hold.
-            UsageError: an answer under an unknown name, or an unknown choice.
+            UsageError: an answer under an unknown name, or an unknown choice; or an answer that
+                follows from earlier releases, which are what is registered.
         """
+        if self.body.get("format") == FOLLOWING:
+            raise UsageError(
+                "this answer follows from earlier releases at no cost: register these releases"
+            )
         found = self.verify()
         if not found:
             raise VerificationError(

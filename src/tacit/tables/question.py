@@ -13,7 +13,9 @@ from tacit.arithmetic.exact import Number
 from tacit.calls import public
 from tacit.display.progress import working
 from tacit.expressions.timeline import Moment, Span, Timeline, span
+from tacit.report import Certificate
 from tacit.tables.asking import Asking
+from tacit.tables.earlier.free_answer import free_certificate
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.live.period_plan import refuse_groups
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
@@ -196,6 +198,54 @@ class Question(Asking, Priced):
         if standing is None or standing.answer is None:
             return None
         return Answer.of(standing, self._ledger, self._arrangement, replayed=True)
+
+    def free_answer(
+        self, certificates: Iterable[Certificate] = (), *, tag: str | None = None
+    ) -> Answer | None:
+        """Return the answer where it follows from earlier releases; never spends, reads no row.
+
+        Counts, histograms, ranges and prefix sums, in all or by listed groups, follow where they
+        are sums of cells that were counted before, alone or in a plan: a histogram with fewer
+        edges, the total of groups that a filter lists, fewer keys, a range, a marginal of a plan.
+        Each label is answered from the release with the least error.  Its error and interval are
+        those of the noise that was released.
+
+        Whether there is an answer depends on the questions that were answered, not on the data.
+        The certificate holds those of the releases it follows from, and ``verify()`` derives the
+        answer from them; the ledger keeps the question and the releases beside their charge.
+
+        Args:
+            certificates: of releases of this data set that stand in another ledger.
+            tag: of the releases.  Those with another tag may be of another version of the table.
+
+        Returns:
+            None where a label does not follow: with another filter, other limits on the rows of a
+            person, a value that had no cell of its own, or another statistic.
+
+        Raises:
+            UsageError: a certificate that does not hold, or is of another data set.
+            LedgerError: the ledger cannot be written.
+
+        Example:
+            >>> import pyarrow as pa, tacit as tc
+            >>> session = tc.Session(pa.table({"age": [31, 45]}), tc.one_row_each, tc.epsilon(1))
+            >>> fine = session.agg(ages=tc.histogram("age", range(0, 101, 10)))
+            >>> coarse = session.agg(ages=tc.histogram("age", [0, 20, 100]))
+            >>> coarse.free_answer() is None
+            True
+            >>> _ = fine.release(epsilon=1)
+            >>> answer = coarse.free_answer()
+            >>> answer.cost, bool(answer.certificate.verify(session.ledger)), session.remaining
+            (epsilon(0), True, epsilon(0))
+        """
+        given = tuple(certificates)
+        certificate = free_certificate(self._query, self._ledger, given, tag)
+        if certificate is None:
+            return None
+        body: Any = certificate.body
+        shown = self._arrangement.shown(self._query.by, body["answer"])
+        names, nothing = self._arrangement.called(self._query.by), self._ledger.kind
+        return Answer(names, shown, certificate, Budget.nothing(nothing), replayed=False)
 
     def count_over_time(
         self,

@@ -21,6 +21,7 @@ from tacit.expressions.schema import Schema
 from tacit.report.check.format import FIRST_FORMAT
 from tacit.report.check.planner import Planner, register_planner
 from tacit.tables.answers.aggregate import Aggregate, kind_of
+from tacit.tables.earlier.derive import followed
 from tacit.tables.live.answer import answer_of_blocks, periods_of, published
 from tacit.tables.live.period_plan import PeriodPlan
 from tacit.tables.open_source import identity_of
@@ -329,4 +330,4 @@ def of_certificate(body: Mapping[str, Any]) -> Replanned:
     return replan(question, schemas, groups, budget, left, cost, methods)
 
 
-register_planner(Planner(identity_of, of_certificate, published))
+register_planner(Planner(identity_of, of_certificate, published, followed))

@@ -272,9 +272,9 @@ def test_influence_of_crafted_reports(oracle: FrequencyOracle, people: float) ->
     assert float(told.per_report) == pytest.approx(people, rel=0.003)
     assert "10 poisoned reports" in str(told)
     # attained: the poisoned report that supports item 5 in place of nothing
-    supporting = max(
-        oracle.perturb_many([5] * 3000), key=lambda r: oracle.estimate(np.array([r]))[5]
-    )
+    distinct = {r.tobytes(): r for r in oracle.perturb_many([5] * 30_000)}
+    drawn = list(distinct.values())[:3000]
+    supporting = max(drawn, key=lambda r: oracle.estimate(np.array([r]))[5])
     gained = oracle.estimate(np.array([supporting]))[5]
     assert gained == pytest.approx(float(told.per_report), rel=1e-6)
 

@@ -14,7 +14,7 @@ from typing import Any
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.accounts import Accounts
 from tacit.accounting.ledger.entry import Entry, entry_from
-from tacit.accounting.ledger.hash_chain import GENESIS, Event, Head, canonical, count
+from tacit.accounting.ledger.hash_chain import GENESIS, Event, Head, count
 from tacit.accounting.ledger.store import Store, Transaction
 from tacit.errors import LedgerError, UsageError
 
@@ -127,7 +127,6 @@ class CheckedChain:
             BudgetError: more than remains, or than a cap leaves; nothing was spent.
             UsageError: a cost of zero or of another kind, or no plain JSON.
         """
-        canonical(question, "question")
         paid = affordable(cost, head)
         body: dict[str, Any] = {"question": dict(question), "cost": paid.charged_json()}
         if payer.accounts:

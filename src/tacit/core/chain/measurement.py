@@ -192,7 +192,7 @@ class Measurement(Shown):
         >>> m.tradeoff().sentence("0.05")
         'an attack with 5% false alarms misses at least 91.8%'
         """
-        return TradeoffFunction(ProfilePoints(lambda epsilon: self.delta(epsilon, d_in)))
+        return TradeoffFunction(self._profile(d_in))
 
     def gaussian_mu(self, delta: Number = 0, d_in: Number = 1) -> Enclosure:
         """Enclose the least mu such that the release is mu-GDP, up to a probability ``delta``.
@@ -223,8 +223,15 @@ class Measurement(Shown):
                 f"no finite epsilon reaches a delta of {show(forgiven)}; give a larger delta, "
                 "such as gaussian_mu('1e-15')"
             )
-        profile = ProfilePoints(lambda epsilon: self.delta(epsilon, d_in))
-        return least_mu(profile, end.upper, forgiven)
+        return least_mu(self._profile(d_in), end.upper, forgiven)
+
+    def _profile(self, d_in: Number) -> ProfilePoints:
+        """Return delta as a function of epsilon, that remembers where it was asked."""
+        distance = read_distance(self.input, d_in)
+        known = None if self.losses is None else self.losses(distance)
+        if known is None:
+            return ProfilePoints(lambda epsilon: self.delta(epsilon, d_in))
+        return ProfilePoints(known.delta, known.deltas)
 
     def __call__(self, data: object) -> object:
         """Release: evaluate on data, with fresh noise."""

@@ -28,6 +28,7 @@ from tacit.core.divergences.event_probability import interval_mass
 from tacit.core.losses.additive_renyi import renyi_of_gaussian, renyi_of_laplace
 from tacit.core.losses.base import Atom, Loss, PrivacyLoss
 from tacit.core.losses.cells import Listed, Spread
+from tacit.core.losses.contour.summands import Generating
 from tacit.core.losses.noise_in_floats import gaussian_losses, laplace_losses
 from tacit.core.losses.own_lattice import Lattice
 from tacit.core.losses.summed import Summand
@@ -213,9 +214,10 @@ class LaplaceShift(ShiftedLoss):
         largest = float(self.shift / self.scale)
         return min(largest, 2.0), largest
 
-    def noise(self) -> tuple[float, int] | None:
+    def generating(self) -> Generating | None:
         """Return its rate and its shift."""
-        return (float(1 / self.scale), self.shift) if self.shift else None
+        found = float(1 / self.scale), self.shift
+        return Generating(laplace=found) if self.shift else None
 
     def in_floats(self, dust: float) -> Listed | Spread:
         """Return the losses in floats, x steps below the largest; none is left out."""
@@ -265,6 +267,11 @@ class GaussianShift(ShiftedLoss):
         """Return about the standard deviation of the losses, and the largest size that matters."""
         ratio = float(self.shift / self.scale)
         return ratio, ratio * (ratio / 2 + 16)
+
+    def generating(self) -> Generating | None:
+        """Return its deviation and its shift."""
+        found = float(self.scale), self.shift
+        return Generating(gaussian=found) if self.shift and self.scale >= 1 else None
 
     def in_floats(self, dust: float) -> Listed | Spread:
         """Return the losses in floats, up to a mass of ``dust`` on either side."""

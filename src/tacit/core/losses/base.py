@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -35,6 +36,10 @@ class PrivacyLoss(ABC):
     @abstractmethod
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclose the least delta at ``epsilon``."""
+
+    def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
+        """Enclose the least delta at each of several epsilons, in rising order."""
+        return [self.delta(epsilon) for epsilon in epsilons]
 
     @abstractmethod
     def epsilon(self, delta: Number) -> Enclosure | float:

@@ -37,6 +37,7 @@ from tacit.arithmetic.exact import Number, as_fraction, positive, show
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import Dominating
 from tacit.core.losses.cells import SLACK, Floats, Listed, Spread
+from tacit.core.losses.contour.summands import Generating
 from tacit.core.losses.own_lattice import Lattice
 from tacit.core.losses.summed import Summand
 from tacit.errors import UsageError
@@ -99,6 +100,10 @@ class BoundedRange(Summand):
         """Return the approximate standard deviation of the losses, and their largest size."""
         largest = float(self.range)
         return min(largest / math.sqrt(3), _DEVIATION), largest
+
+    def generating(self) -> Generating:
+        """Return its range."""
+        return Generating(range=float(self.range))
 
     def in_floats(self, dust: float) -> Spread:
         """Return the losses in floats; none is left out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -35,6 +36,11 @@ class BothWays(PrivacyLoss):
         worst = largest(self.forward.delta(epsilon), self.backward.delta(epsilon))
         assert isinstance(worst, Enclosure)
         return worst
+
+    def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
+        """Enclose the least delta at each epsilon that serves both directions."""
+        ways = zip(self.forward.deltas(epsilons), self.backward.deltas(epsilons), strict=True)
+        return [Enclosure(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in ways]
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta`` that serves both directions."""
@@ -79,6 +85,10 @@ class Dominating(PrivacyLoss):
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclose the least delta at ``epsilon`` between zero and what dominates."""
         return Enclosure(Fraction(0), self.losses.delta(epsilon).upper)
+
+    def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
+        """Enclose the least delta at each epsilon between zero and what dominates."""
+        return [Enclosure(Fraction(0), one.upper) for one in self.losses.deltas(epsilons)]
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon between zero and what dominates; ``math.inf`` if no bound."""

@@ -37,6 +37,7 @@ from tacit.core.losses.base import (
     enclosed_epsilon,
 )
 from tacit.core.losses.cells import Listed
+from tacit.core.losses.contour.summands import Generating
 from tacit.core.losses.own_lattice import Lattice, placed
 from tacit.core.losses.summed import Summand
 from tacit.errors import UsageError
@@ -47,6 +48,9 @@ __all__ = ["PrivacyLossDistribution", "dominating_pair"]
 
 MOST_ATOMS = 1 << 8
 """Products of more atoms than this are added up in floats."""
+MOST_GENERATING = 1 << 6
+"""So many losses are added up by their generating function."""
+_SHARP = Fraction(1, 1 << 60)
 _ZERO = Fraction(0)
 
 
@@ -146,15 +150,25 @@ class PrivacyLossDistribution(Summand):
         largest = max((abs(loss) for loss, _ in rows), default=0.0)
         return math.sqrt(variance), largest or float(self.impossible.upper > 0)
 
-    def noise(self) -> tuple[float, int] | None:
-        """Return the rate of randomized response, with a shift of one, if these are its losses."""
-        losses = [atom.loss for atom in self.atoms]
-        if len(losses) != 2 or self.impossible.upper or any(loss.ratio != 1 for loss in losses):
+    def generating(self) -> Generating | None:
+        """Return them as randomized response, or as a list, where they are few and sharp."""
+        if not 0 < len(self.atoms) <= MOST_GENERATING:
             return None
-        ends = sorted(loss.shift.lower for loss in losses)
-        sure = all(not loss.shift.width for loss in losses) and -ends[0] == ends[1] > 0
+        if any(a.p.width > a.p.lower * _SHARP or a.loss.value.width > _SHARP for a in self.atoms):
+            return None
+        losses = [atom.loss for atom in self.atoms]
+        ends = sorted(float(loss.value.middle) for loss in losses)
+        infinite = (
+            float_down(max(self.impossible.lower, _ZERO)),
+            float_up(self.impossible.upper),
+        )
+        sure = all(loss.ratio == 1 and not loss.shift.width for loss in losses)
         whole = sum(atom.q.upper for atom in self.atoms) >= 1
-        return (float(ends[1]), 1) if sure and whole else None
+        if len(ends) == 2 and sure and -ends[0] == ends[1] > 0 and whole and not infinite[1]:
+            return Generating(laplace=(ends[1], 1))
+        rows = [(float(a.loss.value.middle), float(a.p.middle)) for a in self.atoms]
+        both = np.array(rows).T.copy()
+        return Generating(listed=(both[0], both[1]), infinite=infinite)
 
     @cached_property
     def _placed(self) -> tuple[Lattice, list[int]] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -15,9 +15,10 @@ from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, float_down, float_up, show
 from tacit.calls import public
 from tacit.core.losses.base import PrivacyLoss
-from tacit.core.losses.cells import Floats, Listed, Spread, above, below, on_own_lattice, raised
-from tacit.core.losses.contour.ends import Ends, ends_of
-from tacit.core.losses.contour.line_integral import enclosed_epsilon, enclosed_log_delta
+from tacit.core.losses.cells import Listed, Spread, above, raised
+from tacit.core.losses.contour.line_integral import enclosed_epsilon, enclosed_log_deltas
+from tacit.core.losses.contour.summands import Generating, Summands
+from tacit.core.losses.lattice_sums import LatticeSums, ends, ends_weigh
 from tacit.core.losses.own_lattice import Lattice
 from tacit.core.losses.tilted_sum import Parts, TiltedSum, moments, tilt_for_delta, tilt_for_epsilon
 from tacit.errors import UsageError
@@ -33,6 +34,8 @@ The variance of each grows by about a sixth of a squared step, so fewer need few
 """
 _FEWEST_PLACES = 1 << 18
 _ROUGH_PLACES = 1 << 14
+_FEW_PLACES = 1 << 16
+"""A sum that is no wider on its own lattice is added up there."""
 _MOST_CELLS = 1 << 18
 """Steps from zero to the largest loss of a summand."""
 _FEW = 8
@@ -67,8 +70,8 @@ class Summand(PrivacyLoss):
     def spread(self) -> tuple[float, float]:
         """Return the approximate standard deviation of the losses, and their largest size."""
 
-    def noise(self) -> tuple[float, int] | None:
-        """Return the rate and the shift of the discrete Laplace noise that it is; else None."""
+    def generating(self) -> Generating | None:
+        """Return the closed form of the generating function, where there is one."""
         return None
 
     def after(self, first: PrivacyLoss) -> PrivacyLoss:
@@ -131,25 +134,37 @@ class Sum(PrivacyLoss):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclose the least delta at ``epsilon``."""
-        level = as_fraction(epsilon, "epsilon")
-        ends = self._ends
-        if ends is not None and 0 < level < ends.reach * (1 - _SLACK):
-            logs = enclosed_log_delta(ends, float_down(level), float_up(level))
-            if logs is not None:
-                most = _exp(logs[1], up=True)
-                return Enclosure(min(_exp(logs[0], up=False), most), most)
-        if level >= self._largest:
-            return Enclosure.of(0)
-        near, dust = _float(level), 1e-30
+        return self.deltas([as_fraction(epsilon, "epsilon")])[0]
+
+    def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
+        """Enclose the least delta at each of several epsilons, in rising order."""
+        found: dict[Fraction, Enclosure] = {}
+        known = self._generating
+        if known is not None:
+            end = known.largest * (1 - _SLACK)
+            near = [epsilon for epsilon in epsilons if 0 <= epsilon < end]
+            for epsilon, ends in zip(near, enclosed_log_deltas(known, _both(near)), strict=True):
+                if ends is not None:
+                    found[epsilon] = _between(*ends)
+        rest = [epsilon for epsilon in epsilons if epsilon not in found]
+        return [{**found, **self._on_lattice(rest)}[epsilon] for epsilon in epsilons]
+
+    def _on_lattice(self, epsilons: Sequence[Fraction]) -> dict[Fraction, Enclosure]:
+        largest = self._largest if epsilons else Fraction(0)
+        inside = [epsilon for epsilon in epsilons if epsilon < largest]
+        found = {epsilon: Enclosure.of(0) for epsilon in epsilons}
+        if not inside:
+            return found
+        near, dust = _float(inside[len(inside) // 2]), 1e-30
         while True:
             sums = self._sums(dust, lambda parts: tilt_for_epsilon(parts, near))
-            tilt = tilt_for_epsilon(sums.above, near)
-            high = sums.bound(tilt, upper=True).log_delta(float_down(level))
+            logs = sums.log_deltas(_both(inside))
+            high = logs[-1][1]
             if dust <= math.exp(max(high - 30, _LEAST_LOG)) * 1.001 or not sums.dusty:
                 break
             dust = math.exp(max(high - 31, _LEAST_LOG))
-        low = sums.bound(tilt, upper=False).log_delta(float_up(level))
-        return Enclosure(min(_exp(low, up=False), _exp(high, up=True)), _exp(high, up=True))
+        pairs = zip(inside, logs, strict=True)
+        return found | {epsilon: _between(*ends) for epsilon, ends in pairs}
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
@@ -157,11 +172,11 @@ class Sum(PrivacyLoss):
         if not 0 <= target <= 1:
             raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
         log_target = _log_of(target)
-        ends = self._ends
-        found = None if ends is None else enclosed_epsilon(ends, log_target)
-        if ends is not None and found is not None:
-            upper = min(Fraction(found[1]), Fraction(ends.reach * (1 + _SLACK)))
-            return Enclosure(min(Fraction(found[0]), upper), upper)
+        known = self._generating
+        found = None if known is None else enclosed_epsilon(known, log_target)
+        if known is not None and found is not None:
+            end = min(found[1], known.largest * (1 + _SLACK))
+            return Enclosure(Fraction(min(found[0], end)), Fraction(end))
         largest = self._largest
         if target == 0 or largest == 0:
             return largest if isinstance(largest, float) else Enclosure(largest, largest)
@@ -181,13 +196,22 @@ class Sum(PrivacyLoss):
         return sum(k for _, k in self.parts)
 
     @cached_property
-    def _ends(self) -> Ends | None:
-        """The summands where they are many, and all are discrete Laplace noise."""
-        if len(self.parts) < _MANY:
-            return None
-        known = [(part.noise(), k) for part, k in self.parts]
-        rows = [(*noise, k) for noise, k in known if noise is not None]
-        return ends_of(rows) if len(rows) == len(known) else None
+    def _generating(self) -> Summands | None:
+        """The generating functions, where all have closed forms and no lattice is as good."""
+        lattices = {part.lattice() for part, _ in self.parts[:_FEW]}
+        steps = {None if lattice is None else lattice.step for lattice in lattices}
+        if len(steps) == 1 and None not in steps and len(self.parts) <= _FEW:
+            (step,) = steps
+            assert step is not None
+            if self._places(float(step.value.middle)) <= _FEW_PLACES:
+                return None
+        rows: list[tuple[Generating, int]] = []
+        for part, k in self.parts:
+            known = part.generating()
+            if known is None:
+                return None
+            rows.append((known, k))
+        return Summands.of(rows)
 
     @cached_property
     def _largest(self) -> Fraction | float:
@@ -204,7 +228,7 @@ class Sum(PrivacyLoss):
                 rounded += k * math.ceil(one.upper * _GRID)
         return total if exact else Fraction(rounded, _GRID)
 
-    def _sums(self, dust: float, wanted: Callable[[Parts], float]) -> _Sums:
+    def _sums(self, dust: float, wanted: Callable[[Parts], float]) -> LatticeSums:
         """Return the summands on one lattice; ``wanted`` gives the tilt at which they matter."""
         listed = [(part.in_floats(dust / self._count), k) for part, k in self.parts]
         largest = self._largest
@@ -213,15 +237,15 @@ class Sum(PrivacyLoss):
             listed = [(raised(losses, floor), k) for losses, k in listed]
         own = self._own_step(listed)
         if own is None:
-            return _Sums(listed, self._step(listed, wanted), [0.0] * len(listed))
+            return LatticeSums(listed, self._step(listed, wanted), [0.0] * len(listed))
         step, origins = own
         if self._places(step) <= 2 * self._wanted:
-            return _Sums(listed, step, origins, own=True)
-        if any(_ends_weigh(losses) for losses, _ in listed):
-            return _Sums(listed, self._step(listed, wanted), [0.0] * len(listed))
+            return LatticeSums(listed, step, origins, own=True)
+        if any(ends_weigh(losses) for losses, _ in listed):
+            return LatticeSums(listed, self._step(listed, wanted), [0.0] * len(listed))
         # as many places to a step as nothing is lost by, and an odd number: each has a middle one
         together = 2 * math.ceil(self._places(step) / self._wanted / 2) + 1
-        return _Sums(listed, together * step, origins)
+        return LatticeSums(listed, together * step, origins)
 
     def _own_step(
         self, listed: list[tuple[Listed | Spread, int]]
@@ -253,8 +277,8 @@ class Sum(PrivacyLoss):
         self, listed: list[tuple[Listed | Spread, int]], wanted: Callable[[Parts], float]
     ) -> float:
         """Return a step of a lattice that is fine beside every summand, where it matters."""
-        largest = max(float(np.abs(_ends(losses)).max()) for losses, _ in listed) or 1.0
-        reach = 2 * math.fsum(k * float(np.abs(_ends(losses)).max()) for losses, k in listed)
+        largest = max(float(np.abs(ends(losses)).max()) for losses, _ in listed) or 1.0
+        reach = 2 * math.fsum(k * float(np.abs(ends(losses)).max()) for losses, k in listed)
         deviation = self._deviation
         if len(listed) <= _FEW:
             rough = [(above(losses, largest / _ROUGH_PLACES), k) for losses, k in listed]
@@ -268,38 +292,6 @@ class Sum(PrivacyLoss):
         return width / places
 
 
-class _Sums:
-    """The summands of a sum on one lattice, from above; and, at a tilt, from below."""
-
-    def __init__(
-        self,
-        listed: list[tuple[Listed | Spread, int]],
-        step: float,
-        origins: list[float],
-        *,
-        own: bool = False,
-    ) -> None:
-        self._listed, self._step, self._origins, self._own = listed, step, origins, own
-        self.above = [
-            (on_own_lattice(m, step, o) if own else above(m, step, o), k)
-            for (m, k), o in zip(listed, origins, strict=True)
-        ]
-        self.dusty = any(_losses(masses).infinite[1] > 0 for masses, _ in listed)
-
-    def bound(self, tilt: float, *, upper: bool) -> TiltedSum:
-        if upper:
-            return TiltedSum(self.above, tilt, upper=True)
-        step, own = self._step, self._own
-        under = [
-            (
-                on_own_lattice(m, step, o, upper=False) if own else below(m, step, o, tilt),
-                k,
-            )
-            for (m, k), o in zip(self._listed, self._origins, strict=True)
-        ]
-        return TiltedSum(under, tilt, upper=False)
-
-
 def _parts(losses: PrivacyLoss) -> tuple[tuple[Summand, int], ...]:
     """Return the summands of losses in one direction.
 
@@ -311,24 +303,6 @@ def _parts(losses: PrivacyLoss) -> tuple[tuple[Summand, int], ...]:
     if isinstance(losses, Summand):
         return ((losses, 1),)
     raise UsageError("losses in both directions are not a single list: use .forward or .backward")
-
-
-def _losses(masses: Listed | Spread) -> Listed:
-    return masses if isinstance(masses, Listed) else masses.alone
-
-
-def _ends(losses: Listed | Spread) -> Floats:
-    """Return the losses that have a mass of their own, and the ends of all others."""
-    alone = _losses(losses)
-    others = () if isinstance(losses, Listed) else losses.ends
-    found: Floats = np.concatenate([alone.low, alone.high, others])
-    return found
-
-
-def _ends_weigh(losses: Listed | Spread) -> bool:
-    """Return whether the first or the last of some losses has a mass that matters."""
-    masses = _losses(losses).least
-    return bool(max(masses[0], masses[-1]) > 1e-6)
 
 
 def _least(bound: TiltedSum, log_target: float, largest: Fraction | float) -> float | None:
@@ -363,6 +337,19 @@ def _least(bound: TiltedSum, log_target: float, largest: Fraction | float) -> fl
 
 def _fraction(low: float | None) -> Fraction:
     return Fraction(low or 0.0)
+
+
+def _both(levels: Sequence[Fraction]) -> list[tuple[float, float]]:
+    return [
+        (max(float_down(level), -1e300), min(max(float_up(level), -1e300), 1e300))
+        for level in levels
+    ]
+
+
+def _between(low: float, high: float) -> Enclosure:
+    """Return what lies between e to two numbers."""
+    most = _exp(high, up=True)
+    return Enclosure(min(_exp(low, up=False), most), most)
 
 
 def _float(level: Fraction) -> float:

@@ -56,6 +56,8 @@ _DEVIATIONS = 12
 _LARGEST_TILT = 1e12
 _MOST_PLACES = 1 << 22
 _MOST_OUTSIDE = 1e-13
+_COARSE = 1 << 12
+"""A tilt is looked for on about so many places of a summand."""
 _MOST_EXPONENTS = 1380.0
 """The range of exponents over a window: powers of e on both sides of one are floats."""
 
@@ -70,6 +72,7 @@ class TiltedSum:
 
     Attributes:
         upper: as given.
+        deviation: of the sum under the tilt, about; its mean is ``middle``.
         empty: whether a summand is never finite, and so the sum never is.
     """
 
@@ -78,6 +81,7 @@ class TiltedSum:
         self._step = parts[0][0].step
         self._origin = math.fsum(k * side.origin for side, k in parts)
         self._infinite = _any(parts) * (1 + SLACK if upper else 1 - SLACK)
+        self.deviation, self._tilt = 0.0, tilt
         self.empty = not all(side.masses.any() for side, _ in parts)
         if self.empty:
             return
@@ -86,6 +90,7 @@ class TiltedSum:
             tilt *= 0.98 * _MOST_EXPONENTS / window.exponents
             window = _Window(parts, tilt)
         self._tilt, self._mean, self._size = tilt, window.mean, window.size
+        self.deviation = self._step * window.deviation
         start = 0 if window.whole else math.floor(window.mean) - window.size // 2
         masses, self._error = _transformed(window.tilted, window.size)
         self._masses = np.maximum(np.roll(masses, -(start % window.size)), 0.0)
@@ -118,6 +123,11 @@ class TiltedSum:
     def middle(self) -> float:
         """The loss about which the sum is sharp: the mean under the tilt."""
         return 0.0 if self.empty else self._origin + self._step * (self._first + self._mean)
+
+    def serves(self, epsilon: float, deviations: float) -> bool:
+        """Return whether an epsilon lies near enough to the middle, so that bounds are sharp."""
+        far = abs(epsilon - self.middle) > deviations * self.deviation
+        return not far or (epsilon < self.middle and not self._tilt)
 
     def log_delta(self, epsilon: float) -> float:
         """Return the logarithm of a bound on delta at an epsilon."""
@@ -239,11 +249,13 @@ def moments(parts: Parts, tilt: float) -> tuple[float, float, float]:
 
 def tilt_for_epsilon(parts: Parts, epsilon: float) -> float:
     """Return a tilt that puts the mean of the sum near an epsilon; 0 where it lies above."""
+    parts = _coarse(parts)
     return _bisected(lambda tilt: moments(parts, tilt)[1] >= epsilon)
 
 
 def tilt_for_delta(parts: Parts, log_delta: float) -> float:
     """Return a tilt that puts the mean near the epsilon of a delta, by the saddle point."""
+    parts = _coarse(parts)
 
     def small(tilt: float) -> bool:
         log, mean, variance = moments(parts, tilt)
@@ -253,6 +265,20 @@ def tilt_for_delta(parts: Parts, log_delta: float) -> float:
         return log - tilt * mean - narrow <= log_delta
 
     return _bisected(small)
+
+
+def _coarse(parts: Parts) -> Parts:
+    """Return parts with about as many places as a tilt needs: those of a block are one."""
+    found = []
+    for side, k in parts:
+        size = len(side.masses) // _COARSE
+        if size > 1:
+            pad = -len(side.masses) % size
+            masses = np.append(side.masses, np.zeros(pad)).reshape(-1, size).sum(axis=1)
+            origin = side.origin + side.step * (side.first + (size - 1) / 2)
+            side = Side(size * side.step, origin, 0, masses, side.infinite)
+        found.append((side, k))
+    return found
 
 
 def _bisected(reached: Callable[[float], bool]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -38,7 +39,14 @@ class ConcentratedToo(Dominating):
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclose the least delta at ``epsilon`` between zero and the smaller bound."""
         level = as_fraction(epsilon, "epsilon")
-        pair = super().delta(level)
+        return self._smaller(level, super().delta(level))
+
+    def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
+        """Enclose the least delta at each epsilon between zero and the smaller bound."""
+        pairs = zip(epsilons, super().deltas(epsilons), strict=True)
+        return [self._smaller(level, pair) for level, pair in pairs]
+
+    def _smaller(self, level: Fraction, pair: Enclosure) -> Enclosure:
         if level <= 0:
             return pair
         other = delta_bound(ZeroConcentratedDP(), self.rho, level)

@@ -12,7 +12,7 @@ that of the release is at most its chord, and G is at least any of its tangents;
 is ``-Phi(-mu / 2 - epsilon / mu)``.  So it is enough that a tangent of G lies above both ends of
 each chord.  The points go to an epsilon at which the delta of the release is at most the delta that
 is forgiven; from there on there is nothing to show.  What is found in floats is certified in
-enclosures; where a cell between two points asks for much more than the points, it is halved.
+enclosures; where cells between two points ask for more than the points, they are halved.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ __all__ = ["least_mu"]
 
 _ZERO = Fraction(0)
 _CELLS = 16
-_MOST_POINTS = 48
-_CLOSE = 2.0**-7
+_MOST_POINTS = 96
+_CLOSE = 2.0**-9
 _GROWTH = 2.0**-30
 _BITS = 320
 _FARTHEST = 600
@@ -66,14 +66,20 @@ def least_mu(profile: ProfilePoints, end: Fraction, forgiven: Fraction) -> Enclo
         return Enclosure.of(0)
     places = {end * i / _CELLS for i in range(_CELLS + 1)}
     while True:
+        profile.ask(places)
         cells = list(itertools.pairwise(sorted(places)))
         asked = [_of_cell(profile, *cell) for cell in cells]
         worst = max(range(len(cells)), key=lambda i: asked[i])
         low = max(_of_point(e, profile.at(e).lower) for e in places)
-        if asked[worst] <= low * (1 + _CLOSE) or len(places) >= _MOST_POINTS:
+        # no points between bring the bound below what the points themselves ask for
+        enough = max(_of_point(e, profile.at(e).upper) for e in places) * (1 + _CLOSE)
+        if asked[worst] <= enough or len(places) >= _MOST_POINTS:
             break
-        a, b = cells[worst]
-        places.add(((a + b) / 2).limit_denominator(1 << 40))
+        wide = [cell for cell, mu in zip(cells, asked, strict=True) if mu > enough]
+        halves = {((a + b) / 2).limit_denominator(1 << 40) for a, b in wide} - places
+        if not halves:
+            break
+        places |= halves
     return Enclosure(_certified_low(profile, places, low), _certified(profile, cells, asked[worst]))
 
 

@@ -8,7 +8,7 @@ them: it lies below each chord, and above the chords next to it, drawn on.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -26,17 +26,28 @@ class ProfilePoints:
 
     Attributes:
         delta: from an epsilon that is not negative to an enclosure of the least delta there.
+        deltas: the same for several in rising order, where that is faster than one by one.
     """
 
     delta: Callable[[Fraction], Enclosure]
+    deltas: Callable[[Sequence[Fraction]], Sequence[Enclosure]] | None = None
     _known: dict[Fraction, Enclosure] = field(default_factory=dict)
 
     def at(self, epsilon: Fraction) -> Enclosure:
         """Enclose delta at an epsilon; the same one is computed once."""
         if epsilon not in self._known:
-            found = self.delta(epsilon)
-            self._known[epsilon] = Enclosure(max(found.lower, _ZERO), min(found.upper, _ONE))
+            self._note(epsilon, self.delta(epsilon))
         return self._known[epsilon]
+
+    def ask(self, epsilons: Iterable[Fraction]) -> None:
+        """Enclose delta at several epsilons at once, to be answered by :meth:`at`."""
+        new = sorted(set(epsilons) - self._known.keys())
+        if self.deltas is not None and new:
+            for epsilon, found in zip(new, self.deltas(new), strict=True):
+                self._note(epsilon, found)
+
+    def _note(self, epsilon: Fraction, found: Enclosure) -> None:
+        self._known[epsilon] = Enclosure(max(found.lower, _ZERO), min(found.upper, _ONE))
 
     @property
     def epsilons(self) -> list[Fraction]:

@@ -171,6 +171,7 @@ class _Falling:
         self.profile, self.alpha = profile, alpha
         self.epsilons: set[Fraction] = set()
         self.values = Concave((-alpha, 1 - alpha))
+        profile.ask(_STARTS)
         for epsilon in sorted({*_STARTS, *profile.epsilons}):
             self.ask(epsilon)
 

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ACCURACY", "APART", "ASSUMED", "FIRST_FORMAT", "FORMAT", "fields_of", "protects"]
+__all__ = [
+    "ACCURACY",
+    "APART",
+    "ASSUMED",
+    "FIRST_FORMAT",
+    "FOLLOWING",
+    "FORMAT",
+    "fields_of",
+    "protects",
+]
 
 FORMAT = "tacit certificate 2"
 FIRST_FORMAT = "tacit certificate 1"
 """Without the kinds of the columns, and without the released numbers."""
+FOLLOWING = "tacit free answer 1"
+"""Of an answer that follows from earlier releases, whose certificates it holds."""
 ACCURACY = "errors and 95% intervals count the noise, which is known without the data"
 
 _NEIGHBOURS = {

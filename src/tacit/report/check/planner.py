@@ -61,11 +61,18 @@ class Planner:
         replan: the release that a certificate's body describes, planned again.
         published: the keys and columns of a count over time, from its question, the recorded parts
             and the most periods to state.
+        follow: the answer to a question from the certificates of earlier releases, and of each
+            label the place of its release; from the description of the question, the columns of
+            the table, and the certificates.  None where it does not follow.
     """
 
     identity: Callable[[str, Any], str]
     replan: Callable[[Mapping[str, Any]], Replanned]
     published: Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]], int], dict[str, Any]]
+    follow: Callable[
+        [Mapping[str, Any], Any, Sequence[Mapping[str, Any]]],
+        tuple[dict[str, Any], dict[str, int]] | None,
+    ]
 
 
 def register_planner(found: Planner) -> None:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tacit.accounting import Budget, Entry, Ledger
 from tacit.accounting.budgets.spending import Spending
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.accounting.ledger.installments import parts_of
-from tacit.errors import TacitError
-from tacit.report.check.format import ACCURACY, ASSUMED, FIRST_FORMAT, FORMAT, fields_of, protects
+from tacit.report.check.follows import verify_following
+from tacit.report.check.format import (
+    ACCURACY,
+    ASSUMED,
+    FIRST_FORMAT,
+    FOLLOWING,
+    FORMAT,
+    fields_of,
+    protects,
+)
 from tacit.report.check.issued import digest, issued_body, versions
 from tacit.report.check.json_difference import difference
 from tacit.report.check.planner import Replanned, planner
+from tacit.report.check.verification import Verification, short
 
 __all__ = ["Verification", "verify_body"]
 
@@ -58,56 +67,10 @@ _LEFT = "what was left of the budget: that follows from all charges, which its l
 _PAID_MORE = "why more was paid than the privacy loss: another version charged so"
 
 
-@dataclass(repr=False)
-class Verification:
-    """What was checked of a certificate, what could not be, and what failed.
-
-    Truthy when something was checked and nothing failed.
-    """
-
-    checked: list[str] = field(default_factory=list)
-    unchecked: list[str] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return bool(self.checked) and not self.failures
-
-    def __repr__(self) -> str:
-        counted = f"{len(self.checked)} checked, {len(self.unchecked)} unchecked"
-        return f"<Verification: {'; '.join([counted, *(f'FAILED {t}' for t in self.failures)])}>"
-
-    def __str__(self) -> str:
-        lines = [f"FAILED    {text}" for text in self.failures]
-        lines += [f"ok        {text}" for text in self.checked]
-        lines += [f"unchecked {text}" for text in self.unchecked]
-        return "\n".join(lines)
-
-    def check(self, claim: str, check: Callable[[], str | None]) -> None:
-        """Run one check: None means that the claim holds, text says how it fails."""
-        try:
-            trouble = check()
-        except _CANNOT as error:
-            trouble = f"cannot be derived ({type(error).__name__}: {_short(str(error))})"
-        if trouble is None:
-            self.checked.append(claim)
-        else:
-            self.failures.append(f"{claim}: {trouble}")
-
-
-_CANNOT = (
-    TacitError,
-    LookupError,
-    TypeError,
-    ValueError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-    AssertionError,
-)
-
-
 def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
     """Check a certificate's body; see :meth:`tacit.report.Certificate.verify`."""
+    if body.get("format") == FOLLOWING:
+        return verify_following(body, ledger, verify_body)
     found = Verification()
     found.check("the certificate is as it was sealed", lambda: _sealed(body))
     found.check("it has the parts of a certificate, and no others", lambda: _whole(body))
@@ -135,7 +98,7 @@ def _tell_version(found: Verification, body: Mapping[str, Any]) -> None:
     made, here = (v.get("tacit") for v in (_mapping(body.get("versions")), versions()))
     if isinstance(made, str) and made != here:
         found.failures[:] = [
-            f"{text} (made by Tacit {_short(made)}, and this is {here}: where they plan this "
+            f"{text} (made by Tacit {short(made)}, and this is {here}: where they plan this "
             "question otherwise, check it with that version)"
             for text in found.failures
         ]
@@ -143,10 +106,6 @@ def _tell_version(found: Verification, body: Mapping[str, Any]) -> None:
 
 def _mapping(part: object) -> Mapping[str, Any]:
     return part if isinstance(part, Mapping) else {}
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 300 else f"{text[:300]}..."
 
 
 def _sealed(body: Mapping[str, Any]) -> str | None:

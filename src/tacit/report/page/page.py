@@ -17,7 +17,8 @@ from tacit.display.card import Card, Share, Shares
 from tacit.display.svg_chart import budget_bar
 from tacit.display.templating import drawing, render
 from tacit.errors import UsageError
-from tacit.report.check.verify import Verification
+from tacit.report.check.format import FOLLOWING
+from tacit.report.check.verification import Verification
 from tacit.report.page.answers import answers
 from tacit.report.text.chain_sentences import distance_words, recipe, step_words
 from tacit.report.text.odds import STATED_DELTA, Odds, probability_words
@@ -49,18 +50,23 @@ def certificate_page(body: Mapping[str, Any], verify: Callable[[], Verification]
     Traceback (most recent call last):
     tacit.errors.UsageError: this certificate is incomplete, so no page can be made from it ...
     """
+    following = body.get("format") == FOLLOWING
     try:
-        given = _given(body, verify())
+        given = _followed(body, verify()) if following else _given(body, verify())
     except BROKEN as error:
         raise UsageError(
             "this certificate is incomplete, so no page can be made from it "
             f"({type(error).__name__}: {error}); verify() says more"
         ) from None
-    return render(__package__, "certificate.html", given)
+    return render(__package__, "following.html" if following else "certificate.html", given)
 
 
 def summary(body: Mapping[str, Any]) -> list[str]:
     """Return the lines that tell a certificate in text; the first names whom it protects."""
+    if body.get("format") == FOLLOWING:
+        facts = [*_released(body), *_sources(body), ("Digest", str(body["digest"]))]
+        first = protects_line(body["question"]["query"]["unit"])
+        return [first, *(f"{name.lower()}: {told}" for name, told in facts)]
     cost = Budget.from_json(body["spent"]["cost"])
     facts = [*_released(body), ("Released", f"{_when(body)}, at {budget_words(cost)}")]
     facts += [("Digest", str(body["digest"]))]
@@ -74,8 +80,11 @@ def certificate_card(body: Mapping[str, Any]) -> Card:
     Raises:
         Exception: one of :data:`BROKEN`, where the certificate is not whole.
     """
-    cost = Budget.from_json(body["spent"]["cost"])
     first, *facts = summary(body)
+    if body.get("format") == FOLLOWING:
+        todo = "not checked yet: .verify() derives it again, .save('name.html') writes the page"
+        return Card(f"Free answer: {_name(body)}", first, [], [*facts, todo])
+    cost = Budget.from_json(body["spent"]["cost"])
     budget, odds = _budget(body, cost), _odds(body, cost)
     bar = Shares(budget["total"], [Share(*part) for part in budget["parts"]])
     sure = (
@@ -106,6 +115,35 @@ def _given(body: Mapping[str, Any], found: Verification) -> dict[str, Any]:
         "checks": _checks(found),
         "foot": _foot(body),
     }
+
+
+def _followed(body: Mapping[str, Any], found: Verification) -> dict[str, Any]:
+    """Return all that the page of an answer shows that follows from earlier releases."""
+    unit = body["question"]["query"]["unit"]
+    foot = [("Made with", ", ".join(f"{name} {one}" for name, one in body["versions"].items()))]
+    return {
+        "name": _name(body),
+        "protects": protects_line(unit),
+        "holds": bool(found),
+        "checked_count": len(found.checked),
+        "failed_count": len(found.failures),
+        "released": _released(body),
+        "sources": _sources(body),
+        "answers": answers(body),
+        "checks": _checks(found),
+        "foot": [*foot, ("Digest", str(body["digest"]))],
+    }
+
+
+def _sources(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the releases that an answer follows from, each with what follows from it."""
+    told = []
+    for place, source in enumerate(body["sources"]):
+        labels = ", ".join(label for label, of in body["from"].items() if of == place)
+        cost = budget_words(Budget.from_json(source["spent"]["cost"]))
+        words = f"{question_words(source['question'])}, released {_when(source)} at {cost}"
+        told.append((f"{labels} from", f"{words}; digest {str(source['digest'])[:16]}"))
+    return told
 
 
 def _name(body: Mapping[str, Any]) -> str:

@@ -271,9 +271,11 @@ def _edges_of_one(above: float, raw: float, start: float, band: Array) -> tuple[
         width = table[place]
         left = place / cells
         slope = (table[place + 1] - width) / ((place + 1) / cells - left) if place < cells else 0.0
+        # Beyond the band the gap has one sign, that of the outer point: the other is within it.
+        top, steep = (above, raw) if above > outer * raw else (-above, -raw)
         for _ in range(halvings):
-            middle = (inner + outer) / 2
-            if abs(above - middle * raw) > width + slope * (middle - left):
+            middle = (inner + outer) * 0.5
+            if top - middle * steep > width + slope * (middle - left):
                 if middle == outer:
                     return outer  # nothing changes any more
                 outer = middle

@@ -22,7 +22,7 @@ from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import LEVEL, Columns, Noise
 from tacit.tables.query.requests import Cells, Request
 from tacit.tables.together.asked_cells import AskedCells, CellsOfPlan, key_of
-from tacit.tables.together.family import added_noise
+from tacit.tables.together.family import Family, added_noise
 from tacit.tables.together.intervals import Term, laplace_half_width
 from tacit.tables.together.reading import taken
 from tacit.tables.together.step import CellCounts
@@ -148,11 +148,7 @@ class CellsPart(CellsOfPlan):
         """Return the counts of each question, by least squares: they add up with one another."""
         residuals = self._residuals(released, noise)
         found = {}
-        counted = released[len(released) - len(self.families) :]
-        paid = [
-            family.counts(numbers, share)
-            for (family, share), numbers in zip(self._paid(noise), counted, strict=True)
-        ]
+        paid = [counts for _, _, counts in self.of_families(released, noise)]
         by_family = dict(zip(self.families, paid, strict=True))
         for asked in self.asked:
             if asked in self._family_of:
@@ -225,16 +221,48 @@ class CellsPart(CellsOfPlan):
     def _known(self) -> dict[Noise, Any]:
         return {}
 
-    def _cells(self, asked: AskedCells, residuals: Mapping[Subset, Array]) -> Array:
-        """Return the listed cells of a question, shape (1,) or (1, cells)."""
-        order = self.subset(asked)
-        subset = tuple(sorted(order))
-        shape = tuple(self.axes[i].size for i in subset)
-        whole = np.zeros(shape)
+    def told(self, noise: Noise) -> list[tuple[Subset, NoiseLaw, list[tuple[Subset, float]]]]:
+        """Return what gets noise: its axes, its noise, and the residuals that it tells of.
+
+        Each residual with the share that the sum of the noisy numbers has in it.
+        """
+        shares = self._details(noise)[0]
+        return [
+            (subset, law, [(part, share) for (part, of), share in shares.items() if of == subset])
+            for subset, law in self._laws(noise)
+        ]
+
+    def whole(self, released: Sequence[Any], noise: Noise) -> dict[Subset, Array]:
+        """Return all cells of each set of axes that a question of no family is about.
+
+        Those of other values too; from the noisy numbers, as :meth:`estimates`.
+        """
+        residuals = self._residuals(released, noise)
+        wanted = {tuple(sorted(self.subset(asked))) for asked in self._alone}
+        return {subset: self._added_up(subset, residuals) for subset in sorted(wanted)}
+
+    def of_families(
+        self, released: Sequence[Any], noise: Noise
+    ) -> list[tuple[Family, Noise, Array]]:
+        """Return the families, what each may lose, and the counts of its cells."""
+        counted = released[len(released) - len(self.families) :]
+        return [
+            (family, share, family.counts(numbers, share))
+            for (family, share), numbers in zip(self._paid(noise), counted, strict=True)
+        ]
+
+    def _added_up(self, subset: Subset, residuals: Mapping[Subset, Array]) -> Array:
+        whole = np.zeros(tuple(self.axes[i].size for i in subset))
         for part in subsets_of(subset):
             kept = tuple(self.axes[i].size if i in part else 1 for i in subset)
             rest = math.prod(self.axes[i].size for i in subset if i not in part)
             whole = whole + residuals[part].reshape(kept) / rest
+        return whole
+
+    def _cells(self, asked: AskedCells, residuals: Mapping[Subset, Array]) -> Array:
+        """Return the listed cells of a question, shape (1,) or (1, cells)."""
+        order = self.subset(asked)
+        whole = self._added_up(tuple(sorted(order)), residuals)
         if not order:
             return np.asarray(whole).reshape(1)
         return self._listed(asked, whole).reshape(1, -1)

@@ -3,11 +3,10 @@
 import cmath
 import math
 
-import numpy as np
 import pytest
 
 from tacit.core.losses.additive_noise import LaplaceShift
-from tacit.core.losses.contour.ends import ends_of, moments, tilt_at, tilt_near
+from tacit.core.losses.contour.ends import ends_of
 
 ROWS = [(0.3, 1, 2), (0.05, 7, 1), (0.002, 400, 3)]
 
@@ -39,13 +38,3 @@ def test_tilted_masses_of_the_ends():
     odds = math.exp(0.3 * (2 * 2 + 1))
     assert upper[0] == pytest.approx(odds / (1 + odds))
     assert upper[0] + lower[0] == pytest.approx(1)
-
-
-def test_tilts_put_the_mean_where_it_is_wanted():
-    ends = ends_of([(0.05, 1, 1), (0.08, 2, 400)])
-    assert moments(ends, tilt_at(ends, 5.0))[1] == pytest.approx(5.0, rel=1e-2)
-    assert ends.reach == pytest.approx(0.05 + 64)
-    near = tilt_near(ends, math.log(1e-9))
-    log, mean, _ = moments(ends, near)
-    assert -40 < log - near * mean < math.log(1e-6)
-    assert np.isinf(moments(ends, 1e6)[0])

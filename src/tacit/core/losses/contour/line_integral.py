@@ -21,9 +21,14 @@ added up is a Riemann sum at ``z = t + i k h``, of S and a Gaussian loss G of a 
 - *Frequencies left out*, those above a band b.  There ``|1/(z (z + 1))| <= 1/w^2``, and the sum
   over ``k h > b`` of ``h / (k h)^2`` is at most ``1 / (b - h)``; so what is missing is at most
   ``e^(K(t) - t epsilon) B / (pi (b - h))``, with B the largest product of the ``|M_i(t + i w) /
-  M_i(t)|`` and ``e^(-v w^2 / 2)`` there. (:mod:`~tacit.core.losses.contour.beyond_band`).
-- *Rounding.*  A factor is right to ``2^-46``, as a number of size at most one, and so is the
-  logarithm of its size at t, and each product of t and a loss.
+  M_i(t)|`` and ``e^(-v w^2 / 2)`` there.  The product of all is bounded from a narrow band on
+  (:mod:`~tacit.core.losses.contour.beyond_band`) where the summands are many and Laplace noise;
+  else the band goes on until ``e^(-v w^2 / 2)`` is small enough by itself.
+- *Rounding.*  A factor is right to ``e = 2^-46 + 2^-48 w (r + 1/(1 + t))``, r the largest loss, as
+  a number of size at most one, and so a product is to ``prod y_i^k_i sum k_i (e_i / y_i + 2^-50)``
+  with ``y_i = |f_i| + e_i``; so is the logarithm of M_i(t), and each product of t and a loss.  A
+  Riemann sum, in blocks, adds ``2^-43`` of the sum of the sizes of its terms, and a turn by
+  ``w (epsilon - middle)`` is right to ``2^-50`` of its angle.
 
 Source of the integral: Zhu, Dong, Wang, "Optimal accounting of differential privacy via
 characteristic functions", AISTATS 2022; of the tilted line: Alghamdi and others, "The saddle-point
@@ -33,25 +38,31 @@ accountant for differential privacy", ICML 2023.  The bounds are worked out here
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tacit.arithmetic.bisection import narrowed
 from tacit.core.losses.cells import Floats
 from tacit.core.losses.contour.beyond_band import REST, most_beyond
-from tacit.core.losses.contour.ends import Ends, moments, tilt_at, tilt_near
+from tacit.core.losses.contour.families import Family
+from tacit.core.losses.contour.least_epsilon import least_epsilon
+from tacit.core.losses.contour.summands import Summands, moments, tilt_at, tilt_near
 
-__all__ = ["Contour", "enclosed_epsilon", "enclosed_log_delta"]
+__all__ = ["Contour", "enclosed_epsilon", "enclosed_log_deltas"]
 
 _WORD = 2.0**-46
-_KERNELS = (3e-4, 2e-3, 1e-2)
+_KERNELS = (3e-4, 6e-4, 2e-3, 1e-2)
 """The deviation of the Gaussian beside that of the sum: the first one that is usable."""
 _BAND = 9.5
 _MOST_NODES = 1 << 10
-_LEAST_FACTOR = 1e-3
-_STEPS = 60
+_MOST_WORK = 1 << 25
+"""So many exponentials are looked at over a band that goes on."""
+_AT_ONCE = 1 << 20
+_BLOCK = 1 << 8
+_SERVED = 3.0
+"""A contour serves epsilons of so many deviations from its middle."""
 _CELLS_BESIDE = 64
 
 
@@ -59,98 +70,148 @@ class Contour:
     """The sum at one tilt: bounds on delta near the epsilon that the tilt is for.
 
     Args:
-        ends: the summands.
+        summands: of the sum.
         tilt: above zero.
         smallest: the logarithm of the least delta that is asked about.
         kernel: the deviation of the Gaussian beside that of the sum.
 
     Attributes:
+        tilt: as given.
+        middle: the mean of the sum under the tilt, about.
+        deviation: of it, about.
         usable: whether the frequencies that are left out are bounded.
     """
 
-    def __init__(self, ends: Ends, tilt: float, smallest: float, kernel: float) -> None:
-        self._ends, self._tilt = ends, tilt
-        self._log, self.middle, variance = moments(ends, tilt)
-        deviation = math.sqrt(variance)
+    def __init__(self, summands: Summands, tilt: float, smallest: float, kernel: float) -> None:
+        self._summands, self.tilt = summands, tilt
+        self._log, self.middle, variance = moments(summands, tilt)
+        self.usable = False
+        if not 0 < variance < math.inf:
+            return
+        self.deviation = deviation = math.sqrt(variance)
         self._v = (kernel * deviation) ** 2
         self._log += self._v * (tilt * tilt + tilt) / 2
         rest = REST - smallest
         self._h = min(2 * math.pi * tilt / rest, 0.75 / deviation)
-        count = math.ceil(_BAND / deviation / self._h) + 1
-        self._band = count * self._h
-        self.usable = count <= _MOST_NODES
-        if not self.usable:
+        count = self._narrow(deviation) or self._wide(kernel * deviation)
+        if not count:
             return
+        self._band = count * self._h
         self._beside = _Beside.of(math.sqrt(self._v), smallest)
-        self._total = float(ends.times.sum())
-        self._far = most_beyond(ends, tilt, self._band, self._v)
-        self.usable = self._far < 1 and self._sample(count)
+        self._total = summands.count
+        self._reach = summands.reach
+        self.usable = self._sample(count)
+
+    def _narrow(self, deviation: float) -> int:
+        """Return the nodes of a band beyond which the product is bounded; zero if it is not."""
+        ends = self._summands.ends
+        count = math.ceil(_BAND / deviation / self._h) + 1
+        if ends is None or count > _MOST_NODES:
+            return 0
+        self._far = most_beyond(ends, self.tilt, count * self._h, self._v)
+        return count if self._far < 1 else 0
+
+    def _wide(self, kernel: float) -> int:
+        """Return the nodes of a band beyond which the Gaussian says enough; zero for too many."""
+        count = math.ceil(math.sqrt(2 * REST) / kernel / self._h) + 2
+        self._far = math.exp(-REST) * (1 + 2.0**-30)
+        return count if count * self._summands.work <= _MOST_WORK else 0
 
     def _sample(self, count: int) -> bool:
         """Take the product of all factors at the frequencies of the band."""
-        w = np.arange(count + 1) * self._h
-        z = self._tilt + 1j * w
-        at = self._ends.factors(self._tilt)[:, None]
-        phase = np.exp(-1j * w * self.middle)
-        whole, wrong = np.ones(len(w), dtype=np.complex128), np.zeros(len(w))
-        for start in range(0, len(at), 1024):
-            part = slice(start, start + 1024)
-            some = Ends(self._ends.rate[part], self._ends.shift[part], self._ends.times[part])
-            factors = some.factors(z) / at[part]
-            sizes = np.abs(factors)
-            if sizes.min() < _LEAST_FACTOR:
+        w: Floats = np.arange(count + 1, dtype=np.float64) * self._h
+        z = self.tilt + 1j * w
+        logs, turns = np.zeros(len(w)), np.zeros(len(w))
+        most, wrong = np.zeros(len(w)), np.zeros(len(w))
+        for family in self._summands.pieces(_AT_ONCE >> 9):
+            at = np.real(family.factors(self.tilt))
+            if not np.isfinite(at).all() or at.min() <= 0:
                 return False
-            k = some.times[:, None]
-            whole *= np.exp((k * np.log(factors)).sum(axis=0))
-            wrong += (k * (_WORD / sizes)).sum(axis=0)
-        kernel = np.exp(-self._v * w * w / 2 + 1j * w * (self._v * (self._tilt + 0.5)))
-        with np.errstate(over="ignore"):
-            self._terms = whole * phase * kernel / (z * (z + 1))
-        self._w = w
+            size = max(_AT_ONCE // (len(at) * family.terms), 1)
+            for first in range(0, len(w), size):
+                some = slice(first, first + size)
+                found = self._product(family, at, z[some], w[some])
+                for whole, part in zip((logs, turns, most, wrong), found, strict=True):
+                    whole[some] += part
         # the phase turns back at most a few times in the band
-        wrong += _WORD * (4 + w * abs(self.middle))
-        weight = np.abs(self._terms) * np.expm1(wrong)
-        self._error = float(weight[0] + 2 * weight[1:].sum()) * self._h / (2 * math.pi)
+        kernel = -self._v * w * w / 2
+        turns += w * (self._v * (self.tilt + 0.5) - self.middle)
+        self._terms = np.exp(logs + kernel + 1j * turns) / (z * (z + 1))
+        weight = np.exp(most + kernel) / np.abs(z * (z + 1))
+        relative = np.minimum(wrong, 2.0) + _WORD * (4 + w * abs(self.middle))
+        self._error = float(weight @ relative) * self._h / math.pi
         self._error += self._far / (math.pi * (self._band - self._h))
-        return bool(wrong.max() < 0.1)
+        sizes = np.abs(self._terms)
+        self._sizes = float(sizes.sum()) * self._h, float(sizes @ w) * self._h
+        self._w = w
+        self._terms[0] /= 2
+        padded = np.zeros(-(-len(w) // _BLOCK) * _BLOCK, dtype=np.complex128)
+        padded[: len(w)] = self._terms
+        self._blocks = padded.reshape(-1, _BLOCK)
+        return bool(np.isfinite(self._error))
+
+    def _product(
+        self, family: Family, at: Floats, z: Any, w: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the product of powers: log, turn, log of what it is below, relative error."""
+        factors = family.factors(z) / at[:, None]
+        sizes = np.abs(factors)
+        e = _WORD + 2.0**-48 * w * (family.reach[:, None] + 1 / (1 + self.tilt))
+        most = np.minimum(sizes + e, 1.0)
+        k = family.times
+        logs = k @ np.log(np.maximum(sizes, 1e-300))
+        return logs, k @ np.angle(factors), k @ np.log(most), k @ (e / most + 2.0**-50)
 
     def _sum(self, epsilon: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of what the sums are in units of, and the sums."""
-        turned = self._terms[:, None] * np.exp(-1j * np.outer(self._w, epsilon - self.middle))
-        found = turned[0].real + 2 * turned[1:].real.sum(axis=0)
-        return self._log - self._tilt * epsilon, found * self._h / (2 * math.pi)
+        step = -1j * self._h * (epsilon - self.middle)
+        inner = np.exp(np.arange(_BLOCK)[:, None] * step)
+        outer = np.exp(_BLOCK * np.arange(len(self._blocks))[:, None] * step)
+        found = (outer * (self._blocks @ inner)).sum(axis=0).real
+        return self._log - self.tilt * epsilon, found * self._h / math.pi
+
+    def _wrong(self, epsilon: Floats) -> Floats:
+        """Return how wrong the sums may be, in the same units."""
+        sizes, turns = self._sizes
+        rounding = 2.0**-43 * sizes + 2.0**-50 * turns * np.abs(epsilon - self.middle)
+        return self._error + rounding
 
     def _unsure(self, epsilon: Floats) -> Floats:
-        size = abs(self._log) + self._tilt * np.abs(epsilon)
-        turns = len(self._w) * (1 + float(self._w[-1]) * np.abs(epsilon))
-        found: Floats = _WORD * (self._total + size + turns)
+        found: Floats = _WORD * (self._total + abs(self._log) + self.tilt * np.abs(epsilon))
         return found
 
     def upper(self, epsilon: float) -> float:
         """Return a logarithm that that of delta at an epsilon is not above."""
-        return float(self._upper(np.array([epsilon]))[0])
+        return _log_sum(
+            float(self._upper(np.array([epsilon], dtype=np.float64))[0]), self._summands.infinite[1]
+        )
 
     def _upper(self, epsilon: Floats) -> Floats:
-        log, found = self._sum(epsilon - self._shifted(epsilon))
+        there = epsilon - self._shifted(epsilon)
+        log, found = self._sum(there)
         unsure = self._unsure(epsilon)
-        found = np.maximum(found, 0.0) * (1 + unsure) + self._error + _WORD * abs(self._terms[0])
+        found = np.maximum(found, 0.0) * (1 + unsure) + self._wrong(there)
         bound: Floats = np.minimum(log + np.log(found) + unsure, 0.0)
         return bound
 
     def lower(self, epsilon: float) -> float:
         """Return a logarithm that that of delta at an epsilon is not below."""
-        there = np.array([epsilon])
+        return _log_sum(self._lower(epsilon), self._summands.infinite[0])
+
+    def _lower(self, epsilon: float) -> float:
+        there = np.array([epsilon], dtype=np.float64)
         there += self._shifted(there)
         logs, sums = self._sum(there)
         unsure = float(self._unsure(there)[0])
-        found = float(sums[0]) * (1 - unsure) - self._error - _WORD * abs(self._terms[0])
+        found = float(sums[0]) * (1 - unsure) - float(self._wrong(there)[0])
         if found <= 0:
             return -math.inf
         log = float(logs[0]) + math.log(found) - unsure
         y = 2 * math.pi / self._h
-        s = 2 * self._tilt
-        beyond = self._ends.log(s) + self._v * (s * s + s) / 2 - s * float(there[0])
-        wrapped = [-math.log(math.expm1(self._tilt * y)), beyond - (s - self._tilt) * y + 1e-6]
+        s = 2 * self.tilt
+        beyond = self._summands.log(s) + self._v * (s * s + s) / 2 - s * float(there[0])
+        turned = self.tilt * y
+        wrapped = [-turned - math.log(-math.expm1(-turned)), beyond - (s - self.tilt) * y + 1e-6]
         near = self._upper(there[0] - self._beside.steps)
         # in units of e^log: what else makes up the sum
         less = float(self._beside.masses @ np.exp(near - log)) + math.exp(
@@ -162,8 +223,7 @@ class Contour:
 
     def _shifted(self, epsilon: Floats) -> Floats:
         """Return how far all losses together may lie from where their floats put them."""
-        largest = float(self._ends.times @ self._ends.largest)
-        found: Floats = 2.0**-50 * (largest + np.abs(epsilon))
+        found: Floats = 2.0**-50 * (self._reach + np.abs(epsilon))
         return found
 
 
@@ -195,71 +255,93 @@ class _Beside:
         return cls(edges[1:], masses, rest, 1 - beyond[0] + 2.0**-50)
 
 
+def _log_sum(log: float, more: float) -> float:
+    """Return the logarithm of a number, whose own is given, and one more; at most zero."""
+    if more <= 0:
+        return log
+    high, low = max(log, math.log(more)), min(log, math.log(more))
+    rest = math.log1p(math.exp(low - high)) if low > -math.inf else 0.0
+    return min(high + rest, 0.0)
+
+
 def _upper_tail(u: float) -> float:
     return math.erfc(u / math.sqrt(2)) / 2 * (1 + 2.0**-40)
 
 
-def _least_epsilon(
-    bound: Callable[[float], float], middle: float, log_target: float, *, upper: bool
-) -> float | None:
-    """Return the least epsilon above zero at which a bound is at most a target, from one side.
-
-    From above it is an end of a step where it holds, from below one where it does not; None where
-    none is found near the middle.
-    """
-    width = 2.0**-14 * (1 + abs(middle))
-    low = high = middle
-    for _ in range(_STEPS):
-        if bound(high) <= log_target:
-            break
-        low, high, width = high, high + width, 2 * width
-    else:
-        return None
-    width = 2.0**-14 * (1 + abs(middle))
-    for _ in range(_STEPS):
-        if bound(low) > log_target:
-            break
-        low, high, width = low - width, low, 2 * width
-    else:
-        return None
-    high, low = narrowed(lambda epsilon: bound(epsilon) <= log_target, high, low, _STEPS)
-    found = high if upper else low
-    return found if found > 0 else None
-
-
-def _contour_at(ends: Ends, tilt: float, smallest: float) -> Contour | None:
+def _contour_at(summands: Summands, tilt: float, smallest: float) -> Contour | None:
     """Return the sum at a tilt, with the narrowest Gaussian that is usable; None where none is."""
     if not math.isfinite(tilt) or tilt <= 0:
         return None
-    found = (Contour(ends, tilt, smallest, kernel) for kernel in _KERNELS)
+    found = (Contour(summands, tilt, smallest, kernel) for kernel in _KERNELS)
     return next((contour for contour in found if contour.usable), None)
 
 
-def enclosed_epsilon(ends: Ends, log_delta: float) -> tuple[float, float] | None:
+def enclosed_epsilon(summands: Summands, log_delta: float) -> tuple[float, float] | None:
     """Return ends of the least epsilon at a delta, whose logarithm is given; None if not known.
 
-    >>> from tacit.core.losses.contour.ends import ends_of
-    >>> rows = [(1 / (20 + place / 2), 1, 1) for place in range(200)]
-    >>> low, high = enclosed_epsilon(ends_of(rows), math.log(1e-6))
+    >>> from tacit.core.losses.contour.summands import Generating
+    >>> rows = [(Generating(laplace=(1 / (20 + place / 2), 1)), 1) for place in range(200)]
+    >>> low, high = enclosed_epsilon(Summands.of(rows), math.log(1e-6))
     >>> round(low, 2), round(high, 2), high - low < 2e-4 * high
     (1.23, 1.23, True)
     """
-    if log_delta == -math.inf:
+    infinite = summands.infinite[1]
+    if log_delta == -math.inf or (infinite and log_delta <= math.log(infinite)):
         return None
-    contour = _contour_at(ends, tilt_near(ends, log_delta), log_delta)
-    if contour is None:
-        return None
+    finite = log_delta + math.log1p(-infinite * math.exp(-log_delta))
+    contour = _contour_at(summands, tilt_near(summands, finite), finite)
     # a logarithm of two numbers is right to 2^-45, whichever way it is asked about
-    high = _least_epsilon(contour.upper, contour.middle, log_delta - 2.0**-40, upper=True)
-    low = _least_epsilon(contour.lower, contour.middle, log_delta + 2.0**-40, upper=False)
+    highest, lowest = log_delta - 2.0**-40, log_delta + 2.0**-40
+    near = None if contour is None else _first_guess(contour, highest)
+    if contour is None or near is None:
+        return None
+    if abs(near - contour.middle) > _SERVED * contour.deviation:  # no saddle: losses in lumps
+        contour = _contour_at(summands, tilt_at(summands, near), finite) or contour
+    high = least_epsilon(contour.upper, near, highest, upper=True)
+    low = None if high is None else least_epsilon(contour.lower, high, lowest, upper=False)
     return None if high is None or low is None else (low, high)
 
 
-def enclosed_log_delta(ends: Ends, low: float, high: float) -> tuple[float, float] | None:
-    """Return ends of the logarithm of delta at an epsilon between two floats; None if not known."""
-    tilt = tilt_at(ends, high)
-    log, mean, _ = moments(ends, tilt)
-    if not math.isfinite(log):
+def _first_guess(contour: Contour, log_target: float) -> float | None:
+    """Return about the epsilon at which the bound from above meets a target."""
+    at = contour.upper(contour.middle)
+    near = contour.middle + (at - log_target) / contour.tilt
+    if abs(near - contour.middle) < contour.deviation:
+        return near
+    return least_epsilon(contour.upper, contour.middle, log_target, upper=True)
+
+
+def enclosed_log_deltas(
+    summands: Summands, levels: Sequence[tuple[float, float]]
+) -> list[tuple[float, float] | None]:
+    """Return ends of the logarithm of delta at epsilons, each between two floats, in rising order.
+
+    A contour serves those that lie near its middle.  None where it is not known.
+
+    >>> from tacit.core.losses.contour.summands import Generating
+    >>> many = Summands.of([(Generating(gaussian=(50.0, 1)), 2500)])
+    >>> [round(math.exp(ends[1]), 6) for ends in enclosed_log_deltas(many, [(0, 0), (1, 1)])]
+    [0.382925, 0.126937]
+    """
+    found: list[tuple[float, float] | None] = []
+    contour: Contour | None = None
+    for low, high in levels:
+        if contour is None or abs(high - contour.middle) > _SERVED * contour.deviation:
+            contour = _contour_for(summands, high)
+        found.append(None if contour is None else (contour.lower(high), contour.upper(low)))
+    return found
+
+
+def _contour_for(summands: Summands, epsilon: float) -> Contour | None:
+    """Return the sum at a tilt for an epsilon, and for those above it."""
+    tilt = tilt_at(summands, epsilon)
+    _, mean, variance = moments(summands, tilt)
+    if not math.isfinite(mean):
         return None
-    contour = _contour_at(ends, tilt, min(log - tilt * mean, 0.0) - 20)
-    return None if contour is None else (contour.lower(high), contour.upper(low))
+    farther = tilt_at(summands, epsilon + _SERVED / 2 * math.sqrt(variance))
+    for one in (farther, tilt):
+        log, mean, variance = moments(summands, one)
+        near = abs(epsilon - mean) <= _SERVED * math.sqrt(variance) or one == tilt
+        if math.isfinite(log) and near:
+            return _contour_at(summands, one, min(log - one * mean, 0.0) - 20)
+    return None

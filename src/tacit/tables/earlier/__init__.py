@@ -1,0 +1,1 @@
+"""Answers that follow from earlier releases, at no cost."""

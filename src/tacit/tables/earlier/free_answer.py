@@ -1,0 +1,93 @@
+"""Finding the earlier releases that a question follows from, and writing down that it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tacit.accounting import Entry, Ledger
+from tacit.accounting.ledger.installments import parts_of, record_part
+from tacit.errors import UsageError
+from tacit.report import Certificate, issue, versions
+from tacit.report.check.follows import following_body, recorded_part
+from tacit.report.check.format import FOLLOWING, FORMAT
+from tacit.tables.earlier.derive import follows
+from tacit.tables.earlier.released import Release, release_of
+from tacit.tables.plan.query import Query
+
+__all__ = ["free_certificate"]
+
+
+def free_certificate(
+    query: Query, ledger: Ledger, given: Sequence[Certificate], tag: str | None
+) -> Certificate | None:
+    """Return the certificate of an answer that follows from earlier releases, and record it.
+
+    Args:
+        query: the question.
+        ledger: of the session; answers on another account than its own are left alone.
+        given: certificates of releases that stand in another ledger.
+        tag: of the releases: those with another one may be of another version of the table.
+
+    Returns:
+        None where the answer does not follow.
+
+    Raises:
+        UsageError: a certificate that does not hold, or is of another data set.
+        LedgerError: the ledger cannot be written.
+    """
+    entries = [entry for entry in ledger.history() if _usable(entry, ledger, tag)]
+    bodies = [*(issue(entry, ledger).body for entry in entries)]
+    bodies += [_checked(one, ledger.dataset, tag) for one in given]
+    known = {body["digest"]: body for body in bodies}
+    releases = [one for body in known.values() if (one := _read(body)) is not None]
+    found = follows(query, releases)
+    if found is None:
+        return None
+    used = sorted(set(found.sources.values()))
+    by_label = {label: used.index(place) for label, place in found.sources.items()}
+    sources = [releases[place].body for place in used]
+    question = {"query": query.describe(), "tag": tag}
+    body = following_body(question, found.answer, by_label, sources, versions())
+    digests = [source["digest"] for source in sources]
+    for entry in entries:
+        if issue(entry, ledger).body["digest"] in digests:
+            _record(ledger, entry, recorded_part(body))
+            break
+    return Certificate(body)
+
+
+def _usable(entry: Entry, ledger: Ledger, tag: str | None) -> bool:
+    """Return whether an entry is an answered release of this data set, paid by whoever asks."""
+    if entry.answer is None or entry.accounts != ledger.payer.accounts:
+        return False
+    if entry.question.get("tag") != tag or "table" not in entry.answer:
+        return False
+    return ledger.about(entry)[0] == ledger.dataset
+
+
+def _checked(given: Certificate, dataset: str, tag: str | None) -> dict[str, Any]:
+    if not isinstance(given, Certificate):
+        raise UsageError("give certificates: tc.Certificate.load('ages.json')")
+    body: dict[str, Any] = given.body
+    if body.get("format") == FOLLOWING:
+        raise UsageError("a free answer adds nothing to the releases that it follows from")
+    if body.get("format") != FORMAT or not given.verify():
+        raise UsageError("a certificate does not hold: verify() says why")
+    if body["dataset"] != dataset or body["question"]["tag"] != tag:
+        raise UsageError("a certificate is of another data set, or has another tag")
+    return body
+
+
+def _read(body: dict[str, Any]) -> Release | None:
+    try:
+        return release_of(body)
+    except UsageError:  # planned otherwise by the version that made it
+        return None
+
+
+def _record(ledger: Ledger, entry: Entry, part: dict[str, Any]) -> None:
+    """Write down, once, what follows from a charge."""
+    while part not in (standing := parts_of(ledger, entry)):
+        if record_part(ledger, entry, len(standing), part):
+            return

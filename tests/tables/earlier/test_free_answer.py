@@ -1,0 +1,102 @@
+"""Free answers, written down: the ledger, the certificate, and what makes them fail."""
+
+from __future__ import annotations
+
+import copy
+
+import pyarrow as pa
+import pytest
+
+import tacit as tc
+from tacit.accounting.ledger.shared_budget import on_account_of
+from tacit.errors import UsageError
+from tacit.tables.paid_session import PaidSession
+
+
+@pytest.fixture(name="session")
+def _session():
+    people = pa.table({"sex": ["f", "m", "f"], "age": [31, 45, 67]})
+    session = tc.Session(people, tc.one_row_each, tc.epsilon(1), name="p")
+    question = session.group_by("sex", keys=["f", "m"]).agg(n=tc.count())
+    question.release(epsilon="1/4")
+    session.agg(ages=tc.histogram("age", [0, 40, 80])).release(epsilon="1/4")
+    return session
+
+
+def both(session):
+    return session.filter(tc.col("sex").is_in(["f", "m"])).agg(n=tc.count())
+
+
+def test_it_spends_nothing_and_the_ledger_says_from_which_releases(session) -> None:
+    before = session.spent, len(session.history())
+    answer = both(session).free_answer()
+    assert (session.spent, len(session.history())) == before
+    assert answer.cost.is_nothing
+    (part,) = [event for event in session.ledger.events() if event.event == "part"]
+    source = session.history()[0]
+    assert part.body["part"]["from"] == [source.hash]
+    assert part.body["charge"] == source.sequence
+    assert part.body["part"]["digest"] == answer.certificate.body["digest"]
+    session.ledger.verify_chain()
+
+
+def test_asked_again_it_is_the_same_and_is_written_once(session) -> None:
+    one, two = both(session).free_answer(), both(session).free_answer()
+    assert one.certificate == two.certificate
+    assert sum(event.event == "part" for event in session.ledger.events()) == 1
+
+
+def test_it_is_verified_with_and_without_the_ledger(session, tmp_path) -> None:
+    found = both(session).free_answer().certificate
+    assert found.verify()
+    assert found.verify(session.ledger)
+    found.save(tmp_path / "free.json")
+    assert tc.Certificate.load(tmp_path / "free.json") == found
+    other = tc.Session(pa.table({"sex": ["f"]}), tc.one_row_each, tc.epsilon(1), name="p")
+    assert not found.verify(other.ledger)
+
+
+def test_a_tag_is_another_version_of_the_table(session) -> None:
+    assert both(session).free_answer(tag="later") is None
+    session.group_by("sex", keys=["f", "m"]).agg(n=tc.count()).release(epsilon="1/4", tag="later")
+    assert both(session).free_answer(tag="later") is not None
+
+
+def test_certificates_of_another_ledger(session, tmp_path) -> None:
+    source = session.group_by("sex", keys=["f", "m"]).agg(n=tc.count()).release(epsilon="1/4")
+    people = pa.table({"sex": ["f"], "age": [3]})
+    other = tc.Session(people, tc.one_row_each, tc.epsilon(1), name="p")
+    assert both(other).free_answer() is None
+    free = both(other).free_answer([source.certificate])
+    assert free.value("n") == both(session).free_answer().value("n")
+    assert other.spent.is_nothing
+    body = copy.deepcopy(source.certificate.body)
+    body["answer"]["released"][0][0] += 1
+    with pytest.raises(UsageError, match="does not hold"):
+        both(other).free_answer([tc.Certificate(body)])
+    with pytest.raises(UsageError, match="adds nothing"):
+        both(other).free_answer([free.certificate])
+    third = tc.Session(people, tc.one_row_each, tc.epsilon(1), name="q")
+    with pytest.raises(UsageError, match="another data set"):
+        both(third).free_answer([source.certificate])
+    with pytest.raises(UsageError, match="certificates"):
+        both(other).free_answer([source])  # an answer, not its certificate
+
+
+def test_what_was_answered_on_another_account_is_left_alone(session) -> None:
+    ada = PaidSession(session, on_account_of(session.ledger, "analyst:ada"), {})
+    assert both(ada).free_answer() is None
+    ada.group_by("sex", keys=["f", "m"]).agg(n=tc.count()).release(epsilon="1/8")
+    assert both(ada).free_answer() is not None
+    bob = PaidSession(session, on_account_of(session.ledger, "analyst:bob"), {})
+    assert both(bob).free_answer() is None
+
+
+def test_pages_and_cards(session) -> None:
+    certificate = both(session).free_answer().certificate
+    page = certificate.to_html()
+    assert "nothing was spent" in page
+    assert "earlier releases" in page
+    assert certificate.body["sources"][0]["digest"][:16] in str(certificate)
+    with pytest.raises(UsageError, match="register these"):
+        certificate.registry_entry()
