@@ -90,6 +90,7 @@ def test_ranges_cost_a_third():
     assert abs(float(taken[0] / taken[1]) - 1 / 3) < 0.01
 
 
+@pytest.mark.full
 def test_a_ledger_keeps_the_parts_and_replays_them():
     ledger = open_ledger(None, dataset="clinic", budget=BUDGET)
     for number in range(12):

@@ -16,6 +16,7 @@ COLUMN = Space(Vector(Number("int", 0, 100)), SymmetricDistance())
 SURE = 1 - 1e-6
 
 
+@pytest.mark.full
 def test_noise_for_a_count_on_a_sum_is_found_at_the_bounds():
     def forgetful(ages):
         return sum(ages) + tc.noise.discrete_laplace(1)

@@ -20,6 +20,7 @@ PEOPLE = Space(Vector(int, bounds=(0, 9)), SymmetricDistance())
 COUNT = PEOPLE >> Count()
 
 
+@pytest.mark.full
 class TestPictures:
     def bars(self, figure):
         return [len(one.patches) + len(one.collections) for one in figure.axes]

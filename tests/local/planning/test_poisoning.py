@@ -222,6 +222,7 @@ def test_every_mechanism_tells_its_influence_or_says_where_it_is_told(name):
 
 
 @pytest.mark.few(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("oracle", "answer"),
     [(LaplaceMean(0, 100, epsilon=1, grid=32), 100), (SummationHistogram(9, epsilon=1), 3)],

@@ -6,11 +6,14 @@ import io
 import json
 from pathlib import Path
 
+import pytest
+
 from support.service.client import running
 from support.service.hosting import COUNT, hosted_clinic, released
 from tacit.service.seeing.logs import configure
 
 
+@pytest.mark.full
 def test_an_outcome_is_recorded_once_and_after_its_tick(tmp_path: Path) -> None:
     out = io.StringIO()
     handler = configure(out)

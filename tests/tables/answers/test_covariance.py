@@ -223,6 +223,7 @@ def test_on_the_command_line_and_in_a_plan(table, tmp_path, capsys):
     assert again["answers"] == first["answers"]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "text", ["age:0:100", "age:0:100,pay", "age,pay", "age:0:100,age:0:100", "age:0,pay:0:9", ","]
 )

@@ -46,7 +46,7 @@ def released(asked: Part, values: Any, spent: Noise) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
-@pytest.mark.parametrize("several", [1, 2, 3, 9, 99])
+@pytest.mark.parametrize("several", [1, 2, 3, 9, pytest.param(99, marks=pytest.mark.full)])
 def test_they_spend_what_was_granted(kind: Any, several: int) -> None:
     for rows, one in ((1, 1), (5, 1 << 20)):
         spent = Noise(kind, Fraction(3, 10), rows, one)

@@ -68,3 +68,13 @@ def test_bands_hold_what_numbers_within_them_make():
         assert (-a).low == -first[1]
         assert a.scaled(-2).most == 2 * max(map(abs, first))
         assert a.within(-1, 1).high <= 1
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_weights_that_many_have_are_as_if_they_were_listed(kind):
+    law = NoiseLaw(kind, 3.0, 2.0**-20)
+    listed = half_widths(law, np.array([[0.3] * 5 + [0.7] * 8, [0.1] * 13]), 0.95)
+    counted = half_widths(
+        law, np.array([[0.3, 0.7], [0.1, 0.2]]), 0.95, np.array([[5, 8], [13, 0]])
+    )
+    assert counted == pytest.approx(listed, rel=1e-12)

@@ -32,6 +32,7 @@ def answers(draw):
     return by, keys, statistics
 
 
+@pytest.mark.full
 @given(answers())
 def test_the_long_form_holds_each_number_of_the_wide_one_once(drawn):
     by, keys, statistics = drawn

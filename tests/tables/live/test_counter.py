@@ -206,6 +206,7 @@ def _recipe(body):
     return next(s for s in body["chains"][0]["steps"] if s["step"] == "counts_over_time")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("table", "told"),
     [

@@ -133,6 +133,7 @@ def test_a_join_is_part_of_the_question_and_its_certificate_is_derived_again(ses
     assert "Join patients by the person (person = id;" in page.read_text()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("place", "value", "fails"),
     [
@@ -194,6 +195,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("number", range(len(REFUSED)))
 def test_what_is_no_join_is_refused_with_the_reason(session, number):
     ask, message = REFUSED[number]
@@ -225,6 +227,7 @@ def test_rows_that_are_people_of_their_own_join_public_tables_alone(clinic):
             session.join("patients")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("kind", "own", "fits"),
     [

@@ -108,12 +108,15 @@ class PercentilesPart(Part):
     def _widths(self, noise: Noise, level: float = LEVEL) -> tuple[Array, Array]:
         """Return t for each share and each cell in order: where it is counted, and where not."""
         width = 6 * len(self.shares) + 1
-        before = np.arange(width)[None, :] < np.arange(1, width, 2)[:, None]
-        q = np.array([float(share) for share in self.shares])[:, None, None]
-        upto = before | (np.arange(width)[None, :] == np.arange(1, width, 2)[:, None])
+        counted = np.arange(1.0, width, 2)
+        q = np.array([float(share) for share in self.shares])[:, None]
+        shape = (len(q), len(counted), 2)
+        weights = np.broadcast_to(np.stack((1 - q, q), axis=-1), shape)
         found = [
-            half_widths(self._law(noise), np.where(which[None], 1 - q, q), level)
-            for which in (upto, before)
+            half_widths(self._law(noise), weights, level, np.broadcast_to(times, shape))
+            for times in (
+                np.stack((before, width - before), axis=-1) for before in (counted + 1, counted)
+            )
         ]
         return found[0], found[1]
 

@@ -28,7 +28,7 @@ _HALVINGS = 14
 """To a 16,384th of where the quantile can be, upwards."""
 
 
-def half_widths(law: NoiseLaw, weights: Array, level: float) -> Array:
+def half_widths(law: NoiseLaw, weights: Array, level: float, times: Array | None = None) -> Array:
     """Return t with ``P(|sum of weights * noise| <= t) >= level``, for each row of weights.
 
     To the quantile of the continuous noise ``grid * sum |weights|`` is added, which is more than
@@ -38,25 +38,31 @@ def half_widths(law: NoiseLaw, weights: Array, level: float) -> Array:
         law: the noise on each coordinate.
         weights: shape (rows, coordinates), or (..., coordinates).
         level: the probability that an interval holds.
+        times: of how many coordinates each weight is the weight, in the shape of the weights; one
+            each by default.
 
     >>> law = NoiseLaw("laplace", 1.0, 2.0**-40)
     >>> wide = half_widths(law, np.array([[1.0, 1.0], [1.0, 0.0]]), 0.95)
     >>> bool(law.half_width((1.0, 1.0)) <= wide[0] < 1.01 * law.half_width((1.0, 1.0)))
     True
     """
-    size = np.sqrt((weights**2).sum(axis=-1))
-    whole = law.grid * np.abs(weights).sum(axis=-1)
+    each: Array = np.ones_like(weights) if times is None else np.asarray(times, dtype=np.float64)
+    size = np.sqrt((each * weights**2).sum(axis=-1))
+    whole = law.grid * (each * np.abs(weights)).sum(axis=-1)
     if law.kind == "gaussian":
         quantile, _ = narrowed(lambda z: math.erfc(z / math.sqrt(2)) <= 1 - level, 40.0, 0.0, 100)
         return np.asarray(size * law.scale * quantile * (1 + 1e-9) + whole)
     shares = (weights / np.maximum(size, 1e-300)[..., None]) ** 2
     flat = shares.reshape(-1, weights.shape[-1])
-    found = _laplace_quantiles(flat, level).reshape(size.shape)
+    powers = None if times is None else each.reshape(flat.shape)
+    found = _laplace_quantiles(flat, powers, level).reshape(size.shape)
     return np.asarray(size * law.scale * found + whole)
 
 
-def _laplace_quantiles(shares: Array, level: float) -> Array:
+def _laplace_quantiles(shares: Array, powers: Array | None, level: float) -> Array:
     """Return quantiles of ``|sum w_i X_i|`` for X_i standard Laplace, from ``w_i^2``, of sum one.
+
+    Where powers are given, so many X have each weight.
 
     Independent Gaussian noise of deviation 0.2 is added: a sum of symmetric unimodal variables only
     gets wider by another one, and here by 1 percent (the variance grows from 2 to 2.04).  Then
@@ -75,18 +81,24 @@ def _laplace_quantiles(shares: Array, level: float) -> Array:
     step = 2 * math.pi / (most + _ROOM)
     u: Array = step * np.arange(1.0, math.ceil(_CUT / step) + 1, dtype=np.float64)
     # rows that are equal up to order are worked out once, and so many at a time
-    rows, back = np.unique(np.sort(shares, axis=-1), axis=0, return_inverse=True)
-    parts = [_quantiles(rows[i : i + _ROWS], u, most, level) for i in range(0, len(rows), _ROWS)]
+    alike = np.sort(shares, axis=-1) if powers is None else np.hstack((shares, powers))
+    rows, back = np.unique(alike, axis=0, return_inverse=True)
+    width = shares.shape[-1]
+    parts = [
+        _quantiles(some[:, :width], some[:, width:], u, most, level)
+        for some in (rows[i : i + _ROWS] for i in range(0, len(rows), _ROWS))
+    ]
     return np.asarray(np.concatenate([np.zeros(0), *parts])[back.reshape(-1)])
 
 
-def _quantiles(rows: Array, u: Array, most: float, level: float) -> Array:
+def _quantiles(rows: Array, powers: Array, u: Array, most: float, level: float) -> Array:
     """Return the quantiles of some rows, from the points of the integral and an upper end."""
     step = float(u[0])
     decay = np.exp(-(_EXTRA**2) * u**2 / 2) / u
     factor = np.broadcast_to(decay, (len(rows), len(u))).copy()
-    for column in rows.T:
-        factor /= 1 + column[:, None] * u**2
+    for i, column in enumerate(rows.T):
+        spread = 1 + column[:, None] * u**2
+        factor /= spread ** powers[:, i, None] if powers.size else spread
     low, high = np.zeros(len(rows)), np.full(len(rows), most)
     for _ in range(_HALVINGS):
         t = (low + high) / 2

@@ -11,6 +11,7 @@ from tacit.core.losses.contour.ends import ends_of
 ROWS = [(0.3, 1, 2), (0.05, 7, 1), (0.002, 400, 3)]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("z", [0.5, 3.0, 0.7 + 2.5j, 1e-3 + 40j])
 def test_a_generating_function_is_the_mean_of_powers(z):
     found = ends_of(ROWS).factors(z)

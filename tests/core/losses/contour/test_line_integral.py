@@ -46,7 +46,7 @@ def rows_of(count, shift, spread=5):
     return [(GRID * (40 + spread * place + place % 3), shift, 1) for place in range(count)]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("count", "shift"), [(300, 1), (150, 3)])
 @pytest.mark.parametrize("log_delta", [math.log(1e-3), math.log(1e-6), math.log(1e-10)])
 def test_the_truth_is_enclosed(count, shift, log_delta):
@@ -117,6 +117,7 @@ def test_few_distinct_ones_are_enclosed(count):
         assert ends is None or math.exp(ends[1]) >= truth * (1 - 1e-9)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("delta", [1e-3, 1e-9, 1e-15])
 def test_gaussians_are_those_of_the_closed_form(delta):
     rows = [(Generating(gaussian=(50.0 + place, 1)), 20) for place in range(20)]

@@ -35,6 +35,7 @@ def client(tmp_path: Path) -> Iterator[Client]:
         yield client
 
 
+@pytest.mark.full
 def test_a_curator_declares_a_data_set_and_changes_it(client: Client) -> None:
     cleo = browser(client, "curator", name="cleo")
     first = cleo.get("/declare")

@@ -226,6 +226,7 @@ def test_the_budget_of_people_is_changed_by_a_curator_of_all_their_data_sets(
         assert over.status_code == 402
 
 
+@pytest.mark.full
 def test_a_cap_holds_for_a_team_that_comes_later(tmp_path: Path) -> None:
     with running(hosted_clinic(tmp_path, "collusion = 'teams apart'")) as client:
         curator = client.token("curator")
