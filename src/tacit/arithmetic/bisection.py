@@ -1,12 +1,13 @@
-"""Bisection: where a test begins to hold."""
+"""Bisection: where a test begins to hold; and golden section: where a function is least."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar
 
-__all__ = ["least_between", "least_integer", "least_integer_until", "narrowed"]
+__all__ = ["golden", "least_between", "least_integer", "least_integer_until", "narrowed"]
 
 Real = TypeVar("Real", float, Fraction)
 
@@ -56,6 +57,22 @@ def least_between(holds: Callable[[int], bool], low: int, high: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+def golden(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return about where a function is least that falls up to there and rises after it.
+
+    >>> round(golden(lambda x: (x - 2) ** 2, -10.0, 10.0), 6)
+    2.0
+    """
+    share = (math.sqrt(5) - 1) / 2
+    for _ in range(100):
+        step = share * (high - low)
+        if function(high - step) <= function(low + step):
+            high = low + step
+        else:
+            low = high - step
+    return (low + high) / 2
 
 
 def narrowed(holds: Callable[[Real], bool], yes: Real, no: Real, steps: int) -> tuple[Real, Real]:

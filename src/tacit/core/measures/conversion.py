@@ -5,10 +5,21 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from tacit.arithmetic.bisection import golden, narrowed
 from tacit.arithmetic.enclosure import exp, log
 from tacit.errors import UsageError
 
-__all__ = ["concentrated_epsilon", "pure_to_concentrated", "pure_to_renyi", "renyi_epsilon"]
+__all__ = [
+    "concentrated_delta",
+    "concentrated_epsilon",
+    "pure_to_concentrated",
+    "pure_to_renyi",
+    "renyi_delta",
+    "renyi_epsilon",
+]
+
+_LEAST_LOG = -2000.0
+"""Deltas below e to this are not looked for."""
 
 
 def pure_to_concentrated(epsilon: Fraction) -> Fraction:
@@ -116,6 +127,47 @@ def renyi_epsilon(order: Fraction, divergence: Fraction, delta: Fraction) -> Fra
     return max(bound.rounded(64).upper, Fraction(0))
 
 
+def concentrated_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
+    """Return a delta such that every rho-zCDP mechanism is (epsilon, delta)-DP.
+
+    That of the best order, as in :func:`concentrated_epsilon`; where it is below e^-2000, about
+    that is said.
+
+    >>> float(concentrated_delta(Fraction(1, 2), Fraction(5)))
+    2.9185...e-06
+    """
+    if rho == 0:
+        return Fraction(0)
+    r, e = float(rho), float(epsilon)
+
+    def log_delta(t: float) -> float:
+        above = math.exp(t)
+        return above * ((1 + above) * r - e + t - math.log1p(above)) - math.log1p(above)
+
+    best = golden(log_delta, -300.0, 300.0)  # convex in the order
+    if log_delta(best) < _LEAST_LOG:
+        best = narrowed(lambda t: log_delta(t) >= _LEAST_LOG, -300.0, best, 60)[0]
+    order = 1 + Fraction(math.exp(best))
+    return renyi_delta(order, order * rho, epsilon)
+
+
+def renyi_delta(order: Fraction, divergence: Fraction, epsilon: Fraction) -> Fraction:
+    """Return a delta at epsilon for a bound on the Renyi divergence of one order above one.
+
+    It is ``e^((a - 1) (D - epsilon)) (1 - 1/a)^(a - 1) / a``: the proof is that of
+    :func:`concentrated_epsilon`.
+
+    >>> float(renyi_delta(Fraction(6), Fraction(3), Fraction(5)))
+    3.0407...e-06
+    """
+    above_one = order - 1
+    power = above_one * (divergence - epsilon + log(above_one / order, 256)) - log(order, 256)
+    if power.upper >= 0:
+        return Fraction(1)
+    least = max(power.rounded(128).upper, Fraction(_LEAST_LOG) - 1)
+    return exp(least, 4096).rounded(128).upper
+
+
 def _best_order(rho: Fraction, delta: Fraction) -> float:
     """Return ln(a - 1) for nearly the best order a, by golden section.
 
@@ -130,14 +182,7 @@ def _best_order(rho: Fraction, delta: Fraction) -> float:
         rate = math.exp(min(log_rho + log_order, 700))
         return rate + (t - log_order) - (log_order + log_delta) / above_one
 
-    golden = (math.sqrt(5) - 1) / 2
     # Around the best order for the looser tail bound, a - 1 = sqrt(ln(1/delta) / rho).
     middle = (math.log(-log_delta) - log_rho) / 2
     low, high = max(middle - 40, -700), min(middle + 40, 700)  # where exp is a positive float
-    for _ in range(100):
-        step = golden * (high - low)
-        if bound(high - step) <= bound(low + step):
-            high = low + step
-        else:
-            low = high - step
-    return (low + high) / 2
+    return golden(bound, low, high)

@@ -14,13 +14,17 @@ from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import Dominating
 from tacit.core.losses.distribution import dominating_pair
 from tacit.core.losses.summed import Sum, Summand
-from tacit.core.measures.conversion import concentrated_epsilon, renyi_epsilon
+from tacit.core.measures.conversion import (
+    concentrated_delta,
+    concentrated_epsilon,
+    renyi_delta,
+    renyi_epsilon,
+)
 from tacit.core.measures.measure import ApproximateDP, Measure, PureDP, RenyiDP, ZeroConcentratedDP
 from tacit.errors import UsageError
 
 __all__ = ["LossMap", "composed_losses", "delta_bound", "epsilon_bound", "implied_loss"]
 
-_MOST_DELTAS = 1 << 16
 _MANY = 16
 """More different losses are added up at once where they can be."""
 
@@ -89,11 +93,11 @@ def _at_once(found: Sequence[tuple[PrivacyLoss, int]]) -> PrivacyLoss | None:
 def delta_bound(measure: Measure, loss: Any, epsilon: Fraction) -> Enclosure:
     """Enclose delta at epsilon from a loss in a measure alone: the lower end is zero.
 
-    A bound on Renyi divergences says an epsilon at each delta; the least delta is looked for whose
-    epsilon is at most the one asked about.
+    Raises:
+        UsageError: the measure says no delta.
 
     >>> float(delta_bound(ZeroConcentratedDP(), Fraction(1, 2), Fraction(5)))
-    2.92...e-06
+    2.9185...e-06
     """
     zero = Fraction(0)
     dominating = implied_loss(measure, loss)
@@ -102,23 +106,11 @@ def delta_bound(measure: Measure, loss: Any, epsilon: Fraction) -> Enclosure:
     if loss == 0:
         return Enclosure(zero, zero)
 
-    def holds(k: int) -> bool:
-        found = epsilon_bound(measure, loss, _delta_of(k))
-        return isinstance(found, Enclosure) and found.upper <= epsilon
-
-    low, high = 0, 1  # the k-th delta falls with k
-    while high < _MOST_DELTAS and holds(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return Enclosure(zero, _delta_of(low))
-
-
-def _delta_of(k: int) -> Fraction:
-    """Return the k-th of the deltas that are tried: 1, 127/128, ..., 1/2, and so on."""
-    halves, part = divmod(k, 64)
-    return Fraction(128 - part, 128 << halves)
+    if isinstance(measure, ZeroConcentratedDP):
+        return Enclosure(zero, concentrated_delta(loss, epsilon))
+    if isinstance(measure, RenyiDP):
+        return Enclosure(zero, renyi_delta(measure.alpha, loss, epsilon))
+    raise UsageError(f"{measure} has no conversion to a delta at epsilon")
 
 
 def epsilon_bound(measure: Measure, loss: Any, delta: Fraction) -> Enclosure | float:

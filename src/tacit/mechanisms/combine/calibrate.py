@@ -33,6 +33,7 @@ from tacit.core.losses.bounds import Dominating
 from tacit.errors import InfeasibleError, MismatchError, UsageError
 from tacit.mechanisms.additive.gaussian import Gaussian
 from tacit.mechanisms.additive.gaussian_calibration import largest_rho, least_scale, least_sigma
+from tacit.mechanisms.combine.least_noise import NO_NOISE, least_noise, stated_at
 
 __all__ = ["calibrate"]
 
@@ -56,9 +57,11 @@ def calibrate(
         d_in: the distance between neighbouring inputs.
         d_out: the loss: epsilon for pure DP, rho for zCDP, ``(epsilon, delta)`` for approximate DP.
 
-    A mechanism in pure DP is calibrated to the epsilon of a pair, and is that at any delta.  Where
-    the loss falls with the scale (pure) or with its square (zCDP), the answer is in closed
-    form: exact, or a square root rounded up.  Gaussian noise on one number, for
+    A step in pure DP is calibrated to the epsilon of a pair, and is that at any delta.  A function
+    from a scale, such as a composition of many releases, is calibrated to a pair with a delta by
+    the privacy losses of the whole (``m.delta``), to a relative 2^-32 of the scale.  Where the
+    loss falls with the scale (pure) or with its square (zCDP), the answer is in closed form:
+    exact, or a square root rounded up.  Gaussian noise on one number, for
     ``(epsilon, delta)``, takes the least sigma of the exact profile of the discrete distribution
     (:mod:`tacit.mechanisms.additive.gaussian_calibration`); on a vector, the least that zCDP
     proves.  Anything else is searched by bisection, for a loss that never grows with the scale, to
@@ -80,6 +83,11 @@ def calibrate(
         '25'
         >>> calibrate(total >> Gaussian, d_in=1, d_out=(1, "1e-6")).check(1, (1, "1e-6"))
         True
+        >>> import tacit as tc
+        >>> year = lambda scale: tc.compose([total >> tc.laplace(scale)] * 365)
+        >>> m = calibrate(year, d_in=1, d_out=(1, "1e-6"))
+        >>> m.check(1, (1, "1e-6")), m.check(1, (1, "9e-7"))
+        (True, False)
     """
     if d_out is None:
         raise UsageError("say how much may be spent: calibrate(chain, d_in=..., d_out=...)")
@@ -92,6 +100,8 @@ def calibrate(
             return _gaussian(step, d_in, ApproximateDP().read(d_out))
         return _by_scale(lambda scale: step.finish(scale=scale), d_in, d_out)
     if callable(step) and not isinstance(step, (Measurement, Transformation, type)):
+        if isinstance(d_out, (tuple, list)) and ApproximateDP().read(d_out)[1]:
+            return _by_losses(step, d_in, ApproximateDP().read(d_out))
         return _by_scale(step, d_in, d_out)
     raise UsageError(
         "calibrate takes a chain that ends in a class of steps, such as space >> sum >> "
@@ -124,7 +134,7 @@ def _by_epsilon(step: Unfinished, d_in: NumberLike, d_out: Any) -> Measurement:
     once = step.finish(epsilon=Fraction(1))
     loss, allowed = once.map(d_in), _pure_part(once, d_out)
     if not loss:
-        raise UsageError(_NO_NOISE)
+        raise UsageError(NO_NOISE)
     return _stated(step.finish(epsilon=allowed / loss), d_in, d_out)
 
 
@@ -136,10 +146,8 @@ def _by_scale(
         return _bisected(build, d_in, d_out)
     loss: Any = one.map(d_in)
     if not loss:
-        raise UsageError(_NO_NOISE)
+        raise UsageError(NO_NOISE)
     concentrated = isinstance(one.measure, ZeroConcentratedDP)
-    if concentrated and isinstance(d_out, (tuple, list)):
-        raise UsageError("give a rho: only gaussian on its own is calibrated to (epsilon, delta)")
     allowed = _pure_part(one, d_out)
     guess = least_scale(loss, allowed) if concentrated else loss / allowed
     chosen = build(guess)
@@ -147,9 +155,6 @@ def _by_scale(
     if chosen.check(d_in, allowed) and not less.check(d_in, allowed):
         return _stated(chosen, d_in, d_out)
     return _stated(_bisected(build, d_in, allowed), d_in, d_out)
-
-
-_NO_NOISE = "inputs at this distance do not move what is released: no noise is needed"
 
 
 def _pure_part(m: Measurement, d_out: Any) -> Fraction:
@@ -170,6 +175,16 @@ def _stated(m: Measurement, d_in: NumberLike, d_out: Any) -> Measurement:
     return m
 
 
+def _by_losses(
+    build: Callable[[Fraction], Measurement], d_in: NumberLike, pair: tuple[Fraction, Fraction]
+) -> Measurement:
+    """Return the least noise whose privacy losses together keep a pair with a delta."""
+    epsilon, delta = pair
+    if delta == 1:
+        raise UsageError("a delta of 1 allows everything to be published; give one below 1")
+    return least_noise(build, d_in, epsilon, delta)
+
+
 def _bisected(
     build: Callable[[Fraction], Measurement], d_in: NumberLike, d_out: Any
 ) -> Measurement:
@@ -187,7 +202,7 @@ def _bisected(
     while low == high or enough(low):
         low, high, tries = low / 2, low, tries + 1
         if tries > _FARTHEST:
-            raise UsageError(_NO_NOISE)
+            raise UsageError(NO_NOISE)
     return build(narrowed(enough, high, low, _STEPS)[0])
 
 
@@ -201,7 +216,7 @@ def _gaussian(
     one = step.finish(scale=Fraction(1))
     loss: Any = one.map(d_in)
     if not loss:
-        raise UsageError(_NO_NOISE)
+        raise UsageError(NO_NOISE)
     losses = None if one.losses is None else one.losses(as_fraction(d_in))
     losses = losses.losses if isinstance(losses, Dominating) else losses
     if isinstance(losses, GaussianShift):
@@ -210,30 +225,4 @@ def _gaussian(
     else:
         scale = least_scale(loss, largest_rho(epsilon, delta))
     m = step.finish(scale=scale)
-    return _at_delta(m, delta, m.map(d_in), epsilon)
-
-
-def _at_delta(m: Measurement, delta: Fraction, known: Fraction, epsilon: Fraction) -> Measurement:
-    """State a zCDP measurement as (epsilon, delta) at one delta, for every distance.
-
-    At the rho that it was calibrated for, epsilon is certified already.
-    """
-    privacy = m.privacy
-
-    def loss(d: Fraction) -> tuple[Fraction, Fraction]:
-        rho = privacy(d)
-        if rho == known:
-            return epsilon, delta
-        at = Fraction(0) if not rho else m.epsilon(delta, d).upper  # type: ignore[union-attr]
-        return at, delta if rho else Fraction(0)
-
-    stated = Measurement(
-        m.input,
-        ApproximateDP(),
-        m.function,
-        loss,
-        distribution=m.law,
-        losses=m.losses,
-    )
-    stated.links = m.links
-    return stated
+    return stated_at(m, as_fraction(d_in), epsilon, delta)
