@@ -181,20 +181,18 @@ class Moments:
     def _variance_box(self, share: Array) -> tuple[Array, Array]:
         each = 1 - (1 - self.level) / 3
         half = self.law.half_width((1.0,), each)
-        low = np.full(len(share), 0.25)
-        high = np.zeros(len(share))
-        degenerate = np.zeros(len(share), dtype=bool)
-        for corner in np.ndindex(2, 2, 2):
-            sums = np.maximum(self._sums + half * (2 * np.array(corner) - 1), 0.0)
-            size = sums.sum(axis=1)
-            degenerate |= size <= 0
-            safe = np.maximum(size, 1e-300)
-            first, second = sums @ self._places / safe, sums[:, 2] / safe
-            low = np.minimum(low, second - first**2)
-            high = np.maximum(high, second - 2 * share * first + share**2)
-        low = np.where(degenerate, 0.0, np.clip(low, 0.0, 0.25))
-        high = np.where(degenerate, 0.25, np.clip(high, 0.0, 0.25))
-        return low, high
+        sums = np.maximum(self._sums + half * _CORNERS, 0.0)  # (corners, groups, coordinates)
+        size = sums.sum(axis=2)
+        degenerate = (size <= 0).any(axis=0)
+        safe = np.maximum(size, 1e-300)
+        first, second = sums @ self._places / safe, sums[:, :, 2] / safe
+        low = np.clip((second - first**2).min(axis=0), 0.0, 0.25)
+        high = np.clip((second - 2 * share * first + share**2).max(axis=0), 0.0, 0.25)
+        return np.where(degenerate, 0.0, low), np.where(degenerate, 0.25, high)
+
+
+_CORNERS = 2.0 * np.array(list(np.ndindex(2, 2, 2)))[:, None, :] - 1
+"""The corners of a cube around the origin: shape (8, 1, 3)."""
 
 
 def _variance_of(sums: Array) -> Array:
