@@ -108,6 +108,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tacit.tables.dataset.declaration": ("Dataset",),
     "tacit.tables": (
         "Session",
+        "bounds",
         "col",
         "count",
         "count_people",

@@ -95,6 +95,7 @@ from tacit.statistics import sensitivity_table as sensitivity_table
 from tacit.statistics import smooth_sensitivity as smooth_sensitivity
 from tacit.statistics import stability_map as stability_map
 from tacit.tables import Session as Session
+from tacit.tables import bounds as bounds
 from tacit.tables import col as col
 from tacit.tables import count as count
 from tacit.tables import count_people as count_people
@@ -190,6 +191,7 @@ __all__ = [
     "audit",
     "batched",
     "bin",
+    "bounds",
     "calibrate",
     "cast",
     "check",
