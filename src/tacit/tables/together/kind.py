@@ -21,17 +21,30 @@ __all__ = ["CELL_COUNTS", "cells_asked"]
 CELL_COUNTS = "cell_counts"
 
 
-def cells_asked(axes: Sequence[Axis], importance: int = 1, reading: str = "cells") -> Aggregate:
+def cells_asked(
+    axes: Sequence[Axis],
+    importance: int = 1,
+    reading: str = "cells",
+    *,
+    nonnegative: bool = False,
+) -> Aggregate:
     """Ask for the number of rows in each listed cell of some axes.
 
     >>> print(cells_asked([Axis(("sex",), (("f",), ("m",)))]))
     cell_counts(sex)
     """
-    return Aggregate(CELL_COUNTS, axes=tuple(axes), importance=importance, reading=reading)
+    return Aggregate(
+        CELL_COUNTS,
+        axes=tuple(axes),
+        importance=importance,
+        reading=reading,
+        nonnegative=nonnegative,
+    )
 
 
 def _asked(aggregate: Aggregate) -> AskedCells:
-    return AskedCells(aggregate.axes or (), aggregate.importance, aggregate.reading)
+    axes, importance = aggregate.axes or (), aggregate.importance
+    return AskedCells(axes, importance, aggregate.reading, aggregate.nonnegative)
 
 
 class _CellCounts(Kind):
@@ -55,7 +68,10 @@ class _CellCounts(Kind):
         axes, reading = [axis_from(axis) for axis in described["axes"]], described.get("reading")
         if reading is not None and (reading not in READINGS or not axes or not axes[-1].edges):
             raise UsageError(f"the bins of a column are read as {', '.join(READINGS)}")
-        return cells_asked(axes, importance, reading or "cells")
+        lifted = described.get("nonnegative", False)
+        if lifted is not ("nonnegative" in described):
+            raise UsageError("nonnegative is true, or is left out")
+        return cells_asked(axes, importance, reading or "cells", nonnegative=lifted)
 
     def words(self, described: Mapping[str, Any]) -> str:
         axes = [axis_from(axis) for axis in described["axes"]]
@@ -64,7 +80,8 @@ class _CellCounts(Kind):
             each[-1] = f"every range of the bins of {each[-1]}"
         elif described.get("reading") == "prefix_sums":
             each[-1] = f"the bins of {each[-1]} added up from the first one"
-        return "the number of rows" + (f" by {listed(each)}" if each else "")
+        least = ", none below zero" if described.get("nonnegative") else ""
+        return "the number of rows" + (f" by {listed(each)}" if each else "") + least
 
     def shared(self, asked: Aggregate) -> Any:
         return type(self)
