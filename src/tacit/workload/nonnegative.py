@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from tacit.workload.marginals import Subset
 
-__all__ = ["nonnegative_cells", "nonnegative_marginals"]
+__all__ = ["centred", "nonnegative_cells", "nonnegative_marginals"]
 
 Array = NDArray[np.float64]
 _Pull = Callable[[list[Array]], list[Array]]
@@ -107,9 +107,7 @@ def nonnegative_marginals(
             for n in within:
                 gone = tuple(p for p, i in enumerate(sets[n]) if i not in part)
                 told += gaps[n].sum(axis=gone) / rest(sets[n], part)
-            for axis in range(told.ndim):
-                told -= told.mean(axis=axis, keepdims=True)
-            told *= weights[part] / spread[part]
+            told = centred(told) * (weights[part] / spread[part])
             for n in within:
                 kept = [sizes[i] if i in part else 1 for i in sets[n]]
                 found[n] += told.reshape(kept) / rest(sets[n], part)
@@ -120,6 +118,17 @@ def nonnegative_marginals(
     lacking = max((-float(table.min()) * table.size for table in tables), default=0.0)
     lifted = [table + max(lacking, 0.0) / table.size for table in tables]
     return dict(zip(sets, (_cut(*pair) for pair in zip(lifted, start, strict=True)), strict=True))
+
+
+def centred(counts: Array) -> Array:
+    """Return counts less their mean along every axis.
+
+    >>> centred(np.array([1.0, 5.0])).tolist()
+    [-2.0, 2.0]
+    """
+    for axis in range(counts.ndim):
+        counts = counts - counts.mean(axis=axis, keepdims=True)
+    return counts
 
 
 def _weights(eigenvalues: Array) -> Array:

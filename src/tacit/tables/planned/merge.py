@@ -20,7 +20,7 @@ from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.spec.cell_axis import Axis, every_listed
 from tacit.tables.together.grouped import GROUPED, asked_by_cells
-from tacit.tables.together.kind import CELL_COUNTS, cells_asked
+from tacit.tables.together.kind import CELL_KINDS, cells_asked
 from tacit.tables.together.reading import size_of
 from tacit.tables.together.strategy import MOST_CELLS
 
@@ -170,7 +170,7 @@ def merged(
     every = [label for label, _ in asked]
     check_labels(every, ())
     # one by one every label would take an even share: the counts together take that of all of them
-    counts = [label for label, each in asked if each.kind == CELL_COUNTS]
+    counts = [label for label, each in asked if each.kind in CELL_KINDS]
     alone = {label: round(_UNIT * counted[label] ** power) for label in every}
     shares = {label: len(counts) * _UNIT if label in counts else alone[label] for label in every}
     return Merged(replace(whole, weights=read_weights(shares, every)), tuple(members))

@@ -26,7 +26,7 @@ from tacit.tables.planned.worst_error import relative_weights, worst_weights
 from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Answer
 from tacit.tables.together.cell_counts import CellsPart
-from tacit.tables.together.kind import CELL_COUNTS
+from tacit.tables.together.kind import CELL_KINDS
 
 __all__ = ["Planning", "QuestionPlan"]
 
@@ -387,7 +387,7 @@ class Planning:
         found = merged(queries, weights, power=power, drop=drop, nonnegative=nonnegative)
         if least != "total":
             asked_of = dict(found.query.aggregates)
-            counts = {name: a for name, a in asked_of.items() if a.kind == CELL_COUNTS}
+            counts = {name: a for name, a in asked_of.items() if a.kind in CELL_KINDS}
             chosen = (
                 worst_weights(counts, "gaussian" if of_rho else "laplace")
                 if least == "worst"

@@ -12,6 +12,7 @@ from tacit.report.text.vocabulary import so_many
 from tacit.tables.chain.part import Noise, Part
 from tacit.tables.spec.cell_axis import Axis
 from tacit.tables.together.family import Family
+from tacit.tables.together.reading import counted_as
 from tacit.tables.together.strategy import CellStrategy
 from tacit.workload.marginals import Subset
 
@@ -126,7 +127,8 @@ class CellsOfPlan(Part):
             bins = self.axes[key[1]].listed
             known = weights.setdefault(key, {})
             more = asked.importance * (asked.listed // bins)
-            known[asked.reading] = known.get(asked.reading, 0) + more
+            reading = counted_as(asked.reading)
+            known[reading] = known.get(reading, 0) + more
         return {
             key: Family(
                 tuple(self.axes[i] for i in key[0]), key[0].index(key[1]), tuple(known.items())

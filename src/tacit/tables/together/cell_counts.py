@@ -24,11 +24,16 @@ from tacit.tables.query.requests import Cells, Request
 from tacit.tables.together.asked_cells import AskedCells, CellsOfPlan, FamilyKey, key_of
 from tacit.tables.together.family import Family, added_noise
 from tacit.tables.together.intervals import Term, laplace_half_width
-from tacit.tables.together.reading import taken
+from tacit.tables.together.reading import SHARES, taken
+from tacit.tables.together.shares_of_bins import (
+    expected_share_error,
+    share_half_width,
+    shares_up_to,
+)
 from tacit.tables.together.step import CellCounts
 from tacit.tables.together.strategy import subsets_of
 from tacit.workload.marginals import Subset
-from tacit.workload.nonnegative import nonnegative_cells, nonnegative_marginals
+from tacit.workload.nonnegative import centred, nonnegative_cells, nonnegative_marginals
 
 __all__ = ["AskedCells", "CellsPart", "key_of"]
 
@@ -151,9 +156,14 @@ class CellsPart(CellsOfPlan):
         (:mod:`tacit.workload.nonnegative`).  Its standard error and its interval stay those of
         least squares, which hold whatever is published in the middle of them.
         """
-        values = self._values(released, noise, nonnegative=False)
-        shown = self._values(released, noise, nonnegative=True) if self.nonnegative else values
+        values = self._values(released, noise, lifted=False)
+        shares = [asked for asked in self.asked if asked.reading == SHARES]
+        lifted = self._values(released, noise, lifted=True) if shares or self.nonnegative else {}
+        shown = lifted if self.nonnegative else values
         found = {}
+        for asked in shares:
+            own = *self._family(asked, noise), values.pop(asked), lifted[asked]
+            found[key_of(asked)] = shares_up_to(*own).in_a_row()
         for asked, value in values.items():
             error = np.broadcast_to(self._error(asked, noise), value.shape)
             half = np.broadcast_to(self._half_width(asked, noise, LEVEL), value.shape)
@@ -167,30 +177,30 @@ class CellsPart(CellsOfPlan):
         return any(asked.nonnegative for asked in self.asked)
 
     def _values(
-        self, released: Sequence[Any], noise: Noise, *, nonnegative: bool
+        self, released: Sequence[Any], noise: Noise, *, lifted: bool
     ) -> dict[AskedCells, Array]:
-        """Return the numbers of each question, by least squares, or the nearest above zero."""
+        """Return the numbers of each question; of shares, those of the bins in lines."""
         lines: dict[FamilyKey, Array] = {}
         for key, (family, _, counts) in zip(
             self.families, self.of_families(released, noise), strict=True
         ):
             covariance = family.strategy(noise.norm).covariance
-            lines[key] = (
-                nonnegative_cells(counts, covariance, family.along) if nonnegative else counts
-            )
+            lines[key] = nonnegative_cells(counts, covariance, family.along) if lifted else counts
         residuals = self._residuals(released, noise)
         covers = self._within(self._alone)
         tables = {each: self._added_up(each, residuals) for each in dict.fromkeys(covers.values())}
-        if nonnegative and tables:
+        lifted = lifted and self.nonnegative
+        if lifted and tables:
             tables = nonnegative_marginals(tables, self._variances(noise))
         found = {}
         for asked in self.asked:
             order = self.subset(asked)
             if asked in self._family_of:
                 whole = self._listed(asked, lines[self._family_of[asked]])
-                found[asked] = taken(asked.reading, whole).reshape(1, -1)
+                bins = asked.reading == SHARES
+                found[asked] = whole if bins else taken(asked.reading, whole).reshape(1, -1)
                 continue
-            if nonnegative:
+            if lifted:
                 cover = covers[tuple(sorted(order))]
                 gone = tuple(place for place, i in enumerate(cover) if i not in order)
                 whole = np.asarray(tables[cover].sum(axis=gone))
@@ -211,7 +221,7 @@ class CellsPart(CellsOfPlan):
             for part in parts:
                 share = shares.get((part, subset), 0.0)
                 gone = tuple(place for place, i in enumerate(subset) if i not in part)
-                told = _centred(noisy.sum(axis=gone) if gone else noisy) * share
+                told = centred(noisy.sum(axis=gone) if gone else noisy) * share
                 found[part] = found[part] + told if part in found else told
         return found
 
@@ -366,22 +376,21 @@ class CellsPart(CellsOfPlan):
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the root mean square of the standard errors of a question, for any data."""
-        return float(np.sqrt(np.mean(np.square(self._error(self._asked[kind], noise)))))
+        asked = self._asked[kind]
+        if asked.reading == SHARES:
+            return expected_share_error(*self._family(asked, noise), rows)
+        return float(np.sqrt(np.mean(np.square(self._error(asked, noise)))))
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
         """Return the half-width of the widest interval of a question."""
-        return float(np.max(self._half_width(self._asked[kind], noise, level)))
+        asked = self._asked[kind]
+        if asked.reading == SHARES:
+            return share_half_width(*self._family(asked, noise), rows, level)
+        return float(np.max(self._half_width(asked, noise, level)))
 
     @cached_property
     def _asked(self) -> dict[str, AskedCells]:
         return {key_of(asked): asked for asked in self.asked}
-
-
-def _centred(counts: Array) -> Array:
-    """Return counts less their mean along every axis."""
-    for axis in range(counts.ndim):
-        counts = counts - counts.mean(axis=axis, keepdims=True)
-    return counts
 
 
 _NOTHING = Expression("literal", (), (0,))
