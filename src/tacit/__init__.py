@@ -103,7 +103,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tacit.tables.answers.interquartile_range": ("interquartile_range",),
     "tacit.tables.answers.top_k": ("top_k",),
     "tacit.tables.answers.linear_regression": ("linear_regression",),
-    "tacit.tables.together.sums_of_bins": ("prefix_sums", "ranges"),
+    "tacit.tables.together.sums_of_bins": ("cdf", "prefix_sums", "ranges"),
     "tacit.tables.check_table": ("check",),
     "tacit.tables.dataset.declaration": ("Dataset",),
     "tacit.tables": (

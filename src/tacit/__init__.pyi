@@ -121,6 +121,7 @@ from tacit.tables.answers.top_k import top_k as top_k
 from tacit.tables.check_table import check as check
 from tacit.tables.dataset.declaration import Dataset as Dataset
 from tacit.tables.dataset.opening import open_dataset as open
+from tacit.tables.together.sums_of_bins import cdf as cdf
 from tacit.tables.together.sums_of_bins import prefix_sums as prefix_sums
 from tacit.tables.together.sums_of_bins import ranges as ranges
 from tacit.transformations import Bin as bin
@@ -194,6 +195,7 @@ __all__ = [
     "bounds",
     "calibrate",
     "cast",
+    "cdf",
     "check",
     "choose_epsilon",
     "clamp",

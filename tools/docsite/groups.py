@@ -51,8 +51,8 @@ GROUPS = (
         "Statistics of a table",
         "What a question may ask for, and the expressions that it reads.",
         "count count_people count_distinct sum mean median percentile percentiles min max var std "
-        "interquartile_range histogram bounds ranges prefix_sums covariance correlation linear_regression "
-        "top_k top_code col when",
+        "interquartile_range histogram bounds ranges prefix_sums cdf covariance correlation "
+        "linear_regression top_k top_code col when",
     ),
     Group(
         "budgets",

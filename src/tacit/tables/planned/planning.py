@@ -26,7 +26,7 @@ from tacit.tables.planned.worst_error import relative_weights, worst_weights
 from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Answer
 from tacit.tables.together.cell_counts import CellsPart
-from tacit.tables.together.kind import CELL_COUNTS
+from tacit.tables.together.kind import CELL_KINDS
 
 __all__ = ["Planning", "QuestionPlan"]
 
@@ -103,7 +103,8 @@ class QuestionPlan(Shown):
         The budget is charged before the first row is read; a plan that was answered is answered
         from the ledger, at no cost.  The answers share one certificate, and their ``cost`` is that
         of the whole plan.  Counts are not rounded, so that they add up exactly as they were
-        estimated, and one may be a little below zero.
+        estimated, and one may be a little below zero
+        unless the plan was made with ``nonnegative=True``.
 
         Args:
             epsilon: pure differential privacy, what all answers together may spend.
@@ -332,6 +333,7 @@ class Planning:
         *,
         least: Literal["total", "relative", "worst"] = "total",
         unlisted: Literal["count", "drop"] = "count",
+        nonnegative: bool = False,
     ) -> QuestionPlan:
         """Plan several questions together: less error than one by one, under one charge.
 
@@ -349,6 +351,9 @@ class Planning:
                 asked about, and each column has a cell for them, which costs a little error; with
                 ``"drop"`` they are left out of the whole plan, and it has the least error of its
                 strategy for the listed cells alone.
+            nonnegative: whether no count may be below zero: the nearest such counts are published,
+                which still add up (:mod:`tacit.workload.nonnegative`).  Standard errors and
+                intervals are those of least squares without it, and hold all the same.
 
         Raises:
             UsageError: weights beside the worst error, no questions, questions of another session,
@@ -374,18 +379,20 @@ class Planning:
             )
         if unlisted not in ("count", "drop"):
             raise UsageError('unlisted is "count" (the default) or "drop"')
+        if not isinstance(nonnegative, bool):
+            raise UsageError("nonnegative is True or False")
         drop = unlisted == "drop"
         of_rho = self.ledger.kind == "concentrated"
         power = 1 / 2 if of_rho else 1 / 3
-        found = merged(queries, weights, power=power, drop=drop)
+        found = merged(queries, weights, power=power, drop=drop, nonnegative=nonnegative)
         if least != "total":
             asked_of = dict(found.query.aggregates)
-            counts = {name: a for name, a in asked_of.items() if a.kind == CELL_COUNTS}
+            counts = {name: a for name, a in asked_of.items() if a.kind in CELL_KINDS}
             chosen = (
                 worst_weights(counts, "gaussian" if of_rho else "laplace")
                 if least == "worst"
                 else relative_weights(counts)
             )
-            found = merged(queries, chosen, power=power, drop=drop)
+            found = merged(queries, chosen, power=power, drop=drop, nonnegative=nonnegative)
         whole = Question(first.table, first.ledger, found.query, first.declared)
         return QuestionPlan(whole, found, asked)
