@@ -254,10 +254,10 @@ def bounds(
 
     Args:
         column: the name of the column, of numbers.
-        lower: a public number certainly below all values, or whatever is to be no bin's; minus
-            2^30 by default.
-        upper: a public number certainly above, 2^30 by default.  Values that are nearer to zero
-            than ``(upper - lower) / 2**31`` are one bin, or than 1 where the column is whole.
+        lower: a public number certainly below all that is of interest, minus 2^30 by default;
+            values beyond it are not counted.
+        upper: a public number certainly above, 2^30 by default.  Values nearer to zero than
+            ``(upper - lower) / 2**31`` are in one bin, and than 1 where the column is whole.
         method: ``"global"``, the only one.
 
     Raises:
