@@ -202,8 +202,8 @@ class BoundsPart(HistogramPart):
         first, last = grid.first, grid.first + grid.cells
         powers = [1 << j for j in range(max(abs(first), abs(last)).bit_length())]
         inner = {p for p in (0, *powers, *(-p for p in powers)) if first < p < last}
-        edges = tuple(grid.value(p - first) for p in sorted({first, last} | inner))
-        return cls(column, grid, edges)
+        edges = (grid.value(p - first) for p in sorted(inner))
+        return cls(column, grid, (grid.lower, *edges, grid.upper))
 
     @property
     def title(self) -> str:
