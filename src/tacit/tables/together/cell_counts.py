@@ -22,6 +22,7 @@ from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import LEVEL, Columns, Noise
 from tacit.tables.query.requests import Cells, Request
 from tacit.tables.together.asked_cells import AskedCells, CellsOfPlan, FamilyKey, key_of
+from tacit.tables.together.counted_sets import counted_sets, largest_sets, summed
 from tacit.tables.together.family import Family, added_noise
 from tacit.tables.together.intervals import Term, laplace_half_width
 from tacit.tables.together.reading import SHARES, taken
@@ -103,27 +104,23 @@ class CellsPart(CellsOfPlan):
     @cached_property
     def _covers(self) -> dict[Subset, Subset]:
         """Of each set of axes, the one that the engine counts the cells of, and it is a sum of."""
-        return self._within(self.asked)
-
-    def _within(self, questions: Sequence[AskedCells]) -> dict[Subset, Subset]:
-        """Return of each set of axes that questions are about a largest one that it lies in."""
-        largest: list[Subset] = []
-        wanted = {tuple(sorted(self.subset(asked))) for asked in questions}
-        for subset in sorted(wanted, key=lambda s: (-len(s), s)):
-            if not any(set(subset) <= set(known) for known in largest):
-                largest.append(subset)
-        found: dict[Subset, Subset] = {}
-        for each in largest:
-            for part in subsets_of(each):
-                found.setdefault(part, each)
-        return found
+        wanted = (tuple(sorted(self.subset(asked))) for asked in self.asked)
+        return counted_sets(wanted, [axis.size for axis in self.axes])
 
     def request(self, step: Step, columns: Columns) -> Request:
         """Ask for the weight of the rows in each cell of a set of axes, by one number a row."""
         subset = self._of(step)
         cover = self._covers.get(subset, subset)
-        cells = math.prod(self.axes[i].size for i in cover)
-        return Cells(self._code(cover, columns), Grid.for_bounds(0, max(cells, 2), whole=True))
+        known = self._requests.get(cover)
+        if known is None or known[0] is not columns:  # many sets are counted by one request
+            cells = math.prod(self.axes[i].size for i in cover)
+            grid = Grid.for_bounds(0, max(cells, 2), whole=True)
+            known = self._requests[cover] = columns, Cells(self._code(cover, columns), grid)
+        return known[1]
+
+    @cached_property
+    def _requests(self) -> dict[Subset, tuple[Columns, Request]]:
+        return {}
 
     def _code(self, subset: Subset, columns: Columns) -> Expression:
         codes: list[Any] = []
@@ -138,14 +135,10 @@ class CellsPart(CellsOfPlan):
         """Return the counts of the cells, or their residual, from the cells that occur."""
         subset = self._of(step)
         cover = self._covers.get(subset, subset)
-        shape = tuple(self.axes[i].size for i in cover)
-        whole = np.zeros(math.prod(shape), dtype=object)
         ((cells, weights),) = found
-        whole[np.asarray(cells, dtype=np.int64)] = np.asarray(weights).astype(object)
-        gone = tuple(place for place, i in enumerate(cover) if i not in subset)
-        counts = np.asarray(whole.reshape(shape).sum(axis=gone), dtype=object)
+        sizes = [axis.size for axis in self.axes]
         assert isinstance(step, CellCounts)
-        return step.combined(counts)
+        return step.combined(summed(cells, weights, cover, subset, sizes))
 
     # ---- what follows from the noisy numbers
 
@@ -187,7 +180,7 @@ class CellsPart(CellsOfPlan):
             covariance = family.strategy(noise.norm).covariance
             lines[key] = nonnegative_cells(counts, covariance, family.along) if lifted else counts
         residuals = self._residuals(released, noise)
-        covers = self._within(self._alone)
+        covers = largest_sets(tuple(sorted(self.subset(asked))) for asked in self._alone)
         tables = {each: self._added_up(each, residuals) for each in dict.fromkeys(covers.values())}
         lifted = lifted and self.nonnegative
         if lifted and tables:
