@@ -46,18 +46,18 @@ class GaussianKeys(Step):
     The input is the vector of people counts over *all possible* keys, zero for those that nobody
     has.  Each count gets discrete Gaussian noise; a key with a zero count is never released.
 
-    **Map.** Under the sparse distance of g coordinates, ``d -> (d epsilon, delta_noise(d) + g
-    max(d f(1), f(d)))``, where ``f(c) = P(X >= threshold - c)``, X is the noise, and delta_noise is
-    that of the noise alone at ``d epsilon``: for d = 1 by the exact losses of g coordinates that
-    move by one (up to an epsilon of 50), beyond it by zCDP, with ``rho = g d^2 / (2 scale^2)``, as
-    the squares of numbers of at most d with the sum g d add up to at most ``g d^2``.  Let c_j be
-    the counts of the keys that only one of u and v has: each at most d, with sum at most ``g d``.
-    Such a key is released with probability f(c); for c below the threshold f is convex, so ``f(c) / c`` is largest for c = 1 or
-    c = d, and together they are at most ``g d max(f(1), f(d) / d)``; split it into delta_u for the
-    keys of u alone and delta_v.  On the keys of both, for an event S and its part S' in which no
-    other key is released, ``P(u in S) <= delta_u + P(u' in S')``, ``P(u' in S') <= e^(d epsilon)
-    P(v' in S') + delta_noise`` and ``P(v in S) >= P(v' in S') (1 - delta_v)``; together ``P(u in S)
-    <= e^(d epsilon) P(v in S) + delta_noise + delta_u + delta_v``.
+    **Map.** Under the sparse distance of g coordinates, ``d -> (d epsilon, delta_noise(d) + g max(d
+    f(1), f(d)))``, where ``f(c) = P(X >= threshold - c)``, X is the noise, and delta_noise is that
+    of the noise alone at ``d epsilon``: for d = 1 by the exact losses of g coordinates that move by
+    one (up to an epsilon of 50), beyond it by zCDP, with ``rho = g d^2 / (2 scale^2)``, as the
+    squares of numbers of at most d with the sum g d add up to at most ``g d^2``. Let c_j be the
+    counts of the keys that only one of u and v has: each at most d, with sum at most ``g d``. Such
+    a key is released with probability f(c); for c below the threshold f is convex, so ``f(c) / c``
+    is largest for c = 1 or c = d, and together they are at most ``g d max(f(1), f(d) / d)``; split
+    it into delta_u for the keys of u alone and delta_v. On the keys of both, for an event S and its
+    part S' in which no other key is released, ``P(u in S) <= delta_u + P(u' in S')``, ``P(u' in S')
+    <= e^(d epsilon) P(v' in S') + delta_noise`` and ``P(v in S) >= P(v' in S') (1 - delta_v)``;
+    together ``P(u in S) <= e^(d epsilon) P(v in S) + delta_noise + delta_u + delta_v``.
 
     Source: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, "Differentially private set union",
     ICML 2020, for Gaussian noise and a threshold; the map, for discrete noise and any distance, is

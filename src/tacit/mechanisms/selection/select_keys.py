@@ -162,8 +162,8 @@ class TruncatedNoise:
     def draw(self, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return for each of n keys its k, and its noise.
 
-        A geometric number modulo ``k + 1`` has the geometric distribution on 0 to k.  With a fair sign, and
-        drawn again where it is zero below zero, it is the noise.
+        A geometric number modulo ``k + 1`` has the geometric distribution on 0 to k. With a fair
+        sign, and drawn again where it is zero below zero, it is the noise.
         """
         reach = np.full(n, self.reach, dtype=object)
         if self.share < 1 and n:
