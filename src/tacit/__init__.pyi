@@ -38,6 +38,7 @@ from tacit.core import PrivacyLossDistribution as PrivacyLossDistribution
 from tacit.core import PureDP as PureDP
 from tacit.core import RenyiDP as RenyiDP
 from tacit.core import Space as Space
+from tacit.core import SparseDistance as SparseDistance
 from tacit.core import SymmetricDistance as SymmetricDistance
 from tacit.core import Tradeoff as Tradeoff
 from tacit.core import TradeoffFunction as TradeoffFunction
@@ -58,6 +59,7 @@ from tacit.mechanisms import ContinualCount as continual_count
 from tacit.mechanisms import Counter as continual_counter
 from tacit.mechanisms import Exponential as exponential
 from tacit.mechanisms import Gaussian as gaussian
+from tacit.mechanisms import GaussianKeys as gaussian_keys
 from tacit.mechanisms import Geometric as geometric
 from tacit.mechanisms import Laplace as laplace
 from tacit.mechanisms import NoisyMax as noisy_max
@@ -65,6 +67,7 @@ from tacit.mechanisms import PermuteAndFlip as permute_and_flip
 from tacit.mechanisms import PrivateQuantile as private_quantile
 from tacit.mechanisms import RandomizedResponse as randomized_response
 from tacit.mechanisms import ReleaseKeys as release_keys
+from tacit.mechanisms import SelectKeys as select_keys
 from tacit.mechanisms import SparseVector as sparse_vector
 from tacit.mechanisms import Staircase as staircase
 from tacit.mechanisms import TruncatedGeometric as truncated_geometric
@@ -95,6 +98,7 @@ from tacit.statistics import sensitivity_table as sensitivity_table
 from tacit.statistics import smooth_sensitivity as smooth_sensitivity
 from tacit.statistics import stability_map as stability_map
 from tacit.tables import Session as Session
+from tacit.tables import bounds as bounds
 from tacit.tables import col as col
 from tacit.tables import count as count
 from tacit.tables import count_people as count_people
@@ -120,6 +124,7 @@ from tacit.tables.answers.top_k import top_k as top_k
 from tacit.tables.check_table import check as check
 from tacit.tables.dataset.declaration import Dataset as Dataset
 from tacit.tables.dataset.opening import open_dataset as open
+from tacit.tables.together.sums_of_bins import cdf as cdf
 from tacit.tables.together.sums_of_bins import prefix_sums as prefix_sums
 from tacit.tables.together.sums_of_bins import ranges as ranges
 from tacit.transformations import Bin as bin
@@ -178,6 +183,7 @@ __all__ = [
     "RenyiDP",
     "Session",
     "Space",
+    "SparseDistance",
     "SymmetricDistance",
     "Tradeoff",
     "TradeoffFunction",
@@ -190,8 +196,10 @@ __all__ = [
     "audit",
     "batched",
     "bin",
+    "bounds",
     "calibrate",
     "cast",
+    "cdf",
     "check",
     "choose_epsilon",
     "clamp",
@@ -218,6 +226,7 @@ __all__ = [
     "exponential",
     "filter",
     "gaussian",
+    "gaussian_keys",
     "geometric",
     "histogram",
     "hockey_stick",
@@ -268,6 +277,7 @@ __all__ = [
     "search_cost",
     "select",
     "select_best",
+    "select_keys",
     "sensitivity",
     "sensitivity_profile",
     "sensitivity_table",

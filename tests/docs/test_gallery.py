@@ -26,6 +26,8 @@ PLOTS = {
     "plot_accuracy": {"accuracy"},
     "Comparison.plot": {"compare"},
     "EpsilonChoice.plot": {"epsilon"},
+    "QuestionPlan.plot": {"plan"},
+    "History.plot": {"budget"},
     "Choice.plot": {"choose"},
     "Estimate.plot": {"estimate"},
 }

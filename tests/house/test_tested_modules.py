@@ -67,7 +67,6 @@ THROUGH: dict[str, tuple[str, ...]] = {
     ),
     "tables/test_session.py": (
         "tables.answers.total",
-        "tables.plan.unlisted_keys",
         "tables.plan.chains",
     ),
     "tables/test_text_bytes.py": ("tables.engines.duckdb.parquet_text",),

@@ -36,6 +36,7 @@ from tacit.core import (
     PureDP,
     RenyiDP,
     Space,
+    SparseDistance,
     SymmetricDistance,
     Vector,
     ZeroConcentratedDP,
@@ -56,6 +57,7 @@ from tacit.mechanisms import (
     PrivateQuantile,
     RandomizedResponse,
     ReleaseKeys,
+    SelectKeys,
     SparseVector,
     Staircase,
     TruncatedGeometric,
@@ -88,6 +90,7 @@ ORDERED = Space(Vector(int, bounds=(0, 2)), InsertDeleteDistance())
 SIZED = Space(Vector(int, bounds=(0, 3), size=2), ChangeOneDistance())
 FIXED = Space(Vector(Number("float", 0, 1), size=2), HammingDistance())
 COUNTS = Space(Vector(Number("int", 0, 2, grid=Fraction(1)), size=2), L1Distance())
+SPARSE = Space(Vector(Number("int", 0, 2, grid=Fraction(1)), size=2), SparseDistance(2))
 STREAM = Space(Vector(Number("int", 0, 1), size=4), L1Distance())
 
 TIGHT, LOOSE = True, False
@@ -142,6 +145,10 @@ CASES = [
     (COUNTS, ReleaseKeys(1, 5), TIGHT, {}),
     (COUNTS, ReleaseKeys(1, 4), LOOSE, {"d_in": 2}),
     (COUNTS, ReleaseKeys(3, 6), LOOSE, {"d_in": 3}),
+    (COUNTS, SelectKeys(1, "1/10"), TIGHT, {}),
+    (COUNTS, SelectKeys("1/3", "2/5"), LOOSE, {"d_in": 2}),
+    (SPARSE, SelectKeys(2, "1/50"), LOOSE, {}),
+    (SPARSE, SelectKeys("1/2", "1/4"), LOOSE, {"d_in": 2}),
     (STREAM, ContinualCount(3), LOOSE, {}),
     (STREAM, ContinualCount(2, "tree_gaussian"), LOOSE, {}),
 ]

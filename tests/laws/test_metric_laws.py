@@ -21,6 +21,7 @@ from tacit.core import (
     LInfinityDistance,
     Metric,
     Number,
+    SparseDistance,
     SymmetricDistance,
     Vector,
 )
@@ -46,6 +47,8 @@ CASES = [
     (L1Distance(), FIXED),
     (L2Distance(), FIXED),
     (LInfinityDistance(), FIXED),
+    (SparseDistance(1), FIXED),
+    (SparseDistance(2), FIXED),
     (DiscreteDistance(), Category(("a", "b", "c"))),
     (ReleaseDistance(), Releases(Values([0, 1, 4]))),
     (ReleaseDistance("bounded", 3), Releases(Records([0, 1, 1, 4, 5], size=3))),

@@ -32,6 +32,7 @@ ASKED = {
     "low": tc.percentile("y", 10, -4, 4),
     "several": tc.percentiles("y", [25, 50, 75], -4, 4),
     "bins": tc.histogram("x", [0, 2, 5]),
+    "ends": tc.bounds("x", -4, 4),
     "pair": tc.covariance("x", "y", {"x": (-2, 5), "y": (-4, 1)}),
     "alike": tc.correlation("x", "y", {"x": (-2, 5), "y": (-4, 4)}),
     "kinds": tc.count_distinct("x"),

@@ -51,8 +51,8 @@ GROUPS = (
         "Statistics of a table",
         "What a question may ask for, and the expressions that it reads.",
         "count count_people count_distinct sum mean median percentile percentiles min max var std "
-        "interquartile_range histogram ranges prefix_sums covariance correlation linear_regression "
-        "top_k top_code col when",
+        "interquartile_range histogram bounds ranges prefix_sums cdf covariance correlation "
+        "linear_regression top_k top_code col when",
     ),
     Group(
         "budgets",
@@ -82,8 +82,8 @@ GROUPS = (
         "Which values, how far apart they are, and how far apart distributions are.",
         "Space Vector Number Category Frame SymmetricDistance ChangeOneDistance HammingDistance "
         "InsertDeleteDistance AbsoluteDistance L1Distance L2Distance LInfinityDistance "
-        "DiscreteDistance PureDP ApproximateDP ZeroConcentratedDP RenyiDP Transformation "
-        "Measurement compose parallel adaptive convert calibrate",
+        "SparseDistance DiscreteDistance PureDP ApproximateDP ZeroConcentratedDP RenyiDP "
+        "Transformation Measurement compose parallel adaptive convert calibrate",
     ),
     Group(
         "divergences",
@@ -107,8 +107,9 @@ GROUPS = (
         "Random steps with a privacy map.",
         "laplace gaussian geometric staircase truncated_geometric exponential noisy_max "
         "permute_and_flip private_quantile randomized_response above_threshold sparse_vector "
-        "continual_count continual_counter release_keys select_best poisson_sample measurement "
-        "propose_test_release propose_bound smooth_noise sample_and_aggregate",
+        "continual_count continual_counter release_keys select_keys gaussian_keys "
+        "select_best poisson_sample measurement propose_test_release propose_bound smooth_noise "
+        "sample_and_aggregate",
     ),
 )
 """Public names that are functions or classes, by page."""

@@ -34,6 +34,7 @@ from tacit.core.spaces.metric import (
     L2Distance,
     LInfinityDistance,
     Metric,
+    SparseDistance,
     SymmetricDistance,
 )
 
@@ -63,6 +64,7 @@ __all__ = [
     "PureDP",
     "RenyiDP",
     "Space",
+    "SparseDistance",
     "Step",
     "SymmetricDistance",
     "Tradeoff",

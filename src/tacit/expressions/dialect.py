@@ -128,7 +128,7 @@ class Dialect:
     apart: bool = True
     once: str = ""
     let: str = "[{body} for tacit_v in [{x}]][1]"
-    seconds: str = "epoch(date_trunc('second', {x}))"
+    seconds: str = "datediff('second', timestamp '1970-01-01', {x})"
     days: str = "({x} - date '1970-01-01')"
     date_of: str = "(date '1970-01-01' + cast({x} as integer))"
     part: str | None = "hash({x}, 1) % {1} = {0}"

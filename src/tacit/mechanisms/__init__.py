@@ -13,11 +13,13 @@ from tacit.mechanisms.combine.user_defined import measurement, user_transformati
 from tacit.mechanisms.propose_test_release.bound_search import BoundSearch, ProposeBound
 from tacit.mechanisms.propose_test_release.mechanism import ProposeTestRelease
 from tacit.mechanisms.selection.exponential import Exponential
+from tacit.mechanisms.selection.gaussian_keys import GaussianKeys
 from tacit.mechanisms.selection.noisy_max import NoisyMax, PermuteAndFlip
 from tacit.mechanisms.selection.partition_selection import ReleaseKeys
 from tacit.mechanisms.selection.private_quantile import PrivateQuantile
 from tacit.mechanisms.selection.randomized_response import RandomizedResponse
 from tacit.mechanisms.selection.select_best import select_best
+from tacit.mechanisms.selection.select_keys import SelectKeys
 from tacit.mechanisms.selection.sparse_vector import AboveThreshold, SparseVector
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, Mixture, Product
 from tacit.mechanisms.smooth.smooth_noise import SmoothNoise
@@ -31,6 +33,7 @@ __all__ = [
     "Exponential",
     "FiniteDistribution",
     "Gaussian",
+    "GaussianKeys",
     "Geometric",
     "Laplace",
     "Mixture",
@@ -42,6 +45,7 @@ __all__ = [
     "ProposeTestRelease",
     "RandomizedResponse",
     "ReleaseKeys",
+    "SelectKeys",
     "SmoothNoise",
     "SparseVector",
     "Staircase",

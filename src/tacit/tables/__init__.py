@@ -2,7 +2,7 @@
 
 from tacit.expressions.expression import Expression, col, when
 from tacit.tables.answers.aggregate import Aggregate
-from tacit.tables.answers.histogram import histogram
+from tacit.tables.answers.histogram import bounds, histogram
 from tacit.tables.answers.moments import mean, std, sum, var
 from tacit.tables.answers.people import count_people
 from tacit.tables.answers.percentiles import percentiles
@@ -28,6 +28,7 @@ __all__ = [
     "Session",
     "Source",
     "TimeCounter",
+    "bounds",
     "col",
     "count",
     "count_people",

@@ -97,11 +97,12 @@ class _Release(Replanned):
         request: Budget,
         groups: int,
         methods: Mapping[str, Any],
+        keys_by: str | None,
     ) -> None:
         super().__init__(question, query)
         self.methods = methods
         chosen = [(label, as_stated(a, methods.get(label))) for label, a in query.aggregates]
-        self.plan = Plan(replace(query, aggregates=tuple(chosen)), request)
+        self.plan = Plan(replace(query, aggregates=tuple(chosen)), request, keys_by)
         self.groups = groups
 
     @property
@@ -243,6 +244,7 @@ def replan(
     left: Budget,
     cost: Budget,
     methods: Mapping[str, Any],
+    keys_by: str | None,
 ) -> Replanned:
     """Plan a question again.
 
@@ -258,13 +260,14 @@ def replan(
         left: what remained after the release.
         cost: what was paid.
         methods: of the answers, by label, what the certificate says of their methods.
+        keys_by: the mechanism that released unknown keys, where the certificate names one.
 
     Raises:
         UsageError: no such question can be asked of such a table at such a price.
     """
     found = None
     for request in _granted(Budget.from_json(question["request"]), budget, left, cost):
-        found = _planned(question, schemas, request, groups, methods)
+        found = _planned(question, schemas, request, groups, methods, keys_by)
         if found.cost.cost_in(budget.kind) == cost:
             break
     assert found is not None
@@ -277,12 +280,13 @@ def _planned(
     request: Budget,
     groups: int,
     methods: Mapping[str, Any],
+    keys_by: str | None,
 ) -> Replanned:
     described = question["query"]
     if "noise" not in question:
         query = query_from(described, *schemas)
         _only(question, {"query", "request", "tag"})
-        return _Release(question, query, request, groups, methods)
+        return _Release(question, query, request, groups, methods, keys_by)
     _only(question, {"query", "request", "tag", "noise"})
     if described["by"] or described["keys"] is not None or "inner" in described:
         raise UsageError("a count over time is of rows, without groups")
@@ -327,7 +331,9 @@ def of_certificate(body: Mapping[str, Any]) -> Replanned:
     )
     methods = {c["label"]: c["method"] for c in body["answer"]["columns"] if "method" in c}
     groups = len(body["answer"]["keys"])
-    return replan(question, schemas, groups, budget, left, cost, methods)
+    unknown = question["query"]["by"] and question["query"]["keys"] is None
+    keys_by = body["chains"][0]["steps"][-1]["step"] if unknown else None
+    return replan(question, schemas, groups, budget, left, cost, methods, keys_by)
 
 
 register_planner(Planner(identity_of, of_certificate, published, followed))

@@ -23,7 +23,7 @@ from tacit.tables.live.counter import TimeCounter
 from tacit.tables.open_source import Source
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
 from tacit.tables.plan.query import Query, Unit
-from tacit.tables.planned.planning import Planning
+from tacit.tables.planned.session_plans import Planning
 from tacit.tables.question import Question
 from tacit.tables.release.history import History, session_card
 from tacit.tables.release.opened_table import OpenedTable
@@ -220,7 +220,7 @@ class Session(Planning, AskedTable[Question], Shown):
 
     def history(self) -> History:
         """Return every charge so far, as a list of entries that shows itself as a small table."""
-        return History(self.ledger.history())
+        return History(self.ledger.history(), self.ledger.total, self.ledger.remaining)
 
     def _question(self) -> Question:
         said = self._declared

@@ -19,6 +19,7 @@ from tacit.core.losses.summed import Sum
 
 RATES = st.sampled_from([Fraction(1, 2), Fraction(1, 10), Fraction(7, 8)])
 GRID = 2**40
+GAPS = [-0.01, -1e-3, -1e-6, -1e-12, 1e-12, 1e-6, 1e-3, 0.01]
 
 
 def mixed(p, q, rate):
@@ -122,3 +123,15 @@ def test_what_is_a_bound_stays_one_and_sums_are_not_sampled():
     assert sampled(loss, Fraction(1)) is loss
     both = SampledLoss(loss, loss, Fraction(1, 2), adding=True).directions()
     assert [way.adding for way in both] == [False, True]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("scale", "times", "rate"), [(1, 100, "1/100"), ("1/2", 50, "1/50")])
+def test_delta_falls_smoothly_past_the_largest_loss_of_one_direction(scale, times, rate):
+    """There the sum of the other direction was bounded by a tilt that nothing could serve: 1."""
+    shift = GaussianShift(Fraction(scale), 1)
+    together = sampled(BothWays(shift, shift), Fraction(rate)).self_compose(times)
+    end = -times * math.log1p(-float(Fraction(rate)))
+    deltas = [together.delta(Fraction(end * (1 + gap))).upper for gap in GAPS]
+    assert deltas == sorted(deltas, reverse=True)
+    assert deltas[0] < deltas[-1] * Fraction(5, 4)

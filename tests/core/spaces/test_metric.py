@@ -18,6 +18,7 @@ from tacit.core import (
     Metric,
     Number,
     Space,
+    SparseDistance,
     SymmetricDistance,
     Vector,
 )
@@ -40,6 +41,7 @@ KINDS = [
     L2Distance,
     LInfinityDistance,
     DiscreteDistance,
+    SparseDistance,
     ReleaseDistance,
     PartsDistance,
     UnitDistance,

@@ -73,6 +73,29 @@ def set_all(body: dict[str, Any], name: str, **fields: Any) -> None:
         step.update(fields)
 
 
+OTHER_KEYS: dict[str, dict[str, dict[str, Any]]] = {
+    "release_keys": {
+        "number": {"threshold": 10**3},
+        "step": {"step": "select_keys", "epsilon": "3/4", "delta": "1/20000000"},
+    },
+    "select_keys": {
+        "number": {"delta": "1/1000"},
+        "step": {"step": "gaussian_keys", "scale": "40", "threshold": 500, "epsilon": "3/2"},
+    },
+}
+
+
+def other_keys(body: dict[str, Any], what: str) -> None:
+    """Change a number of the mechanism that found the keys, or the mechanism."""
+    (step,) = (step for name in OTHER_KEYS for step in steps(body, name))
+    change = OTHER_KEYS[step["step"]][what]
+    if what == "step":
+        distance = step["distance"]
+        step.clear()
+        step["distance"] = distance
+    step.update(change)
+
+
 def queries_mean(steps_in: list[dict[str, Any]]) -> None:
     """Put a step before the noise that makes everything a million times smaller."""
     steps_in.insert(-1, {"step": "linear_queries", "matrix": [["1/1000000"]]})
@@ -124,8 +147,9 @@ FORGERIES: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "another column": ("mean", lambda b: set_all(b, "moments", column="pay")),
     "another threshold of keys": (
         "unknown_keys",
-        lambda b: set_all(b, "release_keys", threshold=10**3),
+        lambda b: other_keys(b, "number"),
     ),
+    "another mechanism for keys": ("unknown_keys", lambda b: other_keys(b, "step")),
     "other bins of people": ("sample_people", lambda b: set_all(b, "people_in_bins", bins=11)),
     "another bound to test": (
         "ptr",

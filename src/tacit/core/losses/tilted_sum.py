@@ -249,8 +249,14 @@ def moments(parts: Parts, tilt: float) -> tuple[float, float, float]:
 
 def tilt_for_epsilon(parts: Parts, epsilon: float) -> float:
     """Return a tilt that puts the mean of the sum near an epsilon; 0 where it lies above."""
-    parts = _coarse(parts)
-    return _bisected(lambda tilt: moments(parts, tilt)[1] >= epsilon)
+
+    def found(parts: Parts) -> float:
+        return _bisected(lambda tilt: moments(parts, tilt)[1] >= epsilon)
+
+    tilt = found(_coarse(parts))
+    _, mean, variance = moments(parts, tilt)
+    near = abs(mean - epsilon) <= math.sqrt(variance) or (mean > epsilon and tilt < 1)
+    return tilt if near else found(parts)  # near the largest losses, blocks say too little
 
 
 def tilt_for_delta(parts: Parts, log_delta: float) -> float:

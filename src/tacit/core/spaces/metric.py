@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.arithmetic.exact import as_fraction
+from tacit.arithmetic.exact import as_fraction, as_integer
 from tacit.arithmetic.square_root import sqrt_up
 from tacit.calls import public
 from tacit.core.spaces.domain import Category, Domain, Frame, Number, Vector
@@ -34,6 +34,7 @@ __all__ = [
     "L2Distance",
     "LInfinityDistance",
     "Metric",
+    "SparseDistance",
     "SymmetricDistance",
 ]
 
@@ -258,6 +259,46 @@ class LInfinityDistance(_VectorMetric):
         """Return the largest absolute difference."""
         gaps = _gaps(u, v)
         return math.inf if gaps is None else max(gaps, default=Fraction(0))
+
+
+@public
+@dataclass(frozen=True)
+class SparseDistance(_VectorMetric):
+    """The least number of steps, each of which moves at most so many numbers, each by at most one.
+
+    So do the counts of people by group move, where a person is in so many groups.  It is
+    ``max(largest difference, ceil(sum of differences / coordinates))``, all rounded up to whole
+    steps: no fewer are enough, and as many are, by filling step after step with the differences in
+    turn (McNaughton 1959: no number is filled into one step twice, as none is longer than all).
+
+    Args:
+        coordinates: how many numbers a step moves; at least 1.
+
+    >>> SparseDistance(2).distance([0, 0, 0], [1, 1, 1]), SparseDistance(2).distance([0, 1], [3, 1])
+    (Fraction(2, 1), Fraction(3, 1))
+    """
+
+    coordinates: int
+
+    def __post_init__(self) -> None:
+        least = as_integer(self.coordinates, "coordinates", minimum=1)
+        object.__setattr__(self, "coordinates", least)
+
+    def distance(self, u: object, v: object) -> Distance:
+        """Return the least number of steps."""
+        gaps = _gaps(u, v)
+        if gaps is None:
+            return math.inf
+        together = sum(gaps, Fraction(0)) / self.coordinates
+        return Fraction(math.ceil(max([together, *gaps])))
+
+    def describe(self) -> dict[str, object]:
+        """Return the metric as plain JSON values."""
+        return {"metric": type(self).__name__, "coordinates": self.coordinates}
+
+    def __str__(self) -> str:
+        moved = "1 number" if self.coordinates == 1 else f"{self.coordinates} numbers"
+        return f"sparse distance (steps that move at most {moved}, each by at most 1)"
 
 
 @public

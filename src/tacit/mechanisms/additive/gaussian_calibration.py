@@ -21,7 +21,7 @@ from tacit.arithmetic.enclosure import log, sqrt
 from tacit.core.losses.additive_noise import GaussianShift
 from tacit.core.measures.conversion import concentrated_epsilon
 
-__all__ = ["largest_rho", "least_scale", "least_sigma"]
+__all__ = ["continuous_sigma", "largest_rho", "least_scale", "least_sigma"]
 
 _SMALL = 100.0
 """Below this sigma, in units of the grid, the discrete profile is searched, not the continuous."""
@@ -37,7 +37,7 @@ def least_sigma(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     4.2307...
     """
     target = float(delta)
-    sigma = shift * _bisect(lambda ratio: _continuous(ratio, float(epsilon)) <= target)
+    sigma = shift * continuous_sigma(epsilon, delta)
     if sigma < _SMALL:
         sigma = _bisect(lambda s: _discrete(s, shift, float(epsilon)) <= target)
     growth = 2.0**-40
@@ -88,6 +88,15 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     while rho > 0 and concentrated_epsilon(rho, delta) > epsilon:
         rho *= 1 - Fraction(1, 1 << 30)
     return max(Fraction(0), rho)
+
+
+def continuous_sigma(epsilon: Fraction, delta: Fraction) -> float:
+    """Return about the least sigma of continuous Gaussian noise at sensitivity one.
+
+    >>> round(continuous_sigma(Fraction(1), Fraction(1, 10**6)), 4)
+    4.2247
+    """
+    return _bisect(lambda ratio: _continuous(ratio, float(epsilon)) <= float(delta))
 
 
 def _continuous(sigma: float, epsilon: float) -> float:

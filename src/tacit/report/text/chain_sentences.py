@@ -106,6 +106,20 @@ def _keys(step: Mapping[str, Any]) -> str:
     )
 
 
+def _select_keys(step: Mapping[str, Any]) -> str:
+    return (
+        f"Add truncated random noise to the number of people of each group (epsilon "
+        f"{step['epsilon']}, delta {step['delta']} a group), and show the groups above its reach"
+    )
+
+
+def _gaussian_keys(step: Mapping[str, Any]) -> str:
+    return (
+        f"Add random noise to the number of people of each group, discrete Gaussian of scale "
+        f"{step['scale']}, and show the groups that reach the threshold {step['threshold']}"
+    )
+
+
 def _people(step: Mapping[str, Any], shown: str) -> str:
     return so_many(shown, "person", "people")
 
@@ -120,6 +134,8 @@ _SHARED: dict[str, StepWords] = {
     "join": StepWords(_join, _people),
     "bound_contributions": StepWords(_bound, _rows),
     "release_keys": StepWords(_keys),
+    "gaussian_keys": StepWords(_gaussian_keys),
+    "select_keys": StepWords(_select_keys),
     "laplace": StepWords(
         lambda step: f"Add random noise: discrete Laplace of scale {step['scale']}"
     ),

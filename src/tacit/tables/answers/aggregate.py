@@ -66,15 +66,14 @@ class Aggregate(Step):
         kind: the name of its :class:`Kind`, such as ``"mean"``.
         column: the column it is asked of, or None.
         lower, upper: the public bounds that the column is clamped to.
-        q, percentages: of a quantile or of several, in 0..100.
-        edges: for histograms.
+        q, percentages, edges: of a quantile or of several, in 0..100; of histograms.
         ddof: for var and std as statistics: 0, or 1 to divide by ``n - 1``.
         method: the mechanism that answers, where it is not the global one.
         k, keys: how many of which public categories.
         others: the further columns, of a statistic of several.
         axes: the columns whose cells are counted, in a plan of several questions.
-        importance: how much its squared errors count there.
-        reading: how the bins of the last of them are read.
+        importance, reading, nonnegative: how much its squared errors count there, how the bins of
+            the last column are read, and whether no count may be below zero.
         of: what is asked in each of these cells, where it is no count.
     """
 
@@ -93,6 +92,7 @@ class Aggregate(Step):
     axes: tuple[Axis, ...] | None = None
     importance: int = 1
     reading: str = "cells"
+    nonnegative: bool = False
     of: Aggregate | None = None
 
     name: ClassVar[str] = "aggregate"
@@ -174,8 +174,8 @@ class Aggregate(Step):
         found |= {"k": self.k, "keys": list(self.keys or ())} if self.k is not None else {}
         found |= {"axes": [a.to_json() for a in self.axes]} if self.axes is not None else {}
         found |= {"of": self.of.to_json()} if self.of is not None else {}
-        found |= {"importance": self.importance} if self.importance != 1 else {}
-        found |= {"reading": self.reading} if self.reading != "cells" else {}
+        for field, usual in (("importance", 1), ("reading", "cells"), ("nonnegative", False)):
+            found |= {field: getattr(self, field)} if getattr(self, field) != usual else {}
         if self.others:
             found["others"] = [[one.column, str(one.lower), str(one.upper)] for one in self.others]
         return found

@@ -1,4 +1,8 @@
-"""How many rows there are in each bin of a column: the kind ``histogram``."""
+"""How many rows there are in each bin of a column, and where they end: two kinds.
+
+``histogram`` counts the rows between public edges.  ``bounds`` counts them between powers of two,
+and from the noisy counts alone takes the lowest and the highest bin in which there surely are rows.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from tacit.arithmetic.exact import Number, as_fraction
+import numpy as np
+
+from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.calls import public
 from tacit.core import (
     Space,
@@ -28,14 +34,19 @@ from tacit.tables.answers.aggregate import (
     only_global,
     register_kind,
 )
+from tacit.tables.answers.bounded_column import bounded
 from tacit.tables.chain.estimate import Estimate
-from tacit.tables.chain.part import Columns, Noise, Part, law_of_rows, plain_estimate
+from tacit.tables.chain.part import LEVEL, Columns, Noise, Part, law_of_rows, plain_estimate
 from tacit.tables.chain.row_steps import VectorStep, weight_of
 from tacit.tables.query.requests import Bins, Request
 from tacit.tables.spec.parsing import listed
 from tacit.transformations import Histogram
 
-__all__ = ["HistogramByGroup", "HistogramPart", "histogram"]
+__all__ = ["BoundsPart", "HistogramByGroup", "HistogramPart", "bounds", "histogram"]
+
+_FAR = 1 << 30
+_WRONG = 0.05
+"""How likely bounds reach into an empty bin, at most."""
 
 
 @register
@@ -175,6 +186,120 @@ register_kind(
         amount=True,
         whole=True,
         counts=True,
+    )
+)
+
+
+@dataclass(frozen=True)
+class BoundsPart(HistogramPart):
+    """Bounds of a column, out of noisy counts between powers of two; see :func:`bounds`."""
+
+    error_unit: ClassVar[str] = "rows that show"
+
+    @classmethod
+    def between(cls, column: str, grid: Grid) -> BoundsPart:
+        """Return the part whose edges are zero and the powers of two times the step of a grid."""
+        first, last = grid.first, grid.first + grid.cells
+        powers = [1 << j for j in range(max(abs(first), abs(last)).bit_length())]
+        inner = {p for p in (0, *powers, *(-p for p in powers)) if first < p < last}
+        edges = (grid.value(p - first) for p in sorted(inner))
+        return cls(column, grid, (grid.lower, *edges, grid.upper))
+
+    @property
+    def title(self) -> str:
+        """Say what the part is."""
+        return f"bounds of {self.column}"
+
+    def _threshold(self, noise: Noise) -> float:
+        """Return what all noise stays at or below, with a probability of 95% or more."""
+        return law_of_rows(noise).half_width((1.0,), 1 - 2 * _WRONG / self.bins)
+
+    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
+        """Return the bounds, shape (groups, 2); they have neither errors nor intervals."""
+        noisy = np.asarray(released[0], dtype=np.float64).reshape(-1, self.bins)
+        shown = noisy > self._threshold(noise)
+        shown |= ~shown.any(axis=1, keepdims=True)  # where nothing shows, all may hold rows
+        edges = np.array([float(edge) for edge in self.edges])
+        low, high = edges[shown.argmax(axis=1)], edges[self.bins - shown[:, ::-1].argmax(axis=1)]
+        value = np.stack((low, high), axis=1)
+        unknown = np.full_like(value, np.nan)
+        return {"bounds": Estimate(value, unknown, unknown, unknown)}
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return how many rows in one bin show with a probability of 95%, for any data."""
+        law = law_of_rows(noise)
+        return self._threshold(noise) + law.grid + law.half_width((1.0,), 2 * LEVEL - 1)
+
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
+        """Return None: bounds have no interval."""
+        return None
+
+
+@public
+def bounds(
+    column: str, lower: Number = -_FAR, upper: Number = _FAR, *, method: str = "global"
+) -> Aggregate:
+    """Find bounds of a column privately, where nothing public says them.
+
+    The answer is two numbers, to be taken as the bounds of questions to come.  The rows are counted
+    between zero and the powers of two, with noise; the bounds are the ends of the lowest and of the
+    highest bin whose noisy count is above all noise that is likely.  So each bound is at most twice
+    as far from zero as the values are, and few values beyond it are clamped then.
+
+    **How sure.**  A count of an empty bin is its noise, and with probability 95% or more that of no
+    bin is above the threshold (the union bound over the bins, of exact quantiles).  Then each bound
+    is an end of a bin that holds a value.  A bin of so many rows as ``preview`` says, the
+    threshold and as much as noise takes away in one of twenty cases, is within the bounds
+    with probability 95%.  Where no bin is above the threshold, the bounds are those given.
+
+    Args:
+        column: the name of the column, of numbers.
+        lower: a public number certainly below all that is of interest, minus 2^30 by default;
+            values beyond it are not counted.
+        upper: a public number certainly above, 2^30 by default.  Values nearer to zero than
+            ``(upper - lower) / 2**31`` are in one bin, and than 1 where the column is whole.
+        method: ``"global"``, the only one.
+
+    Raises:
+        UsageError: bounds that are reversed, another method, a column that is no name.
+
+    Source: the bounds of R. Wilson et al., *Differentially private SQL with bounded user
+    contribution* (PoPETs 2020), section 4.2, with exact noise and thresholds.
+
+    >>> print(bounds("visits", 0, 10**6))
+    bounds(visits, 0, 1000000)
+    """
+    only_global("bounds", method)
+    if not isinstance(column, str):
+        raise UsageError(f"a column is named by text, not by {column!r}")
+    return bounded("bounds", column, lower, upper)
+
+
+class _Bounds(Kind):
+    def names(self, asked: Aggregate) -> list[str] | None:
+        return ["lower", "upper"]
+
+    def statistic(self, asked: Aggregate) -> Any:
+        raise UsageError("bounds is a question to a table; as statistics ask tc.min and tc.max")
+
+    def words(self, described: Mapping[str, Any]) -> str:
+        ends = (show(as_fraction(described[end])) for end in ("lower", "upper"))
+        return "{}, looked for between {} and {}".format(
+            self.noun.format(column=described["column"]), *ends
+        )
+
+    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+        return BoundsPart.between(asked.require_column(), setting.grid(asked, self.bits))
+
+
+register_kind(
+    _Bounds(
+        name="bounds",
+        order=113,
+        make=bounds,
+        help="Bounds that hold nearly all values, found privately between LOW and HIGH.",
+        noun="bounds of {column}",
+        each=("bound", "value"),
     )
 )
 

@@ -11,7 +11,9 @@ from tacit.arithmetic.exact import as_integer
 from tacit.arithmetic.square_root import sqrt_up
 from tacit.calls import public
 from tacit.core import (
+    Metric,
     Space,
+    SparseDistance,
     Step,
     Transformation,
     register,
@@ -40,18 +42,27 @@ class PeopleByGroup(VectorStep):
 
     **Map.** ``d -> groups d`` in L1: a person counts one in each of at most ``groups`` groups.
     In L2 ``d -> sqrt(groups) d`` (rounded up): one person moves at most ``groups`` coordinates by
-    one, and by the triangle inequality d people at most d times as far.
+    one, and by the triangle inequality d people at most d times as far.  That is the sparse
+    distance of so many coordinates itself, ``d -> d``.
     """
 
     groups: int
     by: tuple[str, ...] = ()
 
     name: ClassVar[str] = "count_people"
+    norms: ClassVar[tuple[str, ...]] = ("L1", "L2", "sparse")
+
+    @property
+    def metric(self) -> Metric:
+        """The metric of the counts."""
+        return SparseDistance(self.groups) if self.norm == "sparse" else super().metric
 
     def build(self, space: Space) -> Transformation:
         """Return the counts."""
         self._require(space, UnitDistance)
         groups = Fraction(as_integer(self.groups, "groups", minimum=1))
+        if self.norm == "sparse":
+            return self._end(space, weight_of(1), Fraction(1))
         return self._end(space, weight_of(1), groups if self.norm == "L1" else sqrt_up(groups))
 
 
@@ -142,6 +153,8 @@ def _step_words(step: Mapping[str, Any]) -> str:
 
 
 def _moves(step: Mapping[str, Any], shown: str) -> str:
+    if step["norm"] == "sparse":
+        return f"{so_many(shown, 'person', 'people')} in each of {step['groups']} groups at most"
     return f"{so_many(shown, 'person', 'people')} in all"
 
 

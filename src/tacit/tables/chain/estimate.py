@@ -25,6 +25,11 @@ class Estimate:
     lower: Array
     upper: Array
 
+    def in_a_row(self) -> Estimate:
+        """Return the same estimate as several numbers of one group: shape (1, numbers)."""
+        parts = self.value, self.standard_error, self.lower, self.upper
+        return Estimate(*(part.reshape(1, -1) for part in parts))
+
     def coherent(self) -> Estimate:
         """Return the same estimate with every interval widened to include its value.
 

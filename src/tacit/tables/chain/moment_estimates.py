@@ -12,13 +12,11 @@ groups so small that the noise is larger than the count.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.tables.chain.estimate import Array, Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
@@ -153,17 +151,11 @@ class Moments:
         points, band = _fieller_band(self.law, self.degree, self.level)
         steepest = float(np.abs(np.diff(band)).max()) * (len(points) - 1)
 
-        def outside(m: Array) -> NDArray[np.bool_]:
-            gap = np.abs(above - m * raw)
-            return np.asarray(gap > np.interp(m, points, band))
-
         # Where the count is no clearer than the noise, the accepted set may have holes: take all.
-        open_ended = (raw <= steepest) | outside(share)
-        if len(share) > _FEW:
-            low, high = _edges(outside, share)
-        else:
-            found = [_edges_of_one(*given, band) for given in zip(above, raw, share, strict=True)]
-            low, high = np.array(found, dtype=np.float64).reshape(-1, 2).T
+        open_ended = (raw <= steepest) | (
+            np.abs(above - share * raw) > np.interp(share, points, band)
+        )
+        low, high = _edges(above, raw, share, band)
         return share, np.where(open_ended, 0.0, low), np.where(open_ended, 1.0, high)
 
     def _scaled(self, share: Array, error: Array, low: Array, high: Array) -> Estimate:
@@ -189,20 +181,18 @@ class Moments:
     def _variance_box(self, share: Array) -> tuple[Array, Array]:
         each = 1 - (1 - self.level) / 3
         half = self.law.half_width((1.0,), each)
-        low = np.full(len(share), 0.25)
-        high = np.zeros(len(share))
-        degenerate = np.zeros(len(share), dtype=bool)
-        for corner in np.ndindex(2, 2, 2):
-            sums = np.maximum(self._sums + half * (2 * np.array(corner) - 1), 0.0)
-            size = sums.sum(axis=1)
-            degenerate |= size <= 0
-            safe = np.maximum(size, 1e-300)
-            first, second = sums @ self._places / safe, sums[:, 2] / safe
-            low = np.minimum(low, second - first**2)
-            high = np.maximum(high, second - 2 * share * first + share**2)
-        low = np.where(degenerate, 0.0, np.clip(low, 0.0, 0.25))
-        high = np.where(degenerate, 0.25, np.clip(high, 0.0, 0.25))
-        return low, high
+        sums = np.maximum(self._sums + half * _CORNERS, 0.0)  # (corners, groups, coordinates)
+        size = sums.sum(axis=2)
+        degenerate = (size <= 0).any(axis=0)
+        safe = np.maximum(size, 1e-300)
+        first, second = sums @ self._places / safe, sums[:, :, 2] / safe
+        low = np.clip((second - first**2).min(axis=0), 0.0, 0.25)
+        high = np.clip((second - 2 * share * first + share**2).max(axis=0), 0.0, 0.25)
+        return np.where(degenerate, 0.0, low), np.where(degenerate, 0.25, high)
+
+
+_CORNERS = 2.0 * np.array(list(np.ndindex(2, 2, 2)))[:, None, :] - 1
+"""The corners of a cube around the origin: shape (8, 1, 3)."""
 
 
 def _variance_of(sums: Array) -> Array:
@@ -212,80 +202,32 @@ def _variance_of(sums: Array) -> Array:
     return variance
 
 
-_FEW = 16
-"""So many groups are worked out one by one."""
+def _edges(above: Array, raw: Array, start: Array, band: Array) -> tuple[Array, Array]:
+    """Return on each side of the estimate where the noise begins to contradict m, else 0 and 1.
 
+    The accepted m are those with ``|above - m raw|`` at most the band, which is given at equal
+    steps over [0, 1] and straight between them.  Where the line is steeper than the band, the
+    boundary on each side is single: it lies behind the nearest point of the band that is
+    contradicted, where two straight lines cross.  Elsewhere what is returned says nothing.
 
-def _edges(outside: Callable[[Array], NDArray[np.bool_]], start: Array) -> Array:
-    """Bisect from the estimate towards 0 and 1 for where the noise begins to contradict m.
-
-    Where the line is steeper than the band, the boundary on each side is single.  The outer
-    points are returned, in one row for each side.
+    >>> low, high = _edges(np.array([50.0]), np.array([100.0]), np.array([0.5]), np.full(257, 5.0))
+    >>> float(low[0]), float(high[0])
+    (0.45, 0.55)
     """
-    far = np.stack([np.zeros_like(start), np.ones_like(start)])
-    inner, outer = np.stack([start, start]), far.copy()
-    for _ in range(60):
-        middle = (inner + outer) / 2
-        beyond = outside(middle)
-        np.copyto(outer, middle, where=beyond)
-        np.copyto(inner, middle, where=~beyond)
-    return np.where(outside(far), outer, far)
-
-
-def _edges_of_one(above: float, raw: float, start: float, band: Array) -> tuple[float, float]:
-    """Return what :func:`_edges` returns for one group, by the same operations on plain floats.
-
-    Sixty calls of numpy on two numbers each take longer than all else that a mean needs.
-
-    >>> band = np.linspace(3.0, 5.0, 257)
-    >>> _edges_of_one(50.0, 100.0, 0.5, band)[0] < 0.5 < _edges_of_one(50.0, 100.0, 0.5, band)[1]
-    True
-    """
-    above, raw, start = float(above), float(raw), float(start)
-    table: list[float] = band.tolist()
-    cells = len(table) - 1
-
-    def edge(far: float) -> float:
-        inner, outer, middle = start, far, far
-        for step in range(61):  # the end itself, then sixty halvings; no calls within
-            place = int(middle * cells)
-            width = table[place]
-            if middle * cells > place:
-                left = place / cells
-                slope = (table[place + 1] - width) / ((place + 1) / cells - left)
-                width += slope * (middle - left)
-            if abs(above - middle * raw) > width:
-                outer = middle
-            elif middle == far:
-                return far
-            else:
-                inner = middle
-            middle = (inner + outer) / 2
-            if int(inner * cells) == int(outer * cells):
-                return within(inner, outer, 60 - step)
-        return outer
-
-    def within(inner: float, outer: float, halvings: int) -> float:
-        """Go on between two points of one cell of the band, whose line stays the same."""
-        place = int(outer * cells)
-        width = table[place]
-        left = place / cells
-        slope = (table[place + 1] - width) / ((place + 1) / cells - left) if place < cells else 0.0
-        # Beyond the band the gap has one sign, that of the outer point: the other is within it.
-        top, steep = (above, raw) if above > outer * raw else (-above, -raw)
-        for _ in range(halvings):
-            middle = (inner + outer) * 0.5
-            if top - middle * steep > width + slope * (middle - left):
-                if middle == outer:
-                    return outer  # nothing changes any more
-                outer = middle
-            elif middle == inner:
-                return outer
-            else:
-                inner = middle
-        return outer
-
-    return edge(0.0), edge(1.0)
+    points = np.linspace(0.0, 1.0, len(band))
+    slopes = np.diff(band) * (len(band) - 1)
+    outside = np.abs(above[:, None] - raw[:, None] * points) > band
+    left = points <= start[:, None]
+    below = (outside & left).sum(axis=1) - 1
+    beyond = len(band) - (outside & ~left).sum(axis=1)
+    cell = np.clip(below, 0, len(slopes) - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossed = (above - band[cell] + slopes[cell] * points[cell]) / (raw + slopes[cell])
+        low = np.where(below < 0, 0.0, np.clip(crossed, points[cell], start))
+        cell = np.clip(beyond - 1, 0, len(slopes) - 1)
+        crossed = (above + band[cell] - slopes[cell] * points[cell]) / (raw - slopes[cell])
+        high = np.where(beyond == len(band), 1.0, np.clip(crossed, start, points[cell + 1]))
+    return low, high
 
 
 @lru_cache(maxsize=128)

@@ -184,13 +184,19 @@ class VectorStep(TableStep):
     size: int | None
     norm: str
 
+    norms: ClassVar[tuple[str, ...]] = ("L1", "L2")
+
     def __post_init__(self) -> None:
-        if self.norm not in ("L1", "L2"):
-            raise UsageError(f"the norm is 'L1' or 'L2', not {self.norm!r}")
+        if self.norm not in self.norms:
+            raise UsageError(f"the norm is {' or '.join(map(repr, self.norms))}, not {self.norm!r}")
+
+    @property
+    def metric(self) -> Metric:
+        """The metric of the vector."""
+        return L1Distance() if self.norm == "L1" else L2Distance()
 
     def _end(self, space: Space, number: Number, stretch: Fraction) -> Transformation:
-        metric = L1Distance() if self.norm == "L1" else L2Distance()
-        output = Space(Vector(number, size=self.size), metric)
+        output = Space(Vector(number, size=self.size), self.metric)
         return Transformation(
             space, output, lambda answers: answers.of(self), lambda d: d * stretch, step=self
         )

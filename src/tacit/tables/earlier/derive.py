@@ -77,7 +77,7 @@ def follows(query: Query, releases: Sequence[Release]) -> Followed | None:
     columns, sources = [], {}
     for label, asked in query.aggregates:
         kind = kind_of(asked.kind)
-        if not kind.counts or asked.method is not None:
+        if not kind.counts or not kind.amount or asked.method is not None:
             return None
         wanted = _Wanted(query, asked)
         if wanted.size > _MOST_NUMBERS:

@@ -17,7 +17,6 @@ from tacit.core import Measurement, Step
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
-from tacit.mechanisms.selection.partition_selection import least_threshold
 from tacit.tables.answers.aggregate import Aggregate, Setting, kind_of
 from tacit.tables.answers.rows import CountingPart
 from tacit.tables.chain.part import Columns, Noise, Part
@@ -26,7 +25,7 @@ from tacit.tables.plan.chains import Chains, chain_of_rows
 from tacit.tables.plan.choose_method import Choice, choose, local_part
 from tacit.tables.plan.noise_shares import by_weight, error_of_mean, even_share
 from tacit.tables.plan.query import Query
-from tacit.tables.plan.unlisted_keys import KeysPart
+from tacit.tables.plan.unlisted_keys import KeysPart, keys_part
 from tacit.tables.query.requests import Request
 from tacit.tables.spec.method import Method
 
@@ -52,6 +51,7 @@ class Plan:
     Args:
         query: the question.
         request: what may be spent: a pure epsilon, (epsilon, delta), or a rho.
+        keys_by: the mechanism that released unknown keys; None for the best one.
 
     Raises:
         UsageError: a column that is not there or holds no numbers, nothing asked, or unknown keys
@@ -60,6 +60,7 @@ class Plan:
 
     query: Query
     request: Budget
+    keys_by: str | None = None
 
     def __post_init__(self) -> None:
         query = self.query
@@ -268,10 +269,8 @@ class Plan:
         """How unknown keys are released, if they are."""
         if not self.query.unknown_keys:
             return None
-        groups = self.query.unit.groups
-        scale = groups / self._even.loss
-        threshold = least_threshold(scale, groups, self._even.delta or self.request.delta)
-        return KeysPart(scale, threshold, groups)
+        delta = self._even.delta or self.request.delta
+        return keys_part(self.query.unit.groups, self._even.loss, delta, self.keys_by)
 
     def chains(self, size: int) -> list[list[tuple[Step, Step]]]:
         """Return each part's chains, for so many groups: what is computed, and the noise on it."""

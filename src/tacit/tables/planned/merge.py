@@ -20,7 +20,7 @@ from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.spec.cell_axis import Axis, every_listed
 from tacit.tables.together.grouped import GROUPED, asked_by_cells
-from tacit.tables.together.kind import CELL_COUNTS, cells_asked
+from tacit.tables.together.kind import CELL_KINDS, cells_asked
 from tacit.tables.together.reading import size_of
 from tacit.tables.together.strategy import MOST_CELLS
 
@@ -91,6 +91,7 @@ def merged(
     *,
     power: float = 1 / 2,
     drop: bool = False,
+    nonnegative: bool = False,
 ) -> Merged:
     """Return several questions about one table as one.
 
@@ -106,6 +107,7 @@ def merged(
         power: the least weighted sum of squared errors is where the loss of an answer goes with
             this power of its weight: a half where that is a rho, a third where it is an epsilon.
         drop: whether rows with a value that is not listed are left out of the whole plan.
+        nonnegative: whether the counts are fitted so that none is below zero.
 
     Raises:
         UsageError: questions about different rows, groups that are not listed, columns of one name
@@ -151,7 +153,8 @@ def merged(
                 continue
             own = _bins(aggregate, drop)
             bins[label] = math.prod(size_of(kind.reading, axis.listed) for axis in own)
-            cells = cells_asked([*axes, *own], counted[labels[label]], kind.reading)
+            weight = counted[labels[label]]
+            cells = cells_asked([*axes, *own], weight, kind.reading, nonnegative=nonnegative)
             asked.append((labels[label], cells))
         shown = replace(query, where=(*query.where, *only))
         members.append(Member(shown, labels, places, bins))
@@ -167,7 +170,7 @@ def merged(
     every = [label for label, _ in asked]
     check_labels(every, ())
     # one by one every label would take an even share: the counts together take that of all of them
-    counts = [label for label, each in asked if each.kind == CELL_COUNTS]
+    counts = [label for label, each in asked if each.kind in CELL_KINDS]
     alone = {label: round(_UNIT * counted[label] ** power) for label in every}
     shares = {label: len(counts) * _UNIT if label in counts else alone[label] for label in every}
     return Merged(replace(whole, weights=read_weights(shares, every)), tuple(members))

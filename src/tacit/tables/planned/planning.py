@@ -1,4 +1,4 @@
-"""Plans: several questions of a session, answered together with less error than one by one."""
+"""Plans: several questions, answered together with less error than one by one."""
 
 from __future__ import annotations
 
@@ -6,29 +6,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.budgets.budget import epsilon as unit_loss
-from tacit.accounting.ledger.ledger import Ledger
 from tacit.arithmetic.exact import Number, show
 from tacit.calls import public
 from tacit.display.card import Card, Shown, Table
-from tacit.errors import BudgetError, UsageError
+from tacit.errors import BudgetError
 from tacit.report.text.words import aggregate_words, protects_line
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.target import read_confidence
 from tacit.tables.planned.cheapest import needed_losses, read_targets, set_of_parts
-from tacit.tables.planned.merge import Merged, merged
-from tacit.tables.planned.worst_error import relative_weights, worst_weights
+from tacit.tables.planned.comparison import Comparison, compared
+from tacit.tables.planned.merge import Merged
+from tacit.tables.planned.plan_page import plan_page
+from tacit.tables.planned.plot_plan import plan_figure
 from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Answer
 from tacit.tables.together.cell_counts import CellsPart
-from tacit.tables.together.kind import CELL_COUNTS
+from tacit.workload.cells import loss_of
 
-__all__ = ["Planning", "QuestionPlan"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["CheapestPlan", "QuestionPlan"]
 
 _FEW_ERRORS = 6
 
@@ -103,7 +107,8 @@ class QuestionPlan(Shown):
         The budget is charged before the first row is read; a plan that was answered is answered
         from the ledger, at no cost.  The answers share one certificate, and their ``cost`` is that
         of the whole plan.  Counts are not rounded, so that they add up exactly as they were
-        estimated, and one may be a little below zero.
+        estimated, and one may be a little below zero
+        unless the plan was made with ``nonnegative=True``.
 
         Args:
             epsilon: pure differential privacy, what all answers together may spend.
@@ -232,6 +237,52 @@ class QuestionPlan(Shown):
         shares = {label: loss / total for label, (_, loss) in needed.items()}
         return CheapestPlan(Budget(kind, total), shares, plan)
 
+    def plot(
+        self, epsilon: Number | None = None, *, rho: Number | None = None, rows: int = 1000
+    ) -> Figure:
+        """Draw the expected error of every answer against the loss, beside asking one by one.
+
+        One by one, every answer has an even share of the loss, and the counts split theirs so that
+        their total squared error is least.  No row is read.
+
+        Args:
+            epsilon: the loss in the middle, which is marked.
+            rho: the same, of a rho budget.
+            rows: the size of the table, for means and the like.
+
+        Returns:
+            A matplotlib Figure, of at most twelve answers; save it with ``.savefig("plan.png")``.
+
+        Raises:
+            UsageError: neither epsilon nor rho, or both.
+            MissingExtraError: matplotlib is not installed.
+        """
+        figure: Figure = plan_figure(self._compared, loss_of(epsilon, rho), rows)
+        return figure
+
+    def to_html(
+        self, epsilon: Number | None = None, *, rho: Number | None = None, rows: int = 1000
+    ) -> str:
+        """Return the plan as a page: the questions, what gets noise, the errors with and without.
+
+        One file without scripts, for whoever decides on the plan.  No row is read.
+
+        Args:
+            epsilon: the loss of the plan.
+            rho: the same, of a rho budget.
+            rows: the size of the table, for means and the like.
+
+        Raises:
+            UsageError: neither epsilon nor rho, or both.
+            MissingExtraError: jinja2 is not installed.
+        """
+        protects = protects_line(self._plan.query.unit.describe())
+        return plan_page(self._compared(loss_of(epsilon, rho), rows), protects, self.strategy)
+
+    def _compared(self, loss: Budget, rows: int) -> Comparison:
+        queries = [member.query for member in self._plan.members]
+        return compared(self._plan, queries, loss, rows)
+
     @property
     def labels(self) -> tuple[str, ...]:
         """What every answer is called in a preview of the plan, in the order of the questions."""
@@ -317,75 +368,3 @@ class CheapestPlan:
 
 def _shown(columns: Any) -> str:
     return " and ".join(map(str, columns)) or "all rows"
-
-
-@public
-class Planning:
-    """What a session adds: plans of several of its questions."""
-
-    ledger: Ledger
-
-    def plan(
-        self,
-        questions: Iterable[Question],
-        weights: Mapping[str, Number] | None = None,
-        *,
-        least: Literal["total", "relative", "worst"] = "total",
-        unlisted: Literal["count", "drop"] = "count",
-    ) -> QuestionPlan:
-        """Plan several questions together: less error than one by one, under one charge.
-
-        Args:
-            questions: of this session, each of all rows, by listed groups, or with a filter of its
-                own.
-            weights: the weight of the squared errors of a label, such as ``{"n": 10}``; whole
-                numbers, 1 by default.
-            least: which error of the counts is minimised: the ``"total"`` of all squared errors
-                (the default); the ``"relative"`` one, each beside the count that a cell of its
-                label has on average; or the ``"worst"`` over the labels.  For Gaussian noise where
-                the budget is a rho, else for Laplace noise.
-            unlisted: what becomes of rows with a value that is no key and in no bin of a column
-                that any question counts by.  By default they count wherever that column is not
-                asked about, and each column has a cell for them, which costs a little error; with
-                ``"drop"`` they are left out of the whole plan, and it has the least error of its
-                strategy for the listed cells alone.
-
-        Raises:
-            UsageError: weights beside the worst error, no questions, questions of another session,
-                groups that are not listed, or statistics by group that a plan does not answer.
-        """
-        asked = list(questions) if isinstance(questions, Iterable) else []
-        if not asked or not all(isinstance(each, Question) for each in asked):
-            raise UsageError(
-                "a plan takes a list of questions: session.plan([session.agg(n=tc.count()), ...])"
-            )
-        held = [held_by(each) for each in asked]
-        first = held[0]
-        if any(each.ledger is not self.ledger or each.table is not first.table for each in held):
-            raise UsageError(
-                "a plan is of questions of one session, about one table: make them of this session"
-            )
-        queries = [each.query for each in held]
-        known = ("total", "relative", "worst")
-        if least not in known or (least != "total" and weights is not None):
-            raise UsageError(
-                'least is "total" (the default, with weights where some count more), "relative" or '
-                '"worst", which find the weights themselves'
-            )
-        if unlisted not in ("count", "drop"):
-            raise UsageError('unlisted is "count" (the default) or "drop"')
-        drop = unlisted == "drop"
-        of_rho = self.ledger.kind == "concentrated"
-        power = 1 / 2 if of_rho else 1 / 3
-        found = merged(queries, weights, power=power, drop=drop)
-        if least != "total":
-            asked_of = dict(found.query.aggregates)
-            counts = {name: a for name, a in asked_of.items() if a.kind == CELL_COUNTS}
-            chosen = (
-                worst_weights(counts, "gaussian" if of_rho else "laplace")
-                if least == "worst"
-                else relative_weights(counts)
-            )
-            found = merged(queries, chosen, power=power, drop=drop)
-        whole = Question(first.table, first.ledger, found.query, first.declared)
-        return QuestionPlan(whole, found, asked)

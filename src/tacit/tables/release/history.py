@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from tacit.accounting import Entry, Ledger
+from tacit.accounting import Budget, Entry, Ledger
 from tacit.accounting.budgets.shares import shares
 from tacit.display.card import Card, Shown, Table
 from tacit.errors import need
 from tacit.report.text.words import protects_line, question_words
 from tacit.tables.plan.query import Unit
+from tacit.tables.release.plot_history import history_figure
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
 __all__ = ["History", "session_card"]
 
@@ -28,6 +30,27 @@ class History(list[Entry], Shown):
     >>> session.history().to_dict()["cost"]
     ['epsilon 0.25']
     """
+
+    def __init__(
+        self, entries: Iterable[Entry] = (), total: Budget | None = None, left: Budget | None = None
+    ) -> None:
+        super().__init__(entries)
+        self._total, self._left = total, left
+
+    def plot(self) -> Figure:
+        """Draw the budget as a bar: who spent what of it, when, and for what.
+
+        Where many small charges cost less together than their sum, they share what is gone of the
+        budget in proportion to their costs.
+
+        Returns:
+            A matplotlib Figure; save it with ``.savefig("budget.png")``.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        figure: Figure = history_figure(self, self._total, self._left)
+        return figure
 
     def to_dict(self) -> dict[str, list[int | str]]:
         """Return it as columns: ``charge`` (1, 2, 3), ``when``, ``cost``, ``state``, ``question``.

@@ -12,6 +12,7 @@ from tacit.report.text.vocabulary import so_many
 from tacit.tables.chain.part import Noise, Part
 from tacit.tables.spec.cell_axis import Axis
 from tacit.tables.together.family import Family
+from tacit.tables.together.reading import counted_as
 from tacit.tables.together.strategy import CellStrategy
 from tacit.workload.marginals import Subset
 
@@ -20,6 +21,7 @@ __all__ = ["AskedCells", "CellsOfPlan", "FamilyKey", "key_of"]
 FamilyKey = tuple[Subset, int]
 """The axes of a family, and which of these is read in order."""
 _UNIT = 1 << 20
+_MOST_LIFTED = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,13 @@ class AskedCells:
         axes: the axes, in the order in which its numbers stand; none for all rows.
         importance: how much the squared error of each of its numbers counts.
         reading: how the bins of the last axis are read (:mod:`tacit.tables.together.reading`).
+        nonnegative: whether no count may be below zero; of all questions of a plan, or of none.
     """
 
     axes: tuple[Axis, ...]
     importance: int = 1
     reading: str = "cells"
+    nonnegative: bool = False
 
     @property
     def listed(self) -> int:
@@ -75,6 +79,7 @@ class CellsOfPlan(Part):
     def strategy(self, kind: str) -> CellStrategy:
         """Return what gets noise of a kind, and how much."""
         if kind not in self._strategies:
+            self._check_lifted()
             weights: dict[Subset, int] = {}
             for asked in self._alone:
                 subset = tuple(sorted(self.subset(asked)))
@@ -82,6 +87,15 @@ class CellsOfPlan(Part):
             sizes = tuple(axis.size for axis in self.axes)
             self._strategies[kind] = CellStrategy(sizes, tuple(weights.items()), kind == "gaussian")
         return self._strategies[kind]
+
+    def _check_lifted(self) -> None:
+        cells = sum(asked.listed for asked in self.asked)
+        if cells > _MOST_LIFTED and any(asked.nonnegative for asked in self.asked):
+            raise UsageError(
+                f"counts that are not below zero are found for at most {_MOST_LIFTED:,} cells, and "
+                f"the questions have {cells:,}: ask for fewer columns at once, or leave "
+                "nonnegative= out"
+            )
 
     @cached_property
     def _strategies(self) -> dict[str, CellStrategy]:
@@ -113,7 +127,8 @@ class CellsOfPlan(Part):
             bins = self.axes[key[1]].listed
             known = weights.setdefault(key, {})
             more = asked.importance * (asked.listed // bins)
-            known[asked.reading] = known.get(asked.reading, 0) + more
+            reading = counted_as(asked.reading)
+            known[reading] = known.get(reading, 0) + more
         return {
             key: Family(
                 tuple(self.axes[i] for i in key[0]), key[0].index(key[1]), tuple(known.items())

@@ -21,13 +21,20 @@ from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.chain.part import LEVEL, Columns, Noise
 from tacit.tables.query.requests import Cells, Request
-from tacit.tables.together.asked_cells import AskedCells, CellsOfPlan, key_of
+from tacit.tables.together.asked_cells import AskedCells, CellsOfPlan, FamilyKey, key_of
+from tacit.tables.together.counted_sets import counted_sets, largest_sets, summed
 from tacit.tables.together.family import Family, added_noise
 from tacit.tables.together.intervals import Term, laplace_half_width
-from tacit.tables.together.reading import taken
+from tacit.tables.together.reading import SHARES, taken
+from tacit.tables.together.shares_of_bins import (
+    expected_share_error,
+    share_half_width,
+    shares_up_to,
+)
 from tacit.tables.together.step import CellCounts
 from tacit.tables.together.strategy import subsets_of
 from tacit.workload.marginals import Subset
+from tacit.workload.nonnegative import centred, nonnegative_cells, nonnegative_marginals
 
 __all__ = ["AskedCells", "CellsPart", "key_of"]
 
@@ -95,30 +102,25 @@ class CellsPart(CellsOfPlan):
         return tuple(self._places[name] for name in step.columns)
 
     @cached_property
-    def _largest(self) -> list[Subset]:
-        """The sets of axes that the engine counts the cells of; all others lie within one."""
-        found: list[Subset] = []
-        wanted = {tuple(sorted(self.subset(asked))) for asked in self.asked}
-        for subset in sorted(wanted, key=lambda s: (-len(s), s)):
-            if not any(set(subset) <= set(known) for known in found):
-                found.append(subset)
-        return found
-
-    @cached_property
     def _covers(self) -> dict[Subset, Subset]:
-        """Of each set of axes, the counted one that it is summed from."""
-        found: dict[Subset, Subset] = {}
-        for largest in self._largest:
-            for part in subsets_of(largest):
-                found.setdefault(part, largest)
-        return found
+        """Of each set of axes, the one that the engine counts the cells of, and it is a sum of."""
+        wanted = (tuple(sorted(self.subset(asked))) for asked in self.asked)
+        return counted_sets(wanted, [axis.size for axis in self.axes])
 
     def request(self, step: Step, columns: Columns) -> Request:
         """Ask for the weight of the rows in each cell of a set of axes, by one number a row."""
         subset = self._of(step)
         cover = self._covers.get(subset, subset)
-        cells = math.prod(self.axes[i].size for i in cover)
-        return Cells(self._code(cover, columns), Grid.for_bounds(0, max(cells, 2), whole=True))
+        known = self._requests.get(cover)
+        if known is None or known[0] is not columns:  # many sets are counted by one request
+            cells = math.prod(self.axes[i].size for i in cover)
+            grid = Grid.for_bounds(0, max(cells, 2), whole=True)
+            known = self._requests[cover] = columns, Cells(self._code(cover, columns), grid)
+        return known[1]
+
+    @cached_property
+    def _requests(self) -> dict[Subset, tuple[Columns, Request]]:
+        return {}
 
     def _code(self, subset: Subset, columns: Columns) -> Expression:
         codes: list[Any] = []
@@ -133,34 +135,71 @@ class CellsPart(CellsOfPlan):
         """Return the counts of the cells, or their residual, from the cells that occur."""
         subset = self._of(step)
         cover = self._covers.get(subset, subset)
-        shape = tuple(self.axes[i].size for i in cover)
-        whole = np.zeros(math.prod(shape), dtype=object)
         ((cells, weights),) = found
-        whole[np.asarray(cells, dtype=np.int64)] = np.asarray(weights).astype(object)
-        gone = tuple(place for place, i in enumerate(cover) if i not in subset)
-        counts = np.asarray(whole.reshape(shape).sum(axis=gone), dtype=object)
+        sizes = [axis.size for axis in self.axes]
         assert isinstance(step, CellCounts)
-        return step.combined(counts)
+        return step.combined(summed(cells, weights, cover, subset, sizes))
 
     # ---- what follows from the noisy numbers
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
-        """Return the counts of each question, by least squares: they add up with one another."""
-        residuals = self._residuals(released, noise)
+        """Return the counts of each question, by least squares: they add up with one another.
+
+        Where none may be below zero, each value is that of the nearest counts of that kind
+        (:mod:`tacit.workload.nonnegative`).  Its standard error and its interval stay those of
+        least squares, which hold whatever is published in the middle of them.
+        """
+        values = self._values(released, noise, lifted=False)
+        shares = [asked for asked in self.asked if asked.reading == SHARES]
+        lifted = self._values(released, noise, lifted=True) if shares or self.nonnegative else {}
+        shown = lifted if self.nonnegative else values
         found = {}
-        paid = [counts for _, _, counts in self.of_families(released, noise)]
-        by_family = dict(zip(self.families, paid, strict=True))
-        for asked in self.asked:
-            if asked in self._family_of:
-                key = self._family_of[asked]
-                value = self._listed(asked, by_family[key])
-                value = taken(asked.reading, value).reshape(1, -1)
-            else:
-                value = self._cells(asked, residuals)
+        for asked in shares:
+            own = *self._family(asked, noise), values.pop(asked), lifted[asked]
+            found[key_of(asked)] = shares_up_to(*own).in_a_row()
+        for asked, value in values.items():
             error = np.broadcast_to(self._error(asked, noise), value.shape)
             half = np.broadcast_to(self._half_width(asked, noise, LEVEL), value.shape)
             low, high = np.maximum(value - half, 0.0), np.maximum(value + half, 0.0)
-            found[key_of(asked)] = Estimate(value, error, low, high)
+            found[key_of(asked)] = Estimate(shown[asked], error, low, high)
+        return found
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether no published count may be below zero."""
+        return any(asked.nonnegative for asked in self.asked)
+
+    def _values(
+        self, released: Sequence[Any], noise: Noise, *, lifted: bool
+    ) -> dict[AskedCells, Array]:
+        """Return the numbers of each question; of shares, those of the bins in lines."""
+        lines: dict[FamilyKey, Array] = {}
+        for key, (family, _, counts) in zip(
+            self.families, self.of_families(released, noise), strict=True
+        ):
+            covariance = family.strategy(noise.norm).covariance
+            lines[key] = nonnegative_cells(counts, covariance, family.along) if lifted else counts
+        residuals = self._residuals(released, noise)
+        covers = largest_sets(tuple(sorted(self.subset(asked))) for asked in self._alone)
+        tables = {each: self._added_up(each, residuals) for each in dict.fromkeys(covers.values())}
+        lifted = lifted and self.nonnegative
+        if lifted and tables:
+            tables = nonnegative_marginals(tables, self._variances(noise))
+        found = {}
+        for asked in self.asked:
+            order = self.subset(asked)
+            if asked in self._family_of:
+                whole = self._listed(asked, lines[self._family_of[asked]])
+                bins = asked.reading == SHARES
+                found[asked] = whole if bins else taken(asked.reading, whole).reshape(1, -1)
+                continue
+            if lifted:
+                cover = covers[tuple(sorted(order))]
+                gone = tuple(place for place, i in enumerate(cover) if i not in order)
+                whole = np.asarray(tables[cover].sum(axis=gone))
+            else:
+                whole = self._added_up(tuple(sorted(order)), residuals)
+            found[asked] = self._listed(asked, whole).reshape((1, -1) if order else (1,))
         return found
 
     def _residuals(self, released: Sequence[Any], noise: Noise) -> Mapping[Subset, Array]:
@@ -175,7 +214,7 @@ class CellsPart(CellsOfPlan):
             for part in parts:
                 share = shares.get((part, subset), 0.0)
                 gone = tuple(place for place, i in enumerate(subset) if i not in part)
-                told = _centred(noisy.sum(axis=gone) if gone else noisy) * share
+                told = centred(noisy.sum(axis=gone) if gone else noisy) * share
                 found[part] = found[part] + told if part in found else told
         return found
 
@@ -259,17 +298,11 @@ class CellsPart(CellsOfPlan):
             whole = whole + residuals[part].reshape(kept) / rest
         return whole
 
-    def _cells(self, asked: AskedCells, residuals: Mapping[Subset, Array]) -> Array:
-        """Return the listed cells of a question, shape (1,) or (1, cells)."""
-        order = self.subset(asked)
-        whole = self._added_up(tuple(sorted(order)), residuals)
-        if not order:
-            return np.asarray(whole).reshape(1)
-        return self._listed(asked, whole).reshape(1, -1)
-
     def _listed(self, asked: AskedCells, whole: Array) -> Array:
         """Return the listed cells of a question in its own order, from those of its axes."""
         order = self.subset(asked)
+        if not order:
+            return whole
         own = whole.transpose([sorted(order).index(i) for i in order])
         listed = [self.axes[i].places(axis) for i, axis in zip(order, asked.axes, strict=True)]
         return np.asarray(own[np.ix_(*listed)])
@@ -336,22 +369,21 @@ class CellsPart(CellsOfPlan):
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the root mean square of the standard errors of a question, for any data."""
-        return float(np.sqrt(np.mean(np.square(self._error(self._asked[kind], noise)))))
+        asked = self._asked[kind]
+        if asked.reading == SHARES:
+            return expected_share_error(*self._family(asked, noise), rows)
+        return float(np.sqrt(np.mean(np.square(self._error(asked, noise)))))
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
         """Return the half-width of the widest interval of a question."""
-        return float(np.max(self._half_width(self._asked[kind], noise, level)))
+        asked = self._asked[kind]
+        if asked.reading == SHARES:
+            return share_half_width(*self._family(asked, noise), rows, level)
+        return float(np.max(self._half_width(asked, noise, level)))
 
     @cached_property
     def _asked(self) -> dict[str, AskedCells]:
         return {key_of(asked): asked for asked in self.asked}
-
-
-def _centred(counts: Array) -> Array:
-    """Return counts less their mean along every axis."""
-    for axis in range(counts.ndim):
-        counts = counts - counts.mean(axis=axis, keepdims=True)
-    return counts
 
 
 _NOTHING = Expression("literal", (), (0,))

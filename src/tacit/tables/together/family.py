@@ -156,7 +156,14 @@ class Family:
         strategy, law = self.strategy(noise.norm), self.law(noise)
         each = squares(reading, strategy.covariance) / float(strategy.squared_sensitivity)
         steps = law.grid * magnitudes(reading, strategy.inverse)
+        return np.asarray(self.reach(noise, level) * np.sqrt(each) + steps)
+
+    def reach(self, noise: Noise, level: float) -> float:
+        """Return the half-width for a combination whose weights have squares that add up to 1.
+
+        Steps of the grid come on top of it.
+        """
+        law = self.law(noise)
         if law.kind == "laplace":
-            return np.asarray(np.sqrt(2 * each) * law.scale * laplace_reach(level) + steps)
-        z = NoiseLaw("gaussian", 1.0, 0.0).half_width((1.0,), level)
-        return np.asarray(z * law.scale * np.sqrt(each) + steps)
+            return math.sqrt(2) * law.scale * laplace_reach(level)
+        return NoiseLaw("gaussian", 1.0, 0.0).half_width((1.0,), level) * law.scale

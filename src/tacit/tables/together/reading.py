@@ -17,11 +17,32 @@ from tacit.arithmetic.exact import show
 from tacit.expressions.bin_labels import bin_names
 from tacit.workload.cells import prefix_sums, ranges
 
-__all__ = ["READINGS", "gram_of", "magnitudes", "names_of", "size_of", "squares", "taken"]
+__all__ = [
+    "READINGS",
+    "SHARES",
+    "counted_as",
+    "gram_of",
+    "magnitudes",
+    "names_of",
+    "size_of",
+    "squares",
+    "taken",
+]
 
 Array = NDArray[np.float64]
 
 READINGS = ("cells", "ranges", "prefix_sums")
+SHARES = "shares"
+"""Prefix sums beside their total: what is counted are prefix sums."""
+
+
+def counted_as(reading: str) -> str:
+    """Return the sums of bins that a question is answered from.
+
+    >>> counted_as("shares"), counted_as("ranges")
+    ('prefix_sums', 'ranges')
+    """
+    return "prefix_sums" if reading == SHARES else reading
 
 
 def size_of(reading: str, bins: int) -> int:
@@ -41,7 +62,7 @@ def names_of(reading: str, edges: Sequence[Fraction]) -> list[str]:
     """
     if reading == "cells":
         return bin_names(edges)
-    first = edges[:1] if reading == "prefix_sums" else edges
+    first = edges[:1] if counted_as(reading) == "prefix_sums" else edges
     last = edges[-1]
     return [
         f"[{show(low)}, {show(high)}{']' if high == last else ')'}"

@@ -1,4 +1,4 @@
-"""Sums of the bins of a column: the kinds ``ranges`` and ``prefix_sums``."""
+"""Sums of the bins of a column: the kinds ``ranges``, ``prefix_sums`` and ``cdf``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tacit.tables.chain.part import Part
 from tacit.tables.spec.cell_axis import Axis
 from tacit.tables.together.asked_cells import AskedCells, key_of
 from tacit.tables.together.cell_counts import CellsPart
-from tacit.tables.together.reading import names_of
+from tacit.tables.together.reading import SHARES, names_of
 from tacit.workload.ordered import check_bins
 
-__all__ = ["prefix_sums", "ranges"]
+__all__ = ["cdf", "prefix_sums", "ranges"]
 
 
 @public
@@ -77,6 +77,38 @@ def prefix_sums(column: str, edges: Sequence[Number]) -> Aggregate:
     return _of_bins("prefix_sums", column, edges)
 
 
+@public
+def cdf(column: str, edges: Sequence[Number]) -> Aggregate:
+    """Ask which share of the values lies below each edge: the empirical CDF, from 0 to 1.
+
+    The shares are of the values between the first edge and the last one; missing values and those
+    outside are left out.  They rise and end at 1.  They cost what :func:`prefix_sums` cost, whose
+    noise they share where both are asked, and each has an interval that holds without approximation
+    (:mod:`tacit.tables.together.shares_of_bins`).  A preview gives the error for tables of several
+    sizes, as a share depends on how many values there are.
+
+    Args:
+        column: a column of numbers.
+        edges: public and rising, at most 257 of them.
+
+    Raises:
+        UsageError: fewer than two edges, edges that do not rise, or too many.
+
+    Source:
+        Fieller, *Some problems in interval estimation* (JRSS B, 1954).
+
+    Example:
+        >>> import pyarrow as pa, tacit as tc
+        >>> people = pa.table({"age": [31, 45, 67]})
+        >>> session = tc.Session(people, tc.one_row_each, tc.rho("1/2"))
+        >>> question = session.agg(below=tc.cdf("age", [0, 18, 65, 99]))
+        >>> (answer,) = session.plan([question]).release(rho="1/2")
+        >>> answer.column("below")["bins"], answer.column("below")["value"][0][-1]
+        (['[0, 18)', '[0, 65)', '[0, 99]'], 1.0)
+    """
+    return _of_bins("cdf", column, edges)
+
+
 def _of_bins(kind: str, column: str, edges: Sequence[Number]) -> Aggregate:
     made = histogram(column, edges)
     if made.column is None:
@@ -108,9 +140,12 @@ class _SumsOfBins(Kind):
         return AskedCells((axis,), reading=self.reading)
 
 
-for _name, _make, _order, _noun in (
-    ("ranges", ranges, 1001, "values of {column} in every range of {bins} bins"),
-    ("prefix_sums", prefix_sums, 1002, "values of {column} up to each end of {bins} bins"),
+_RANGES = "the number of values of {column} in every range of {bins} bins"
+_UP_TO = "of {column} up to each end of {bins} bins"
+for _name, _make, _order, _noun, _reading in (
+    ("ranges", ranges, 1001, _RANGES, "ranges"),
+    ("prefix_sums", prefix_sums, 1002, f"the number of values {_UP_TO}", "prefix_sums"),
+    ("cdf", cdf, 1004, f"the share of the values {_UP_TO}", SHARES),
 ):
     register_kind(
         _SumsOfBins(
@@ -118,12 +153,12 @@ for _name, _make, _order, _noun in (
             order=_order,
             make=_make,
             help=(_make.__doc__ or "").split("\n", maxsplit=1)[0],
-            noun=f"the number of {_noun}",
+            noun=_noun,
             fields=("column", "edges"),
-            amount=True,
-            each=("range", "rows"),
+            amount=_reading != SHARES,
+            each=("range", "share" if _reading == SHARES else "rows"),
             alone=False,
             counts=True,
-            reading=_name,
+            reading=_reading,
         )
     )
