@@ -134,7 +134,7 @@ def concentrated_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     that is said.
 
     >>> float(concentrated_delta(Fraction(1, 2), Fraction(5)))
-    2.9185...e-06
+    2.896122...e-06
     """
     if rho == 0:
         return Fraction(0)
@@ -158,7 +158,7 @@ def renyi_delta(order: Fraction, divergence: Fraction, epsilon: Fraction) -> Fra
     :func:`concentrated_epsilon`.
 
     >>> float(renyi_delta(Fraction(6), Fraction(3), Fraction(5)))
-    3.0407...e-06
+    3.040868...e-06
     """
     above_one = order - 1
     power = above_one * (divergence - epsilon + log(above_one / order, 256)) - log(order, 256)

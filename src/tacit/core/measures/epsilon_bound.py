@@ -97,7 +97,7 @@ def delta_bound(measure: Measure, loss: Any, epsilon: Fraction) -> Enclosure:
         UsageError: the measure says no delta.
 
     >>> float(delta_bound(ZeroConcentratedDP(), Fraction(1, 2), Fraction(5)))
-    2.9185...e-06
+    2.896122...e-06
     """
     zero = Fraction(0)
     dominating = implied_loss(measure, loss)
