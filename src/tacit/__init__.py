@@ -33,6 +33,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tacit.core": (
         "AbsoluteDistance",
         "ApproximateDP",
+        "ApproximateZeroConcentratedDP",
         "Category",
         "ChangeOneDistance",
         "DiscreteDistance",

@@ -21,6 +21,7 @@ from tacit.audit.comparison.compare import compare as compare
 from tacit.client.connection import connect as connect
 from tacit.core import AbsoluteDistance as AbsoluteDistance
 from tacit.core import ApproximateDP as ApproximateDP
+from tacit.core import ApproximateZeroConcentratedDP as ApproximateZeroConcentratedDP
 from tacit.core import Category as Category
 from tacit.core import ChangeOneDistance as ChangeOneDistance
 from tacit.core import DiscreteDistance as DiscreteDistance
@@ -159,6 +160,7 @@ from tacit.transformations.top_code import top_code as top_code
 __all__ = [
     "AbsoluteDistance",
     "ApproximateDP",
+    "ApproximateZeroConcentratedDP",
     "Budget",
     "Category",
     "Certificate",

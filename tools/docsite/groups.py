@@ -83,7 +83,8 @@ GROUPS = (
         "Space Vector Number Category Frame SymmetricDistance ChangeOneDistance HammingDistance "
         "InsertDeleteDistance AbsoluteDistance L1Distance L2Distance LInfinityDistance "
         "SparseDistance DiscreteDistance PureDP ApproximateDP ZeroConcentratedDP RenyiDP "
-        "Transformation Measurement compose parallel adaptive convert calibrate",
+        "ApproximateZeroConcentratedDP Transformation Measurement compose parallel adaptive "
+        "convert calibrate",
     ),
     Group(
         "divergences",

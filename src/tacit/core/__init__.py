@@ -15,6 +15,7 @@ from tacit.core.losses.distribution import PrivacyLossDistribution
 from tacit.core.measures.continuous_noise import IdealisedGaussian, IdealisedLaplace
 from tacit.core.measures.measure import (
     ApproximateDP,
+    ApproximateZeroConcentratedDP,
     Measure,
     PureDP,
     RenyiDP,
@@ -41,6 +42,7 @@ from tacit.core.spaces.metric import (
 __all__ = [
     "AbsoluteDistance",
     "ApproximateDP",
+    "ApproximateZeroConcentratedDP",
     "Category",
     "ChangeOneDistance",
     "DiscreteDistance",

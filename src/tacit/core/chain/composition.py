@@ -16,7 +16,15 @@ from tacit.core.divergences.outcomes import Product
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import Dominating
 from tacit.core.measures.epsilon_bound import LossMap, composed_losses
-from tacit.core.measures.measure import Loss, Measure, PureDP
+from tacit.core.measures.measure import (
+    ApproximateDP,
+    ApproximateZeroConcentratedDP,
+    Loss,
+    Measure,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
 from tacit.core.spaces.domain import Vector
 from tacit.core.spaces.metric import ChangeOneDistance, SymmetricDistance
 from tacit.core.spaces.partition import Parts, PartsDistance
@@ -25,6 +33,7 @@ from tacit.errors import MismatchError, UsageError
 __all__ = ["compose", "convert", "parallel"]
 
 _NO_KEY = object()
+_CONCENTRATED = (ZeroConcentratedDP, ApproximateDP, ApproximateZeroConcentratedDP)
 
 
 @public
@@ -34,7 +43,10 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
     The losses add up, in any of the measures here, also when each is chosen after seeing the
     answers before it (Dwork and Roth 2014, section 3.5; Bun and Steinke 2016, lemma 2.3): the
     privacy-loss variable of the whole is the sum of the parts', conditioned on the past.
-    Pure measurements beside others are converted.
+    Pure measurements beside others are converted.  Measurements in zCDP beside others in
+    approximate DP are stated together in approximate zCDP
+    (:class:`~tacit.core.ApproximateZeroConcentratedDP`), and beside Renyi DP in that; what
+    ``m.epsilon(delta=)`` says rests on the privacy losses themselves wherever all are known.
 
     Args:
         measurements: all of one input space.
@@ -77,14 +89,15 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
 
 @public
 def convert(measurement: Measurement, measure: Measure) -> Measurement:
-    """State a pure-DP measurement's guarantee in another measure.
+    """State a measurement's guarantee in another measure.
 
     Args:
-        measurement: in pure DP.
+        measurement: in pure DP; in zCDP, for Renyi DP and approximate zCDP; or in approximate DP,
+            for approximate zCDP.
         measure: the measure to state it in.
 
     Raises:
-        MismatchError: the measurement is not pure, or the measure has no conversion from pure.
+        MismatchError: no such conversion (an epsilon at a delta: ``m.epsilon(delta=)``).
 
     Example:
         >>> from tacit.core import Space, SymmetricDistance, Vector, ZeroConcentratedDP
@@ -96,20 +109,13 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
     """
     if measurement.measure == measure:
         return measurement
-    if not isinstance(measurement.measure, PureDP):
-        raise MismatchError(
-            f"only pure DP converts to {measure} without further choices, not "
-            f"{measurement.measure}",
-            measurement.measure,
-            measure,
-        )
-    privacy: Any = measurement.privacy
-    measure.from_pure(Fraction(1))
+    privacy, own = measurement.privacy, measurement.measure
+    measure.from_other(own, own.compose([]))  # refused now, and not when it is asked
     converted = Measurement(
         measurement.input,
         measure,
         measurement.function,
-        lambda d: measure.from_pure(privacy(d)),
+        lambda d: measure.from_other(own, privacy(d)),
         distribution=measurement.law,
         losses=measurement.losses,
     )
@@ -301,6 +307,11 @@ def _key(by: Callable[[Any], Hashable], record: Any, parts: Container[Hashable])
 def _common_measure(measures: Sequence[Measure]) -> Measure:
     others = list(dict.fromkeys(m for m in measures if not isinstance(m, PureDP)))
     if len(others) > 1:
+        if all(isinstance(m, _CONCENTRATED) for m in others):
+            return ApproximateZeroConcentratedDP()
+        orders = [m for m in others if not isinstance(m, ZeroConcentratedDP)]
+        if len(orders) == 1 and isinstance(orders[0], RenyiDP):
+            return orders[0]
         raise MismatchError(
             f"no conversion joins {others[0]} and {others[1]}", others[0], others[1]
         )

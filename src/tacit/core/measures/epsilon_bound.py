@@ -20,7 +20,14 @@ from tacit.core.measures.conversion import (
     renyi_delta,
     renyi_epsilon,
 )
-from tacit.core.measures.measure import ApproximateDP, Measure, PureDP, RenyiDP, ZeroConcentratedDP
+from tacit.core.measures.measure import (
+    ApproximateDP,
+    ApproximateZeroConcentratedDP,
+    Measure,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
 from tacit.errors import UsageError
 
 __all__ = ["LossMap", "composed_losses", "delta_bound", "epsilon_bound", "implied_loss"]
@@ -103,14 +110,23 @@ def delta_bound(measure: Measure, loss: Any, epsilon: Fraction) -> Enclosure:
     dominating = implied_loss(measure, loss)
     if dominating is not None:
         return Enclosure(zero, dominating.delta(epsilon).upper)
+    if isinstance(measure, ApproximateZeroConcentratedDP):
+        rho, given = loss
+        rest = delta_bound(ZeroConcentratedDP(), rho, epsilon).upper
+        return Enclosure(zero, given + (1 - given) * rest)
     if loss == 0:
         return Enclosure(zero, zero)
-
     if isinstance(measure, ZeroConcentratedDP):
         return Enclosure(zero, concentrated_delta(loss, epsilon))
     if isinstance(measure, RenyiDP):
         return Enclosure(zero, renyi_delta(measure.alpha, loss, epsilon))
     raise UsageError(f"{measure} has no conversion to a delta at epsilon")
+
+
+def _beyond(given: Fraction, delta: Fraction) -> UsageError:
+    return UsageError(
+        f"the guarantee holds with delta {show(given)}; no epsilon reaches a delta of {show(delta)}"
+    )
 
 
 def epsilon_bound(measure: Measure, loss: Any, delta: Fraction) -> Enclosure | float:
@@ -124,11 +140,14 @@ def epsilon_bound(measure: Measure, loss: Any, delta: Fraction) -> Enclosure | f
     if dominating is not None:
         upper = dominating.epsilon(delta)
         if not isinstance(upper, Enclosure):
-            raise UsageError(
-                f"the guarantee holds with delta {show(loss[1])}; no epsilon reaches a delta of "
-                f"{show(delta)}"
-            )
+            raise _beyond(loss[1], delta)
         return Enclosure(zero, upper.upper)
+    if isinstance(measure, ApproximateZeroConcentratedDP):
+        rho, given = loss
+        if delta < given or (delta == given != 1 and rho):
+            raise _beyond(given, delta)
+        rest = (delta - given) / (1 - given) if given < 1 else Fraction(1)
+        return epsilon_bound(ZeroConcentratedDP(), rho, rest)
     if loss == 0:
         return Enclosure(zero, zero)
     if delta == 0:

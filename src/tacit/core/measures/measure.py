@@ -26,6 +26,7 @@ from tacit.errors import MismatchError, UsageError
 
 __all__ = [
     "ApproximateDP",
+    "ApproximateZeroConcentratedDP",
     "Divergence",
     "Loss",
     "Measure",
@@ -115,6 +116,21 @@ class Measure(ABC):
         """
         raise MismatchError(f"no conversion from pure DP to {self}", epsilon, self)
 
+    def from_other(self, other: Measure, loss: Loss) -> Loss:
+        """Return the loss in this measure that a loss in another one implies.
+
+        Raises:
+            MismatchError: no conversion is proven here.
+        """
+        if other == self:
+            return loss
+        if isinstance(other, PureDP):
+            epsilon: Any = loss
+            return self.from_pure(epsilon)
+        raise MismatchError(
+            f"{other} does not convert to {self} without further choices", other, self
+        )
+
     def show(self, loss: Loss) -> str:
         """Write a loss for people."""
         amount: Any = loss
@@ -156,8 +172,50 @@ class PureDP(Measure):
 
 
 @public
-class ApproximateDP(Measure):
+class _Paired(Measure):
+    """A measure whose losses are pairs, of which the second is a delta."""
+
+    def read(self, loss: object) -> tuple[Fraction, Fraction]:
+        """Read a pair, such as ``(epsilon, delta)``."""
+        if not isinstance(loss, (tuple, list)) or len(loss) != 2:
+            raise UsageError(f"a loss of {self._said} is a pair {self.name}")
+        first, delta = (as_fraction(part, self.name) for part in loss)
+        if first < 0 or not 0 <= delta <= 1:
+            raise UsageError(f"{self._first} must be at least 0, and delta from 0 to 1")
+        return first, delta
+
+    @property
+    def _said(self) -> str:
+        said = str(self)
+        return said[0].lower() + said[1:]
+
+    @property
+    def _first(self) -> str:
+        return self.name.strip("()").split(",")[0]
+
+    def at_most(self, loss: Loss, limit: Loss) -> bool:
+        """Compare both parts."""
+        here: Any = loss
+        there: Any = limit
+        return bool(here[0] <= there[0] and here[1] <= there[1])
+
+    def compose(self, losses: Iterable[Loss]) -> Loss:
+        """Add both parts."""
+        pairs: list[Any] = list(losses)
+        delta = min(Fraction(1), sum((d for _, d in pairs), Fraction(0)))
+        return sum((e for e, _ in pairs), Fraction(0)), delta
+
+    def show(self, loss: Loss) -> str:
+        """Write a loss for people."""
+        pair: Any = loss
+        return f"{self._first} = {show(pair[0])} at delta = {show(pair[1])}"
+
+
+@public
+class ApproximateDP(_Paired):
     """Approximate DP: ``P(S) <= e^epsilon Q(S) + delta`` for every event S.
+
+    Losses add up in both parts (basic composition; Dwork and Roth 2014, theorem 3.16).
 
     >>> p, q = {0: "1/2", 1: "1/2"}, {0: "1/4", 1: "3/4"}
     >>> float(ApproximateDP().divergence(p, q)(0))
@@ -174,35 +232,9 @@ class ApproximateDP(Measure):
         """Return the function of epsilon that gives the least delta."""
         return composed(losses).delta
 
-    def read(self, loss: object) -> tuple[Fraction, Fraction]:
-        """Read a pair ``(epsilon, delta)``."""
-        if not isinstance(loss, (tuple, list)) or len(loss) != 2:
-            raise UsageError("a loss of approximate DP is a pair (epsilon, delta)")
-        epsilon, delta = (as_fraction(part, self.name) for part in loss)
-        if epsilon < 0 or not 0 <= delta <= 1:
-            raise UsageError("epsilon must be at least 0, and delta from 0 to 1")
-        return epsilon, delta
-
-    def at_most(self, loss: Loss, limit: Loss) -> bool:
-        """Compare both parts."""
-        here: Any = loss
-        there: Any = limit
-        return bool(here[0] <= there[0] and here[1] <= there[1])
-
-    def compose(self, losses: Iterable[Loss]) -> Loss:
-        """Add both parts (basic composition; Dwork and Roth 2014, theorem 3.16)."""
-        pairs: list[Any] = list(losses)
-        delta = min(Fraction(1), sum((d for _, d in pairs), Fraction(0)))
-        return sum((e for e, _ in pairs), Fraction(0)), delta
-
     def from_pure(self, epsilon: Fraction) -> Loss:
         """Return ``(epsilon, 0)``."""
         return epsilon, Fraction(0)
-
-    def show(self, loss: Loss) -> str:
-        """Write a loss for people."""
-        pair: Any = loss
-        return f"epsilon = {show(pair[0])} at delta = {show(pair[1])}"
 
 
 @public
@@ -232,6 +264,53 @@ class ZeroConcentratedDP(Measure):
         See :func:`~tacit.core.measures.conversion.pure_to_concentrated`.
         """
         return pure_to_concentrated(epsilon)
+
+
+@public
+class ApproximateZeroConcentratedDP(_Paired):
+    """Approximate zero-concentrated DP: rho-zCDP but for an event of probability delta.
+
+    There are events E and E' of probability at least ``1 - delta`` under P and Q, such that P given
+    E and Q given E' are rho-zCDP.  It is what releases in zCDP and in approximate DP have together.
+
+    - rho-zCDP is ``(rho, 0)``.
+    - (epsilon, delta)-DP is ``(epsilon tanh(epsilon / 2), delta)``: every such pair is a function
+      of the outcomes of randomized response that says all with probability delta (Murtagh and
+      Vadhan, "The complexity of computing the optimal composition of differential privacy", TCC
+      2016, lemma 3.2); given that it does not, it is the plain one.
+    - Losses add up in both parts, also adaptively (Bun and Steinke 2016, lemma 8.2).
+    - It implies ``(epsilon, delta + (1 - delta) delta')``-DP wherever rho-zCDP implies
+      ``(epsilon, delta')``-DP.  Let E and E' have the probability ``1 - delta`` (larger events are
+      cut by a coin, which leaves what holds given them): ``P(S) <= delta + (1 - delta) P(S | E) <=
+      delta + (1 - delta) (e^epsilon Q(S | E') + delta')``, and ``(1 - delta) Q(S | E') <= Q(S)``.
+
+    Source: Bun and Steinke, "Concentrated differential privacy", TCC 2016, section 8.
+
+    >>> ApproximateZeroConcentratedDP().from_other(ZeroConcentratedDP(), Fraction(1, 8))
+    (Fraction(1, 8), Fraction(0, 1))
+    """
+
+    name = "(rho, delta)"
+
+    def _of_listed(self, p: Any, q: Any) -> Divergence:
+        """Refuse: the best events are not looked for."""
+        raise UsageError(
+            f"{self} is not evaluated between two distributions; look at their privacy profile, "
+            "ApproximateDP().divergence(p, q)"
+        )
+
+    def from_pure(self, epsilon: Fraction) -> Loss:
+        """Return ``(epsilon tanh(epsilon / 2), 0)``."""
+        return pure_to_concentrated(epsilon), Fraction(0)
+
+    def from_other(self, other: Measure, loss: Loss) -> Loss:
+        """Return the loss that a loss in zCDP, approximate DP or pure DP implies."""
+        given: Any = loss
+        if isinstance(other, ZeroConcentratedDP):
+            return given, Fraction(0)
+        if isinstance(other, ApproximateDP):
+            return pure_to_concentrated(given[0]), given[1]
+        return super().from_other(other, loss)
 
 
 @public
@@ -272,6 +351,13 @@ class RenyiDP(Measure):
         """
         return pure_to_renyi(epsilon, self.alpha)
 
+    def from_other(self, other: Measure, loss: Loss) -> Loss:
+        """Return the loss that one in zCDP (``alpha rho``, its definition) or pure DP implies."""
+        if isinstance(other, ZeroConcentratedDP):
+            rho: Any = loss
+            return Fraction(self.alpha * rho)
+        return super().from_other(other, loss)
+
     def describe(self) -> dict[str, object]:
         """Return the measure as plain JSON values."""
         return {"measure": "RenyiDP", "alpha": str(self.alpha)}
@@ -286,9 +372,8 @@ def measure_from(description: Mapping[str, Any]) -> Measure:
     Raises:
         UsageError: no measure of that name.
     """
-    kinds: dict[str, type[Measure]] = {
-        kind.__name__: kind for kind in (PureDP, ApproximateDP, ZeroConcentratedDP, RenyiDP)
-    }
+    every = (PureDP, ApproximateDP, ZeroConcentratedDP, ApproximateZeroConcentratedDP, RenyiDP)
+    kinds: dict[str, type[Measure]] = {kind.__name__: kind for kind in every}
     given = dict(description)
     name = str(given.pop("measure", ""))
     if name not in kinds:
