@@ -236,8 +236,7 @@ class Release:
             return {GROUPS: self._product(1.0, found[GROUPS])}
         keys_part = self.plan.keys
         assert keys_part is not None
-        noise = WholeLaplace(float(keys_part.scale))
-        shown = {key: noise.at_least(keys_part.threshold - n) for key, n in people.items()}
+        shown = {key: chance_of_key(keys_part.step, n) for key, n in people.items()}
         laws = {}
         for keys in [(), *found]:
             chance = math.prod(p if key in keys else 1 - p for key, p in shown.items())
@@ -249,6 +248,25 @@ class Release:
         for records in groups:
             joint = np.multiply.outer(joint, self.law(records))
         return joint.ravel()
+
+
+def chance_of_key(step: Any, people: int) -> float:
+    """The chance that a key of so many people is shown, by noise truncated at k or at k - 1."""
+    assert step.name == "select_keys"
+    epsilon, delta = float(step.epsilon), float(step.delta)
+
+    def law(k: int) -> list[float]:
+        weights = [math.exp(-epsilon * abs(y)) for y in range(-k, k + 1)]
+        return [w / math.fsum(weights) for w in weights]
+
+    k = next(k for k in itertools.count(1) if law(k)[-1] <= delta)
+    share = (law(k - 1)[-1] - delta) / (law(k - 1)[-1] - law(k)[-1])
+    return math.fsum(
+        odds * p
+        for reach, odds in ((k, share), (k - 1, 1 - share))
+        for y, p in zip(range(-reach, reach + 1), law(reach), strict=True)
+        if people > 0 and people + y > reach
+    )
 
 
 def _cells(noise: WholeLaplace, centre: int, grid: Fraction) -> list[float]:
