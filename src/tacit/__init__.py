@@ -106,6 +106,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tacit.tables.answers.top_k": ("top_k",),
     "tacit.tables.answers.linear_regression": ("linear_regression",),
     "tacit.tables.together.sums_of_bins": ("cdf", "prefix_sums", "ranges"),
+    "tacit.tables.planned.synthetic": ("SyntheticTable", "synthetic_table"),
     "tacit.tables.check_table": ("check",),
     "tacit.tables.dataset.declaration": ("Dataset",),
     "tacit.tables": (

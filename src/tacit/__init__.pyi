@@ -125,6 +125,8 @@ from tacit.tables.answers.top_k import top_k as top_k
 from tacit.tables.check_table import check as check
 from tacit.tables.dataset.declaration import Dataset as Dataset
 from tacit.tables.dataset.opening import open_dataset as open
+from tacit.tables.planned.synthetic import SyntheticTable as SyntheticTable
+from tacit.tables.planned.synthetic import synthetic_table as synthetic_table
 from tacit.tables.together.sums_of_bins import cdf as cdf
 from tacit.tables.together.sums_of_bins import prefix_sums as prefix_sums
 from tacit.tables.together.sums_of_bins import ranges as ranges
@@ -187,6 +189,7 @@ __all__ = [
     "Space",
     "SparseDistance",
     "SymmetricDistance",
+    "SyntheticTable",
     "Tradeoff",
     "TradeoffFunction",
     "Transformation",
@@ -292,6 +295,7 @@ __all__ = [
     "std",
     "sum",
     "sum_of_squares",
+    "synthetic_table",
     "to_absolute",
     "to_change_one",
     "to_discrete",

@@ -37,7 +37,7 @@ GROUPS = (
         "questions",
         "Questions and answers",
         "What a session gives: questions, their expected errors, their answers.",
-        "",
+        "synthetic_table SyntheticTable",
         {
             "Question": "tacit.tables.question",
             "QuestionPlan": "tacit.tables.planned.planning",

@@ -111,6 +111,12 @@ class Answer(Exports, Shown):
         return {label: str(a["column"]) for label, a in asked if a.get("column") is not None}
 
     @property
+    def question(self) -> Mapping[str, object]:
+        """What was asked, as plain JSON values; of a plan, what this question of it asked."""
+        asked: Mapping[str, object] = self._query
+        return asked
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """What was asked, by label."""
         return tuple(self._columns)
