@@ -75,6 +75,14 @@ def test_the_mechanism_of_the_lowest_threshold_is_taken():
         keys_part(5, Fraction(1000), delta, "gaussian_keys")
 
 
+@pytest.mark.parametrize("groups", [3, 10**6])
+@pytest.mark.parametrize("epsilon", ["1e-9", "1", "49", "1e4"])
+@pytest.mark.parametrize("delta", ["1e-300", "1e-40", "9/10"])
+def test_every_request_has_a_mechanism(groups, epsilon, delta):
+    part = keys_part(groups, Fraction(epsilon), Fraction(delta), None)
+    assert part.threshold >= 2
+
+
 def test_release_shows_no_key_that_nobody_has():
     space = Space(Vector(Number("int"), size=None), tc.SparseDistance(4))
     m = space >> GaussianKeys(40, 5, 1)

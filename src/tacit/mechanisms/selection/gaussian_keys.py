@@ -34,6 +34,8 @@ __all__ = ["GaussianKeys", "least_noise_and_threshold"]
 
 _LARGE = 50
 """Above this epsilon the noise is about as narrow as its grid, and zCDP bounds its delta."""
+_LEAST_DELTA = Fraction(1, 10**40)
+"""Deltas below are for nobody, and take long."""
 _MOST = 2.0
 """No more than thrice the continuous noise is tried."""
 
@@ -169,14 +171,14 @@ def least_noise_and_threshold(
 ) -> tuple[Fraction, int] | None:
     """Return the noise that takes half of delta, and the least threshold for the rest.
 
-    (The best share lowers the threshold by less than a hundredth more.)  None where the noise of
-    the continuous distribution is far from enough, as with a large epsilon.
+    (The best share lowers the threshold by less than a hundredth more.) None where the noise of the
+    continuous distribution is far from enough, as with a large epsilon, or where delta is tiny.
 
     >>> scale, threshold = least_noise_and_threshold(10, Fraction(1), Fraction(1, 10**6))
     >>> round(float(scale), 1), threshold
     (13.8, 76)
     """
-    if epsilon > _LARGE:
+    if epsilon > _LARGE or delta < _LEAST_DELTA:
         return None
     guess = continuous_sigma(epsilon, delta / 2) * math.sqrt(groups)
     growth = 2.0**-20
