@@ -83,6 +83,15 @@ def test_every_request_has_a_mechanism(groups, epsilon, delta):
     assert part.threshold >= 2
 
 
+@pytest.mark.parametrize("groups", [1, 5, 10**6])
+@pytest.mark.parametrize("scale", ["1e-9", "1/10", "1000", "1e12"])
+@pytest.mark.parametrize("epsilon", ["1e-6", "1", "50", "1e4"])
+def test_every_scale_has_a_map(groups, scale, epsilon):
+    m = Space(SMALL, tc.SparseDistance(groups)) >> GaussianKeys(scale, 5000, epsilon)
+    near, far = (m.map(d)[1] for d in (1, 10**4))
+    assert 0 <= near <= far == 1
+
+
 def test_release_shows_no_key_that_nobody_has():
     space = Space(Vector(Number("int"), size=None), tc.SparseDistance(4))
     m = space >> GaussianKeys(40, 5, 1)

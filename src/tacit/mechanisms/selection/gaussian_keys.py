@@ -36,6 +36,7 @@ _LARGE = 50
 """Above this epsilon the noise is about as narrow as its grid, and zCDP bounds its delta."""
 _LEAST_DELTA = Fraction(1, 10**40)
 """Deltas below are for nobody, and take long."""
+_LARGEST_DELTA = Fraction(99, 100)
 _MOST = 2.0
 """No more than thrice the continuous noise is tried."""
 
@@ -51,7 +52,7 @@ class GaussianKeys(Step):
     **Map.** Under the sparse distance of g coordinates, ``d -> (d epsilon, delta_noise(d) + g max(d
     f(1), f(d)))``, where ``f(c) = P(X >= threshold - c)``, X is the noise, and delta_noise is that
     of the noise alone at ``d epsilon``: for d = 1 by the exact losses of g coordinates that move by
-    one (up to an epsilon of 50), beyond it by zCDP, with ``rho = g d^2 / (2 scale^2)``, as the
+    one (where these matter), beyond it by zCDP, with ``rho = g d^2 / (2 scale^2)``, as the
     squares of numbers of at most d with the sum g d add up to at most ``g d^2``. Let c_j be the
     counts of the keys that only one of u and v has: each at most d, with sum at most ``g d``. Such
     a key is released with probability f(c); for c below the threshold f is convex, so ``f(c) / c``
@@ -159,10 +160,11 @@ def _passes(scale: Fraction, threshold: int, moved: int) -> Fraction:
 @lru_cache(maxsize=256)
 def _delta_of_noise(scale: Fraction, epsilon: Fraction, groups: int, moved: int) -> Fraction:
     """Return the delta of the noise on the keys of both data sets."""
-    if moved == 1 and epsilon <= _LARGE:
-        return Sum.of([(GaussianShift(scale, 1), groups)]).delta(epsilon).upper
     rho = groups * moved**2 / (2 * scale**2)
-    return delta_bound(ZeroConcentratedDP(), rho, moved * epsilon).upper
+    bound = delta_bound(ZeroConcentratedDP(), rho, moved * epsilon).upper
+    if moved > 1 or epsilon > _LARGE or not _LEAST_DELTA**2 < bound < _LARGEST_DELTA:
+        return bound
+    return min(bound, Sum.of([(GaussianShift(scale, 1), groups)]).delta(epsilon).upper)
 
 
 @lru_cache(maxsize=256)
