@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -70,6 +71,17 @@ def spark(request: pytest.FixtureRequest, local_spark: LocalSpark) -> Any:
     """A session of Spark that runs, whatever an earlier test did to it."""
     of_the_full_run(request)
     return local_spark.session()
+
+
+def pytest_collection() -> None:
+    """What is collected here stays: to look for garbage meanwhile costs seconds and finds none."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From here on look for garbage, but not among the tests themselves."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
