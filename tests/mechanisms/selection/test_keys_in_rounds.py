@@ -118,6 +118,7 @@ def test_people_are_counted_anew_without_what_was_found():
     assert m([0] * 2000) == [None] * 2000
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("epsilon", ["1/10", "1", "4"])
 @pytest.mark.parametrize("groups", [1, 10, 100])
 def test_two_rounds_spend_delta_and_ask_for_few_more_people(groups, epsilon):

@@ -28,6 +28,7 @@ def session(words, people=600, groups=1):
     )
 
 
+@pytest.mark.full
 def test_a_second_round_finds_what_frequent_groups_hid():
     """All have twenty words, and one of sixty: by one draw some 5 people count in each of these."""
     table = session(lambda person: [*range(20), 20 + person % 60], people=6000)
