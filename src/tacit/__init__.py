@@ -174,6 +174,7 @@ _RENAMED: dict[str, tuple[str, str]] = {
     "randomized_response": ("tacit.mechanisms", "RandomizedResponse"),
     "release_keys": ("tacit.mechanisms", "ReleaseKeys"),
     "gaussian_keys": ("tacit.mechanisms", "GaussianKeys"),
+    "gaussian_keys_in_rounds": ("tacit.mechanisms", "GaussianKeysInRounds"),
     "select_keys": ("tacit.mechanisms", "SelectKeys"),
     "sparse_vector": ("tacit.mechanisms", "SparseVector"),
     "staircase": ("tacit.mechanisms", "Staircase"),

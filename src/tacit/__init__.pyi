@@ -61,6 +61,7 @@ from tacit.mechanisms import Counter as continual_counter
 from tacit.mechanisms import Exponential as exponential
 from tacit.mechanisms import Gaussian as gaussian
 from tacit.mechanisms import GaussianKeys as gaussian_keys
+from tacit.mechanisms import GaussianKeysInRounds as gaussian_keys_in_rounds
 from tacit.mechanisms import Geometric as geometric
 from tacit.mechanisms import Laplace as laplace
 from tacit.mechanisms import NoisyMax as noisy_max
@@ -232,6 +233,7 @@ __all__ = [
     "filter",
     "gaussian",
     "gaussian_keys",
+    "gaussian_keys_in_rounds",
     "geometric",
     "histogram",
     "hockey_stick",

@@ -51,6 +51,7 @@ from tacit.mechanisms import (
     Exponential,
     Gaussian,
     GaussianKeys,
+    GaussianKeysInRounds,
     Geometric,
     Laplace,
     NoisyMax,
@@ -149,12 +150,18 @@ CASES = [
     (COUNTS, SelectKeys(1, "1/10"), TIGHT, {}),
     (COUNTS, SelectKeys("1/3", "2/5"), LOOSE, {"d_in": 2}),
     (SPARSE, GaussianKeys(1, 3, "3/2"), LOOSE, {}),
+    (SPARSE, GaussianKeysInRounds([2, 1], [5, 3], "3/2"), LOOSE, {}),
     (SPARSE, SelectKeys(2, "1/50"), LOOSE, {}),
     (SPARSE, SelectKeys("1/2", "1/4"), LOOSE, {"d_in": 2}),
     (STREAM, ContinualCount(3), LOOSE, {}),
     (STREAM, ContinualCount(2, "tree_gaussian"), LOOSE, {}),
 ]
-LONG = [ReleaseKeys(1, 4), GaussianKeys(1, 3, "3/2"), ContinualCount(2, "tree_gaussian")]
+LONG = [
+    ReleaseKeys(1, 4),
+    GaussianKeys(1, 3, "3/2"),
+    GaussianKeysInRounds([2, 1], [5, 3], "3/2"),
+    ContinualCount(2, "tree_gaussian"),
+]
 SLOW = [ReleaseKeys(3, 6)]
 """The steps whose cases take many seconds, which are of the full run."""
 

@@ -14,6 +14,7 @@ from tacit.mechanisms.propose_test_release.bound_search import BoundSearch, Prop
 from tacit.mechanisms.propose_test_release.mechanism import ProposeTestRelease
 from tacit.mechanisms.selection.exponential import Exponential
 from tacit.mechanisms.selection.gaussian_keys import GaussianKeys
+from tacit.mechanisms.selection.keys_in_rounds import GaussianKeysInRounds
 from tacit.mechanisms.selection.noisy_max import NoisyMax, PermuteAndFlip
 from tacit.mechanisms.selection.partition_selection import ReleaseKeys
 from tacit.mechanisms.selection.private_quantile import PrivateQuantile
@@ -34,6 +35,7 @@ __all__ = [
     "FiniteDistribution",
     "Gaussian",
     "GaussianKeys",
+    "GaussianKeysInRounds",
     "Geometric",
     "Laplace",
     "Mixture",

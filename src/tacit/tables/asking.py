@@ -27,6 +27,7 @@ from tacit.tables.plan.labels import (
 )
 from tacit.tables.plan.per_person import asked_per_person
 from tacit.tables.plan.query import Query, Unit
+from tacit.tables.plan.unlisted_keys import check_rounds, read_rounds
 from tacit.tables.query.keys_sql import fit_keys
 from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
 from tacit.tables.release.asked_join import On
@@ -156,7 +157,7 @@ class Asking(Shown, ABC):
         query, said = asked_per_person(self._query, self._declared, labels_of([], aggregates))
         return self._of(query, said, AS_IT_IS)
 
-    def group_by(self: _A, *by: str | Sequence[str], keys: Keys = None) -> _A:
+    def group_by(self: _A, *by: str | Sequence[str], keys: Keys = None, rounds: int = 1) -> _A:
         """Answer for each group.
 
         Args:
@@ -168,6 +169,10 @@ class Asking(Shown, ABC):
                 bins of a cut, the days of a week).  Where there are none, partition selection
                 releases the keys whose noisy number of people is above a threshold, which needs a
                 delta.
+            rounds: 2 finds keys that are not public in two rounds: what the first finds takes none
+                of the groups that a person counts in in the second.  It shows more keys where many
+                people are in more groups than the unit lets them count in, and asks for about 5%
+                more people of a key where they are not.
 
         Raises:
             UsageError: an unknown column, a column given twice, or keys that do not fit, such as
@@ -184,8 +189,10 @@ class Asking(Shown, ABC):
             raise UsageError("a grouping column is given twice")
         if keys is None:
             keys = self._declared.keys_of(names, self._query.derived)
+        if read_rounds(rounds) > 1:
+            check_rounds(names, keys, self._query.unit.column)
         if keys is None:
-            return self._with(by=names, keys=None)
+            return self._with(by=names, keys=None, rounds=rounds)
         listed = public_keys(names, keys)
         fit_keys(listed, names, self._query.columns)
         return self._with(by=names, keys=listed)
@@ -272,9 +279,9 @@ class AskedTable(ABC, Generic[Q]):
         """Add a column computed from each row; see :meth:`Question.with_column`."""
         return self._question().with_column(name, expression)
 
-    def group_by(self, *by: str | Sequence[str], keys: Keys = None) -> Q:
+    def group_by(self, *by: str | Sequence[str], keys: Keys = None, rounds: int = 1) -> Q:
         """Ask about each group; see :meth:`Question.group_by`."""
-        return self._question().group_by(*by, keys=keys)
+        return self._question().group_by(*by, keys=keys, rounds=rounds)
 
     def per_person(self, /, **aggregates: Aggregate) -> Q:
         """Ask about people, with one row per person; see :meth:`Question.per_person`."""

@@ -15,7 +15,7 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
-from tacit.tables.query import integer_query as query
+from tacit.tables.query import keys_sql
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.keys_sql import byte_of_key
 from tacit.tables.query.requests import Cells, Moments, People, Rows, Total
@@ -98,7 +98,7 @@ def test_keys_kept_in_a_table_match_as_keys_in_the_query_do(kind, monkeypatch):
     found = []
     with open_source(connection, "t") as source:
         for most in (len(values), 0):
-            monkeypatch.setattr(query, "_LISTED_KEYS", most)
+            monkeypatch.setattr(keys_sql, "_LISTED", most)
             asked = Query(source, OneRowEach(), by={"g": col("g")}, keys=values)
             found.append([asked.run([r]).of(r).tolist() for r in (Rows(), People())])
             assert len(asked.tables) == (most == 0)

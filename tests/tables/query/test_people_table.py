@@ -48,6 +48,10 @@ VALUES = [
     number("high", "max", "huge", -(1 << 61), 1 << 61, True),
     PersonValue("first", "min", "date", "day"),
     PersonValue("last", "max", "text", 'na"me'),
+    PersonValue("names", "count_distinct", "integer", 'na"me'),
+    PersonValue("days", "count_distinct", "integer", "day"),
+    PersonValue("numbers", "count_distinct", "integer", "select"),
+    PersonValue("wholes", "count_distinct", "integer", "huge"),
 ]
 TYPES = {"integer": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "date": "DATE"}
 
@@ -77,6 +81,8 @@ def made(rows: Sequence[Mapping[str, Any]], value: PersonValue) -> Any:
         return len(rows)
     of = DERIVED.get(value.column, col(value.column))
     found = [of.evaluate(row) for row in rows]
+    if value.statistic == "count_distinct":
+        return len({x for x in found if x is not None and x == x})
     if value.grid is None:
         there = [each for each in found if each is not None]
         return (min if value.statistic == "min" else max)(there) if there else None

@@ -121,6 +121,7 @@ def job_of(
         cuts=cuts(ask.cut or ()),
         by=by,
         keys=keys_reader(by, ask.keys or (), ask.keys_file, table.path),
+        rounds=1 if ask.rounds is None else ask.rounds,
     )
 
 

@@ -259,6 +259,16 @@ class AskOptions:
             metavar="FILE",
         ),
     ] = None
+    rounds: Annotated[
+        int | None,
+        flag(
+            "--rounds",
+            help="2: find groups that nobody listed in two rounds, more of them where people are "
+            "in many.",
+            panel=_GROUPS,
+            metavar="1|2",
+        ),
+    ] = None
     join: Annotated[
         Texts,
         flag(

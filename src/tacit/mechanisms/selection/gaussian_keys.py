@@ -30,7 +30,14 @@ from tacit.errors import MismatchError
 from tacit.mechanisms.additive.gaussian_calibration import continuous_sigma
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, Product
 
-__all__ = ["GaussianKeys", "least_noise_and_threshold"]
+__all__ = [
+    "GaussianKeys",
+    "delta_of_noise",
+    "least_noise_and_threshold",
+    "least_noise_and_thresholds",
+    "passes",
+    "shown_of_key",
+]
 
 _LARGE = 50
 """Above this epsilon the noise is about as narrow as its grid, and zCDP bounds its delta."""
@@ -113,9 +120,9 @@ class GaussianKeys(Step):
             steps = math.floor(moved)
             if not steps:
                 return Fraction(0), Fraction(0)
-            noisy = _delta_of_noise(scale, epsilon, groups, steps)
-            passes = groups * _passes(scale, self.threshold, steps)
-            return steps * epsilon, min(Fraction(1), noisy + passes)
+            noisy = delta_of_noise((scale,), epsilon, groups, steps)
+            passed = groups * passes(scale, self.threshold, steps)
+            return steps * epsilon, min(Fraction(1), noisy + passed)
 
         def release(counts: Any) -> list[int | None]:
             exact = [int(count) for count in counts]
@@ -127,12 +134,12 @@ class GaussianKeys(Step):
             ]
 
         def law(counts: Any) -> Product:
-            return Product([_one_key(scale, self.threshold, int(count)) for count in counts])
+            return Product([shown_of_key(scale, self.threshold, int(count)) for count in counts])
 
         return Measurement(space, ApproximateDP(), release, loss, distribution=law, step=self)
 
 
-def _one_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribution:
+def shown_of_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribution:
     """List what one key shows: nothing, or its noisy count, up to a rest of 2^-80."""
     if count <= 0:
         return FiniteDistribution.of({None: 1})
@@ -150,24 +157,39 @@ def _tail(scale: Fraction, low: int) -> Fraction:
     return noise.DiscreteGaussian(scale).cdf(-low, 128).upper
 
 
-def _passes(scale: Fraction, threshold: int, moved: int) -> Fraction:
-    """Return ``max(d f(1), f(d))``."""
+def passes(scale: Fraction, threshold: int, moved: int) -> Fraction:
+    """Return ``max(d f(1), f(d))``, where f(c) is the probability that a key of c people passes.
+
+    Args:
+        scale: of the noise.
+        threshold: the least noisy count that passes.
+        moved: d.
+    """
     if moved >= threshold:
         return Fraction(1)
     return max(moved * _tail(scale, threshold - 1), _tail(scale, threshold - moved))
 
 
 @lru_cache(maxsize=256)
-def _delta_of_noise(scale: Fraction, epsilon: Fraction, groups: int, moved: int) -> Fraction:
-    """Return the delta of the noise on the keys of both data sets."""
-    rho = groups * moved**2 / (2 * scale**2)
+def delta_of_noise(
+    scales: tuple[Fraction, ...], epsilon: Fraction, groups: int, moved: int
+) -> Fraction:
+    """Return the delta, at ``moved epsilon``, of the noise on the keys of both data sets.
+
+    Args:
+        scales: of the noise, one for each time that the keys are counted.
+        epsilon: what is claimed at distance 1.
+        groups: how many keys a person has at most.
+        moved: the distance.
+    """
+    rho = sum(groups * moved**2 / (2 * scale**2) for scale in scales)
     bound = delta_bound(ZeroConcentratedDP(), rho, moved * epsilon).upper
     if moved > 1 or epsilon > _LARGE or not _LEAST_DELTA**2 < bound < _LARGEST_DELTA:
         return bound
-    return min(bound, Sum.of([(GaussianShift(scale, 1), groups)]).delta(epsilon).upper)
+    losses = Sum.of([(GaussianShift(scale, 1), groups) for scale in scales])
+    return min(bound, losses.delta(epsilon).upper)
 
 
-@lru_cache(maxsize=256)
 def least_noise_and_threshold(
     groups: int, epsilon: Fraction, delta: Fraction
 ) -> tuple[Fraction, int] | None:
@@ -180,17 +202,48 @@ def least_noise_and_threshold(
     >>> round(float(scale), 1), threshold
     (13.8, 76)
     """
+    found = least_noise_and_thresholds(groups, epsilon, delta, (Fraction(1),))
+    return None if found is None else found[0]
+
+
+@lru_cache(maxsize=256)
+def least_noise_and_thresholds(
+    groups: int, epsilon: Fraction, delta: Fraction, shares: tuple[Fraction, ...]
+) -> tuple[tuple[Fraction, int], ...] | None:
+    """Return the noise and the threshold of each round; see :func:`least_noise_and_threshold`.
+
+    Args:
+        groups: how many keys a person has at most.
+        epsilon: of all rounds together; above zero.
+        delta: of all rounds together.
+        shares: what each round spends, of the sum of ``1 / scale^2`` and of the delta of the
+            thresholds; they add up to 1.
+
+    >>> shares = Fraction(1, 10), Fraction(9, 10)
+    >>> rounds = least_noise_and_thresholds(10, Fraction(1), Fraction(1, 10**6), shares)
+    >>> [(round(float(scale), 1), threshold) for scale, threshold in rounds]
+    [(43.7, 252), (14.6, 80)]
+    """
     if epsilon > _LARGE or delta < _LEAST_DELTA:
         return None
     guess = continuous_sigma(epsilon, delta / 2) * math.sqrt(groups)
+    wider = [1 / math.sqrt(share) for share in shares]
     growth = 2.0**-20
     while True:
-        scale = Fraction(math.ceil(guess * (1 + growth) * (1 << 20)), 1 << 20)
-        taken = _delta_of_noise(scale, epsilon, groups, 1)
+        scales = tuple(
+            Fraction(math.ceil(guess * each * (1 + growth) * (1 << 20)), 1 << 20) for each in wider
+        )
+        taken = delta_of_noise(scales, epsilon, groups, 1)
         if taken <= delta / 2 or growth > _MOST:
             break
         growth *= 4
     if taken > delta / 2:
         return None
-    left = delta - taken
-    return scale, least_integer(lambda t: groups * _tail(scale, t - 1) <= left, 1, 2)
+    return tuple(
+        (scale, _least_threshold(groups, scale, (delta - taken) * share))
+        for scale, share in zip(scales, shares, strict=True)
+    )
+
+
+def _least_threshold(groups: int, scale: Fraction, delta: Fraction) -> int:
+    return least_integer(lambda t: groups * _tail(scale, t - 1) <= delta, 1, 2)

@@ -120,6 +120,17 @@ def _gaussian_keys(step: Mapping[str, Any]) -> str:
     )
 
 
+def _keys_in_rounds(step: Mapping[str, Any]) -> str:
+    rounds = " and then ".join(
+        f"of scale {scale} and the threshold {threshold}"
+        for scale, threshold in zip(step["scales"], step["thresholds"], strict=True)
+    )
+    return (
+        "Add random noise to the number of people of each group not shown yet, discrete Gaussian "
+        f"{rounds}, and show the groups that reach it"
+    )
+
+
 def _people(step: Mapping[str, Any], shown: str) -> str:
     return so_many(shown, "person", "people")
 
@@ -135,6 +146,7 @@ _SHARED: dict[str, StepWords] = {
     "bound_contributions": StepWords(_bound, _rows),
     "release_keys": StepWords(_keys),
     "gaussian_keys": StepWords(_gaussian_keys),
+    "gaussian_keys_in_rounds": StepWords(_keys_in_rounds),
     "select_keys": StepWords(_select_keys),
     "laplace": StepWords(
         lambda step: f"Add random noise: discrete Laplace of scale {step['scale']}"

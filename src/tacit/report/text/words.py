@@ -158,6 +158,7 @@ def _rows(query: Mapping[str, Any], row: str) -> str:
 
 _OF_A_PERSON = {
     "count": "the number of the person's rows",
+    "count_distinct": "the number of different values of {column} that the person has",
     "sum": "the person's total of {column}",
     "mean": "the person's mean of {column}",
     "min": "the person's least {column}",

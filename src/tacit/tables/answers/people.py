@@ -44,10 +44,16 @@ class PeopleByGroup(VectorStep):
     In L2 ``d -> sqrt(groups) d`` (rounded up): one person moves at most ``groups`` coordinates by
     one, and by the triangle inequality d people at most d times as far.  That is the sparse
     distance of so many coordinates itself, ``d -> d``.
+
+    In rounds, the people are counted anew in each round among the groups that are not shown yet.
+    That reads a table without the rows of groups that are public by then, so each round is as
+    above; and as the draws of one person's groups read that person's rows alone, d people, of whom
+    a are removed and b added, never move a group's count by more than a downwards and b upwards.
     """
 
     groups: int
     by: tuple[str, ...] = ()
+    rounds: int | None = None
 
     name: ClassVar[str] = "count_people"
     norms: ClassVar[tuple[str, ...]] = ("L1", "L2", "sparse")
@@ -149,7 +155,10 @@ register_kind(
 
 
 def _step_words(step: Mapping[str, Any]) -> str:
-    return f"Count the people{for_each_group(step)}, each in {step['groups']} of the groups at most"
+    told = f"Count the people{for_each_group(step)}, each in {step['groups']} of the groups at most"
+    if "rounds" not in step:
+        return told
+    return f"{told}; anew in each of {step['rounds']} rounds, of the groups not shown yet"
 
 
 def _moves(step: Mapping[str, Any], shown: str) -> str:

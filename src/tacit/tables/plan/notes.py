@@ -43,6 +43,8 @@ def noted(
             "the table has no name of its own: give it one, name='visits', by which its ledger and "
             "its certificates tell it from others"
         )
+    if plan.keys is not None and plan.keys.note is not None:
+        found.append(plan.keys.note)
     expected = Preview.of(plan, ledger.remaining, rows, confidence)
     return replace(
         expected,

@@ -28,6 +28,7 @@ from tacit.tables.answers.aggregate import (
 from tacit.tables.plan.per_person import check_people, people_schema
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query
+from tacit.tables.plan.unlisted_keys import check_rounds, read_rounds
 from tacit.tables.spec.join import joins_from
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
@@ -97,6 +98,7 @@ def query_from(
     )
     joins = joins_from(described.get("joins", ()), of[0], unit.column, of[1])
     more: dict[str, Any] = {"inner": inner, "joins": joins, "weights": _weights(described)}
+    more["rounds"] = _rounds(described)
     query = Query(*parts, **more) if derived is None else _Stated(*parts, **more, stated=derived)
     _fits(query)
     check_people(query)
@@ -160,6 +162,14 @@ def _weights(described: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     """Return what each label counts where the loss is split."""
     given = dict(described.get("weights", ()))
     return read_weights(given, [label for label, _ in described["aggregates"]]) if given else ()
+
+
+def _rounds(described: Mapping[str, Any]) -> int:
+    """Return how often people are counted to release unknown keys."""
+    rounds = read_rounds(described.get("rounds", 1))
+    if rounds > 1:
+        check_rounds(described["by"], described["keys"], described["unit"]["column"])
+    return rounds
 
 
 def _unit(described: Mapping[str, Any], schema: Schema) -> OneRowEach | PersonUnit:

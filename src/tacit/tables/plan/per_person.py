@@ -1,7 +1,7 @@
 """A question about people rather than rows: one row a person is made first, of all of their rows.
 
-What can be made of a person's rows is a count, a sum, a mean, a least and a greatest value: each is
-the same on every engine, for any rows, in whole numbers
+What can be made of a person's rows is a count, of rows or of different values, a sum, a mean, a
+least and a greatest value: each is the same on every engine, for any rows, in whole numbers
 (:mod:`tacit.tables.query.people_table`).
 """
 
@@ -22,10 +22,12 @@ from tacit.tables.spec.privacy_unit import PersonUnit
 
 __all__ = ["asked_per_person", "check_people", "people_schema", "person_values"]
 
-_STATISTICS = ("count", "sum", "mean", "min", "max")
+_STATISTICS = ("count", "count_distinct", "sum", "mean", "min", "max")
 _WHOLE = ("integer", "boolean")
 _NUMBERS = (*_WHOLE, "float", "decimal", "undeclared", "missing")
 _DECLARED = {"integer": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "date": "DATE"}
+_DISTINCT = (*_NUMBERS, "text", "date")
+"""Kinds whose values can be told apart."""
 _ORDERED = ("text", "date")
 """Kinds that have a least and a greatest value without bounds."""
 
@@ -138,6 +140,10 @@ def _value(label: str, asked: Aggregate, columns: Schema) -> PersonValue:
     column = asked.require_column()
     kind = columns.column(column).kind
     col(column).kind(columns)  # refuses what has no use, and says why
+    if statistic == "count_distinct":
+        if kind not in _DISTINCT:
+            raise UsageError(f"{label}: the values of {column!r} ({kind}) cannot be told apart")
+        return PersonValue(label, statistic, "integer", column)
     if kind in _ORDERED and statistic in ("min", "max"):
         if asked.lower is not None:
             raise UsageError(

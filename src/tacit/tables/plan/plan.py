@@ -87,6 +87,7 @@ class Plan:
                     f'with_column("bin", tc.col({name!r}).cut([...]))'
                 )
         self.parts  # noqa: B018  (checks every column now, before anything is spent)
+        self.keys  # noqa: B018
 
     @cached_property
     def _placed(self) -> dict[Any, Part]:
@@ -270,7 +271,8 @@ class Plan:
         if not self.query.unknown_keys:
             return None
         delta = self._even.delta or self.request.delta
-        return keys_part(self.query.unit.groups, self._even.loss, delta, self.keys_by)
+        unit, rounds = self.query.unit, self.query.rounds
+        return keys_part(unit.groups, self._even.loss, delta, self.keys_by, rounds)
 
     def chains(self, size: int) -> list[list[tuple[Step, Step]]]:
         """Return each part's chains, for so many groups: what is computed, and the noise on it."""

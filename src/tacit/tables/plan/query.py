@@ -38,6 +38,7 @@ class Query:
         inner: the rows that people are made of, where the table asked has one row a person:
             ``schema`` is that of people then (:mod:`tacit.tables.plan.per_person`).
         joins: the other tables of the data set whose columns stand beside those of the source.
+        rounds: how often people are counted to release unknown keys.
     """
 
     schema: Schema
@@ -52,6 +53,7 @@ class Query:
     weights: tuple[tuple[str, int], ...] = ()
     inner: Query | None = None
     joins: tuple[Join, ...] = ()
+    rounds: int = 1
 
     @cached_property
     def columns(self) -> Schema:
@@ -120,6 +122,7 @@ class Query:
             "derived": [[name, expression.to_json()] for name, expression in self.derived],
             "by": list(self.by),
             "keys": None if self.keys is None else [list(map(plain_key, k)) for k in self.keys],
+            **({"rounds": self.rounds} if self.rounds > 1 else {}),
             "aggregates": [[label, a.to_json()] for label, a in self.aggregates],
             **({"weights": [list(each) for each in self.weights]} if self.weights else {}),
             **({} if self.inner is None else {"inner": self.inner.describe()}),

@@ -28,10 +28,9 @@ from tacit.tables.query.keys_sql import (
     byte_of_key,
     check_keys,
     group_kind,
-    keep_keys,
-    key_names,
     key_part_sql,
-    keys_sql,
+    left_out,
+    relation_of,
     same_key,
 )
 from tacit.tables.query.moment_sums import MomentSums, column_names
@@ -54,9 +53,6 @@ from tacit.tables.query.weighted_rows import BoundedRows, Term, heavy_people, we
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, few_groups
 
 __all__ = ["Query"]
-
-_LISTED_KEYS = 200
-"""Up to so many public keys stand in the query itself; more are kept in a table."""
 
 _MOST_WRITTEN = 64
 """The SQL of the values of so many requests is remembered."""
@@ -178,17 +174,24 @@ class Query:
         rows, names = self._bounded(self._places(request))
         return rows, names[0]
 
-    def people_by_key(self) -> dict[tuple[Any, ...], int]:
+    def people_by_key(self, shown: Sequence[tuple[Any, ...]] = ()) -> dict[tuple[Any, ...], int]:
         """Return every key that occurs with its number of people: not private, nor are the keys.
 
         A person counts in at most ``unit.groups`` keys, drawn at random among their own.
+
+        Args:
+            shown: public keys that are left out: no person counts in them.
         """
         if not self.by:
             raise UsageError("keys belong to group_by; this question has no groups")
         names = [f"g{i}" for i in range(len(self._groups))]
         columns = [f"{sql} as {n}" for sql, n in zip(self._groups, names, strict=True)]
+        engine, kinds = self.source.engine, self._kinds
+        with left_out(shown, self._groups, kinds, engine) as without:
+            return self._people_of_keys(self._select(columns, keyed=False, without=without), names)
+
+    def _people_of_keys(self, base: str, names: list[str]) -> dict[tuple[Any, ...], int]:
         shown = ", ".join(names)
-        base = self._select(columns, keyed=False)
         if self._person is not None:
             base = few_groups(base, names, self.unit.groups, self._dialect, self._spelled)
         counted = f"select {shown}, count(*) from ({base}) as pairs group by {shown}"
@@ -215,7 +218,9 @@ class Query:
             self._written[request] = known
         return known
 
-    def _select(self, columns: list[str], *, keyed: bool = True) -> str:
+    def _select(
+        self, columns: list[str], *, keyed: bool = True, without: tuple[str, str] | None = None
+    ) -> str:
         """Return the SQL of the rows that count, with the person as ``u`` and the code."""
         d = self._dialect
         chosen = list(columns)
@@ -227,6 +232,9 @@ class Query:
             values, names = self._keys_sql()
             same = same_key(self._groups, names, self._kinds, self.keys or [], d)
             code, join = "tacit_keys.tacit_code", f" join {values} on {same}"
+        if without is not None:
+            join = f" left join {without[0]} on {without[1]}"
+            tests.append("tacit_keys.tacit_code is null")
         chosen += [f"{code} as code"] if keyed else []
         chosen += [f"{self._person} as u"] if self._person is not None else []
         where = " where " + " and ".join(tests) if tests else ""
@@ -246,12 +254,9 @@ class Query:
         assert self.keys is not None
         with self._lock:
             if self._key_relation is None:
-                if len(self.keys) <= _LISTED_KEYS:
-                    self._key_relation = keys_sql(self.keys, self._kinds, self._dialect)
-                else:
-                    table = self._keep(keep_keys(self.keys, self._kinds, self.source.engine))
-                    named = f"(select * from {table}) as tacit_keys"
-                    self._key_relation = named, key_names(self._kinds)
+                values, names, kept = relation_of(self.keys, self._kinds, self.source.engine)
+                self.tables += [] if kept is None else [kept]
+                self._key_relation = values, names
             return self._key_relation
 
     @property

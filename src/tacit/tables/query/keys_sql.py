@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tacit.errors import UsageError
@@ -19,10 +20,9 @@ __all__ = [
     "check_keys",
     "fit_keys",
     "group_kind",
-    "keep_keys",
-    "key_names",
     "key_part_sql",
-    "keys_sql",
+    "left_out",
+    "relation_of",
     "same_key",
     "sample_keys",
 ]
@@ -36,6 +36,8 @@ _FILLERS = {
     "missing": "",
 }
 """A value of each kind, to stand for NULL where the other side is not NULL."""
+_LISTED = 200
+"""Up to so many public keys stand in the query itself; more are kept in a table."""
 _KINDS = ("text", "integer", "boolean", "date", "missing")
 _HOLDS = {
     "text": "text",
@@ -157,28 +159,58 @@ def _date(text: str, name: str) -> datetime.date:
         raise UsageError(f"the key {text!r} of {name} is not a date") from None
 
 
-def keys_sql(
-    keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], dialect: Dialect
-) -> tuple[str, list[str]]:
-    """Return a relation of the keys with their number as ``tacit_code``, and its column names."""
+def relation_of(
+    keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], engine: Engine
+) -> tuple[str, list[str], str | None]:
+    """Return a relation of keys with their number as ``tacit_code``, and its column names.
+
+    The last is the table in which the engine keeps it, to be dropped; None where it keeps none.
+    """
+    names = [f"tacit_keys.tacit_key{i}" for i in range(len(kinds))]
+    if len(keys) <= _LISTED:
+        return _keys_sql(keys, kinds, engine.dialect), names, None
+    kept = _keep_keys(keys, kinds, engine)
+    return f"(select * from {kept}) as tacit_keys", names, kept
+
+
+@contextmanager
+def left_out(
+    keys: Sequence[tuple[Any, ...]], groups: Sequence[str], kinds: Sequence[str], engine: Engine
+) -> Iterator[tuple[str, str] | None]:
+    """Return a relation of public keys, and the SQL of whether it has that of a row.
+
+    Args:
+        keys: of rows that are to be left out; nothing is returned where there are none.
+        groups: SQL of the parts of a row's group.
+        kinds: of the parts.
+        engine: keeps many keys, until the block ends.
+    """
+    if not keys:
+        yield None
+        return
+    values, names, kept = relation_of(keys, kinds, engine)
+    try:
+        yield values, same_key(groups, names, kinds, keys, engine.dialect)
+    finally:
+        if kept is not None:
+            engine.drop(kept)
+
+
+def _keys_sql(keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], dialect: Dialect) -> str:
+    """Return a relation of the keys that are written in the query."""
     names = [f"tacit_key{i}" for i in range(len(kinds))]
     lines = []
     for code, key in enumerate(keys):
         parts = [_typed(v, k, dialect) for v, k in zip(key, kinds, strict=True)]
         lines.append(f"({', '.join([*parts, dialect.literal(code)])})")
     columns = ", ".join([*names, "tacit_code"])
-    return f"(values {', '.join(lines)}) as tacit_keys({columns})", key_names(kinds)
+    return f"(values {', '.join(lines)}) as tacit_keys({columns})"
 
 
-def key_names(kinds: Sequence[str]) -> list[str]:
-    """Return what the parts of a key are called beside a table whose columns have any names."""
-    return [f"tacit_keys.tacit_key{i}" for i in range(len(kinds))]
-
-
-def keep_keys(keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], engine: Engine) -> str:
+def _keep_keys(keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], engine: Engine) -> str:
     """Keep many keys in the engine, which reads them far faster than a query that lists them.
 
-    Return a relation like that of :func:`keys_sql`; its name is that of the table to drop.
+    Return the name of the table, which is to be dropped.
     """
     d = engine.dialect
     columns = [_texts(column) for column in zip(*keys, strict=True)]

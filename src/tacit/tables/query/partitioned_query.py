@@ -98,12 +98,16 @@ class PartedQuery:
         """
         self._whole.check(request)
 
-    def people_by_key(self) -> dict[tuple[Any, ...], int]:
-        """Count people by key.
+    def people_by_key(self, shown: Sequence[tuple[Any, ...]] = ()) -> dict[tuple[Any, ...], int]:
+        """Count people by key, without those keys that are shown already.
 
         See :meth:`~tacit.tables.query.integer_query.Query.people_by_key`.
         """
-        return self._added(Query.people_by_key, _add_counts, _DRAWN_BYTES)  # type: ignore[no-any-return]
+
+        def answer(query: Query) -> dict[tuple[Any, ...], int]:
+            return query.people_by_key(shown)
+
+        return self._added(answer, _add_counts, _DRAWN_BYTES)  # type: ignore[no-any-return]
 
     def forget(self) -> None:
         """Drop what the query keeps in the engine."""

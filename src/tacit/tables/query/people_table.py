@@ -14,7 +14,9 @@ number ``floor(x 10^p + 1/2)`` first, and what is added up, compared and divided
   held within ``2^61``, at least 2^14 times the bounds, so that ROWS of them are below 2^101;
 - a **mean** is the exact sum of numbers that are held within the bounds, divided and rounded down;
 - a **least** or **greatest** value is one of the numbers, held within the bounds;
-- a **count** is at most :data:`~tacit.expressions.integer_sql.ROWS`.
+- a **count** is at most :data:`~tacit.expressions.integer_sql.ROWS`, and so is a **count of
+  different values**, which are told apart as in :mod:`tacit.tables.query.distinct_values`: a
+  missing value is none.
 
 For whole numbers p is zero.  Else it is the largest for which the bounds are at most ``2^46`` in
 those units (0 to 22), and what comes out, ``n / 10^p``, is a quotient of two numbers that doubles
@@ -42,13 +44,14 @@ from tacit.expressions.integer_sql import Whole
 from tacit.expressions.schema import Column, Schema
 from tacit.expressions.undeclared_columns import read_as
 from tacit.tables.open_source import Source
+from tacit.tables.query.distinct_values import identity_sql
 from tacit.tables.query.keys_sql import key_part_sql
 from tacit.tables.query.row_values import condition_sql, offset_sql
 from tacit.tables.spec.privacy_unit import PersonUnit
 
 __all__ = ["PersonValue", "Statistic", "person_column", "person_source", "units_of"]
 
-Statistic: TypeAlias = Literal["count", "sum", "mean", "min", "max"]
+Statistic: TypeAlias = Literal["count", "count_distinct", "sum", "mean", "min", "max"]
 
 _FAR = 61
 """One value of a sum is at most 2^61 units from zero, and so is a whole bound."""
@@ -68,7 +71,7 @@ class PersonValue:
         statistic: what it is.
         kind: of what comes out: ``integer``, ``float``, ``text`` or ``date``.
         column: what it is of, by name; None for a count.
-        grid: its bounds in units of ``10^-places``; None for a count, text and dates.
+        grid: its bounds in units of ``10^-places``; None for counts, text and dates.
         places: how many digits after the point are counted in.
     """
 
@@ -168,6 +171,8 @@ def person_source(
 
 def _row_sql(of: Expression, value: PersonValue, schema: Schema, d: Dialect) -> str:
     """Return the SQL of what is looked at in a row."""
+    if value.statistic == "count_distinct":
+        return identity_sql(of, schema, d)[0]
     if value.grid is None:
         return key_part_sql(of, value.kind, schema, d)
     number = read_as(of, "read_number", schema)
@@ -186,6 +191,8 @@ def _grid_of_rows(value: PersonValue) -> Grid:
 
 def _value_sql(z: str, value: PersonValue, d: Dialect) -> str:
     """Return the SQL of a person's value, from the column ``z`` of their rows."""
+    if value.statistic == "count_distinct":
+        return d.cast(f"count(distinct {z})", "integer")
     if value.grid is None:
         return f"{value.statistic}({z})"
     rows, grid = _grid_of_rows(value), value.grid

@@ -22,7 +22,7 @@ from tacit.tables.query.people_table import person_source
 from tacit.tables.query.requests import ExactAggregates, Request
 from tacit.tables.spec.privacy_unit import PersonUnit
 
-__all__ = ["Collector", "Exact", "requests_of"]
+__all__ = ["Collector", "Exact", "PeopleOfKeys", "requests_of"]
 
 _KEPT = 8
 """How many questions' bounded tables stay in the engine for the next one."""
@@ -89,22 +89,23 @@ class Exact:
     def __init__(self, collector: Collector, plan: Plan) -> None:
         self._collector = collector
         self._plan = plan
-        self._people: dict[tuple[Any, ...], int] | None = None
+        self._people: PeopleOfKeys | None = None
         self._found: ExactAggregates | None = None
         if plan.keys is None:
             self._run(plan.query.keys)
         else:
-            self._people = collector.query(plan.query, None).people_by_key()
+            self._people = PeopleOfKeys(collector.query(plan.query, None), plan.keys.rounds)
 
     def _run(self, keys: Sequence[tuple[Any, ...]] | None) -> ExactAggregates:
         query = self._collector.query(self._plan.query, keys)
         self._found = query.run(requests_of(self._plan))
         return self._found
 
-    def people_by_key(self) -> tuple[list[tuple[Any, ...]], list[int]]:
-        """Return the keys that occur and how many people each has."""
+    @property
+    def people(self) -> PeopleOfKeys:
+        """The keys that occur and how many people each has."""
         assert self._people is not None
-        return list(self._people), list(self._people.values())
+        return self._people
 
     def vectors(
         self, chains: Sequence[Sequence[tuple[Step, Step]]], keys: Sequence[tuple[Any, ...]]
@@ -125,6 +126,34 @@ class Exact:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("exact answers cannot be pickled: they are not private")
+
+
+class PeopleOfKeys:
+    """The keys that occur, met round by round, and how many people each has: not private.
+
+    Args:
+        query: of the rows.
+        rounds: how often people are counted, each time without the keys that are shown by then.
+    """
+
+    def __init__(self, query: PartedQuery, rounds: int) -> None:
+        self._query = query
+        self.keys: list[tuple[Any, ...]] = []
+        self.counts: Any = self if rounds > 1 else self.left([])
+
+    def left(self, shown: Sequence[int | None]) -> list[int]:
+        """Return the people of each key met so far, counted without the keys that are shown."""
+        public = [key for key, n in zip(self.keys, shown, strict=True) if n is not None]
+        people = self._query.people_by_key(public)
+        known = set(self.keys)
+        self.keys += [key for key in people if key not in known]
+        return [people.get(key, 0) for key in self.keys]
+
+    def __repr__(self) -> str:
+        return "<exact counts of keys, not shown>"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("exact counts cannot be pickled: they are not private")
 
 
 def requests_of(plan: Plan) -> list[Request]:

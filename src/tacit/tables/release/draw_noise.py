@@ -79,9 +79,9 @@ def _released_keys(plan: Plan, exact: Exact) -> list[tuple[Any, ...]]:
     if plan.key_chain is None:
         return list(plan.query.keys or [()])
     step, measurement = plan.key_chain
-    keys, people = exact.people_by_key()
-    passed = _drawn(measurement, Answers({step: people}))
-    released = [key for key, noisy in zip(keys, passed, strict=True) if noisy is not None]
+    people = exact.people
+    passed = _drawn(measurement, Answers({step: people.counts}))
+    released = [key for key, noisy in zip(people.keys, passed, strict=True) if noisy is not None]
     return in_order(released)
 
 

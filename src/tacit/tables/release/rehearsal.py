@@ -35,7 +35,7 @@ class Rehearsed:
     """What was rehearsed of late on a table that nobody changes: it need not be again."""
 
     def __init__(self) -> None:
-        self._last: deque[tuple[str, str, object, bool, list[Request]]] = deque(maxlen=_LAST)
+        self._last: deque[tuple[str, str, object, int, list[Request]]] = deque(maxlen=_LAST)
 
     def rehearse(self, source: Source, plan: Plan) -> None:
         """Carry a plan out up to the noise, on no rows; see :func:`rehearse`.
@@ -44,7 +44,8 @@ class Rehearsed:
         very same, they were tried.
         """
         query = plan.query
-        known = source.relation, query.rows, query.keys, plan.keys is None, requests_of(plan)
+        rounds = 0 if plan.keys is None else plan.keys.rounds
+        known = source.relation, query.rows, query.keys, rounds, requests_of(plan)
         if _planner_of(source, plan) is None or known not in self._last:
             rehearse(source, plan)
             self._last.append(known)
@@ -69,8 +70,10 @@ def rehearse(source: Source, plan: Plan) -> None:
     for request in asked:
         whole.check(request)
     if plan.keys is not None:
-        whole.people_by_key()
         keys = sample_keys([plan.query.columns.column(name).kind for name in plan.query.by])
+        whole.people_by_key()
+        if plan.keys.rounds > 1:
+            whole.people_by_key(keys)
     query = collector.query(plan.query, None if keys is None else keys[:_KEYS])
     try:
         query.run(asked)

@@ -37,6 +37,7 @@ class Asked:
     cuts: Mapping[str, Expression] = field(default_factory=dict)
     by: tuple[str, ...] = ()
     keys: Any = None
+    rounds: int = 1
     sql: str | None = None
     epsilon: Amount | None = None
     delta: Number | None = None
@@ -80,7 +81,9 @@ class Asked:
                     "release only the groups above a threshold (partition selection), which takes "
                     "a delta: --delta 1e-7, from a budget with --budget-delta"
                 )
-            asked = asked.group_by(*self.by, keys=keys)
+            asked = asked.group_by(*self.by, keys=keys, rounds=self.rounds)
+        elif self.rounds != 1:
+            raise UsageError("rounds are for groups that nobody listed: name the column, --by plan")
         return asked
 
     def _rows(self, session: Session) -> Question:

@@ -18,7 +18,7 @@ __all__ = ["PRICE", "ROWS", "listed", "read_question", "statistic", "text_of"]
 
 ROWS = (
     *("join", "with", "where", "per_person", "where_person", "cut", "by", "keys"),
-    "answers",
+    *("rounds", "answers"),
 )
 """What is asked, where it is not in SQL."""
 PRICE = ("epsilon", "delta", "rho", "total", "tag")
@@ -68,6 +68,7 @@ def read_question(
         cuts=_cuts(question),
         by=by,
         keys=_keys(question, by, keys),
+        rounds=question.get("rounds", 1),
         sql=sql,
         epsilon=question.get("epsilon"),
         delta=question.get("delta"),

@@ -131,7 +131,7 @@ def test_keys_of_every_kind_are_found_whether_listed_or_kept(postgres, monkeypat
         rows = [(key,) for times, key in enumerate(keys, 1) for _ in range(times)]
         with open_table(postgres, f"g {kind}", rows) as source:
             for most in (len(keys), 0):
-                monkeypatch.setattr("tacit.tables.query.integer_query._LISTED_KEYS", most)
+                monkeypatch.setattr("tacit.tables.query.keys_sql._LISTED", most)
                 query = Query(source, OneRowEach(), by={"g": col("g")}, keys=keys)
                 for request in (Rows(), People()):
                     counts = query.run([request]).of(request).tolist()
