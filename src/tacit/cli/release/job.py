@@ -267,7 +267,9 @@ def _opened_dataset(job: Job, spend: bool) -> Iterator[Opened]:
     dataset = dataset_of(job)
     place, name = dataset.ledger_place, job.table.table
     exists = has_ledger(place)
-    with open_dataset(dataset, table=name, ledger=None if exists else in_memory) as paper:
+    with confirmed():  # of a budget that is begun it is said there
+        paper = open_dataset(dataset, table=name, ledger=None if exists else in_memory)
+    with paper:
         _try_on_paper(paper, job, spend)
         if spend and not exists:
             begin_ledger(paper, place)

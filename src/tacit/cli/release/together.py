@@ -15,7 +15,8 @@ from tacit.tables.written.question_fields import PRICE, listed, text_of
 __all__ = ["FIELDS", "AskedTogether", "asked_together"]
 
 _PRICE = tuple(name for name in PRICE if name != "total")
-FIELDS = (*_PRICE, "weights", "least", "unlisted", "certificate")
+_OPTIONS = ("weights", "least", "unlisted", "nonnegative")
+FIELDS = (*_PRICE, *_OPTIONS, "certificate")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def asked_together(said: Mapping[str, Any], several: tuple[Asked, ...]) -> Asked
             )
     if isinstance(said.get("epsilon"), Mapping) or isinstance(said.get("rho"), Mapping):
         raise UsageError("[together] takes one epsilon or rho; weights = { n = 10 } are beside it")
-    options = {name: said[name] for name in ("weights", "least", "unlisted") if name in said}
+    options = {name: said[name] for name in _OPTIONS if name in said}
     found = AskedTogether(
         aggregates={},
         epsilon=said.get("epsilon"),

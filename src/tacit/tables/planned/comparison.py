@@ -8,6 +8,8 @@ from fractions import Fraction
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.tables.answers.aggregate import Aggregate, kind_of
+from tacit.tables.answers.quantile import QuantilePart
+from tacit.tables.chain.part import LEVEL
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.planned.merge import Merged, merged
@@ -85,7 +87,7 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
         bins = size_of(kind.reading, len(asked.edges) - 1) if asked.edges else 1
         sizes[name] = bins * len(query.keys or ((),))
         if kind.counts and kind.amount:
-            weight = sizes[name] * merged_as[name].importance
+            weight = sizes[name] * merged_as[plan.serving(name)].importance
             counts[name] = (weight * _alone(query, loss, rows) ** 2) ** power
     total, even = sum(counts.values()), Fraction(1, len(each))
     shares = dict.fromkeys((name for name, _, _ in each), even)
@@ -95,13 +97,26 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
         shares |= {n: pool * Fraction(unit, sum(units.values())) for n, unit in units.items()}
     found = []
     for name, query, asked in each:
-        served = whole.parts[whole.parts_of(merged_as[name])[0]]
+        answering = merged_as[plan.serving(name)]
+        served = whole.parts[whole.parts_of(answering)[0]]
         part = replace(loss, amount=loss.amount * shares[name])
-        errors = whole.expected_error(merged_as[name], rows), _alone(query, part, rows)
+        one = _interval(query, part) if name not in merged_as else _alone(query, part, rows)
+        errors = whole.expected_error(answering, rows), one
         found.append(
             Compared(name, query, asked, sizes[name], *errors, shares[name], served.error_unit)
         )
     return Comparison(loss, rows, tuple(found))
+
+
+def _interval(query: Query, loss: Budget) -> float:
+    """Return how far the interval of a percentile is expected to reach, asked by itself.
+
+    That is what is stated of percentiles that are chosen together.
+    """
+    plan = Plan(query, loss)
+    (part,) = plan.parts
+    assert isinstance(part, QuantilePart)
+    return part.interval(plan.noises[0], LEVEL)
 
 
 def _alone(query: Query, loss: Budget, rows: int) -> float:

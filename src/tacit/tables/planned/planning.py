@@ -92,7 +92,8 @@ class QuestionPlan(Shown):
         Raises:
             UsageError: as :meth:`release`.
         """
-        return self._whole.preview(epsilon, delta, rho, rows=tuple(rows), confidence=confidence)
+        found = self._whole.preview(epsilon, delta, rho, rows=tuple(rows), confidence=confidence)
+        return self._plan.by_label(found)
 
     def release(
         self,
@@ -225,16 +226,18 @@ class QuestionPlan(Shown):
                 reaches.
         """
         level, query = read_confidence(confidence), self._plan.query
+        aimed = self._plan.aimed(read_targets(targets, self.labels))
         of_rho = held_by(self._whole).ledger.kind == "concentrated"
         kind: Literal["pure", "concentrated"] = "concentrated" if of_rho else "pure"
-        needed = needed_losses(query, read_targets(targets, query), kind, rows, level)
+        needed = needed_losses(query, aimed, kind, rows, level)
         total = sum(set_of_parts(needed).values(), Fraction(0))
         weights = read_weights({label: loss for label, (_, loss) in needed.items()}, [*needed])
         whole = replace(query, weights=weights)
         held = held_by(self._whole)
         asked = Question(held.table, held.ledger, whole, held.declared)
-        plan = QuestionPlan(asked, Merged(whole, self._plan.members), self._questions)
-        shares = {label: loss / total for label, (_, loss) in needed.items()}
+        plan = QuestionPlan(asked, replace(self._plan, query=whole), self._questions)
+        parts = {label: needed[self._plan.serving(label)] for label in self.labels}
+        shares = {label: loss / total for label, (_, loss) in parts.items()}
         return CheapestPlan(Budget(kind, total), shares, plan)
 
     def plot(
@@ -286,7 +289,7 @@ class QuestionPlan(Shown):
     @property
     def labels(self) -> tuple[str, ...]:
         """What every answer is called in a preview of the plan, in the order of the questions."""
-        return tuple(name for member in self._plan.members for name in member.labels.values())
+        return self._plan.labels
 
     @property
     def strategy(self) -> list[dict[str, object]]:
