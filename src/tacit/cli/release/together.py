@@ -63,6 +63,11 @@ def asked_together(said: Mapping[str, Any], several: tuple[Asked, ...]) -> Asked
                 f"[together] says what all questions may spend, and {name} says it too: leave "
                 f"{', '.join(PRICE)} out of the [[question]]"
             )
+        if each.free:
+            raise UsageError(
+                "[together] pays for all questions: ask those that are free in a plan file of "
+                "their own, without [together]"
+            )
     if isinstance(said.get("epsilon"), Mapping) or isinstance(said.get("rho"), Mapping):
         raise UsageError("[together] takes one epsilon or rho; weights = { n = 10 } are beside it")
     options = {name: said[name] for name in _OPTIONS if name in said}

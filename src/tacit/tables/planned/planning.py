@@ -21,6 +21,7 @@ from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.target import read_confidence
 from tacit.tables.planned.cheapest import needed_losses, read_targets, set_of_parts
 from tacit.tables.planned.comparison import Comparison, compared
+from tacit.tables.planned.free_answers import FreeAnswers
 from tacit.tables.planned.merge import Merged
 from tacit.tables.planned.plan_page import plan_page
 from tacit.tables.planned.plot_plan import plan_figure
@@ -38,7 +39,7 @@ _FEW_ERRORS = 6
 
 
 @public
-class QuestionPlan(Shown):
+class QuestionPlan(FreeAnswers, Shown):
     """Several questions that are answered together, under one charge.
 
     Counts, counts by listed groups and histograms come from one strategy: noise is added to a few
