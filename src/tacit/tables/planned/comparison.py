@@ -13,9 +13,10 @@ from tacit.tables.chain.part import LEVEL
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.planned.merge import Merged, merged
+from tacit.tables.together.cell_counts import CellsPart
 from tacit.tables.together.reading import size_of
 
-__all__ = ["Compared", "Comparison", "compared"]
+__all__ = ["Compared", "Comparison", "compared", "total_of_counts"]
 
 _UNIT = 1 << 20
 
@@ -65,7 +66,8 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
 
     Every answer has an even share of the loss; the counts share what they have together, each in
     proportion to the square root of its weighted total squared error (rho), or to its cube root
-    (epsilon), which makes their total the least.
+    (epsilon), which makes their total the least.  Cumulative shares are among the counts: what is
+    counted for them, and what their squared errors are there, are prefix sums.
 
     Args:
         plan: the questions as one.
@@ -86,9 +88,9 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
         kind = kind_of(asked.kind)
         bins = size_of(kind.reading, len(asked.edges) - 1) if asked.edges else 1
         sizes[name] = bins * len(query.keys or ((),))
-        if kind.counts and kind.amount:
-            weight = sizes[name] * merged_as[plan.serving(name)].importance
-            counts[name] = (weight * _alone(query, loss, rows) ** 2) ** power
+        if kind.counts:
+            importance = merged_as[plan.serving(name)].importance
+            counts[name] = (importance * _total(query, loss, sizes[name], rows)) ** power
     total, even = sum(counts.values()), Fraction(1, len(each))
     shares = dict.fromkeys((name for name, _, _ in each), even)
     if counts:
@@ -106,6 +108,22 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
             Compared(name, query, asked, sizes[name], *errors, shares[name], served.error_unit)
         )
     return Comparison(loss, rows, tuple(found))
+
+
+def total_of_counts(one: Compared, loss: Budget, rows: int) -> float:
+    """Return the total squared error of an answer that counts, asked with its share by itself."""
+    return _total(one.query, replace(loss, amount=loss.amount * one.share), one.numbers, rows)
+
+
+def _total(query: Query, loss: Budget, numbers: int, rows: int) -> float:
+    """Return the total squared error, in rows, of a question with one answer, a count."""
+    ((_, asked),) = query.aggregates
+    if kind_of(asked.kind).amount:
+        return numbers * _alone(query, loss, rows) ** 2
+    plan = Plan(merged([query]).query, loss)
+    ((part,), (noise,)) = plan.parts, plan.noises
+    assert isinstance(part, CellsPart)
+    return part.total(noise)
 
 
 def _interval(query: Query, loss: Budget) -> float:

@@ -2,9 +2,15 @@
 
 Percentiles of the same values (one column, bounds, groups and filter) can be one part of a plan
 (:mod:`tacit.tables.answers.percentiles`), with the loss of all of them, or a part each.  What is
-compared is how far the widest of their intervals is expected to reach, in rows, where each has an
-even share of the loss and the noise is wide beside one row.  Both depend on public facts alone: the
-grid, which percentiles, and the kind of the noise; a loss is a common factor of both.
+compared is how far their intervals are expected to reach, in rows: the total of the squares of
+that, together (the widest reach counts for each) and one by one with the best split of the loss.
+Both depend on public facts alone: the grid, which percentiles, and the kind of the noise.  Where
+the noise is wide beside one row, a loss is a common factor of both.
+
+*The best split.*  With an even share each, let r_i be the reach of interval i, one of m.  With the
+share ``s_i / m`` it is ``r_i / s_i`` under an epsilon, and ``r_i / sqrt(s_i)`` under a rho.  The
+total ``sum r_i^2 / s_i^2`` with ``sum s_i = m`` is least at ``(sum r_i^(2/3))^3 / m^2``, and ``sum
+r_i^2 / s_i`` at ``(sum r_i)^2 / m``.
 """
 
 from __future__ import annotations
@@ -114,12 +120,14 @@ def _is_shorter(together: Aggregate, single: Sequence[Aggregate], whole: Query, 
     several = Noise(noise, _WIDE * len(single), unit.rows, unit.one)
     part: Any = _part(together, whole)
     assert isinstance(part, PercentilesPart)
-    reach = 0.0
+    m, reaches = len(single), []
     for asked in single:
         alone: Any = _part(asked, whole)
         assert isinstance(alone, QuantilePart)
-        reach = max(reach, alone.interval(each, LEVEL))
-    return part.half_width(together.kind, several, 1, LEVEL) < reach
+        reaches.append(alone.interval(each, LEVEL))
+    power, root = (2 / 3, 3) if noise == "laplace" else (1, 2)
+    least = sum(reach**power for reach in reaches) ** root / m ** (root - 1)
+    return m * part.half_width(together.kind, several, 1, LEVEL) ** 2 < least
 
 
 def _part(asked: Aggregate, whole: Query) -> Any:
