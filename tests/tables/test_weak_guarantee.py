@@ -39,7 +39,8 @@ def test_where_it_begins():
     assert "an epsilon of" in (weak_guarantee(tc.rho(3)) or "")
     assert weak_guarantee(tc.epsilon_delta(1, "1e-5")) is None
     assert "a data set may declare" in (weak_guarantee(tc.epsilon_delta(1, "1.1e-5")) or "")
-    assert weak_guarantee(tc.epsilon_delta(1, "1/5000"), 5000) is None
+    assert weak_guarantee(tc.epsilon_delta(1, "1/5001"), 5000) is None
+    assert "is 1/5000, one divided" in (weak_guarantee(tc.epsilon_delta(1, "1/5000"), 5000) or "")
     assert "1/5000" in (weak_guarantee(tc.epsilon_delta(1, "1/4999"), 5000) or "")
     assert weak_guarantee(Budget.nothing("approximate")) is None
 
@@ -61,6 +62,38 @@ def test_a_release_warns_before_it_is_charged_and_a_preview_says_it():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert question.release(epsilon=11).replayed
+
+
+def test_a_preview_says_of_a_delta_that_no_answer_uses_that_it_is_too_large():
+    with session(tc.epsilon_delta(3, "1/2")) as s:
+        question = s.agg(n=tc.count())
+        for asked in (question, s.plan([question])):
+            assert "no answer uses this delta" in asked.preview(epsilon=1, delta="1/2").weak
+            assert asked.preview(epsilon=1, delta="1e-6").weak is None
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            question.release(epsilon=1, delta="1/2")  # which costs no delta
+
+
+@pytest.mark.full
+def test_a_budget_warns_where_the_size_is_declared(people, capsys):
+    (people / "people.toml").write_text(
+        'unit = "row"\nbudget = { epsilon = 1, delta = "1/2000" }\nname = "p"\n'
+        '[tables.people]\npath = "people.csv"\nsize = 2000\n'
+        '[tables.people.columns]\nage = { kind = "integer" }\nsite = { kind = "text" }\n'
+    )
+    with pytest.warns(WeakGuaranteeWarning, match="0.0005 is 1/2000, one divided") as told:
+        tc.open(people / "people.toml", ledger=tc.in_memory).close()
+    assert told[0].filename == __file__
+    assert run(["check", "people.toml"]) == 0
+    assert "1/2000" in capsys.readouterr().err
+    for delta, size in (("1/2001", 2000), ("1/2000", None)):
+        said = (people / "people.toml").read_text().replace('"1/2000"', f'"{delta}"')
+        said = said if size else said.replace("size = 2000\n", "")
+        (people / "other.toml").write_text(said)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            tc.open(people / "other.toml", ledger=tc.in_memory).close()
 
 
 def test_counts_over_time_warn_once():
@@ -145,7 +178,9 @@ def test_a_declared_size_says_what_is_too_much(people, capsys):
     words = ["release", "p.toml", "--count", "--by", "site", "--epsilon", "1", "--delta"]
     assert run([*words, "1/1999"]) == 2
     assert "1/2000, one divided by the number of people" in capsys.readouterr().err
-    assert run([*words, "1/2000"]) == 0
+    assert run([*words, "1/2000"]) == 2
+    assert "is 1/2000, one divided" in capsys.readouterr().err
+    assert run([*words, "1/2001"]) == 0
 
 
 def test_a_large_budget_is_told_when_its_ledger_begins(people, capsys):

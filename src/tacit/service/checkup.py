@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.accounting.ledger.postgres.address import is_address
 from tacit.accounting.open_ledger import has_ledger, in_memory, open_ledger
-from tacit.errors import TacitError, UsageError
+from tacit.errors import TacitError, UsageError, WeakGuaranteeWarning
 from tacit.report.text.odds import weak_guarantee
 from tacit.service.access.tokens import Tokens
 from tacit.service.folder import KEY_FILE, declarations, open_store
@@ -157,8 +158,11 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
         if exists:
             _refuse_another(place, known)
         own = exists and not (owner.people or owner.apart)
-        with open_dataset(dataset, ledger=None if own else in_memory) as session:
-            weak = weak_guarantee(session.budget)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeakGuaranteeWarning)  # it is a finding
+            session = open_dataset(dataset, ledger=None if own else in_memory)
+        with session:
+            weak = weak_guarantee(session.budget, session.declared.size)
     except TacitError as error:
         yield Finding(STOPS, about, str(error), "decide it, then run this again")
         return

@@ -18,6 +18,7 @@ from tacit.tables import min as least
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.answers.count_distinct import count_distinct
 from tacit.tables.answers.covariance import correlation, covariance
+from tacit.tables.answers.percentiles import percentiles
 
 __all__ = ["AGGREGATES", "Asked", "asked_of", "has_aggregate", "own_name"]
 
@@ -35,6 +36,7 @@ class Asked:
         called: the name of the value, where the text gives it one.
         bounds: the bounds that the text gives, or None.
         q: of a percentile.
+        several: of percentiles that are asked for together.
         beside: the other column of a covariance, asked in the same way.
         label: what it is called where the text gives no name; empty for the kind's own name.
         note: what a reader should know of the answer.
@@ -46,6 +48,7 @@ class Asked:
     called: str = ""
     bounds: Bounds | None = None
     q: Fraction | None = None
+    several: tuple[Fraction, ...] = ()
     beside: Asked | None = None
     label: str = ""
     note: str = ""
@@ -54,7 +57,7 @@ class Asked:
     def key(self) -> tuple[Any, ...]:
         """What two aggregates have in common that ask the same."""
         said = None if self.value is None else repr(self.value.to_json())
-        return self.kind, said, self.bounds, self.q, self.beside and self.beside.key
+        return self.kind, said, self.bounds, self.q, self.several, self.beside and self.beside.key
 
     def aggregate(self, scope: Scope) -> Aggregate:
         """Return what the question is asked, its value a column of the question."""
@@ -73,8 +76,8 @@ class Asked:
             elif self.kind == "count_distinct":
                 made = count_distinct(name)
             else:
-                given = (name, self.q, *bounds) if self.kind == "percentile" else (name, *bounds)
-                made = _MAKE[self.kind](*given)
+                which = {"percentile": (self.q,), "percentiles": (self.several,)}
+                made = _MAKE[self.kind](name, *which.get(self.kind, ()), *bounds)
         return made
 
     def _column(self, scope: Scope) -> str:
@@ -103,6 +106,7 @@ _MAKE: dict[str, Callable[..., Any]] = {
     "std": std,
     "median": median,
     "percentile": percentile,
+    "percentiles": percentiles,
     "covariance": covariance,
     "correlation": correlation,
     "min": least,
@@ -291,6 +295,8 @@ def _least_or_greatest(node: Any, scope: Scope) -> Asked:
     examples={
         "percentile_cont(0.9) within group (order by cost)": "tc.percentile(cost, 90)",
         "quantile_cont(cost, 0.9), quantile(cost, 0.9)": "the same",
+        "quantile_cont(cost, [0.25, 0.5, 0.75]), percentile_cont(array[0.25, 0.5, 0.75]) within "
+        "group (order by cost)": "tc.percentiles(cost, [25, 50, 75]), chosen together",
     },
 )
 def _percentile(node: Any, scope: Scope) -> Asked:
@@ -310,6 +316,13 @@ def _percentile(node: Any, scope: Scope) -> Asked:
     else:
         only(node, "this", "expression")
         share, inner = node.expression, node.this
+    if type(share).__name__ == "Array":
+        only(share, "expressions", "bracket_notation", "value_constructor")
+        each = [number(one) for one in share.expressions]
+        several = tuple(100 * one for one in each if one is not None and 0 < one < 1)
+        if len(several) < len(each) or sorted(set(several)) != list(several) or not each:
+            refuse(node, "several percentiles are constants that rise between 0 and 1: [0.25, 0.5]")
+        return _of(node, scope, "percentiles", inner, several=several)
     q = None if share is None else number(share)
     if q is None or not 0 <= q <= 1:
         refuse(node, "a percentile is a constant from 0 to 1: percentile_cont(0.9)")

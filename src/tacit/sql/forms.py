@@ -123,6 +123,8 @@ _NEAREST: Mapping[str, str] = {
     "Cube": "CUBE has no translation: ask one query for each grouping",
     "GroupingSets": "GROUPING SETS have no translation: ask one query for each grouping",
     "CovarPop": "write covar_samp(x, y)",
+    "Array": "a list is allowed only for the shares of percentiles: "
+    "quantile_cont(cost, [0.25, 0.5, 0.75])",
     "Anonymous": "there is no such function here",
 }
 """What a reader is shown of a node that has no form, by its class."""

@@ -7,6 +7,7 @@ parser logs what it does not know of other statements; nothing of that kind reac
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -114,9 +115,11 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
                 "comments are not read, so that nothing is hidden in a question: remove it",
                 _start(token),
             )
-        if name in ("L_BRACKET", "L_BRACE"):  # the parser logs what it changes of these
+        listed = name == "L_BRACKET" and _numbers_are_listed(tokens, place)
+        if name in ("L_BRACKET", "L_BRACE") and not listed:
             raise UnsupportedQueryError(
-                f"{name[2:]} has no translation: lists and structs are not supported",
+                f"{name[2:]} has no translation: the only lists are of the shares of percentiles, "
+                "quantile_cont(cost, [0.25, 0.5, 0.75])",
                 _start(token),
             )
         if name in ("L_PAREN", "CASE"):
@@ -140,6 +143,18 @@ def _refuse_beginning(token: Any) -> None:
     raise UnsupportedQueryError(
         f"{said}; a question only reads: select count(*) from ...", _start(token)
     )
+
+
+def _numbers_are_listed(tokens: Sequence[Any], place: int) -> bool:
+    """Return whether a bracket opens a list of numbers, and nothing that the parser would change.
+
+    What it logs, and changes, are brackets after a value, braces, and entries of other kinds.
+    """
+    before = tokens[place - 1].token_type.name if place else ""
+    names = (token.token_type.name for token in tokens[place + 1 :])
+    inside = list(itertools.takewhile(lambda name: name != "R_BRACKET", names))
+    alternate = ["COMMA" if i % 2 else "NUMBER" for i in range(len(inside))]
+    return before in ("L_PAREN", "COMMA", "ARRAY") and inside == alternate and len(inside) % 2 == 1
 
 
 def _start(token: Any) -> tuple[int, int]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from tacit.arithmetic.exact import show
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Column, Schema
+from tacit.report.text.words import listed
 from tacit.sql.aggregates import AGGREGATES, Asked, asked_of, has_aggregate, own_name
 from tacit.sql.forms import class_of, forms, refuse_unknown, truth, value
 from tacit.sql.possible_values import listed_keys, possible_values
@@ -16,7 +18,8 @@ from tacit.sql.refusal import only, placed, refuse
 from tacit.sql.relation import Tables, rows_of
 from tacit.sql.scope import Scope, plain_name
 from tacit.sql.values import number
-from tacit.tables.question import Question
+from tacit.tables.planned.shared_percentiles import shared_percentiles
+from tacit.tables.question import Question, held_by
 from tacit.tables.release.arrangement import Arrangement, Order
 
 __all__ = ["question_of_select"]
@@ -63,13 +66,14 @@ def question_of_select(select: Any, tables: Tables) -> Question:
     question = scope.question
     notes = [f"{label} {asked.note}" for label, asked in answers.items() if asked.note]
     if groups:
-        keys, listed = _keys(groups, scope)
-        notes += [f"the groups of {name} are those that WHERE lists" for name in listed]
+        keys, said = _keys(groups, scope)
+        notes += [f"the groups of {name} are those that WHERE lists" for name in said]
         with placed(groups[0].node):
             question = question.group_by(*(group.name for group in groups), keys=keys)
     for label, asked in answers.items():
         with placed(asked.node):
             question = question.agg(**{label: asked.made})
+    notes += list(_better_together(question))
     shown = _Shown(scope, groups, {label: each.asked for label, each in answers.items()}, items)
     return _arranged(question, select, shown, names, tuple(notes))
 
@@ -200,6 +204,21 @@ def _group_among(node: Any, groups: Sequence[_Group], scope: Scope) -> _Group:
     return refuse(node, "this is neither an aggregate nor a grouping column: put it into GROUP BY")
 
 
+def _better_together(question: Question) -> Iterator[str]:
+    """Say of percentiles of one column how they are asked for with shorter intervals."""
+    held = held_by(question)
+    noise: Literal["laplace", "gaussian"] = (
+        "gaussian" if held.ledger.kind == "concentrated" else "laplace"
+    )
+    asked = dict(held.query.aggregates)
+    for labels in shared_percentiles(held.query.aggregates, held.query, noise).members.values():
+        shares = ", ".join(show(asked[label].q / 100) for label in labels)  # type: ignore[operator]
+        yield (
+            f"{listed(list(labels))} have shorter intervals where they are chosen together: "
+            f"quantile_cont({asked[labels[0]].column}, [{shares}])"
+        )
+
+
 def _keys(groups: Sequence[_Group], scope: Scope) -> tuple[Any, list[str]]:
     """Return the public keys, and the columns whose keys are those that WHERE lists.
 
@@ -243,7 +262,7 @@ class _Shown:
             quoted = name.args.get("quoted")
             for label in self.answers:
                 if label == wanted or (not quoted and plain_name(label) == plain_name(wanted)):
-                    return col(label)
+                    return self._one(label, node)
             for item in self.items:
                 if item.alias and plain_name(item.alias) == plain_name(wanted):
                     return col(_group_among(item.node, self.groups, self.scope).name)
@@ -258,12 +277,18 @@ class _Shown:
             wanted = asked_of(node, self.scope).key
             for label, asked in self.answers.items():
                 if asked.key == wanted:
-                    return col(label)
+                    return self._one(label, node)
             refuse(node, "put this aggregate into the select list too: each one takes a share")
         for group in self.groups:
             if node == group.node:
                 return col(group.name)
         return None
+
+    def _one(self, label: str, node: Any) -> Expression:
+        """Return the column of an answer that is one number a group."""
+        if self.answers[label].several:
+            refuse(node, "groups are ordered and chosen by one number: ask for one percentile too")
+        return col(label)
 
     def kind(self, value: Expression) -> str:
         """Return the kind of a value of the answer."""

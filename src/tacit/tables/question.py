@@ -15,7 +15,7 @@ from tacit.display.progress import working
 from tacit.expressions.timeline import Moment, Span, Timeline, span
 from tacit.report import Certificate
 from tacit.tables.asking import Asking
-from tacit.tables.earlier.free_answer import free_certificate
+from tacit.tables.earlier.free_answer import Earlier
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.live.period_plan import refuse_groups
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
@@ -34,7 +34,7 @@ from tacit.tables.release.joined_table import join_table
 from tacit.tables.release.opened_table import OpenedTable, settled
 from tacit.tables.release.priced import Priced
 
-__all__ = ["Held", "Question", "held_by"]
+__all__ = ["Held", "Question", "free_answer_of", "held_by"]
 
 
 @public
@@ -238,14 +238,26 @@ class Question(Asking, Priced):
             >>> answer.cost, bool(answer.certificate.verify(session.ledger)), session.remaining
             (epsilon(0), True, epsilon(0))
         """
-        given = tuple(certificates)
-        certificate = free_certificate(self._query, self._ledger, given, tag)
-        if certificate is None:
-            return None
-        body: Any = certificate.body
-        shown = self._arrangement.shown(self._query.by, body["answer"])
-        names, nothing = self._arrangement.called(self._query.by), self._ledger.kind
-        return Answer(names, shown, certificate, Budget.nothing(nothing), replayed=False)
+        earlier = Earlier(self._ledger, tuple(certificates), tag)
+        return free_answer_of(self._query, self._arrangement, self._ledger, earlier)
+
+    def free_errors(
+        self, certificates: Iterable[Certificate] = (), *, tag: str | None = None
+    ) -> dict[str, float] | None:
+        """Return the standard errors that :meth:`free_answer` would have; writes nothing.
+
+        Args:
+            certificates: as in :meth:`free_answer`.
+            tag: as in :meth:`free_answer`.
+
+        Returns:
+            For each label the root mean square of its standard errors; None where the answer does
+            not follow from earlier releases.
+
+        Raises:
+            UsageError: as :meth:`free_answer`.
+        """
+        return Earlier(self._ledger, tuple(certificates), tag).errors(self._query)
 
     def count_over_time(
         self,
@@ -321,6 +333,18 @@ class Held(NamedTuple):
     query: Query
     declared: Declared
     arrangement: Arrangement
+
+
+def free_answer_of(
+    query: Query, arrangement: Arrangement, ledger: Ledger, earlier: Earlier
+) -> Answer | None:
+    """Return the answer to a question from earlier releases; None where it does not follow."""
+    certificate = earlier.certificate(query)
+    if certificate is None:
+        return None
+    body: Any = certificate.body
+    shown, names = arrangement.shown(query.by, body["answer"]), arrangement.called(query.by)
+    return Answer(names, shown, certificate, Budget.nothing(ledger.kind), replayed=False)
 
 
 def held_by(question: Question) -> Held:

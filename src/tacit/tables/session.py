@@ -22,6 +22,7 @@ from tacit.tables.ledger_place import ledger_beside
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.open_source import Source
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
+from tacit.tables.plan.notes import warn_of_budget
 from tacit.tables.plan.query import Query, Unit
 from tacit.tables.planned.session_plans import Planning
 from tacit.tables.question import Question
@@ -161,6 +162,7 @@ class Session(Planning, AskedTable[Question], Shown):
         try:
             unit.person(self.source.schema, self.source.engine.dialect)
             self.ledger = self._open(ledger, budget)
+            warn_of_budget(budget, self._declared.size)
         except BaseException:
             self.source.close()
             raise

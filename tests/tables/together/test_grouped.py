@@ -92,7 +92,7 @@ def part_of(asked, axes=AXES):
 @pytest.mark.parametrize("kind", GROUPED)
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_its_chain_is_that_of_the_statistic_by_the_same_groups(kind, noise):
-    q = (25,) if kind == "percentile" else ()
+    q = {"percentile": (25,), "percentiles": ([25, 50],)}.get(kind, ())
     asked = getattr(tc, kind)("age", *q, 0, 100)
     part = part_of(asked)
     spent = Noise(noise, Fraction(1, 2), 3)

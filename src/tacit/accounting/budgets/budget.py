@@ -31,7 +31,7 @@ from tacit.calls import public
 from tacit.core.measures.conversion import concentrated_epsilon
 from tacit.errors import UsageError
 
-__all__ = ["Budget", "Kind", "epsilon", "epsilon_delta", "rho"]
+__all__ = ["Budget", "Kind", "epsilon", "epsilon_delta", "rho", "rounded_up"]
 
 Kind: TypeAlias = Literal["pure", "approximate", "concentrated"]
 
@@ -367,6 +367,15 @@ def _within(value: Fraction, limit: Fraction) -> bool:
     return value is limit or (
         value.numerator * limit.denominator <= limit.numerator * value.denominator
     )
+
+
+def rounded_up(loss: Fraction) -> Fraction:
+    """Return a loss as it is, or rounded up to the 360 digits that a budget holds.
+
+    >>> rounded_up(Fraction(1, 3)), rounded_up(Fraction(1, 7**500)) < Fraction(1, 10**350)
+    (Fraction(1, 3), True)
+    """
+    return _rounded(loss, up=True)
 
 
 def _rounded(value: Fraction, *, up: bool) -> Fraction:

@@ -16,6 +16,7 @@ import typer
 from tacit.accounting import Budget, fit, open_ledger
 from tacit.accounting.ledger.postgres.address import shown
 from tacit.accounting.open_ledger import has_ledger, in_memory
+from tacit.cli.release.free import told_free
 from tacit.cli.release.remote import asked_table, refuse_alone
 from tacit.cli.shared.csv_flags import csv_of
 from tacit.cli.shared.in_flags import in_flags
@@ -207,6 +208,7 @@ def opened(job: Job, *, spend: bool) -> Iterator[Opened]:
     try:
         path = job.ledger or default_ledger(job.table)
         exists, place = has_ledger(path), shown(path)
+        _refuse_nothing_before(job, place, exists)
         protects = job.unit or (_ledger_unit(path) if exists else require_unit(None))
         if exists:
             session = Session(source, protects, job.budget, path)
@@ -267,7 +269,10 @@ def _opened_dataset(job: Job, spend: bool) -> Iterator[Opened]:
     dataset = dataset_of(job)
     place, name = dataset.ledger_place, job.table.table
     exists = has_ledger(place)
-    with open_dataset(dataset, table=name, ledger=None if exists else in_memory) as paper:
+    _refuse_nothing_before(job, shown(place), exists)
+    with confirmed():  # of a budget that is begun it is said there
+        paper = open_dataset(dataset, table=name, ledger=None if exists else in_memory)
+    with paper:
         _try_on_paper(paper, job, spend)
         if spend and not exists:
             begin_ledger(paper, place)
@@ -304,6 +309,15 @@ def _ledger_unit(path: str) -> OneRowEach | PersonUnit:
     return unit(said["column"], said["rows"], said["groups"])
 
 
+def _refuse_nothing_before(job: Job, place: str, exists: bool) -> None:
+    """Refuse free answers where there is no ledger, before anything is opened for them."""
+    if not exists and any(asked.free for asked in job.questions):
+        raise UsageError(
+            f"there is no ledger yet ({place}), and so no earlier release that an answer follows "
+            "from: leave --free out, and say what it may spend"
+        )
+
+
 def _whole(job: Job) -> Budget:
     """Return the losses of all questions together: the budget where none is said."""
     losses = [asked.loss() for asked in job.questions]
@@ -327,6 +341,10 @@ def _try_on_paper(session: Session, job: Job, spend: bool) -> None:
     weak = []
     with working("planning"):
         for asked in job.questions:
+            if asked.free:
+                if spend:
+                    told_free(asked.question(session), asked)
+                continue
             requested = asked.loss()
             if requested is not None and kind != "concentrated":
                 # a delta that the budget has not, even where none is needed

@@ -124,6 +124,7 @@ def _show(ledger: str, json: bool) -> None:
             for number, entry in enumerate(entries, 1)
         ]
         still = sum(entry.state == "open" for entry in entries)
+        free = [[", ".join(map(str, of)), question_words(asked)] for of, asked in _free(found)]
     if accounts:
         told = [
             [a.name, budget_words(a.spent), "no cap" if a.cap is None else budget_words(a.cap)]
@@ -134,6 +135,9 @@ def _show(ledger: str, json: bool) -> None:
         print_table(["charge", "when (UTC)", "cost", "state", "question"], rows)
         if still:
             print("An open release was charged and has no answer yet: ask the same again, free.")
+        if free:
+            print("Answers that follow from these releases, at no cost:")
+            print_table(["from charge", "question"], free)
     else:
         print("Nothing was released yet.")
 
@@ -254,7 +258,18 @@ def _described(ledger: Ledger) -> dict[str, Any]:
             }
             for number, entry in enumerate(ledger.history(), 1)
         ],
+        "free": [{"from": of, "question": asked} for of, asked in _free(ledger)],
     }
+
+
+def _free(ledger: Ledger) -> list[tuple[list[int | str], Any]]:
+    """Return the questions that were answered from releases, each with the numbers of these."""
+    from tacit.accounting.ledger.installments import parts_of
+
+    entries = ledger.history()
+    numbers: dict[str, int | str] = {entry.hash: n for n, entry in enumerate(entries, 1)}
+    parts = (part for entry in entries for part in parts_of(ledger, entry) if "follows" in part)
+    return [([numbers.get(one, one[:12]) for one in p["from"]], p["follows"]) for p in parts]
 
 
 def _bar(spent: Budget, total: Budget) -> str:

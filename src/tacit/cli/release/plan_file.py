@@ -10,10 +10,10 @@ from typing import Any
 
 from tacit.accounting.budgets.read_loss import read_loss
 from tacit.cli.release.job import Job, Table, is_declared, unit_of
-from tacit.cli.release.keys_reader import keys_reader
 from tacit.cli.release.together import FIELDS as TOGETHER
 from tacit.cli.release.together import asked_together
 from tacit.cli.shared.csv_flags import csv_of_plan
+from tacit.cli.shared.keys_reader import keys_reader
 from tacit.errors import UsageError
 from tacit.tables.dataset.fields import known_fields, mapping
 from tacit.tables.dataset.toml_text import read_toml
@@ -30,7 +30,7 @@ _FIELDS = {
     "[source]": ("path", "table", "name", *CsvOptions.__annotations__, "memory_limit", "threads"),
     "[unit]": ("person", "rows", "groups"),
     "[budget]": ("epsilon", "delta", "rho", "ledger"),
-    "[[question]]": ("name", "sql", *ROWS, "keys_file", *PRICE, "plot", "certificate"),
+    "[[question]]": ("name", "sql", *ROWS, "keys_file", *PRICE, "free", "plot", "certificate"),
 }
 
 
@@ -94,12 +94,17 @@ def _asked(question: Any, folder: Path, source: str) -> Asked:
     file = text_of(question, "keys_file", "[[question]]")
     keys = None if file is None else partial(_keys_of, file=_path(file, folder), source=source)
     plot = text_of(question, "plot", "[[question]]")
-    return replace(
+    if not isinstance(question.get("free", False), bool):
+        raise UsageError("free in [[question]] is true or false")
+    found = replace(
         read_question(question, is_declared(source), keys),
+        free=question.get("free", False),
         name=text_of(question, "name", "[[question]]"),
         plot=None if plot is None else _path(plot, folder),
         certificates=tuple(_path(path, folder) for path in listed(question, "certificate")),
     )
+    found.loss()
+    return found
 
 
 def _keys_of(by: Sequence[str], file: str, source: str) -> Any:

@@ -15,6 +15,7 @@ from tacit.errors import UsageError
 
 if TYPE_CHECKING:
     from tacit.cli.release.job import Job
+    from tacit.tables.written.asked import Asked
 
 __all__ = ["PreviewOptions", "preview", "show_previews"]
 
@@ -70,6 +71,7 @@ def preview(
 def show_previews(job: Job, show: PreviewOptions) -> None:
     """Show the errors to expect of the questions of a job."""
     from tacit.arithmetic.exact import show as show_number
+    from tacit.cli.release.free import free_notes
     from tacit.cli.release.job import opened
     from tacit.cli.shared.flag_values import labelled, whole_range
     from tacit.cli.shared.output import note, print_json, print_table, working
@@ -81,6 +83,9 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
     with opened(job, spend=False) as (session, ledger, _):
         for asked in job.questions:
             question = asked.question(session)
+            if asked.free:
+                found.append(_free(question, asked, show))
+                continue
             with working("computing the errors to expect"):
                 if show.target is not None:
                     targets = labelled(show.target, "a target")
@@ -91,6 +96,7 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
                 expected = question.preview(**asked.price, rows=sizes, confidence=sure)
                 answered = question.is_answered(**asked.price, tag=asked.tag)
                 free = question.is_charged(**asked.price, tag=asked.tag)
+            free_of = free_notes(question, asked)
             found.append(
                 {
                     "name": asked.name,
@@ -109,6 +115,7 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
                     "epsilon": None if show.target is None else str(asked.epsilon),
                     "intervals": {k: list(v) for k, v in expected.intervals.items()},
                     "bounds": {k: [str(e) for e in v] for k, v in expected.bounds.items()},
+                    "follows": free_of,
                 }
             )
             if show.json:
@@ -136,7 +143,7 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
                 print(f"{label}: refused with probability {told}.")
             if expected.threshold is not None:
                 print(f"A group is shown if it has about {expected.threshold} people or more.")
-            for told in expected.notes:
+            for told in (*expected.notes, *free_of):
                 print(f"{told.removesuffix('.')}.")  # those of a service are whole sentences
             if expected.weak is not None:
                 print(f"{expected.weak}; tacit release asks for --yes.")
@@ -162,13 +169,29 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
         print_json({"previews": found})
 
 
+def _free(question: Any, asked: Asked, show: PreviewOptions) -> dict[str, Any]:
+    """Show the errors of an answer that follows from earlier releases, and return them."""
+    from tacit.cli.release.free import told_free
+    from tacit.cli.shared.output import print_table
+    from tacit.report.text.words import number
+
+    errors = told_free(question, asked)
+    if not show.json:
+        if asked.name:
+            print(asked.name)
+        rows = [[label, number(error, error / 10)] for label, error in errors.items()]
+        print_table(["label", "standard error"], rows, right=range(1, 2))
+        print("It follows from earlier releases, and costs nothing.")
+    return {"name": asked.name, "free": True, "errors": errors}
+
+
 def _any_price(ask: AskOptions) -> AskOptions:
     """Return the flags of a question whose price is still to be found, with some price.
 
     Raises:
         UsageError: a price that is said already.
     """
-    said = [name for name in ("epsilon", "rho", "total", "plan") if getattr(ask, name) is not None]
+    said = [name for name in ("epsilon", "rho", "total", "free", "plan") if getattr(ask, name)]
     if said:
         raise UsageError(f"--target finds the epsilon: leave --{said[0]} out")
     return replace(ask, epsilon="1")

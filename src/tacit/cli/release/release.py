@@ -38,6 +38,7 @@ def release(
 
 def publish(job: Job, output: OutputOptions) -> None:
     """Release the questions of a job, and show the answers."""
+    from tacit.cli.release.free import free_notes
     from tacit.cli.release.job import confirmed, opened
     from tacit.cli.shared.output import check_files, note, print_json, working
 
@@ -52,8 +53,10 @@ def publish(job: Job, output: OutputOptions) -> None:
         released = []
         for asked in job.questions:
             question = asked.question(session)
+            for told in [] if asked.free else free_notes(question, asked):
+                note(f"note: {told}")
             with working("asking the table"):
-                found: Any = question.release(**asked.price, tag=asked.tag)
+                found: Any = _found(question, asked)
             answers = found if isinstance(found, list) else [found]
             for answer, part in zip(answers, asked.parts, strict=True):
                 released.append(_described(answer, part))
@@ -78,6 +81,22 @@ def publish(job: Job, output: OutputOptions) -> None:
             )
 
 
+def _found(question: Any, asked: Asked) -> Any:
+    """Return the answer to a question, or the answers to a plan.
+
+    Raises:
+        UsageError: it is to be free, and does not follow from earlier releases.
+    """
+    if not asked.free:
+        return question.release(**asked.price, tag=asked.tag)
+    found = question.free_answer(tag=asked.tag)
+    if found is None:
+        from tacit.cli.release.free import refuse_free
+
+        raise refuse_free(asked)
+    return found
+
+
 def job_of(
     source: SourceOptions,
     ask: AskOptions,
@@ -91,9 +110,9 @@ def job_of(
         UsageError: flags that do not go together.
     """
     from tacit.cli.release.job import table_of
-    from tacit.cli.release.keys_reader import keys_reader
     from tacit.cli.release.plan_file import read_plan
     from tacit.cli.shared.flag_values import aggregates, column_names, cuts, of_people
+    from tacit.cli.shared.keys_reader import keys_reader
     from tacit.tables.written.condition import columns_of, condition
     from tacit.tables.written.join_text import join_text
 
@@ -158,6 +177,7 @@ def priced_job(
         delta=price.delta,
         rho=amount(price.rho),
         total=price.total,
+        free=price.free,
         tag=output.tag if output else None,
         plot=output.plot if output else None,
         certificates=tuple(output.certificate or ()) if output else (),
@@ -216,7 +236,9 @@ def _show(answer: Answer, asked: Asked, session: Session, ledger: str) -> None:
     print(answer.protects)
     answer_tables(answer)
     paid = (
-        "asked before: the same answer again, free"
+        "follows from earlier releases, free"
+        if asked.free
+        else "asked before: the same answer again, free"
         if answer.replayed
         else f"spent {budget_words(answer.cost)}"
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tacit.cli.shared.options import ASKED, BudgetOptions, OutputOptions, SourceOptions
-from tacit.cli.shared.price_flags import Delta, Epsilon, Rho, Total
+from tacit.cli.shared.price_flags import Delta, Epsilon, Free, Rho, Total
 from tacit.cli.shared.server_flags import ServerOptions
 from tacit.cli.shared.signature import flag, options
 from tacit.errors import UsageError
@@ -46,6 +46,7 @@ class SqlOptions:
     delta: Delta = None
     rho: Rho = None
     total: Total = None
+    free: Free = False
 
 
 @options

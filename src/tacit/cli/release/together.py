@@ -15,7 +15,8 @@ from tacit.tables.written.question_fields import PRICE, listed, text_of
 __all__ = ["FIELDS", "AskedTogether", "asked_together"]
 
 _PRICE = tuple(name for name in PRICE if name != "total")
-FIELDS = (*_PRICE, "weights", "least", "unlisted", "certificate")
+_OPTIONS = ("weights", "least", "unlisted", "nonnegative")
+FIELDS = (*_PRICE, *_OPTIONS, "certificate")
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,14 @@ def asked_together(said: Mapping[str, Any], several: tuple[Asked, ...]) -> Asked
                 f"[together] says what all questions may spend, and {name} says it too: leave "
                 f"{', '.join(PRICE)} out of the [[question]]"
             )
+        if each.free:
+            raise UsageError(
+                "[together] pays for all questions: ask those that are free in a plan file of "
+                "their own, without [together]"
+            )
     if isinstance(said.get("epsilon"), Mapping) or isinstance(said.get("rho"), Mapping):
         raise UsageError("[together] takes one epsilon or rho; weights = { n = 10 } are beside it")
-    options = {name: said[name] for name in ("weights", "least", "unlisted") if name in said}
+    options = {name: said[name] for name in _OPTIONS if name in said}
     found = AskedTogether(
         aggregates={},
         epsilon=said.get("epsilon"),

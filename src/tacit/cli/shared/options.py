@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.shared.price_flags import PRICE, Delta, Epsilon, Rho, Total
+from tacit.cli.shared.price_flags import PRICE, Delta, Epsilon, Free, Rho, Total
 from tacit.cli.shared.signature import flag
 
 __all__ = [
@@ -328,6 +328,7 @@ class AskOptions:
     delta: Delta = None
     rho: Rho = None
     total: Total = None
+    free: Free = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Protocol
 
 from tacit.cli.shared.signature import flag
 
-__all__ = ["PRICE", "Delta", "Epsilon", "PricedOptions", "Rho", "Total"]
+__all__ = ["PRICE", "Delta", "Epsilon", "Free", "PricedOptions", "Rho", "Total"]
 
 PRICE = "What it may cost"
 """The panel of the help with these flags."""
@@ -48,6 +48,15 @@ Total = Annotated[
     ),
 ]
 
+Free = Annotated[
+    bool,
+    flag(
+        "--free",
+        help="Instead of a price: answer from earlier releases at no cost, or not at all.",
+        panel=PRICE,
+    ),
+]
+
 
 class PricedOptions(Protocol):
     """Options of a command with the flags of a price."""
@@ -63,3 +72,6 @@ class PricedOptions(Protocol):
 
     @property
     def total(self) -> str | None: ...  # noqa: D102
+
+    @property
+    def free(self) -> bool: ...  # noqa: D102

@@ -101,7 +101,8 @@ def weak_guarantee(loss: Budget, size: int | None = None) -> str | None:
 
     Above an epsilon of 10 someone who is 10% sure can become practically certain.  A delta allows a
     release that publishes each person with that probability, all their rows, so it must be below
-    one divided by the number of people.
+    one divided by the number of people.  At that number itself a delta is weak where the number is
+    public; the 100,000 of other tables are a guess.
 
     Args:
         loss: of one release, or of all of them.
@@ -129,11 +130,13 @@ def weak_guarantee(loss: Budget, size: int | None = None) -> str | None:
         become = "practically certain" if sure == "100" else f"at most {sure}% sure"
         return f"{told} is above 10: someone who is 10% sure could become {become}"
     people = _ASSUMED_SIZE if size is None else size
-    if loss.delta * people <= 1:
+    reached = loss.delta * people
+    if reached < 1 or (reached == 1 and size is None):
         return None
     known = "one divided by the number of people" if size else "which is for 100,000 people"
+    above = "above " if reached > 1 else ""
     told = (
-        f"delta {show(loss.delta)} is above 1/{people}, {known}: the rows of "
+        f"delta {show(loss.delta)} is {above}1/{people}, {known}: the rows of "
         f"{probability_words(loss.delta)} people could be published as they are"
     )
     return told if size else f"{told} (a data set may declare the size of its tables)"

@@ -120,7 +120,8 @@ def notes_on(dataset: Dataset, how: DatasetSettings) -> list[str]:
     """Return what a curator should know of a declaration that could stand, in sentences."""
     notes = []
     budget = dataset.whole_budget
-    weak = None if budget is None else weak_guarantee(budget)
+    sizes = [size for n in dataset.protected if isinstance(size := dataset.tables[n].size, int)]
+    weak = None if budget is None else weak_guarantee(budget, min(sizes, default=None))
     if weak is not None:
         notes.append(f"The budget is large: {weak}.")
     for table in dataset.protected:

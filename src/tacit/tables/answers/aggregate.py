@@ -362,9 +362,10 @@ def register_kind(kind: Kind) -> Kind:
     return kind
 
 
-def kinds() -> list[Kind]:
-    """Return every kind that people ask by itself, in order."""
-    return sorted((k for k in _KINDS.values() if k.alone), key=lambda kind: kind.order)
+def kinds(*, of_plans: bool = False) -> list[Kind]:
+    """Return every kind that people ask by itself, in order; with those of plans, sums of bins."""
+    found = (k for k in _KINDS.values() if k.alone or (of_plans and k.counts))
+    return sorted(found, key=lambda kind: kind.order)
 
 
 def kind_of(name: str) -> Kind:
@@ -378,9 +379,6 @@ def kind_of(name: str) -> Kind:
             f"no kind of answer is called {name!r}; {did_you_mean(str(name), list(_KINDS))}"
         )
     return _KINDS[name]
-
-
-# ---- what the functions that ask have in common
 
 
 def only_global(kind: str, method: str) -> None:

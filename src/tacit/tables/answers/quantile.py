@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -109,6 +110,16 @@ class QuantilePart(ChoicePart):
         choice = self._choices(noise)[0]
         slack = error_in_cost(self.grid.cells, Fraction(choice.scale), 1 - level)
         return (slack + abs(choice.target)) / (self._q.denominator * noise.one)
+
+    def interval(self, noise: Noise, level: float) -> float:
+        """Return how far in rank an end of the interval is expected to reach, in *rows*.
+
+        The end is off its target by x or more with probability about ``exp(-x / scale)`` where the
+        rows are spread evenly.
+        """
+        end = self._choices(noise)[-1]
+        off = math.log(1 / (1 - level)) * float(end.scale)
+        return (abs(end.target) + off) / (self._q.denominator * noise.one)
 
 
 @public

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from tacit.accounting import Entry, Ledger
 from tacit.accounting.ledger.installments import parts_of, record_part
@@ -15,46 +17,66 @@ from tacit.tables.earlier.derive import follows
 from tacit.tables.earlier.released import Release, release_of
 from tacit.tables.plan.query import Query
 
-__all__ = ["free_certificate"]
+__all__ = ["Earlier"]
 
 
-def free_certificate(
-    query: Query, ledger: Ledger, given: Sequence[Certificate], tag: str | None
-) -> Certificate | None:
-    """Return the certificate of an answer that follows from earlier releases, and record it.
+class Earlier:
+    """The earlier releases of a ledger that answers may follow from.
 
     Args:
-        query: the question.
         ledger: of the session; answers on another account than its own are left alone.
         given: certificates of releases that stand in another ledger.
         tag: of the releases: those with another one may be of another version of the table.
 
-    Returns:
-        None where the answer does not follow.
-
     Raises:
         UsageError: a certificate that does not hold, or is of another data set.
-        LedgerError: the ledger cannot be written.
     """
-    entries = [entry for entry in ledger.history() if _usable(entry, ledger, tag)]
-    bodies = [*(issue(entry, ledger).body for entry in entries)]
-    bodies += [_checked(one, ledger.dataset, tag) for one in given]
-    known = {body["digest"]: body for body in bodies}
-    releases = [one for body in known.values() if (one := _read(body)) is not None]
-    found = follows(query, releases)
-    if found is None:
-        return None
-    used = sorted(set(found.sources.values()))
-    by_label = {label: used.index(place) for label, place in found.sources.items()}
-    sources = [releases[place].body for place in used]
-    question = {"query": query.describe(), "tag": tag}
-    body = following_body(question, found.answer, by_label, sources, versions())
-    digests = [source["digest"] for source in sources]
-    for entry in entries:
-        if issue(entry, ledger).body["digest"] in digests:
-            _record(ledger, entry, recorded_part(body))
-            break
-    return Certificate(body)
+
+    def __init__(self, ledger: Ledger, given: Sequence[Certificate], tag: str | None) -> None:
+        self._ledger, self._tag = ledger, tag
+        usable = [entry for entry in ledger.history() if _usable(entry, ledger, tag)]
+        self._entries = [(entry, issue(entry, ledger).body) for entry in usable]
+        bodies = [body for _, body in self._entries]
+        bodies += [_checked(one, ledger.dataset, tag) for one in given]
+        known = {body["digest"]: body for body in bodies}
+        self._releases = [one for body in known.values() if (one := _read(body)) is not None]
+
+    def errors(self, query: Query) -> dict[str, float] | None:
+        """Return the root mean square of the standard errors of each label; None if one lacks.
+
+        Nothing is written down.
+        """
+        found = follows(query, self._releases)
+        return None if found is None else {c["label"]: _mean(c) for c in found.answer["columns"]}
+
+    def certificate(self, query: Query) -> Certificate | None:
+        """Return the certificate of an answer that follows from the releases, and record it.
+
+        Returns:
+            None where the answer does not follow.
+
+        Raises:
+            LedgerError: the ledger cannot be written.
+        """
+        found = follows(query, self._releases)
+        if found is None:
+            return None
+        used = sorted(set(found.sources.values()))
+        by_label = {label: used.index(place) for label, place in found.sources.items()}
+        sources = [self._releases[place].body for place in used]
+        question = {"query": query.describe(), "tag": self._tag}
+        body = following_body(question, found.answer, by_label, sources, versions())
+        digests = [source["digest"] for source in sources]
+        for entry, known in self._entries:
+            if known["digest"] in digests:
+                _record(self._ledger, entry, recorded_part(body))
+                break
+        return Certificate(body)
+
+
+def _mean(column: Mapping[str, Any]) -> float:
+    errors = np.asarray(column["standard_error"], dtype=np.float64)
+    return float(np.sqrt(np.mean(np.square(errors))))
 
 
 def _usable(entry: Entry, ledger: Ledger, tag: str | None) -> bool:

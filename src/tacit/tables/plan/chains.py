@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
 
-from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.budget import Budget, rounded_up
 from tacit.accounting.budgets.parts import Part, merged
 from tacit.core import Measurement, PureDP, compose
 from tacit.core.losses.bounded_range import range_of
@@ -104,10 +104,11 @@ class Chains:
         """The privacy loss of the release, by composing the maps of all chains at one person."""
         whole, loss = self._composed
         if isinstance(loss, tuple):
-            return Budget("approximate", loss[0], loss[1], self._parts)
+            amount, delta = map(rounded_up, loss)
+            return Budget("approximate", amount, delta, self._parts)
         if isinstance(whole.measure, PureDP):
-            return Budget("pure", loss, parts=self._parts)
-        return Budget("concentrated", loss)
+            return Budget("pure", rounded_up(loss), parts=self._parts)
+        return Budget("concentrated", rounded_up(loss))
 
     @property
     def _parts(self) -> tuple[Part, ...]:

@@ -16,7 +16,7 @@ from tacit.tables.plan.declared import Declared
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 
-__all__ = ["asked_loss", "noted", "warn_if_weak"]
+__all__ = ["asked_loss", "noted", "warn_if_weak", "warn_of_budget"]
 
 
 def noted(
@@ -51,8 +51,14 @@ def noted(
         granted=ledger.chain.affords(expected.cost),
         whereabouts=ledger.whereabouts,
         notes=tuple(found),
-        weak=weak_guarantee(asked_loss(plan), declared.size),
+        weak=weak_guarantee(asked_loss(plan), declared.size) or _unused(plan, declared.size),
     )
+
+
+def _unused(plan: Plan, size: int | None) -> str | None:
+    """Say of a delta that no answer uses that it would be too large."""
+    weak = weak_guarantee(plan.request, size) if plan.request.delta else None
+    return None if weak is None else f"{weak}; no answer uses this delta, so leave it out"
 
 
 def asked_loss(plan: Plan) -> Budget:
@@ -73,3 +79,17 @@ def warn_if_weak(loss: Budget | None, size: int | None) -> None:
     weak = None if loss is None else weak_guarantee(loss, size)
     if weak is not None:
         warnings.warn(weak, WeakGuaranteeWarning, stacklevel=calls_inside())
+
+
+def warn_of_budget(budget: Budget | None, size: int | None) -> None:
+    """Warn of the delta of a budget that is too large for a table of a public size.
+
+    Args:
+        budget: that is said where a table is opened; None where a ledger says it alone.
+        size: how many people the table has; None where that is not declared.
+
+    >>> from tacit.accounting import epsilon_delta
+    >>> warn_of_budget(epsilon_delta(1, "1e-6"), 1000)
+    """
+    if budget is not None and budget.delta and size is not None:
+        warn_if_weak(Budget("approximate", Fraction(0), budget.delta), size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
 
@@ -20,13 +20,12 @@ Needed = dict[str, tuple[int, Fraction]]
 """Of each label the place of its part, and what that loses."""
 
 
-def read_targets(targets: Mapping[str, Number | str], query: Query) -> dict[str, Fraction]:
+def read_targets(targets: Mapping[str, Number | str], labels: Sequence[str]) -> dict[str, Fraction]:
     """Return how far each interval may reach; a noun behind the number is left out.
 
     Raises:
         UsageError: no target, one that is not above zero, or a label that is not asked.
     """
-    labels = [label for label, _ in query.aggregates]
     if not isinstance(targets, Mapping) or not targets:
         raise UsageError('name a target for a label: cheapest({"n": "5 people"})')
     found = {}

@@ -8,12 +8,15 @@ from fractions import Fraction
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.tables.answers.aggregate import Aggregate, kind_of
+from tacit.tables.answers.quantile import QuantilePart
+from tacit.tables.chain.part import LEVEL
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.planned.merge import Merged, merged
+from tacit.tables.together.cell_counts import CellsPart
 from tacit.tables.together.reading import size_of
 
-__all__ = ["Compared", "Comparison", "compared"]
+__all__ = ["Compared", "Comparison", "compared", "total_of_counts"]
 
 _UNIT = 1 << 20
 
@@ -63,7 +66,8 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
 
     Every answer has an even share of the loss; the counts share what they have together, each in
     proportion to the square root of its weighted total squared error (rho), or to its cube root
-    (epsilon), which makes their total the least.
+    (epsilon), which makes their total the least.  Cumulative shares are among the counts: what is
+    counted for them, and what their squared errors are there, are prefix sums.
 
     Args:
         plan: the questions as one.
@@ -84,9 +88,9 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
         kind = kind_of(asked.kind)
         bins = size_of(kind.reading, len(asked.edges) - 1) if asked.edges else 1
         sizes[name] = bins * len(query.keys or ((),))
-        if kind.counts and kind.amount:
-            weight = sizes[name] * merged_as[name].importance
-            counts[name] = (weight * _alone(query, loss, rows) ** 2) ** power
+        if kind.counts:
+            importance = merged_as[plan.serving(name)].importance
+            counts[name] = (importance * _total(query, loss, sizes[name], rows)) ** power
     total, even = sum(counts.values()), Fraction(1, len(each))
     shares = dict.fromkeys((name for name, _, _ in each), even)
     if counts:
@@ -95,13 +99,42 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
         shares |= {n: pool * Fraction(unit, sum(units.values())) for n, unit in units.items()}
     found = []
     for name, query, asked in each:
-        served = whole.parts[whole.parts_of(merged_as[name])[0]]
+        answering = merged_as[plan.serving(name)]
+        served = whole.parts[whole.parts_of(answering)[0]]
         part = replace(loss, amount=loss.amount * shares[name])
-        errors = whole.expected_error(merged_as[name], rows), _alone(query, part, rows)
+        one = _interval(query, part) if name not in merged_as else _alone(query, part, rows)
+        errors = whole.expected_error(answering, rows), one
         found.append(
             Compared(name, query, asked, sizes[name], *errors, shares[name], served.error_unit)
         )
     return Comparison(loss, rows, tuple(found))
+
+
+def total_of_counts(one: Compared, loss: Budget, rows: int) -> float:
+    """Return the total squared error of an answer that counts, asked with its share by itself."""
+    return _total(one.query, replace(loss, amount=loss.amount * one.share), one.numbers, rows)
+
+
+def _total(query: Query, loss: Budget, numbers: int, rows: int) -> float:
+    """Return the total squared error, in rows, of a question with one answer, a count."""
+    ((_, asked),) = query.aggregates
+    if kind_of(asked.kind).amount:
+        return numbers * _alone(query, loss, rows) ** 2
+    plan = Plan(merged([query]).query, loss)
+    ((part,), (noise,)) = plan.parts, plan.noises
+    assert isinstance(part, CellsPart)
+    return part.total(noise)
+
+
+def _interval(query: Query, loss: Budget) -> float:
+    """Return how far the interval of a percentile is expected to reach, asked by itself.
+
+    That is what is stated of percentiles that are chosen together.
+    """
+    plan = Plan(query, loss)
+    (part,) = plan.parts
+    assert isinstance(part, QuantilePart)
+    return part.interval(plan.noises[0], LEVEL)
 
 
 def _alone(query: Query, loss: Budget, rows: int) -> float:

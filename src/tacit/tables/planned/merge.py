@@ -6,18 +6,22 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import reduce
-from typing import Any
+from typing import Any, Literal
 
 from tacit.accounting.budgets.budget import epsilon
 from tacit.arithmetic.exact import Number, as_integer
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression
+from tacit.report.text.words import listed
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.plan.labels import check_labels
 from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query, plain_key
+from tacit.tables.planned.shared_percentiles import Shared, shared_percentiles
 from tacit.tables.spec.cell_axis import Axis, every_listed
 from tacit.tables.together.grouped import GROUPED, asked_by_cells
 from tacit.tables.together.kind import CELL_KINDS, cells_asked
@@ -46,12 +50,14 @@ class Member:
         labels: of each of its labels, the one in the plan.
         places: of each group, where its first number stands among those of a label with cells.
         bins: of each label with cells, how many numbers a group has; None for the others.
+        shared: of each label of the plan that is no longer asked there, what answers it.
     """
 
     query: Query
     labels: Mapping[str, str]
     places: tuple[int, ...]
     bins: Mapping[str, int | None]
+    shared: Shared
 
     def answer(self, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return the answer to the question, from the columns of the whole plan by label."""
@@ -59,15 +65,18 @@ class Member:
         return {"keys": keys, "columns": [self._column(label, columns) for label in self.labels]}
 
     def _column(self, label: str, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        whole, bins = columns[self.labels[label]], self.bins[label]
-        if bins is None:
+        own = self.labels[label]
+        name, first, step = self.shared.get(own, (own, 0, 1))
+        whole, bins = columns[name], self.bins[label]
+        if bins is None and name == own:
             return {**whole, "label": label}
         asked = dict(self.query.aggregates)[label]
         names = kind_of(asked.kind).names(asked)
         found: dict[str, Any] = {"label": label, "kind": asked.kind}
         for part in _PARTS:
             numbers = whole[part][0] if isinstance(whole[part][0], list) else whole[part]
-            each = [numbers[place * bins : (place + 1) * bins] for place in self.places]
+            numbers, width = numbers[first::step], bins or 1
+            each = [numbers[place * width : (place + 1) * width] for place in self.places]
             found[part] = each if names is not None else [number for (number,) in each]
         return found if names is None else {**found, "bins": names}
 
@@ -79,17 +88,55 @@ class Merged:
     Attributes:
         query: the whole plan as a question without groups.
         members: the questions.
+        percentiles: of each label that answers several percentiles of the questions, theirs.
     """
 
     query: Query
     members: tuple[Member, ...]
+    percentiles: Mapping[str, tuple[str, ...]]
+
+    def serving(self, label: str) -> str:
+        """Return the label of the query that answers a label of the plan."""
+        return next((name for name, served in self.percentiles.items() if label in served), label)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What every answer is called, in the order of the questions."""
+        return tuple(name for member in self.members for name in member.labels.values())
+
+    def aimed(self, targets: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """Return targets of answers as those of the labels of the query."""
+        found: dict[str, Fraction] = {}
+        for label, target in targets.items():
+            name = self.serving(label)
+            found[name] = min(target, found.get(name, target))
+        return found
+
+    def by_label(self, found: Preview) -> Preview:
+        """Return a preview of the query as one of the answers."""
+        if not self.percentiles:
+            return found
+        fields = ("errors", "units", "methods", "refusals", "bounds", "intervals")
+        asked = {name: getattr(found, name) for name in fields}
+        own = {label: self.serving(label) for label in self.labels}
+        told = [
+            f"{listed(list(served))} are chosen together, as {name}; their error is how far an "
+            "interval is expected to reach"
+            for name, served in self.percentiles.items()
+        ]
+        shown: dict[str, Any] = {
+            name: {label: each[of] for label, of in own.items() if of in each}
+            | {label: each[label] for label in each if label not in own.values()}
+            for name, each in asked.items()
+        }
+        return replace(found, **shown, notes=(*found.notes, *told))
 
 
 def merged(
     queries: Sequence[Query],
     weights: Mapping[str, Number] | None = None,
     *,
-    power: float = 1 / 2,
+    noise: Literal["laplace", "gaussian"] = "gaussian",
     drop: bool = False,
     nonnegative: bool = False,
 ) -> Merged:
@@ -99,13 +146,13 @@ def merged(
     its bins, and its filter where the questions have different ones.  Everything else is asked
     beside them, by groups in the cells of these axes.  Where there is something else, the counts
     share what they would share if every label had an even share: so no other answer has less than
-    asked one by one.
+    asked one by one.  Percentiles of the same values are chosen together where that is better
+    (:mod:`tacit.tables.planned.shared_percentiles`), with the loss of all of them.
 
     Args:
         queries: the questions.
         weights: how much the squared errors of a label count, whole numbers; 1 without.
-        power: the least weighted sum of squared errors is where the loss of an answer goes with
-            this power of its weight: a half where that is a rho, a third where it is an epsilon.
+        noise: what the budget is spent with.
         drop: whether rows with a value that is not listed are left out of the whole plan.
         nonnegative: whether the counts are fitted so that none is below zero.
 
@@ -131,10 +178,10 @@ def merged(
     members, asked = [], []
     for query, labels, where in zip(queries, names, filters, strict=True):
         axes, places = _groups(query, drop)
-        listed = sum(len(axis.keys) * len(axis.columns) for axis in axes)
-        if listed > _MOST_LISTED:
+        keys = sum(len(axis.keys) * len(axis.columns) for axis in axes)
+        if keys > _MOST_LISTED:
             raise UsageError(
-                f"the groups of {', '.join(query.by)} list {listed:,} keys of their columns, and "
+                f"the groups of {', '.join(query.by)} list {keys:,} keys of their columns, and "
                 f"at most {_MOST_LISTED} are planned together: list fewer keys, or ask it by "
                 "itself, session.group_by(...).agg(...).release(...)"
             )
@@ -149,7 +196,7 @@ def merged(
             if not kind.counts:
                 _refuse_by_groups(query, label, aggregate)
                 asked.append((labels[label], asked_by_cells(axes, aggregate)))
-                bins[label] = 1
+                bins[label] = len(kind.names(aggregate) or [label])
                 continue
             own = _bins(aggregate, drop)
             bins[label] = math.prod(size_of(kind.reading, axis.listed) for axis in own)
@@ -157,7 +204,7 @@ def merged(
             cells = cells_asked([*axes, *own], weight, kind.reading, nonnegative=nonnegative)
             asked.append((labels[label], cells))
         shown = replace(query, where=(*query.where, *only))
-        members.append(Member(shown, labels, places, bins))
+        members.append(Member(shown, labels, places, bins, {}))
     whole = replace(
         first,
         where=(*(first.where if alike else ()), *only),
@@ -167,13 +214,21 @@ def merged(
         aggregates=tuple(asked),
         weights=(),
     )
-    every = [label for label, _ in asked]
+    several = shared_percentiles(asked, whole, noise)
+    every = [label for label, _ in several.asked]
     check_labels(every, ())
-    # one by one every label would take an even share: the counts together take that of all of them
-    counts = [label for label, each in asked if each.kind in CELL_KINDS]
-    alone = {label: round(_UNIT * counted[label] ** power) for label in every}
-    shares = {label: len(counts) * _UNIT if label in counts else alone[label] for label in every}
-    return Merged(replace(whole, weights=read_weights(shares, every)), tuple(members))
+    # the least weighted sum of squared errors is where a rho goes with the root of a weight, and an
+    # epsilon with its cube root
+    power = 1 / 2 if noise == "gaussian" else 1 / 3
+    alone = {label: round(_UNIT * weight**power) for label, weight in counted.items()}
+    # one by one every label has an even share: what answers several takes that of all of them
+    counts = [label for label, each in several.asked if each.kind in CELL_KINDS]
+    shares = {label: len(counts) * _UNIT if label in counts else 0 for label in every}
+    for label in (label for label in every if label not in counts):
+        shares[label] = sum(alone[own] for own in several.members.get(label, (label,)))
+    query = replace(whole, aggregates=tuple(several.asked), weights=read_weights(shares, every))
+    named = tuple(replace(member, shared=several.shared) for member in members)
+    return Merged(query, named, several.served)
 
 
 def _check_size(queries: Sequence[Query]) -> None:

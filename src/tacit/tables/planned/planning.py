@@ -21,6 +21,7 @@ from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.target import read_confidence
 from tacit.tables.planned.cheapest import needed_losses, read_targets, set_of_parts
 from tacit.tables.planned.comparison import Comparison, compared
+from tacit.tables.planned.free_answers import FreeAnswers
 from tacit.tables.planned.merge import Merged
 from tacit.tables.planned.plan_page import plan_page
 from tacit.tables.planned.plot_plan import plan_figure
@@ -38,7 +39,7 @@ _FEW_ERRORS = 6
 
 
 @public
-class QuestionPlan(Shown):
+class QuestionPlan(FreeAnswers, Shown):
     """Several questions that are answered together, under one charge.
 
     Counts, counts by listed groups and histograms come from one strategy: noise is added to a few
@@ -92,7 +93,8 @@ class QuestionPlan(Shown):
         Raises:
             UsageError: as :meth:`release`.
         """
-        return self._whole.preview(epsilon, delta, rho, rows=tuple(rows), confidence=confidence)
+        found = self._whole.preview(epsilon, delta, rho, rows=tuple(rows), confidence=confidence)
+        return self._plan.by_label(found)
 
     def release(
         self,
@@ -225,16 +227,18 @@ class QuestionPlan(Shown):
                 reaches.
         """
         level, query = read_confidence(confidence), self._plan.query
+        aimed = self._plan.aimed(read_targets(targets, self.labels))
         of_rho = held_by(self._whole).ledger.kind == "concentrated"
         kind: Literal["pure", "concentrated"] = "concentrated" if of_rho else "pure"
-        needed = needed_losses(query, read_targets(targets, query), kind, rows, level)
+        needed = needed_losses(query, aimed, kind, rows, level)
         total = sum(set_of_parts(needed).values(), Fraction(0))
         weights = read_weights({label: loss for label, (_, loss) in needed.items()}, [*needed])
         whole = replace(query, weights=weights)
         held = held_by(self._whole)
         asked = Question(held.table, held.ledger, whole, held.declared)
-        plan = QuestionPlan(asked, Merged(whole, self._plan.members), self._questions)
-        shares = {label: loss / total for label, (_, loss) in needed.items()}
+        plan = QuestionPlan(asked, replace(self._plan, query=whole), self._questions)
+        parts = {label: needed[self._plan.serving(label)] for label in self.labels}
+        shares = {label: loss / total for label, (_, loss) in parts.items()}
         return CheapestPlan(Budget(kind, total), shares, plan)
 
     def plot(
@@ -286,7 +290,7 @@ class QuestionPlan(Shown):
     @property
     def labels(self) -> tuple[str, ...]:
         """What every answer is called in a preview of the plan, in the order of the questions."""
-        return tuple(name for member in self._plan.members for name in member.labels.values())
+        return self._plan.labels
 
     @property
     def strategy(self) -> list[dict[str, object]]:

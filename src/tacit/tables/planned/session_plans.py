@@ -13,6 +13,7 @@ from tacit.tables.planned.merge import merged
 from tacit.tables.planned.planning import QuestionPlan
 from tacit.tables.planned.worst_error import relative_weights, worst_weights
 from tacit.tables.question import Question, held_by
+from tacit.tables.together import sums_of_bins as _sums_of_bins  # noqa: F401  (its kinds)
 from tacit.tables.together.kind import CELL_KINDS
 
 __all__ = ["Planning"]
@@ -81,16 +82,12 @@ class Planning:
             raise UsageError("nonnegative is True or False")
         drop = unlisted == "drop"
         of_rho = self.ledger.kind == "concentrated"
-        power = 1 / 2 if of_rho else 1 / 3
-        found = merged(queries, weights, power=power, drop=drop, nonnegative=nonnegative)
+        noise: Literal["laplace", "gaussian"] = "gaussian" if of_rho else "laplace"
+        found = merged(queries, weights, noise=noise, drop=drop, nonnegative=nonnegative)
         if least != "total":
             asked_of = dict(found.query.aggregates)
             counts = {name: a for name, a in asked_of.items() if a.kind in CELL_KINDS}
-            chosen = (
-                worst_weights(counts, "gaussian" if of_rho else "laplace")
-                if least == "worst"
-                else relative_weights(counts)
-            )
-            found = merged(queries, chosen, power=power, drop=drop, nonnegative=nonnegative)
+            chosen = worst_weights(counts, noise) if least == "worst" else relative_weights(counts)
+            found = merged(queries, chosen, noise=noise, drop=drop, nonnegative=nonnegative)
         whole = Question(first.table, first.ledger, found.query, first.declared)
         return QuestionPlan(whole, found, asked)

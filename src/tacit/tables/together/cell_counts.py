@@ -25,7 +25,7 @@ from tacit.tables.together.asked_cells import AskedCells, CellsOfPlan, FamilyKey
 from tacit.tables.together.counted_sets import counted_sets, largest_sets, summed
 from tacit.tables.together.family import Family, added_noise
 from tacit.tables.together.intervals import Term, laplace_half_width
-from tacit.tables.together.reading import SHARES, taken
+from tacit.tables.together.reading import SHARES, counted_as, taken
 from tacit.tables.together.shares_of_bins import (
     expected_share_error,
     share_half_width,
@@ -311,7 +311,7 @@ class CellsPart(CellsOfPlan):
         """Return the standard error of every number of a question, or one for all of them."""
         if asked in self._family_of:
             family, paid = self._family(asked, noise)
-            return self._each(asked, family.errors(asked.reading, paid))
+            return self._each(asked, family.errors(counted_as(asked.reading), paid))
         return np.array(self._one_error(asked, noise))
 
     def _each(self, asked: AskedCells, along: Array) -> Array:
@@ -373,6 +373,11 @@ class CellsPart(CellsOfPlan):
         if asked.reading == SHARES:
             return expected_share_error(*self._family(asked, noise), rows)
         return float(np.sqrt(np.mean(np.square(self._error(asked, noise)))))
+
+    def total(self, noise: Noise) -> float:
+        """Return the weighted total squared error, of shares that of their prefix sums."""
+        each = [(asked, np.square(self._error(asked, noise))) for asked in self.asked]
+        return sum(a.importance * float(s.sum()) * (1 if s.ndim else a.listed) for a, s in each)
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
         """Return the half-width of the widest interval of a question."""

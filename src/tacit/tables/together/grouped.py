@@ -31,6 +31,7 @@ from tacit.expressions.grid import Grid
 from tacit.report.text.words import aggregate_words, listed
 from tacit.tables.answers.aggregate import Aggregate, Kind, Setting, kind_of, kinds, register_kind
 from tacit.tables.answers.moments import MomentsPart, mean
+from tacit.tables.answers.percentiles import PercentilesPart, percentiles
 from tacit.tables.answers.quantile import QuantilePart, median
 from tacit.tables.answers.total import SumPart
 from tacit.tables.chain.estimate import Estimate
@@ -41,7 +42,10 @@ from tacit.tables.spec.cell_axis import Axis, axis_from
 __all__ = ["BY_CELLS", "GROUPED", "GroupedPart", "asked_by_cells"]
 
 BY_CELLS = "by_cells"
-_FAMILIES = tuple(type(kind_of(made.kind)) for made in (mean(), median()))
+_ALIKE = (mean(), median(), percentiles("of", [50]))
+_FAMILIES = tuple(type(kind_of(made.kind)) for made in _ALIKE)
+_CHOSEN = (QuantilePart, PercentilesPart)
+"""Parts whose answers are values of the column, chosen by their rank."""
 GROUPED = tuple(kind.name for kind in kinds() if isinstance(kind, _FAMILIES))
 """The kinds that are answered by groups in a plan."""
 _BITS, _LEAST = 30, 8
@@ -65,7 +69,7 @@ class GroupedPart(Part):
         axes: the columns of the groups.
     """
 
-    inner: MomentsPart | SumPart | QuantilePart
+    inner: MomentsPart | SumPart | QuantilePart | PercentilesPart
     axes: tuple[Axis, ...]
 
     @property
@@ -88,8 +92,8 @@ class GroupedPart(Part):
     def settled(self) -> Part:
         """Return the part whose inner one is settled."""
         inner: Any = self.inner.settled()
-        quantile = isinstance(inner, QuantilePart)
-        return (_GroupedChoice if quantile else GroupedPart)(inner, self.axes)
+        chosen = isinstance(inner, _CHOSEN)
+        return (_GroupedChoice if chosen else GroupedPart)(inner, self.axes)
 
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chains of the inner part, with the cells as groups."""
@@ -115,7 +119,7 @@ class GroupedPart(Part):
         ((numbers, weights),) = found
         cells, offsets = np.divmod(np.asarray(numbers, dtype=np.int64), self.inner.grid.cells + 1)
         weights = np.asarray(weights)
-        if isinstance(self.inner, QuantilePart):
+        if isinstance(self.inner, _CHOSEN):
             ends = np.searchsorted(cells, np.arange(self.size + 1))
             each = itertools.pairwise(ends.tolist())
             return self.inner.vector(step, [(offsets[a:b], weights[a:b]) for a, b in each])
@@ -163,8 +167,10 @@ class _ByCells(Kind):
 
     def names(self, asked: Aggregate) -> list[str] | None:
         """Return what its cells are called."""
-        cells = itertools.product(*(axis.names for axis in asked.axes or ()))
-        return [", ".join(cell) for cell in cells]
+        of, each = _of(asked), [axis.names for axis in asked.axes or ()]
+        several = kind_of(of.kind).names(of)
+        each += [] if several is None else [several]
+        return [", ".join(cell) for cell in itertools.product(*each)]
 
     def read(self, described: Mapping[str, Any]) -> Aggregate:
         of = described["of"]

@@ -26,6 +26,7 @@ class Asked:
 
     Attributes:
         sql: the question in SQL, instead of everything before ``epsilon``.
+        free: whether it is answered from earlier releases, and not released.
     """
 
     aggregates: Mapping[str, Aggregate]
@@ -43,6 +44,7 @@ class Asked:
     delta: Number | None = None
     rho: Amount | None = None
     total: Number | None = None
+    free: bool = False
     tag: str | None = None
     name: str | None = None
     plot: str | None = None
@@ -130,6 +132,10 @@ class Asked:
         Raises:
             UsageError: what does not go together.
         """
+        if self.free and any(price is not None for price in self.price.values()):
+            raise UsageError(
+                f"{flag}free takes no price: it answers from earlier releases, at no cost"
+            )
         whole = [self.total if isinstance(e, Mapping) else e for e in (self.epsilon, self.rho)]
         weighted = any(isinstance(each, Mapping) for each in (self.epsilon, self.rho))
         if weighted is (self.total is None):

@@ -146,7 +146,7 @@ def statistic(described: object, label: str, declared: bool = False) -> Aggregat
             '{ statistic = "mean", column = "age", lower = 0, upper = 100 }'
         )
     name = described["statistic"]
-    known = {kind.name: kind for kind in kinds()}
+    known = {kind.name: kind for kind in kinds(of_plans=True)}
     if name not in known:
         raise UsageError(f"the answer {label!r} asks {name!r}; {did_you_mean(str(name), known)}")
     kind = known[name]

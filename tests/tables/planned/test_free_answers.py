@@ -1,0 +1,36 @@
+"""Which questions of a plan follow from earlier releases, and the answers that cost nothing."""
+
+import pyarrow as pa
+
+import tacit as tc
+
+PEOPLE = pa.table({"sex": ["f", "m"] * 50, "age": [i % 80 for i in range(100)]})
+
+
+def test_those_that_follow_are_answered_and_the_others_are_not():
+    with tc.Session(PEOPLE, tc.one_row_each, tc.rho(3), tc.in_memory, name="p") as session:
+        by = session.group_by("sex", keys=["f", "m"])
+        plan = session.plan(
+            [
+                session.agg(ages=tc.histogram("age", [0, 40, 80])),
+                by.agg(n=tc.count(), age=tc.mean("age", 0, 80)),
+                by.agg(n=tc.count()),
+                session.filter(tc.col("age") < 7).agg(few=tc.count()),
+            ]
+        )
+        assert plan.free_answers() == [None] * 4
+        fine = by.agg(ages=tc.ranges("age", [0, 20, 40, 80]))
+        counts = by.agg(cells=tc.count())
+        session.plan([fine, counts]).release(rho=1)
+        before, spent = len(session.history()), session.spent
+        errors = plan.free_errors()
+        assert [error is None for error in errors] == [False, True, False, True]
+        ages, _, n, _ = found = plan.free_answers()
+        assert [answer is None for answer in found] == [False, True, False, True]
+        assert errors[2]["n"] == n.column("n")["standard_error"][0]
+        squares = [error**2 for error in ages.column("ages")["standard_error"][0]]
+        assert errors[0]["ages"] == (sum(squares) / 2) ** 0.5
+        assert ages.cost.is_nothing
+        assert ages.certificate.verify(session.ledger)
+        assert (len(session.history()), session.spent) == (before, spent)
+        assert plan.free_answers(tag="another") == [None] * 4
