@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.accounting import service_machine
 from support.accounting.ledger_machine import histories
 from support.accounting.ledger_places import FilePlace, ServerPlace
 from support.servers.left_out import leave_out
@@ -51,3 +52,11 @@ def test_nor_one_of_many_in_postgresql(memory_folder, monkeypatch):
             histories(place, range(begin, begin + MANY // 5))
     finally:
         server.remove()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("approval", [False, True])
+def test_nor_one_of_a_service(memory_folder, approval):
+    begin = random.randrange(10**9)
+    made = service_machine.template(memory_folder / "made", approval=approval)
+    service_machine.histories(made, range(begin, begin + MANY // 50), approval=approval)
