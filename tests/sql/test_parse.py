@@ -10,6 +10,7 @@ import pytest
 import tacit as tc
 from support.tables.visits import ROWS
 from tacit.errors import UnsupportedQueryError
+from tacit.sql.parse import parse
 from tacit.tables import Question
 
 
@@ -51,3 +52,25 @@ def test_long_queries_end_soon_and_without_a_recursion_error(
 ) -> None:
     with suppress(UnsupportedQueryError):
         assert isinstance(session.sql(text), Question)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select count(*) from visits" + " join visits" * 40,
+        "select count(*) from visits" + " left join visits as a" * 40,
+        "select count(*) from visits" + " join (select distinct on (age) 1) as a" * 40,
+        "select count(*) from (visits" + " join visits" * 40 + ")",
+    ],
+)
+def test_joins_without_a_condition_are_not_tried_in_every_order(
+    session: tc.Session, text: str
+) -> None:
+    """The parser takes twice as long for each of them: forty would be years."""
+    with pytest.raises(UnsupportedQueryError, match="6 joins stand without a condition"):
+        session.sql(text)
+
+
+def test_joins_with_conditions_are_as_many_as_before() -> None:
+    joined = " join b on a.k = b.k" * 30 + " join c using (k)" * 30
+    assert parse("select count(*) from a" + joined) is not None

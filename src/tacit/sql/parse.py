@@ -27,6 +27,10 @@ _CHANGES = {
     *("ATTACH", "DETACH", "INSTALL", "LOAD", "EXPORT", "IMPORT", "PRAGMA", "GRANT", "REVOKE"),
     *("CALL", "EXECUTE", "PREPARE", "VACUUM", "BEGIN", "COMMIT", "ROLLBACK", "USE", "COMMAND"),
 }
+_MOST_WAITING = 6
+"""How many joins may stand before the condition of the first: the parser reads each of them twice,
+with and without those after it, so that thirty in a row took hours."""
+_JOINS = {"JOIN", "STRAIGHT_JOIN"}
 _CHAINED = {"NOT", "DASH", "PLUS", "TILDE", "TILDA", "CASE"}
 
 
@@ -106,6 +110,7 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
     if len(tokens) > _MOST_WORDS:
         raise UnsupportedQueryError(f"a query has at most {_MOST_WORDS} words and signs: split it")
     depth = chain = 0
+    waiting = [0]  # joins without a condition yet, in each parenthesis that is open
     for place, token in enumerate(tokens):
         name = token.token_type.name
         if name == "SEMICOLON" and place < len(tokens) - 1:
@@ -126,6 +131,20 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
             depth += 1
         elif name in ("R_PAREN", "END"):
             depth -= 1
+        if name == "L_PAREN":
+            waiting.append(0)
+        elif name == "R_PAREN":
+            waiting = waiting[:-1] or [0]
+        elif name in _JOINS:
+            waiting[-1] += 1
+        elif name in ("ON", "USING"):
+            waiting[-1] = max(0, waiting[-1] - 1)
+        if waiting[-1] > _MOST_WAITING:
+            raise UnsupportedQueryError(
+                f"more than {_MOST_WAITING} joins stand without a condition: write "
+                "join TABLE on KEY = KEY, or join TABLE using (KEY), for each",
+                _start(token),
+            )
         chain = chain + 1 if name in _CHAINED else 0
         if max(depth, chain) > _DEEPEST:
             raise UnsupportedQueryError(

@@ -1,122 +1,122 @@
 """Random histories of a ledger: processes that charge, answer, crash at any instruction, and copy.
 
 A *process* is a handle on the ledger with a memory of its own of how far it saw the chain.  At a
-random instruction of an operation it may *crash* (nothing of its memory is left, and another
-process opens the ledger), or *another process* does an operation of its own in between.  The model
-beside it knows what was granted, and what may have been granted by an operation that crashed.
-After every history, and at each refusal, the ledger must agree with the model:
+random instruction of an operation
+
+- it may *crash*: nothing that it still does has an effect, nothing of its memory is left, and
+  another process opens the ledger;
+- *another process* may do an operation of its own in between;
+- the *machine* may go down, with every process, and what was not synced is there in part or not;
+- on a server the *connection* may be cut, there or in the midst of a commit, and the process lives.
+
+Between operations clocks jump, files are copied, and a *standby that was behind* takes over (in a
+file: an old state is written back).  The model beside it knows what was granted, and what may have
+been granted by an operation that was interrupted.  After every history, and at each refusal, the
+ledger must agree with the model:
 
 - all charges together are within the budget, and those of an account within its cap;
 - what was granted stands in the chain, once; nothing stands there that nobody asked for;
-- a refusal for want of budget was right;
-- a question has one answer, which everybody gets who asks again;
-- a copy, a second name and an old state are refused by whoever saw a later one.
+- a refusal for want of budget was right, and "nothing was spent" is true;
+- rows are read only where another process finds the charge already;
+- a question has one answer, which everybody gets who asks again; a charge is answered in order;
+- a copy and a second name are refused by everybody, and an old state by whoever saw a later one.
+  A process that begins afterwards cannot know: the charges that were lost are lost, and no others.
 """
 
 from __future__ import annotations
 
+import copy
 import datetime
-import os
 import random
-import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tacit.accounting import epsilon, open_ledger
-from tacit.accounting.ledger import checked_chain, hash_chain, sqlite_store
+from support.accounting.interrupted import Crash, Interrupted, Memory
+from support.accounting.ledger_places import FilePlace, Place, refused
+from tacit.accounting import epsilon, open_ledger, rho
+from tacit.accounting.ledger import hash_chain
+from tacit.accounting.ledger.installments import charge_once, parts_of, record_part
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.accounting.ledger.shared_budget import on_account_of, set_cap
-from tacit.errors import BudgetError, LedgerError, UsageError
+from tacit.errors import BudgetError, DataSourceError, LedgerError, UsageError
 
-FOLDER = str(Path(checked_chain.__file__).parent)
-"""Instructions of the files below are places for a crash."""
 COSTS = [Fraction(1, 10), Fraction(1, 4), Fraction(1, 3), Fraction(1, 2), Fraction(3, 4)]
 ACCOUNTS = ["team:a", "team:b"]
-LAST = 2500
-"""About the instructions of one charge."""
+LAST = 1800
+"""About the instructions of one operation; the most are of a release, the least of a cap."""
+TALLY: Counter[str] = Counter()
+"""What happened in all histories of this process, by kind: a machine must not stand still."""
 
 
-class Crash(BaseException):
-    """The process is gone."""
-
-
-class Interrupted:
-    """At an instruction of the ledger's code, do something; then let the code go on."""
-
-    def __init__(self, at: int, what: Callable[[], None]) -> None:
-        self.left, self.what, self.came = at, what, False
-
-    def __enter__(self) -> Interrupted:
-        sys.settrace(self._enters)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        sys.settrace(None)
-
-    def _enters(self, frame: Any, event: str, argument: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(FOLDER):
-            return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        return self._goes
-
-    def _goes(self, frame: Any, event: str, argument: Any) -> Any:
-        if event == "opcode" and not self.came:
-            self.left -= 1
-            if self.left <= 0:
-                self.came = True
-                sys.settrace(None)
-                self.what()
-        return self._goes
-
-
-class Process:
+class Process(Memory):
     """A handle, and what its process remembers of the chain."""
 
     def __init__(self, opener: Callable[[], Ledger]) -> None:
-        self.seen: dict[str, Any] = {}
-        with self:
+        super().__init__()
+        self.known: list[Any] = []  # the entries that it was given
+        with self.used():
             self.ledger = opener()
 
-    def __enter__(self) -> Process:
-        self._others = checked_chain._seen
-        checked_chain._seen = self.seen
-        return self
 
-    def __exit__(self, *error: object) -> None:
-        checked_chain._seen = self._others
+class Model:
+    """What was granted and answered, as far as it was told to anybody."""
+
+    def __init__(self) -> None:
+        self.total = Fraction(1)
+        self.granted: dict[str, Fraction] = {}
+        self.maybe: dict[str, Fraction] = {}
+        self.payers: dict[str, set[str | None]] = {}
+        self.answers: dict[str, set[int]] = {}
+        self.parts: dict[int, set[int]] = {}
+        self.entries: dict[str, Any] = {}
 
 
 class Machine:
     """One history.
 
     Args:
-        place: of the ledger: a file, or an address.
+        place: of the ledger.
         seed: of the history.
-        preempts: whether another process may come in between the instructions of an operation.
         mutate: changes a handle, in tests of the machine itself.
     """
 
-    def __init__(self, place: Any, seed: int, *, preempts: bool = True, mutate: Any = None) -> None:
-        self.place, self.draw, self.preempts = place, random.Random(seed), preempts
+    def __init__(self, place: Place, seed: int, *, mutate: Any = None) -> None:
+        self.place, self.draw = place, random.Random(seed)
         self.mutate = mutate or (lambda ledger: ledger)
-        self.total = Fraction(1)
-        self.granted: dict[str, Fraction] = {}
-        self.maybe: dict[str, Fraction] = {}
-        self.payers: dict[str, str | None] = {}
-        self.answers: dict[str, set[int]] = {}
-        self.caps: dict[str, Fraction] = {}
-        self.entries: dict[str, Any] = {}
+        self.model, self.backup = Model(), None
+        self.amount = self.draw.choice([epsilon, epsilon, rho])
+        self.attempts: Counter[str] = Counter()
         self.log: list[str] = []
-        self.inside = False
-        open_ledger(place, dataset="d", budget=epsilon(1)).close()
-        self.processes = [Process(self._opened) for _ in range(3)]
+        self.inside = self.dead = False
+        self.processes: list[Process] = []
+        self._begin()
+        self.processes = [Process(self._opened) for _ in range(2 + seed % 2)]
+        assert place.synced(self.processes[0].ledger), "a commit is not synced to the disk"
+
+    def _begin(self) -> None:
+        """Begin the ledger; who begins it may crash."""
+
+        def begin() -> None:
+            self._create()
+
+        if self.draw.random() < 0.2:
+            memory, crash = Memory(), Interrupted(self.draw.randint(1, 2 * LAST), _crash)
+            with suppress(Crash), memory.used(), crash:
+                begin()
+            self.log.append(f"the beginning crashed: {crash.came}")
+        with Memory().used():
+            begin()
+
+    def _create(self) -> None:
+        open_ledger(self.place.where, dataset="d", budget=self.amount(1)).close()
 
     def _opened(self) -> Ledger:
-        return self.mutate(open_ledger(self.place, dataset="d"))
+        return self.mutate(open_ledger(self.place.where, dataset="d"))
 
     # --- a history ---------------------------------------------------------------------------
 
@@ -125,6 +125,7 @@ class Machine:
         try:
             for _ in range(steps):
                 self.step()
+                self.place.settle()
             self.compare()
         except BaseException as error:
             error.add_note("; ".join(self.log))
@@ -137,136 +138,309 @@ class Machine:
 
     def step(self) -> None:
         """Do one operation, which may crash, or be interrupted by another one."""
-        chance = self.draw.random()
-        place = self.draw.randrange(len(self.processes))
-        process = self.processes[place]
-        self.inside = chance < 0.5  # then nothing is done that needs all processes at rest
-        action = self._operation(process)
-        if chance < 0.3:
-            self._crashing(place, action)
-        elif chance < 0.5 and self.preempts:
-            other = self.draw.choice([p for p in self.processes if p is not process])
-            meanwhile = self._operation(other)
-            self.log.append("interrupted")
-            with (
-                process,
-                Interrupted(self.draw.randint(1, LAST), lambda: self._alone(other, meanwhile)),
-            ):
-                action()
-        else:
-            self._alone(process, action)
+        ways: list[tuple[Callable[[Process], None], int]] = [
+            (self._alone, 40),
+            (self._crashing, 25),
+            (self._with_another, 25),
+            (self._machine_down, 6 if not self.place.server else 0),
+            (self._cut, 12 if self.place.server else 0),
+            (self._word_lost, 8 if self.place.server else 0),
+            (self._at_rest, 12),
+        ]
+        if self.place.server and self.place.reboots and self.draw.random() < 0.0005:
+            ways = [(self._machine_down, 1)]
+        made, weights = zip(*ways, strict=True)
+        way = self.draw.choices(made, weights)[0]
+        TALLY[way.__name__] += 1
+        self.log.append(way.__name__)
+        way(self.draw.choice(self.processes))
 
-    def _alone(self, process: Process, action: Callable[[], None]) -> None:
-        with process:
+    def _at(self) -> int:
+        return self.draw.randint(1, LAST)
+
+    def _alone(self, process: Process) -> None:
+        with process.used():
+            self._operation(process)()
+
+    def _with_another(self, process: Process) -> None:
+        action = self._operation(process)
+        other = self.draw.choice([p for p in self.processes if p is not process])
+        meanwhile = self._operation(other)
+
+        def between() -> None:
+            with other.used():
+                self.log.append("in between:")
+                meanwhile()
+
+        with process.used(), Interrupted(self._at(), between):
             action()
 
-    def _crashing(self, place: int, action: Callable[[], None]) -> None:
+    def _crashing(self, process: Process) -> None:
         def crash() -> None:
+            self.dead = True
+            self.place.cut(process.ledger)
             raise Crash
 
-        process = self.processes[place]
-        try:
-            with process, Interrupted(self.draw.randint(1, LAST), crash):
-                action()
-        except Crash:
+        action = self._operation(process)
+        if self._came(process, action, crash):
             self.log.append("crashed")
             with suppress(Exception):
                 process.ledger.close()
-            self.processes[place] = Process(self._opened)
+            self.processes[self.processes.index(process)] = Process(self._opened)
+
+    def _came(self, process: Process, action: Callable[[], None], what: Callable[[], None]) -> bool:
+        """Do an operation that a crash may end; whatever it raises after that is nobody's."""
+        interrupted = Interrupted(self._at(), what)
+        try:
+            with process.used(), interrupted:
+                action()
+        except BaseException:
+            if not interrupted.came:
+                raise
+        self.dead = False
+        return interrupted.came
+
+    def _machine_down(self, process: Process) -> None:
+        image: list[Any] = []
+
+        def down() -> None:
+            image.append(self.place.image())
+            self.dead = True
+            raise Crash
+
+        if self._came(process, self._operation(process), down):
+            self.log.append("the machine went down")
+            for each in self.processes:
+                self.place.end(each.ledger)
+            self.place.reboot(image[0], self.draw)
+            self.processes = [Process(self._opened) for _ in self.processes]
+
+    def _cut(self, process: Process) -> None:
+        """Cut the connection at an instruction; the process lives."""
+        action = self._operation(process)
+        with (
+            process.used(),
+            Interrupted(self._at(), lambda: self.place.cut(process.ledger)),
+        ):
+            action()
+
+    def _word_lost(self, process: Process) -> None:
+        """Cut the connection in the midst of a commit; the process lives."""
+        lost: Any = self.place.word_lost(self.draw) if self.place.server else nullcontext()
+        with process.used(), lost:
+            self._operation(process)()
+
+    def _at_rest(self, process: Process) -> None:
+        """Do what is done between operations."""
+
+        def never(each: Process) -> Callable[[], None]:
+            def charge() -> None:
+                with each.used():
+                    each.ledger.charge("never", self.amount(1), {})
+
+            return charge
+
+        def opened(path: Path) -> None:
+            open_ledger(path, dataset="d", budget=self.amount(1)).close()
+
+        tried = self.place.hostile(opened, [never(each) for each in self.processes])
+        what = self.draw.choice([self._back_up, self._fall_back, self._clock, self._new, *tried])
+        self.log.append(what.__name__)
+        TALLY[what.__name__] += 1
+        what()
+
+    # --- operations --------------------------------------------------------------------------
 
     def _operation(self, process: Process) -> Callable[[], None]:
         kinds: list[tuple[Callable[[Process], Callable[[], None]], int]] = [
             (self._charge, 8),
+            (self._release, 5),
             (self._record, 4),
+            (self._part, 2),
             (self._extend, 1),
             (self._cap, 1),
-            (self._clock, 1),
         ]
-        if isinstance(self.place, Path) and not self.inside:
-            kinds += [(self._copy, 1), (self._second_name, 1), (self._goes_back, 1)]
         made, weights = zip(*kinds, strict=True)
-        return self.draw.choices(made, weights)[0](process)
+        kind = self.draw.choices(made, weights)[0]
+        TALLY[kind.__name__] += 1
+        return kind(process)
 
-    # --- operations --------------------------------------------------------------------------
-
-    def _charge(self, process: Process) -> Callable[[], None]:
+    def _paying(
+        self, process: Process, pay: Callable[[Ledger, str, Fraction, str], Any]
+    ) -> Callable[[], None]:
+        """Return an operation that charges, for a payer of its own or for none."""
         key, cost = f"k{self.draw.randrange(6)}", self.draw.choice(COSTS)
         payer = self.draw.choice([None, *ACCOUNTS])
         name = f"{key}/{cost}"
 
         def action() -> None:
-            self.log.append(f"charge {name} by {payer}")
+            self.log.append(f"{pay.__name__} {name} by {payer}")
             ledger = process.ledger if payer is None else on_account_of(process.ledger, payer)
-            known = name in self.granted
-            if not known:
-                self.maybe.setdefault(name, cost)
-                self.payers.setdefault(name, payer)
-            total = ledger.total.amount
+            model = self.model
+            new = name not in model.granted and name not in model.maybe
+            if name not in model.granted:
+                model.maybe.setdefault(name, cost)
+            model.payers.setdefault(name, set()).add(payer)
+            self.attempts[name] += 1
+            mine, before = self.attempts[name], None
             try:
-                entry = ledger.charge(name, epsilon(cost), {"key": key})
+                before = ledger.chain.head()
+                entry = pay(ledger, name, cost, key)
+            except DataSourceError:
+                self._grant(name, cost)  # what the engine could not do stays open
             except BudgetError:
-                self._was_right_to_refuse(process, name, cost, payer, total)
+                self._was_right_to_refuse(process, name, cost, payer, before)
             except LedgerError as error:
-                _was_busy(error)
+                told = self._failed(error)
+                if new and told and self.attempts[name] == mine and name not in model.granted:
+                    del model.maybe[name]
             else:
-                self.granted[name] = cost
-                self.payers[name] = on_account(entry)
-                self.maybe.pop(name, None)
-                self.entries[name] = entry
+                self._grant(name, cost)
+                assert on_account(entry) in model.payers[name], "somebody else paid"
+                self.model.entries[name] = entry
+                process.known.append(entry)
                 if entry.answer is not None:
                     self._one_answer(name, entry.answer["n"])
 
         return action
 
+    def _grant(self, name: str, cost: Fraction) -> None:
+        if self.dead:
+            raise Crash
+        self.place.settle()  # what was told is on the disk
+        self.model.granted[name] = cost
+        self.model.maybe.pop(name, None)
+
+    def _failed(self, error: LedgerError) -> bool:
+        """Return whether an error says that nothing was spent."""
+        if self.dead:
+            raise Crash
+        assert self.place.was_busy(str(error)), error
+        if "stays open" in str(error):  # it was charged, and could not be answered
+            return False
+        assert "nothing more was spent" in str(error), error
+        return True
+
+    def _charge(self, process: Process) -> Callable[[], None]:
+        def charge(ledger: Ledger, name: str, cost: Fraction, key: str) -> Any:
+            return ledger.charge(name, self.amount(cost), {"key": key})
+
+        return self._paying(process, charge)
+
+    def _release(self, process: Process) -> Callable[[], None]:
+        drawn, fails = self.draw.randrange(10**6), self.draw.random() < 0.3
+
+        def release(ledger: Ledger, name: str, cost: Fraction, key: str) -> Any:
+            def read() -> dict[str, int]:
+                assert self.dead or name in self.place.charges(), "rows are read before the charge"
+                self.place.settle()
+                if fails:
+                    raise DataSourceError("the engine fails")
+                self.model.answers.setdefault(name, set())
+                return {"n": drawn}
+
+            return ledger.release(name, self.amount(cost), {"key": key}, read)
+
+        return self._paying(process, release)
+
     def _was_right_to_refuse(
-        self, process: Process, name: str, cost: Fraction, payer: str | None, total: Fraction
+        self, process: Process, name: str, cost: Fraction, payer: str | None, before: Any
     ) -> None:
         """What others charge or lower in between makes a refusal the more right."""
-        assert name not in self.granted, "a standing charge was refused"
-        stands = {entry.key: entry for entry in process.ledger.history()}
+        if self.dead:
+            raise Crash
+        TALLY["refused for want of budget"] += 1
+        assert name not in self.model.granted, "a standing charge was refused"
+        try:
+            events = process.ledger.events()
+        except LedgerError as error:
+            self._failed(error)
+            return
+        stands = {e.key: e for e in events if e.event == "charge"}
         if name not in stands:
-            self.maybe.pop(name, None)
-        spent = sum((e.cost.amount for e in stands.values()), Fraction(0))
-        mine = sum((e.cost.amount for e in stands.values() if on_account(e) == payer), Fraction(0))
-        cap = None if payer is None else self.caps.get(payer)
-        above_cap = cap is not None and mine + cost > cap
-        assert spent + cost > total or above_cap, "refused although it fits"
+            self.model.maybe.pop(name, None)
+        costs = [(_amount(e.body["cost"]), e.body.get("accounts", [])) for e in stands.values()]
+        spent = sum((amount for amount, _ in costs), Fraction(0))
+        mine = sum((amount for amount, accounts in costs if payer in accounts), Fraction(0))
+        caps = [e for e in events if e.event == "cap" and e.body["account"] == payer]
+        standing = [e for e in caps if e.sequence <= before.sequence][-1:]
+        later = [e for e in caps if e.sequence > before.sequence]
+        above_cap = any(mine + cost > _amount(e.body["cap"]) for e in standing + later)
+        assert spent + cost > before.total.amount or above_cap, "refused although it fits"
 
     def _record(self, process: Process) -> Callable[[], None]:
-        name = self.draw.choice(sorted(self.entries)) if self.entries else None
+        known = sorted(self.model.entries)
+        name = self.draw.choice(known) if known else None
         drawn = self.draw.randrange(10**6)
 
         def action() -> None:
             if name is None:
                 return
             self.log.append(f"record {name}")
-            self.answers.setdefault(name, set())
+            self.model.answers.setdefault(name, set())
             try:
-                entry = process.ledger.record(self.entries[name], {"n": drawn})
+                entry = process.ledger.record(self.model.entries[name], {"n": drawn})
             except LedgerError as error:
-                _was_busy(error)
+                self._failed(error)
             else:
                 self._one_answer(name, entry.answer["n"])
 
         return action
 
     def _one_answer(self, name: str, answer: int) -> None:
-        given = self.answers.setdefault(name, set())
+        if self.dead:
+            raise Crash
+        given = self.model.answers.setdefault(name, set())
         given.add(answer)
         assert len(given) == 1, "a question was given two answers"
 
+    def _part(self, process: Process) -> Callable[[], None]:
+        """Continue a release that comes in parts."""
+        drawn, cost = self.draw.randrange(10**6), Fraction(1, 10)
+
+        def once(ledger: Ledger, name: str, cost: Fraction, key: str) -> Any:
+            entry = charge_once(ledger, "parts", self.amount(cost), {"key": "parts"})
+            self._grant("parts", cost)
+            standing = parts_of(ledger, entry)
+            for place, part in enumerate(standing):
+                self._one_part(place, part["n"])
+            if record_part(ledger, entry, len(standing), {"n": drawn}):
+                self._one_part(len(standing), drawn)
+            return entry
+
+        def action() -> None:
+            self.log.append("a part")
+            if "parts" not in self.model.granted:
+                self.model.maybe["parts"] = cost
+            self.model.payers["parts"] = {None}
+            try:
+                once(process.ledger, "parts", cost, "parts")
+            except BudgetError:
+                assert "parts" not in self.model.granted
+            except LedgerError as error:
+                self._failed(error)
+
+        return action
+
+    def _one_part(self, place: int, part: int) -> None:
+        if self.dead:
+            raise Crash
+        given = self.model.parts.setdefault(place, set())
+        given.add(part)
+        assert len(given) == 1, "two parts in one place"
+
     def _extend(self, process: Process) -> Callable[[], None]:
-        more = self.total + Fraction(1, 4)
+        more = self.model.total + Fraction(1, 4)
 
         def action() -> None:
             self.log.append(f"extend to {more}")
-            self.total = max(self.total, more)  # a crash may come behind the commit
+            self.model.total = max(self.model.total, more)  # a crash may come behind the commit
             try:
-                process.ledger.extend(epsilon(more), "a test")
+                process.ledger.extend(self.amount(more), "a test")
             except UsageError:
                 pass  # somebody else raised it in between
             except LedgerError as error:
-                _was_busy(error)
+                self._failed(error)
 
         return action
 
@@ -275,90 +449,97 @@ class Machine:
 
         def action() -> None:
             self.log.append(f"cap {account} {cap}")
-            self.caps[account] = min(cap, self.caps.get(account, cap))
-            with suppress(LedgerError):
-                set_cap(process.ledger, account, epsilon(cap), "a test")
-
-        return action
-
-    def _clock(self, process: Process) -> Callable[[], None]:
-        hours = self.draw.choice([-(10**4), -1, 1, 10**4])
-
-        def action() -> None:
-            self.log.append(f"the clock is put {hours} h on")
-            set_clock(hours)
-
-        return action
-
-    def _copy(self, process: Process) -> Callable[[], None]:
-        def action() -> None:
-            self.log.append("a copy is opened")
-            copy = self.place.with_name("copy.ledger")
-            shutil.copy(self.place, copy)
-            with suppress(FileNotFoundError):
-                shutil.copy(f"{self.place}-wal", f"{copy}-wal")
-            _refused(lambda: open_ledger(copy, dataset="d", budget=epsilon(1)).close())
-            for path in self.place.parent.glob("copy.ledger*"):
-                path.unlink()
-
-        return action
-
-    def _second_name(self, process: Process) -> Callable[[], None]:
-        def action() -> None:
-            self.log.append("a second name is charged")
-            other = self.place.with_name("link.ledger")
-            os.link(self.place, other)
             try:
-                _refused(lambda: open_ledger(other, dataset="d").close())
-                _refused(lambda: process.ledger.charge("never", epsilon(1), {}))
-            finally:
-                other.unlink()
+                set_cap(process.ledger, account, self.amount(cap), "a test")
+            except LedgerError as error:
+                self._failed(error)
 
         return action
 
-    def _goes_back(self, process: Process) -> Callable[[], None]:
-        """An old file takes the place of the ledger while processes have it open."""
+    # --- between operations ------------------------------------------------------------------
 
-        def action() -> None:
-            self.log.append("the file is replaced")
-            aside = self.place.with_name("aside")
-            self.place.rename(aside)
-            shutil.copy(aside, self.place)
-            try:
-                for each in self.processes:
-                    with each:
-                        _refused(lambda each=each: each.ledger.charge("never", epsilon(1), {}))
-            finally:
-                aside.replace(self.place)
+    def _clock(self) -> None:
+        set_clock(self.draw.choice([-(10**4), -1, 0, 1, 10**4]))
 
-        return action
+    def _new(self) -> None:
+        """Another process, which remembers nothing, takes the place of one."""
+        place = self.draw.randrange(len(self.processes))
+        self.processes[place].ledger.close()
+        self.processes[place] = Process(self._opened)
+
+    def _back_up(self) -> None:
+        events = self.processes[0].ledger.chain.store
+        with events.read() as transaction:
+            hashes = {event.sequence: event.hash for event in transaction.events()}
+        self.backup = self.place.state(), hashes, copy.deepcopy(self.model)
+
+    def _fall_back(self) -> None:
+        """A standby that was behind takes over; in a file, an old state is written back."""
+        if self.backup is None:
+            return
+        state, hashes, model = self.backup
+        self.backup = None
+        for each in self.processes:
+            self.place.end(each.ledger)
+        self.place.put_back(state)
+        lost = {n: e for n, e in self.model.entries.items() if hashes.get(e.sequence) != e.hash}
+        self.model, before = model, self.processes
+        self.processes = [Process(self._opened) for _ in before]
+        self._refused_by_who_saw_more(before, hashes)
+        for name, entry in lost.items():
+            ledger = self.processes[0].ledger
+            with self.processes[0].used():
+                refused(lambda e=entry, of=ledger: of.record(e, {"n": 0}))
+                assert not ledger.contains(entry.sequence, entry.hash), "a certificate of it passes"
+            TALLY["charges lost"] += name not in model.granted
+        for _ in range(2):  # whoever cannot know goes on
+            self._alone(self.draw.choice(self.processes))
+        self._refused_by_who_saw_more(before, hashes)
+
+    def _refused_by_who_saw_more(self, before: list[Process], hashes: dict[int, str]) -> None:
+        for each in before:
+            if all(hashes.get(entry.sequence) == entry.hash for entry in each.known):
+                continue  # it was given nothing that is lost
+            with each.used():
+                refused(lambda: self._opened().charge("never", self.amount(1), {}))
+                if self.place.server:  # its handle connects again
+                    refused(lambda of=each.ledger: of.charge("never", self.amount(1), {}))
+                    refused(lambda of=each.ledger: of.spent)
+            TALLY["a fail-over was noticed"] += 1
 
     # --- the end -----------------------------------------------------------------------------
 
     def compare(self) -> None:
         """Compare what a new process finds with the model."""
         last = Process(self._opened)
-        with last:
+        with last.used():
             self._agrees(last.ledger)
             last.ledger.close()
 
     def _agrees(self, ledger: Ledger) -> None:
+        model = self.model
         ledger.verify_chain()
         history = ledger.history()
         names = [entry.key for entry in history]
         assert len(set(names)) == len(names), "a question was charged twice"
-        assert set(self.granted) <= set(names), "a charge was forgotten"
-        assert set(names) <= set(self.granted) | set(self.maybe), "nobody asked for a charge"
-        costs = {**self.maybe, **self.granted}
+        assert set(model.granted) <= set(names), "a charge was forgotten"
+        assert set(names) <= set(model.granted) | set(model.maybe), "nobody asked for a charge"
+        costs = {**model.maybe, **model.granted}
         assert all(entry.cost.amount == costs[entry.key] for entry in history)
+        assert all(on_account(entry) in model.payers[entry.key] for entry in history)
         spent = sum((entry.cost.amount for entry in history), Fraction(0))
         assert spent == ledger.spent.amount
-        assert spent <= ledger.total.amount <= self.total, "more was granted than the budget"
+        assert spent <= ledger.total.amount <= model.total, "more was granted than the budget"
         self._no_cap_is_passed(ledger)
         for entry in history:
             if entry.answer is not None:
-                assert entry.key in self.answers, "an answer that nobody gave"
+                assert entry.key in model.answers, "an answer that nobody gave"
                 self._one_answer(entry.key, entry.answer["n"])
+            if entry.key == "parts":
+                for place, part in enumerate(parts_of(ledger, entry)):
+                    self._one_part(place, part["n"])
+        TALLY["charges"] += len(history)
+        TALLY["answers"] += sum(entry.answer is not None for entry in history)
 
     def _no_cap_is_passed(self, ledger: Ledger) -> None:
         """Add up by account once more, in the order of the chain."""
@@ -366,10 +547,14 @@ class Machine:
         spent: dict[str, Fraction] = {}
         for event in ledger.events():
             if event.event == "cap":
-                caps[event.body["account"]] = Fraction(event.body["cap"]["epsilon"])
+                caps[event.body["account"]] = _amount(event.body["cap"])
             for name in event.body.get("accounts", ()) if event.event == "charge" else ():
-                spent[name] = spent.get(name, Fraction(0)) + Fraction(event.body["cost"]["epsilon"])
+                spent[name] = spent.get(name, Fraction(0)) + _amount(event.body["cost"])
                 assert spent[name] <= caps.get(name, 10**9), "a cap was passed"
+
+
+def _amount(budget: Any) -> Fraction:
+    return Fraction(budget.get("epsilon", budget.get("rho")))
 
 
 def on_account(entry: Any) -> str | None:
@@ -377,16 +562,8 @@ def on_account(entry: Any) -> str | None:
     return next(iter(entry.accounts), None)
 
 
-def _was_busy(error: LedgerError) -> None:
-    assert "held by another process" in str(error), error
-
-
-def _refused(action: Callable[[], Any]) -> None:
-    try:
-        action()
-    except LedgerError:
-        return
-    raise AssertionError("it was not refused")
+def _crash() -> None:
+    raise Crash
 
 
 def set_clock(hours: int) -> None:
@@ -400,14 +577,25 @@ def set_clock(hours: int) -> None:
     hash_chain.datetime = Clock if hours else datetime.datetime
 
 
-def histories(folder: Path, seeds: range, *, steps: int = 12, mutate: Any = None) -> None:
-    """Run histories, each in a file of its own."""
-    patience, sqlite_store._PATIENCE = sqlite_store._PATIENCE, 0.0  # who waits, waits for itself
+def histories(
+    place: Place | Path, seeds: range, *, steps: int | None = None, mutate: Any = None
+) -> Counter[str]:
+    """Run histories, one after the other in one place, and return what happened in them.
+
+    Args:
+        place: a place, or a folder for a file.
+        seeds: of the histories.
+        steps: of each; 2 to 12 by its seed where it is None.
+        mutate: changes a handle, in tests of the machine itself.
+    """
+    where = FilePlace(place) if isinstance(place, Path) else place
+    before, hook = TALLY.copy(), sys.unraisablehook
+    sys.unraisablehook = lambda _: None  # of what a dead process left half done
     try:
-        for seed in seeds:
-            place = folder / "own.ledger"
-            Machine(place, seed, mutate=mutate).run(steps)
-            for path in folder.iterdir():
-                path.unlink()
+        with where.quick():
+            for seed in seeds:
+                where.renew()
+                Machine(where, seed, mutate=mutate).run(steps or 2 + seed % 11)
     finally:
-        sqlite_store._PATIENCE = patience
+        sys.unraisablehook = hook
+    return TALLY - before

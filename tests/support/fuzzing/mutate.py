@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tacit.errors import TacitError
@@ -11,12 +13,24 @@ from tacit.errors import TacitError
 CORPUS = Path(__file__).parent / "corpus"
 """A folder for each parser: what it reads, and every input that it once fell over."""
 
+MOST_SECONDS = 60
+"""Of the processor, for one text; the slowest that is right takes less than one."""
+
 PIECES = [
     *(b"", b"\0", b"\xff", b"\xef\xbb\xbf", "\u202e".encode(), "é".encode(), b"\xed\xa0\x80"),
     *(b"-1", b"0", b"1e400", b"-0.0", b"nan", b"inf", b"1/0", b"1/3", b"9" * 400, b"0x10"),
     *(b"null", b"true", b"{}", b"[]", b'""', b"'", b'"', b"\\", b"\\u0000", b"\\ud800"),
     *(b"(", b")", b"[" * 300, b"{" * 300, b";", b",", b"\n", b"\r\n", b"\t", b"--", b"/*", b"#"),
-    *(b"select", b"from", b"group by", b"null", b" or 1=1", b"not ", b"date '0000-00-00'"),
+    *(
+        b"select",
+        b"from",
+        b"group by",
+        b"null",
+        b" or 1=1",
+        b"not ",
+        b" join visits" * 40,
+        b"date '0000-00-00'",
+    ),
     *(b"true", b"2024-02-30", b"9999-12-31", b"1e-400", b"18446744073709551616", b"\x1b[31m"),
 ]
 
@@ -56,15 +70,39 @@ def _change(text: bytearray, seeds: Sequence[bytes], draw: random.Random) -> Non
         text[at:end] = other[start : start + draw.choice([4, 16, 64])]
 
 
+class HangError(BaseException):
+    """A parser is at work on a text for longer than on any that it can mean."""
+
+
 def fall_over(parse: Callable[[bytes], object], text: bytes) -> str | None:
-    """Return the name of the error where a parser falls over; its own refusals are none."""
+    """Return the name of the error where a parser falls over; its own refusals are none.
+
+    A text that keeps it busy is one too: so could somebody keep a service busy.
+    """
     try:
-        parse(text)
+        with _not_for_ever():
+            parse(text)
     except TacitError:
         return None
-    except Exception as error:
+    except (Exception, HangError) as error:
         return f"{type(error).__name__}: {error}"[:300]
     return None
+
+
+@contextmanager
+def _not_for_ever() -> Iterator[None]:
+    """Raise where the processor of this process was busy for long."""
+
+    def busy(*_: object) -> None:
+        raise HangError(f"more than {MOST_SECONDS} s of the processor")
+
+    before = signal.signal(signal.SIGVTALRM, busy)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def fuzz(

@@ -155,6 +155,11 @@ class PostgresServer:
             connection.execute(f"{verb} ROLE \"{name}\" {options} PASSWORD '{self.password}'")
         return name
 
+    def trust(self) -> None:
+        """Ask nobody for a password any more, where many connections are made."""
+        (self.data / "pg_hba.conf").write_text("host all all 127.0.0.1/32 trust\n")
+        self._run("pg_ctl", "-D", self.data, "reload")
+
     @contextmanager
     def database(self) -> Iterator[Database]:
         """A fresh database, dropped at the end, whoever is still connected to it."""

@@ -10,6 +10,7 @@ import pytest
 import tacit as tc
 from tacit.accounting.ledger.shared_budget import on_account_of
 from tacit.errors import UsageError
+from tacit.report.check.issued import digest
 from tacit.tables.paid_session import PaidSession
 
 
@@ -100,3 +101,48 @@ def test_pages_and_cards(session) -> None:
     assert certificate.body["sources"][0]["digest"][:16] in str(certificate)
     with pytest.raises(UsageError, match="register these"):
         certificate.registry_entry()
+
+
+def test_a_certificate_that_claims_to_stand_in_this_ledger_must_stand_there(session) -> None:
+    """Sealed anew it agrees with itself, with any numbers; the ledger knows better."""
+    made_up = pa.table({"sex": ["f"] * 500, "age": [3] * 500})
+    other = tc.Session(made_up, tc.one_row_each, tc.epsilon(1), name="p")
+    counted = other.group_by("sex", keys=["f", "m"]).agg(n=tc.count()).release(epsilon=1)
+    body = copy.deepcopy(counted.certificate.body)
+    ours = session.group_by("sex", keys=["f", "m"]).agg(n=tc.count()).release(epsilon="1/4")
+    body["ledger"] = ours.certificate.body["ledger"]
+    body["digest"] = digest(body)
+    forged = tc.Certificate(body)
+    assert forged.verify()
+    before = len(session.ledger.events())
+    with pytest.raises(UsageError, match="stands in this ledger, and it does not"):
+        both(session).free_answer([forged])
+    assert len(session.ledger.events()) == before
+    assert both(session).free_answer().value("n") < 100
+
+
+def test_one_of_another_ledger_is_no_proof_and_the_ledger_says_so(session) -> None:
+    """A certificate alone shows that it agrees with itself; the answer is worth what it is."""
+    made_up = pa.table({"sex": ["f"] * 500, "age": [3] * 500})
+    other = tc.Session(made_up, tc.one_row_each, tc.epsilon(1), name="p")
+    counted = other.group_by("sex", keys=["f", "m"]).agg(n=tc.count()).release(epsilon=1)
+    found = both(session).free_answer([counted.certificate])
+    assert found.value("n") > 400  # of the least error, whoever made it
+    assert not found.certificate.verify(session.ledger)
+    assert all(event.event != "part" for event in session.ledger.events())
+
+
+def test_whether_there_is_an_answer_and_its_error_do_not_depend_on_rows() -> None:
+    """Neither a row more, nor a hostile one, nor none at all: what is free is decided publicly."""
+    told = []
+    hostile = {"sex": ["f", None, "x" * 70000], "age": [None, 2**62, -(2**62)]}
+    for rows in ({"sex": ["f"], "age": [31]}, {"sex": [], "age": []}, hostile):
+        typed = pa.table({"sex": pa.array(rows["sex"], "string"), "age": pa.array(rows["age"])})
+        typed = typed.cast(pa.schema([("sex", pa.string()), ("age", pa.int64())]))
+        session = tc.Session(typed, tc.one_row_each, tc.epsilon(1), name="p")
+        assert both(session).free_answer() is None
+        session.group_by("sex", keys=["f", "m"]).agg(n=tc.count()).release(epsilon="1/4")
+        assert session.filter(tc.col("sex") == "x").agg(n=tc.count()).free_answer() is None
+        found = both(session).free_answer()
+        told.append((found.column("n")["standard_error"], len(session.ledger.events()), session.spent))
+    assert told[0] == told[1] == told[2]

@@ -37,7 +37,7 @@ class Earlier:
         usable = [entry for entry in ledger.history() if _usable(entry, ledger, tag)]
         self._entries = [(entry, issue(entry, ledger).body) for entry in usable]
         bodies = [body for _, body in self._entries]
-        bodies += [_checked(one, ledger.dataset, tag) for one in given]
+        bodies += [_checked(one, ledger, tag) for one in given]
         known = {body["digest"]: body for body in bodies}
         self._releases = [one for body in known.values() if (one := _read(body)) is not None]
 
@@ -88,7 +88,11 @@ def _usable(entry: Entry, ledger: Ledger, tag: str | None) -> bool:
     return ledger.about(entry)[0] == ledger.dataset
 
 
-def _checked(given: Certificate, dataset: str, tag: str | None) -> dict[str, Any]:
+def _checked(given: Certificate, ledger: Ledger, tag: str | None) -> dict[str, Any]:
+    """Return the body of a certificate that holds; one of this ledger must stand there, too.
+
+    Of another ledger's, only that it agrees with itself can be known.
+    """
     if not isinstance(given, Certificate):
         raise UsageError("give certificates: tc.Certificate.load('ages.json')")
     body: dict[str, Any] = given.body
@@ -96,7 +100,12 @@ def _checked(given: Certificate, dataset: str, tag: str | None) -> dict[str, Any
         raise UsageError("a free answer adds nothing to the releases that it follows from")
     if body.get("format") != FORMAT or not given.verify():
         raise UsageError("a certificate does not hold: verify() says why")
-    if body["dataset"] != dataset or body["question"]["tag"] != tag:
+    if body["ledger"]["id"] == ledger.id and not given.verify(ledger):
+        raise UsageError(
+            "a certificate says that its release stands in this ledger, and it does not: "
+            "verify(session.ledger) says why"
+        )
+    if body["dataset"] != ledger.dataset or body["question"]["tag"] != tag:
         raise UsageError("a certificate is of another data set, or has another tag")
     return body
 
