@@ -52,6 +52,13 @@ Floats: TypeAlias = NDArray[np.float64]
 SLACK = 2.0**-40
 """The relative error of a mass."""
 _FINE = 1 << 12
+_MOST_TAKEN = 0.45
+"""The part of a neighbour's mass that is taken on one of its sides."""
+_MIXINGS = 6
+_NEAR = 1.0
+"""Neighbours that are farther away, times the tilt, are not worth it."""
+_BLOCKS = (2, 4, 8, 16)
+"""So many steps about what is lowered otherwise are gathered into one loss, in turn."""
 _GUARD = 1e-13
 """More than the error of a loss that is computed from two masses."""
 
@@ -194,10 +201,80 @@ def below(losses: Listed | Spread, step: float, origin: float, tilt: float) -> S
         return Side(step, 0.0, 0, np.zeros(1), alone.infinite[0])
     points: NDArray[np.int64] = kept + first
     p, q = p[kept], q[kept]
-    missing = np.asarray(points * step + np.log(q / p) + unsure, dtype=np.float64)
-    down = _lowering(missing, p * np.exp(tilt * step * (points - points[-1])), step)
-    points -= missing > down
-    return _gathered(step, origin - down, points, p, alone.infinite[0], blur)
+    found = []
+    most = step * points[-1]
+    for block in _BLOCKS:
+        losses: Floats = -np.log(q / p) - unsure
+        weight = p * np.exp(tilt * (losses - losses[-1]))
+        places, _, left = _mixed(losses, p, step, tilt)
+        down = _lowering(np.where(left, (places + 1) * step - losses, 0.0), weight, step)
+        if down:
+            down += 2.0**-46 * float(np.abs(losses).max())  # so that what it is for is on its point
+        places, kept, left_over = _mixed(losses + down, p, step, tilt)
+        worth = float(kept @ np.exp(max(tilt, 1.0) * (step * places - down - most)))
+        found.append((worth, down, places, kept))
+        if not left.any():
+            break
+        p, q = (_together(points, left_over | left, block, masses) for masses in (p, q))
+        points = np.floor(-np.log(q / p) / step).astype(np.int64)
+    _, down, places, kept = max(found, key=lambda one: one[0])
+    return _gathered(step, origin - down, places, kept, alone.infinite[0], blur)
+
+
+def _together(
+    points: NDArray[np.int64], wanted: NDArray[np.bool_], block: int, masses: Floats
+) -> Floats:
+    """Add up masses over blocks of places that hold a wanted one; others stay as they are."""
+    blocks = points // block
+    within = np.isin(blocks, blocks[wanted])
+    first = np.append(True, (blocks[1:] != blocks[:-1]) | ~within[1:])
+    return summed(np.cumsum(first) - 1, masses)
+
+
+def _mixed(
+    losses: Floats, p: Floats, step: float, tilt: float
+) -> tuple[NDArray[np.int64], Floats, NDArray[np.bool_]]:
+    """Bring masses onto points, each with a little of a neighbour's that is beyond the point.
+
+    A part of the mass of a neighbour, on the other side of the point, is gathered with what stands
+    beside it, so that the mean of e^-loss of both is that of the point.  The parts r that stay solve
+    ``r + A r = p``, where A says how much of a neighbour each takes; ``p - A p``, and every second
+    one of the sums that begin so, is not above them, and leaves something over, which is lost.  The
+    point above or below is taken, whichever takes the smaller part of the neighbour.
+
+    Args:
+        losses: rising.
+        p: their masses.
+
+    Returns:
+        The places of the points, the masses there, and which were lowered to their point: the
+        neighbours are too thin, or too far.
+    """
+    size = len(p)
+    points = np.floor(losses / step)
+    found = []
+    for side in (-1, 1):
+        beside = np.clip(np.arange(size) + side, 0, size - 1)
+        point = (points + (side + 1) // 2) * step
+        # how far the means of e^-loss lie from that of the point, in parts of it
+        own, far = np.expm1(point - losses) * side, np.expm1(point - losses[beside]) * -side
+        near = (far > own) & (np.abs(losses[beside] - losses) * (tilt + 1) < _NEAR)
+        share = np.where(near, np.maximum(own, 0.0) / np.where(near, far, 1.0), 1.0)
+        found.append((share * (1 + 2.0**-44), np.where(near, share * p / p[beside], 1.0), beside))
+    (down, taken_down, lower), (up, taken_up, upper) = found
+    rise = taken_up < taken_down
+    beside, share = np.where(rise, upper, lower), np.where(rise, up, down)
+    left = np.minimum(taken_up, taken_down) > _MOST_TAKEN
+    share[left] = 0.0
+
+    def taken(r: Floats) -> Floats:
+        return summed(beside, share * r, size)
+
+    kept = p
+    for _ in range(_MIXINGS):
+        kept = p - taken(p - taken(kept))
+    kept = np.maximum(p - taken(kept), 0.0) * (1 - 2.0**-44) * (1 + share)
+    return (points + (rise & ~left)).astype(np.int64), kept, left
 
 
 def _blur(losses: Listed | Spread) -> float:

@@ -23,9 +23,11 @@ import numpy as np
 from tacit.arithmetic.bisection import narrowed
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.core.losses.additive_noise import ShiftedLoss
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import BothWays, Dominating
 from tacit.core.losses.cells import SLACK, Floats, Listed, Spread, above, summed
+from tacit.core.losses.contour.summands import Generating
 from tacit.core.losses.own_lattice import Lattice
 from tacit.core.losses.summed import Summand
 from tacit.errors import UsageError
@@ -35,6 +37,8 @@ __all__ = ["SampledLoss", "sampled"]
 _ZERO = Fraction(0)
 _FINE = 1 << 14
 _BITS = 128
+_MOST_GENERATING = 1 << 10
+_DUST = 1e-300
 
 
 def sampled(losses: PrivacyLoss, rate: Fraction) -> PrivacyLoss | None:
@@ -139,6 +143,22 @@ class SampledLoss(Summand):
     def lattice(self) -> Lattice | None:
         """Return None: a logarithm of a sum stands on no lattice."""
         return None
+
+    def generating(self) -> Generating | None:
+        """Return the losses as a list, where the noise has few outcomes that matter.
+
+        What is not listed counts as infinite from above, and does not count from below.
+        """
+        if not isinstance(self.forward, ShiftedLoss) or not self.forward.shift:
+            return None
+        base = self.forward.in_floats(_DUST)
+        if isinstance(base, Spread) or len(base.low) > _MOST_GENERATING:
+            return None
+        rate = float(self.rate)
+        own = (base.least + base.most) / 2
+        other = own * np.exp(-base.low)
+        masses = other if self.adding else (1 - rate) * other + rate * own
+        return Generating(listed=(self._loss(base.low, rate), masses), infinite=(0.0, 2 * _DUST))
 
     def spread(self) -> tuple[float, float]:
         """Return about the standard deviation of the losses, and the largest size that matters."""

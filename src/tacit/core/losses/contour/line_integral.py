@@ -12,12 +12,15 @@ added up is a Riemann sum at ``z = t + i k h``, of S and a Gaussian loss G of a 
 - *From above.*  G is one more release, which lowers no delta.  By Poisson's summation the whole
   Riemann sum is the sum over whole m of ``e^(t Y m) delta(epsilon + Y m)`` with ``Y = 2 pi / h``:
   no term is negative, so it is no less than delta.
-- *From below.*  ``delta_(S+G)(epsilon)`` is the mean of ``delta_S(epsilon - G)``, which falls in
-  epsilon: so it is at most ``P(G <= 0) delta_S(epsilon)``, and what comes from G between each two
-  of ``0 = y_0 < y_1 < ...``, which is ``P(y_j < G <= y_(j+1)) delta_S(epsilon - y_(j+1))`` at most;
-  with bounds from above for these it gives one from below for delta_S.  The terms of m below zero
-  come to at most ``1 / (e^(t Y) - 1)``; those above zero, since ``delta(x) <= e^(K(s) - s x)``, to
-  at most ``e^(K(s) - s epsilon) / (e^((s - t) Y) - 1)`` for each s > t.
+- *From below.*  ``delta_(S+G)(epsilon)`` is the mean of ``delta_S(epsilon - G)``, and delta_S is
+  convex in ``e^epsilon``: where G is between -y and y, it is below the chords from epsilon to
+  ``epsilon - y`` and to ``epsilon + y``, which have the weights ``A / (1 - e^-y)`` and ``A / (e^y -
+  1)`` there with ``A = erf(sqrt(v / 8))``, the mean of ``1 - e^-G`` above zero and of ``e^-G - 1``
+  below it.  Beyond y, ``P(y_j < G <= y_(j+1)) delta_S(epsilon - y_(j+1))`` is above what comes from
+  each of some cells.  With bounds from above for all of these it gives one from below for delta_S,
+  which is off by the order of v.  The terms of m below zero come to at most ``1 / (e^(t Y) - 1)``;
+  those above zero, since ``delta(x) <= e^(K(s) - s x)``, to at most ``e^(K(s) - s epsilon) /
+  (e^((s - t) Y) - 1)`` for each s > t.
 - *Frequencies left out*, those above a band b.  There ``|1/(z (z + 1))| <= 1/w^2``, and the sum
   over ``k h > b`` of ``h / (k h)^2`` is at most ``1 / (b - h)``; so what is missing is at most
   ``e^(K(t) - t epsilon) B / (pi (b - h))``, with B the largest product of the ``|M_i(t + i w) /
@@ -64,6 +67,8 @@ _BLOCK = 1 << 8
 _SERVED = 3.0
 """A contour serves epsilons of so many deviations from its middle."""
 _CELLS_BESIDE = 64
+_CHORD = 7.0
+"""The chords beside an epsilon reach so many deviations of the Gaussian."""
 
 
 class Contour:
@@ -92,7 +97,7 @@ class Contour:
         self._v = (kernel * deviation) ** 2
         self._log += self._v * (tilt * tilt + tilt) / 2
         rest = REST - smallest
-        self._h = min(2 * math.pi * tilt / rest, 0.75 / deviation)
+        self._h = 2 * math.pi / max(rest / tilt, 8.4 * deviation, self._clear())
         count = self._narrow(deviation) or self._wide(kernel * deviation)
         if not count:
             return
@@ -101,6 +106,17 @@ class Contour:
         self._total = summands.count
         self._reach = summands.reach
         self.usable = self._sample(count)
+
+    def _clear(self) -> float:
+        """Return a distance Y at which the terms of m above zero are small, and note an s for it."""
+        found = []
+        for steeper in (1 / self.deviation, 3 / self.deviation, 6 / self.deviation, self.tilt):
+            s = self.tilt + steeper
+            log = self._summands.log(s) + self._v * (s * s + s) / 2
+            near = self.middle - _SERVED * self.deviation
+            found.append(((log - self._log - steeper * near + REST) / steeper, s, log))
+        distance, self._steeper, self._log_steeper = min(found)
+        return distance if distance < math.inf else 0.0
 
     def _narrow(self, deviation: float) -> int:
         """Return the nodes of a band beyond which the product is bounded; zero if it is not."""
@@ -208,17 +224,16 @@ class Contour:
             return -math.inf
         log = float(logs[0]) + math.log(found) - unsure
         y = 2 * math.pi / self._h
-        s = 2 * self.tilt
-        beyond = self._summands.log(s) + self._v * (s * s + s) / 2 - s * float(there[0])
+        s = self._steeper
+        beyond = self._log_steeper - s * float(there[0])
         turned = self.tilt * y
         wrapped = [-turned - math.log(-math.expm1(-turned)), beyond - (s - self.tilt) * y + 1e-6]
-        near = self._upper(there[0] - self._beside.steps)
+        beside = self._beside
+        near = self._upper(there[0] - beside.steps)
         # in units of e^log: what else makes up the sum
-        less = float(self._beside.masses @ np.exp(near - log)) + math.exp(
-            self._beside.log_rest - log
-        )
+        less = float(beside.masses @ np.exp(near - log)) + math.exp(beside.log_rest - log)
         less += sum(math.exp(min(one - log, 1.0)) for one in wrapped)
-        rest = (1 - less * (1 + 2.0**-30)) / self._beside.below
+        rest = (1 - less * (1 + 2.0**-30)) / beside.own
         return log + math.log(rest) - 2.0**-40 if rest > 0 else -math.inf
 
     def _shifted(self, epsilon: Floats) -> Floats:
@@ -229,30 +244,34 @@ class Contour:
 
 @dataclass(frozen=True)
 class _Beside:
-    """The Gaussian loss in cells above zero.
+    """What the smoothed delta is made of: that at epsilon, those at two ends of chords, the rest.
 
     Attributes:
-        steps: the upper end of each cell.
-        masses: what each holds, rounded up.
+        steps: how far below epsilon the others lie.
+        masses: the weight of each, rounded up.
         log_rest: the logarithm of what lies beyond all of them.
-        below: what lies below zero, rounded up.
+        own: the weight of delta at epsilon, rounded up.
     """
 
     steps: Floats
     masses: Floats
     log_rest: float
-    below: float
+    own: float
 
     @classmethod
     def of(cls, deviation: float, smallest: float) -> _Beside:
-        """Return the cells, far enough for a delta whose logarithm is given."""
-        far = math.sqrt(2 * (REST / 2 - smallest))
-        edges = np.linspace(0.0, far * deviation + deviation**2, _CELLS_BESIDE + 1)
+        """Return them, far enough for a delta whose logarithm is given."""
+        y = _CHORD * deviation
+        far = max(math.sqrt(2 * (REST / 2 - smallest)), 2 * _CHORD)
+        edges = np.linspace(y, far * deviation + deviation**2, _CELLS_BESIDE + 1)
         beyond = [_upper_tail(edge / deviation - deviation / 2) for edge in edges]
-        masses = -np.diff(np.array(beyond)) + 2.0**-50
-        masses[masses < 2.0**-49] = 2.0**-49
+        cells = np.maximum(-np.diff(np.array(beyond)) + 2.0**-50 * beyond[0], 2.0**-1000)
         rest = math.log(max(beyond[-1], 1e-300)) + 1e-9
-        return cls(edges[1:], masses, rest, 1 - beyond[0] + 2.0**-50)
+        mean, under = math.erf(deviation / math.sqrt(8)), _upper_tail(_CHORD - deviation / 2)
+        down, up = -math.expm1(-y), math.expm1(min(y, 700.0))
+        chords = np.array([mean / down, mean / up + under]) * (1 + 2.0**-48)
+        own = 1 - (mean - beyond[0]) / down - (mean - under) / up + 2.0**-48
+        return cls(np.append([y, -y], edges[1:]), np.append(chords, cells), rest, own)
 
 
 def _log_sum(log: float, more: float) -> float:

@@ -165,4 +165,5 @@ def moments(summands: Summands, t: float) -> tuple[float, float, float]:
         return math.inf, math.inf, math.inf
     mean = (logs[2] - logs[0]) / (2 * step)
     spread = (logs[2] - 2 * logs[1] + logs[0]) / step**2
-    return logs[1], mean, max(spread, 1e-6 * least)
+    unsure = 2.0**-46 * math.fsum(map(abs, logs)) / step**2
+    return logs[1], mean, max(spread, unsure, 1e-12 * least)
