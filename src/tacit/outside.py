@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from tacit.errors import UsageError
 
-__all__ = ["MOST_BYTES", "Json", "read_json", "read_json_file"]
+__all__ = ["MOST_BYTES", "Json", "read_json", "read_json_file", "read_own"]
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 """What JSON can carry."""
@@ -84,6 +84,22 @@ def read_json(data: str | bytes, what: str = "the text") -> Any:
         if halves and isinstance(value, str):
             _whole_characters(value, what)
     return found
+
+
+def read_own(text: str, value: object) -> Any:
+    """Read JSON that was just written from a value of this process, as :func:`read_json` does.
+
+    What reads back equal to the value gives no name twice, and no half of a character.
+
+    >>> read_own('{"a": [1]}', {"a": [1]})
+    {'a': [1]}
+    """
+    shallow = text.count("[") + text.count("{") < _DEEPEST and "\\u" not in text
+    if shallow and len(text) <= MOST_BYTES and not _MANY_DIGITS.search(text):
+        found = json.loads(text)
+        if found == value:
+            return found
+    return read_json(text)
 
 
 class _RefusedError(ValueError):

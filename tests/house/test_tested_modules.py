@@ -61,10 +61,6 @@ THROUGH: dict[str, tuple[str, ...]] = {
     "tables/dataset/test_opening.py": ("tables.dataset.table_opening",),
     "tables/engines/duckdb/test_source.py": ("tables.query.people_sums",),
     "tables/engines/spark/test_spark_reference.py": ("tables.query.people_first",),
-    "tables/engines/test_engine_reference.py": (
-        "tables.query.cell_counts",
-        "tables.query.weighted_rows",
-    ),
     "tables/test_session.py": (
         "tables.answers.total",
         "tables.plan.chains",

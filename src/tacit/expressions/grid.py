@@ -212,6 +212,8 @@ class Grid:
     def _whole(self, value: str, dialect: Dialect, clamp: bool) -> str:
         """Clip to whole bounds just outside, then scale and clip as points of the grid."""
         low, high = self.lower.__floor__(), self.upper.__ceil__()
+        if "(" not in value and (self.exponent, self.first, self.last) == (0, low, high):
+            return self._named(Whole(value, low, high), dialect, clamp)
         clipped = Whole(value, low, high).held(low, high, dialect)
         offset = self._offset_of(self._scaled(clipped, dialect), dialect)
         test = f"{value} is not null"  # least and greatest skip a NULL: it would become a bound
@@ -219,6 +221,15 @@ class Grid:
             ends = self.lower.__ceil__(), self.upper.__floor__()
             test = "{} between {} and {}".format(value, *map(dialect.literal, ends))
         return f"case when {test} then {offset} end"
+
+    def _named(self, value: Whole, dialect: Dialect, clamp: bool) -> str:
+        """Return the offset of a whole number that the engine has by name, on a grid of ones."""
+        ends = value.low, value.high
+        if clamp:
+            return self._offset_of(value.clamped(*ends, dialect), dialect)
+        test = "between {} and {}".format(*map(dialect.literal, ends))
+        within = f"case when {value.sql} {test} then {value.sql} end"
+        return self._offset_of(Whole(within, *ends), dialect)
 
     def _scaled(self, clipped: Whole, dialect: Dialect) -> Whole:
         """Return a whole number as points of the grid.

@@ -104,6 +104,16 @@ class Whole:
         sql = f"greatest(least({self.sql}, {dialect.literal(high)}), {dialect.literal(low)})"
         return Whole(sql, max(self.low, low), min(self.high, high))
 
+    def clamped(self, low: int, high: int, dialect: Dialect) -> Whole:
+        """Return the number held within public ends; a NULL stays one.
+
+        Where the SQL is a name, which costs nothing to repeat, an engine does this faster.
+        """
+        ends = f"when {self.sql} > {{0}} then {{0}} when {self.sql} < {{1}} then {{1}}"
+        ends = ends.format(dialect.literal(high), dialect.literal(low))
+        sql = f"case {ends} else {self.sql} end"
+        return Whole(sql, max(self.low, low), min(self.high, high))
+
     def total(self, dialect: Dialect, most: int | None = None) -> Whole:
         """Return the exact sum over rows, 0 of none.
 

@@ -13,7 +13,7 @@ from tacit.display.card import Card, Shown
 from tacit.errors import UsageError, VerificationError
 from tacit.outside import read_json_file
 from tacit.report.check.format import FIRST_FORMAT, FOLLOWING, FORMAT
-from tacit.report.check.issued import issued_body
+from tacit.report.check.issued import issued_body, sealed
 from tacit.report.check.verification import Verification
 from tacit.report.check.verify import verify_body
 from tacit.report.page.page import BROKEN, certificate_card, certificate_page
@@ -36,7 +36,23 @@ class Certificate(Shown):
     """
 
     def __init__(self, body: Mapping[str, object]) -> None:
-        self.body = dict(body)
+        self._body: dict[str, object] = dict(body)
+        self._sealed = True
+
+    @property
+    def body(self) -> dict[str, object]:
+        """The certificate as plain JSON values."""
+        if not self._sealed:
+            self._body = sealed(self._body)
+            self._sealed = True
+        return self._body
+
+    @classmethod
+    def of_release(cls, body: Mapping[str, object]) -> Certificate:
+        """Return the certificate of a body without its digest, which is worked out when read."""
+        made = cls(body)
+        made._sealed = False
+        return made
 
     def save(self, path: str | os.PathLike[str], verification: Verification | None = None) -> None:
         """Write the certificate: as JSON, or as a page for people where the name ends in .html.
@@ -168,4 +184,4 @@ def issue(entry: Entry, ledger: Ledger) -> Certificate:
     Raises:
         UsageError: the charge has no answer.
     """
-    return Certificate(issued_body(entry, ledger))
+    return Certificate.of_release(issued_body(entry, ledger))

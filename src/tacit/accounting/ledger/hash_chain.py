@@ -27,7 +27,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -36,7 +36,7 @@ from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.budgets.spending import Spending
 from tacit.accounting.ledger.accounts import Accounts
 from tacit.errors import LedgerError, UsageError, VerificationError
-from tacit.outside import Json, read_json
+from tacit.outside import Json, read_json, read_own
 
 __all__ = ["FORMAT", "GENESIS", "Event", "Head", "canonical", "count", "key_of", "verify"]
 
@@ -139,7 +139,9 @@ class Event:
         }
         # Keys stay in their order, so that a replayed answer reads as it did the first time.
         text = canonical(described, event, sort=False)
-        return cls.parse(text, hashlib.sha256(text.encode()).hexdigest())
+        return cls._read(
+            lambda: read_own(text, described), text, hashlib.sha256(text.encode()).hexdigest()
+        )
 
     @classmethod
     def parse(cls, text: str, digest: str) -> Event:
@@ -148,8 +150,12 @@ class Event:
         Raises:
             LedgerError: the text is no event.
         """
+        return cls._read(lambda: read_json(text), text, digest)
+
+    @classmethod
+    def _read(cls, read: Callable[[], Any], text: str, digest: str) -> Event:
         try:
-            event = cls(**read_json(text), text=text, hash=digest)
+            event = cls(**read(), text=text, hash=digest)
             needed, names = _BODIES[event.event], set(event.body)
             whole = names - _MORE.get(event.event, set()) == needed
             whole = whole and isinstance(event.sequence, int)

@@ -156,10 +156,11 @@ class Ledger(Shown):
         Args:
             key: of a charge; where the charge states what it left, that is returned.
         """
-        charge = None if key is None else self.find(key)
+        with self.chain.read() as (transaction, head):
+            charge = None if key is None else entry_of(transaction.about(self.payer.key(key)))
         if charge is not None and charge.balance is not None:
             return charge.balance
-        return self.chain.head().balance()
+        return head.balance()
 
     def find(self, key: str) -> Entry | None:
         """Return the answered entry of a key, else its latest charge, else None."""

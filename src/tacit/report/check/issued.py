@@ -15,18 +15,23 @@ from tacit.accounting import Entry, Ledger
 from tacit.errors import UsageError
 from tacit.report.check.format import ACCURACY, FIRST_FORMAT, FORMAT, protects
 
-__all__ = ["digest", "issued_body", "versions"]
+__all__ = ["digest", "issued_body", "sealed", "versions"]
 
 
 def digest(body: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a certificate without its own digest."""
-    sealed = {name: value for name, value in body.items() if name != "digest"}
-    text = json.dumps(sealed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    rest = {name: value for name, value in body.items() if name != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def sealed(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a certificate with its digest."""
+    return {**body, "digest": digest(body)}
+
+
 def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
-    """Return the body of the certificate of an answered charge.
+    """Return the body of the certificate of an answered charge, without its digest.
 
     Raises:
         UsageError: the charge has no answer.
@@ -37,7 +42,7 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
     whole = "table" in answer
     shown = ("keys", "columns", "released") if whole else ("keys", "columns")
     dataset, terms = ledger.about(entry)
-    body = {
+    return {
         "format": FORMAT if whole else FIRST_FORMAT,
         "dataset": dataset,
         "protects": protects(terms),
@@ -56,7 +61,6 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
         "ledger": {"id": ledger.id, **_place(entry), "when": entry.when},
         "versions": answer.get("versions") or versions(),
     }
-    return {**body, "digest": digest(body)}
 
 
 def _place(entry: Entry) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from tacit.report.check.format import (
     fields_of,
     protects,
 )
-from tacit.report.check.issued import digest, issued_body, versions
+from tacit.report.check.issued import digest, issued_body, sealed, versions
 from tacit.report.check.json_difference import difference
 from tacit.report.check.planner import Replanned, planner
 from tacit.report.check.verification import Verification, short
@@ -262,7 +262,7 @@ def _in_ledger(body: Mapping[str, Any], ledger: Ledger) -> str | None:
             entry.question, parts_of(ledger, entry), len(body["answer"]["keys"])
         )
         entry = replace(entry, answer={**entry.answer, **told})
-    issued = issued_body(entry, ledger)
+    issued = sealed(issued_body(entry, ledger))
     if issued["format"] == FIRST_FORMAT:
         return difference(_first_in_ledger(body), _first_in_ledger(issued))
     return difference(body, issued)

@@ -71,10 +71,13 @@ class Engine(Protocol):
         An engine whose tables do not change while they are open has nothing to do there.
         """
 
-    def planner(self) -> Callable[[str], None] | None:
-        """Return what plans a query, and reads no row, so that it is planned when it is run next.
+    def planner(self, *, anew: bool = False) -> Callable[[str], None] | None:
+        """Return what plans a query, and reads no row, so that it can be run next.
 
         None where a plan made now may not fit the table then.
+
+        Args:
+            anew: whether to plan a query again that was planned before.
         """
 
     def rehearsal(self) -> AbstractContextManager[object]:
@@ -94,7 +97,7 @@ class InPlaceEngine:
         """Return the query itself as a relation: each question reads the table anew."""
         return f"({sql}) as {new_name()}"
 
-    def planner(self) -> None:
+    def planner(self, *, anew: bool = False) -> None:
         """Return None: others may change the table at any time."""
 
     def rehearsal(self) -> AbstractContextManager[object]:

@@ -108,18 +108,25 @@ class Query:
     @cached_property
     def rows(self) -> str:
         """Which rows of the table it is about, and by which columns: equal text, equal rows."""
-        described = self.describe()
-        return repr([described.get(part) for part in ("unit", "where", "derived", "by", "inner")])
+        where, derived = self._conditions()
+        inner = None if self.inner is None else self.inner.describe()
+        return repr([self.unit.describe(), where, derived, list(self.by), inner])
+
+    def _conditions(self) -> tuple[list[Any], list[Any]]:
+        """Return the filters and the derived columns as plain JSON values."""
+        derived = [[name, expression.to_json()] for name, expression in self.derived]
+        return [expression.to_json() for expression in self.where], derived
 
     def describe(self) -> dict[str, Any]:
         """Return the question as plain JSON values: equal questions, equal values."""
         tables = [list(table) for table in self.tables]
+        where, derived = self._conditions()
         return {
             **({"table": self.table, "tables": tables} if tables else {}),
             **({"joins": [join.describe() for join in self.joins]} if self.joins else {}),
             "unit": self.unit.describe(),
-            "where": [expression.to_json() for expression in self.where],
-            "derived": [[name, expression.to_json()] for name, expression in self.derived],
+            "where": where,
+            "derived": derived,
             "by": list(self.by),
             "keys": None if self.keys is None else [list(map(plain_key, k)) for k in self.keys],
             **({"rounds": self.rounds} if self.rounds > 1 else {}),

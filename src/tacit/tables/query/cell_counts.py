@@ -62,13 +62,18 @@ def check_places(lists: int, cells: int) -> None:
         )
 
 
-def _first(lists: int, cells: int, d: Dialect) -> Whole:
-    """Return the number of the first cell of a row's list.
+def _place(cell: str, cells: int, lists: int, d: Dialect) -> str:
+    """Return the number of a row's cell, which counts the cells of the lists before its own.
 
-    It and every cell of the list are below ``lists * cells``, so within 64 bits.
+    It is below ``lists * cells``, so within 64 bits; and of a type by which the engine groups
+    fastest, where one holds so few.
     """
     check_places(lists, cells)
-    return product([Whole("code", 0, lists - 1), Whole(d.literal(cells), cells, cells)], d)
+    found = d.cast(cell, "integer")
+    if lists > 1:
+        first = product([Whole("code", 0, lists - 1), Whole(d.literal(cells), cells, cells)], d)
+        found = f"{first.sql} + {found}"
+    return d.byte.format(x=found) if d.byte and lists * cells <= 1 << 8 else found
 
 
 def _counted(
@@ -80,11 +85,16 @@ def _counted(
     still where it keeps that number of each row first, for then it knows how far the numbers reach.
     """
     d = engine.dialect
-    both = f"{_first(lists, cells, d).sql} + {d.cast(cell, 'integer')}"
+    place = _place(cell, cells, lists, d)
     column = "u" if rows.heavy else rows.weight
+    if type(rows) is BoundedRows and not column:
+        # rows without a value are a place of their own, which is left out once all are counted
+        own = f"select {place} as place, count({z}) as weight from ({rows.base}) as r"
+        places, numbers = engine.integers(f"{own} group by {place} having count({z}) > 0")
+        return _in_order(places, rows.one * numbers, cells)
     if not (d.keeps and column):
-        return _read(rows.sums(both, [Term()], f"{z} is not null"), cells, engine)
-    place = f"case when {z} is not null then {both} end"
+        return _read(rows.sums(place, [Term()], f"{z} is not null"), cells, engine)
+    place = f"case when {z} is not null then {place} end"
     kept = engine.materialise(f"select {place} as place, {column} from ({rows.base}) as r")
     try:
         found = replace(rows, base=f"select place, {column} from {kept}", kept=True)
@@ -98,6 +108,10 @@ def _read(lines: str, cells: int, engine: Engine) -> list[Any]:
     weight = d.cast(f"scale * {d.cast('s0', 'integer')}", "integer")
     sql = f"select place, {weight} as weight from ({lines}) as lines"
     places, weights = engine.integers(sql)
+    return _in_order(places, weights, cells)
+
+
+def _in_order(places: Any, weights: Any, cells: int) -> list[Any]:
     order = np.argsort(places, kind="stable")
     places, weights = places[order], weights[order]
     del order  # these are as long as there are places, beside the memory that the engine may use

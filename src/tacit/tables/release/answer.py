@@ -65,8 +65,10 @@ class Answer(Exports, Shown):
         self.cost = cost
         self.replayed = replayed
         self.certificate = certificate
-        body: Any = certificate.body
-        self._query: Any = body["question"]["query"] if query is None else query
+        self._query: Any = query
+        if query is None:
+            body: Any = certificate.body
+            self._query = body["question"]["query"]
         self._columns = {column["label"]: column for column in released["columns"]}
 
     @classmethod
@@ -85,7 +87,7 @@ class Answer(Exports, Shown):
         by = tuple(query["by"])
         shown = arrangement.shown(by, entry.answer)
         names = arrangement.called(by)
-        return cls(names, shown, issue(entry, ledger), entry.cost, replayed)
+        return cls(names, shown, issue(entry, ledger), entry.cost, replayed, query)
 
     @property
     def protects(self) -> str:

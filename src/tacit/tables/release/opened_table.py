@@ -114,7 +114,7 @@ class SharedTable(OpenedTable):
         """What was tried on no rows since the table was opened."""
         source, tried = self.source, self._tried
         if tried is None or tried[0] is not source:
-            self._tried = tried = source, Rehearsed()
+            self._tried = tried = source, Rehearsed(apart=True)
         return tried[1]
 
     def reopen(self) -> Source:

@@ -32,9 +32,15 @@ _KEYS = 256
 
 
 class Rehearsed:
-    """What was rehearsed of late on a table that nobody changes: it need not be again."""
+    """What was rehearsed of late on a table that nobody changes: it need not be again.
 
-    def __init__(self) -> None:
+    Args:
+        apart: whether what others asked of late, of this table or of one of its shape, is tried
+            again: a question that is answered faster because of them tells that they asked it.
+    """
+
+    def __init__(self, *, apart: bool = False) -> None:
+        self._apart = apart
         self._last: deque[tuple[str, str, object, int, list[Request]]] = deque(maxlen=_LAST)
 
     def rehearse(self, source: Source, plan: Plan) -> None:
@@ -47,22 +53,27 @@ class Rehearsed:
         rounds = 0 if plan.keys is None else plan.keys.rounds
         known = source.relation, query.rows, query.keys, rounds, requests_of(plan)
         if _planner_of(source, plan) is None or known not in self._last:
-            rehearse(source, plan)
+            rehearse(source, plan, anew=self._apart)
             self._last.append(known)
 
 
-def _planner_of(source: Source, plan: Plan) -> Callable[[str], None] | None:
-    return source.engine.planner() if plan.query.unit.column is None else None
+def _planner_of(source: Source, plan: Plan, anew: bool = False) -> Callable[[str], None] | None:
+    return source.engine.planner(anew=anew) if plan.query.unit.column is None else None
 
 
-def rehearse(source: Source, plan: Plan) -> None:
+def rehearse(source: Source, plan: Plan, *, anew: bool = False) -> None:
     """Carry a plan out up to the noise, on no rows.
+
+    Args:
+        source: the table.
+        plan: of a question of it.
+        anew: whether an engine that plans queries plans one again that was planned before.
 
     Raises:
         UsageError: the question does not fit the table.
         DataSourceError: the engine cannot be asked.
     """
-    planner = _planner_of(source, plan)
+    planner = _planner_of(source, plan, anew)
     collector = Collector(without_rows(source) if planner is None else _planned(source, planner))
     keys = plan.query.keys
     asked = requests_of(plan)
@@ -134,7 +145,7 @@ class _Rehearsed:
     def close(self) -> None:
         """Do nothing: the engine goes on."""
 
-    def planner(self) -> None:
+    def planner(self, *, anew: bool = False) -> None:
         """Return None: what is rehearsed is not run."""
 
 

@@ -37,13 +37,18 @@ def test_tables_in_memory_share_one_and_others_have_their_own(tmp_path):
 
 
 def test_a_table_does_not_see_another(tmp_path):
-    with open_source(PEOPLE) as one, open_source(PEOPLE) as other:
+    older = pyarrow.table({"age": [77, 88]})
+    with open_source(PEOPLE) as one, open_source(older) as other:
         kept = one.engine.materialise(f"select age from {one.relation}")
         view = one.engine.view("select 1 as x")
         one.engine.rows("set perfect_ht_threshold = 20")
-        for theirs in (one.relation, kept, view):
+        for theirs in (kept, view):
             with pytest.raises(DataSourceError):
                 other.engine.rows(f"select * from {theirs}")
+        ages = [
+            engine.rows(f"select age from {one.relation}") for engine in (other.engine, one.engine)
+        ]
+        assert ages == [[(77,), (88,)], [(age,) for age in PEOPLE["age"].to_pylist()]]
         assert other.engine.rows("select current_setting('perfect_ht_threshold')") != [(20,)]
 
 

@@ -18,6 +18,7 @@ from tacit.errors import DataSourceError, UsageError
 from tacit.tables.engines.base import EngineMemoryError, new_name
 from tacit.tables.engines.duckdb.dialect import DUCKDB
 from tacit.tables.engines.duckdb.instance import LIMITS, Instance, read_limits, shared
+from tacit.tables.engines.duckdb.statements import planned_statements
 from tacit.tables.engines.interruptible import interruptible
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ __all__ = ["DuckEngine"]
 _MOST_THREADS = 1024
 _STATE = 64
 """Bytes that an aggregate of ours takes in each thread for one value of what it groups by."""
-_PLANS = 16
-"""How many queries are kept planned at most, for the next question that asks the same."""
 _SMALL = 1 << 16
 """With so many rows in memory, a query ends sooner than a person who wants it to end can say so."""
 _BITS = range(12, 25)
@@ -77,10 +76,9 @@ class DuckEngine:
         self._counted: str | int = 0
         self._pending: list[Callable[[], None]] = []
         self._rehearses = False
-        self._in_memory = False
+        self._shape = ""
         self._ends_soon = False
-        self._planned: dict[str, str] = {}
-        self._plan_names = itertools.cycle([f"tacit_plan_{i}" for i in range(_PLANS)])
+        self._registered = itertools.count(1)
         self._mending: list[Callable[[], None]] = []
         self._instance: Instance | None = None
         then: Callable[[], object] | None = None
@@ -173,19 +171,23 @@ class DuckEngine:
             finally:
                 self._pending = held
 
-    def planner(self) -> Callable[[str], None] | None:
-        """Return what plans a query that is run next: of a table that nobody changes meanwhile."""
-        ready = self._in_memory and not self._pending and not self.closed
-        return self._plan if ready else None
+    def planner(self, *, anew: bool = False) -> Callable[[str], None] | None:
+        """Return what plans a query that is run next: of a table that nobody changes meanwhile.
 
-    def _plan(self, sql: str) -> None:
+        Args:
+            anew: whether to plan a query again that was planned before, for a table of this shape.
+        """
+        ready = self._shape and not self._pending and not self.closed
+        return partial(self._plan, anew) if ready else None
+
+    def _plan(self, anew: bool, sql: str) -> None:
         with self._lock:
-            if sql in self._planned and not self.closed:
+            known = planned_statements.get(self._shape, sql) is not None
+            if known and not anew and not self.closed:
                 return
-            name = next(self._plan_names)
-            self._planned = {s: n for s, n in self._planned.items() if n != name}
-            self._run(f"prepare {name} as {sql}", "fetchall", reads=False)
-            self._planned[sql] = name
+            self._run(f"prepare tacit_plan as {sql}", "fetchall", reads=False)
+            statement = self._connection.extract_statements(sql)[0]
+            planned_statements.keep(self._shape, sql, statement)
 
     def _prepare(self) -> None:
         with self._lock:
@@ -232,9 +234,14 @@ class DuckEngine:
         self._counted = relation if rows is None else rows
         self._ends_soon = rows is not None and rows <= _SMALL
 
-    def in_memory(self) -> None:
-        """Say that the table is one in memory, which nobody changes."""
-        self._in_memory = True
+    def in_memory(self, shape: str) -> None:
+        """Say that the table is one in memory, which nobody changes.
+
+        Args:
+            shape: what it is, with its columns and their types: a query that is planned for one
+                table of a shape and a name is so for every other.
+        """
+        self._shape = shape
 
     def reading(self) -> contextlib.AbstractContextManager[object]:
         """Return an empty block: each query of the plan bounds people by itself."""
@@ -267,10 +274,15 @@ class DuckEngine:
 
         With the ``name`` of one that is visible already, it takes that one's place.
         """
-        name = new_name() if name is None else name.strip('"')
+        name = self._next_name() if name is None else name.strip('"')
         with self._lock:
             self._connection.register(name, table)
         return self.dialect.identifier(name)
+
+    def _next_name(self) -> str:
+        """Return a name that no other relation of this connection has."""
+        own = self._instance is not None  # somebody's own connection may know any name
+        return f"tacit_table_{next(self._registered)}" if own else new_name()
 
     def close(self) -> None:
         """Close the connection and remove the private folder."""
@@ -289,21 +301,21 @@ class DuckEngine:
 
         with self._lock:
             try:
-                planned = self._planned.get(sql)
+                planned = planned_statements.get(self._shape, sql) if self._shape else None
                 first = reads and self._counted and not (planned or self._rehearses)
                 if first and " group by " in sql:
                     self._group_by_array()
-                text = sql if planned is None else f"execute {planned}"
+                asked = planned or sql
                 if not reads or self._rehearses or self._ends_soon:
-                    return getattr(self._connection.execute(text), fetch)()
+                    return getattr(self._connection.execute(asked), fetch)()
                 return interruptible(
-                    self._connection, lambda: getattr(self._connection.execute(text), fetch)()
+                    self._connection, lambda: getattr(self._connection.execute(asked), fetch)()
                 )
             except duckdb.InterruptException:
                 failure = ""  # somebody ended it by the connection's own interrupt()
             except duckdb.Error as error:
                 failure = type(error).__name__
-                self._planned.pop(sql, None)
+                planned_statements.forget(self._shape, sql)
             if failure == "InvalidInputException" and self._mending:
                 actions, self._mending = self._mending, []
                 for action in actions:

@@ -83,7 +83,8 @@ def open_in_duckdb(
             return opened
         relation, schema = _from_frame(source, engine) or _from_memory(source, engine)
         engine.count(relation, _length(source))
-        engine.in_memory()
+        types = [(column.name, column.declared, column.reads) for column in schema.values()]
+        engine.in_memory(repr((type(source).__module__, type(source).__qualname__, types)))
         return Opened("table", schema, engine, relation)
 
 
