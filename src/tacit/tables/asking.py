@@ -135,6 +135,7 @@ class Asking(Shown, ABC):
 
         Args:
             aggregates: the columns, by name.  ``tc.count()`` is how many rows a person has,
+                ``tc.count_distinct("site")`` how many different values of a column,
                 ``tc.sum("cost", 0, 5000)`` their exact total, clamped to [0, 5000]; ``tc.mean``,
                 ``tc.min`` and ``tc.max`` are of values that are clamped to their bounds, and the
                 last two also of text and dates, without bounds.  Missing values are left out; a

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.budgets.fitting import fit
 from tacit.accounting.ledger.hash_chain import canonical
@@ -139,7 +141,8 @@ class _Release(Replanned):
         for numbers in released:
             for number in numbers:
                 _check_number(number)
-        found = answer_of(self.plan, keys, released)
+        with np.errstate(all="ignore"):  # what somebody made up may be infinite
+            found = answer_of(self.plan, keys, released)
         return {**found, "columns": self._with_methods(found["columns"])}
 
     def columns(self, keys: Any) -> list[dict[str, Any]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import random
 import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -17,6 +19,7 @@ from support.certificates.certificate_changes import changed
 from tacit.cli.app import app
 from tacit.errors import TacitError, UsageError
 from tacit.outside import read_json
+from tacit.report.check.issued import digest
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 SECONDS = 20
@@ -124,3 +127,13 @@ def test_reading_says_what_is_wrong(text: Any, said: str) -> None:
 def test_pairs_of_halves_are_whole_characters() -> None:
     assert read_json('"\\ud83d\\ude00"') == "\U0001f600"
     assert tc.Certificate({"format": "tacit certificate 2"}).verify().failures
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan"), 1e308])
+def test_released_numbers_that_nobody_drew_get_a_clear_no_without_a_warning(number: float) -> None:
+    table = pa.table({"x": [1.0, 2.0, 9.0]})
+    with tc.Session(table, tc.one_row_each, tc.epsilon(1), ledger=tc.in_memory) as session:
+        answer = session.agg(m=tc.mean("x", 0, 10), v=tc.var("x", 0, 10)).release(epsilon=1)
+    body = copy.deepcopy(answer.certificate.body)
+    body["answer"]["released"][0][0] = number
+    assert not tc.Certificate({**body, "digest": digest(body)}).verify()

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 import tacit as tc
 from support.clinic import make_clinic
+from tacit.accounting import open_ledger
+from tacit.accounting.ledger.hash_chain import Event, Head, verify
+from tacit.accounting.ledger.shared_budget import set_cap
 from tacit.arithmetic.exact import as_fraction
 from tacit.cli.release.plan_file import read_plan
-from tacit.errors import TacitError
+from tacit.errors import LedgerError, TacitError
+from tacit.expressions.expression import from_json
 from tacit.local import DirectEncoding, UnaryEncoding
 from tacit.local.collecting.collector import Collector
 from tacit.outside import read_json
+from tacit.tables.described import described_question
+from tacit.tables.written.condition import condition
 
 __all__ = ["PARSERS", "parser"]
 
@@ -61,6 +70,67 @@ def plans(folder: Path) -> Iterator[Parse]:
 def sql(folder: Path) -> Iterator[Parse]:
     with tc.open(make_clinic(folder)) as session:
         yield lambda text: str(session.sql(text.decode("utf-8", "replace")))
+
+
+@contextmanager
+def conditions(folder: Path) -> Iterator[Parse]:
+    """Expressions as people type them behind ``--where``."""
+    yield lambda text: str(condition(text.decode("utf-8", "replace")))
+
+
+@contextmanager
+def expressions(folder: Path) -> Iterator[Parse]:
+    """Expressions as questions and certificates describe them."""
+
+    def parse(text: bytes) -> object:
+        found = from_json(read_json(text))
+        assert from_json(found.to_json()).to_json() == found.to_json()
+        return str(found)
+
+    yield parse
+
+
+@contextmanager
+def described(folder: Path) -> Iterator[Parse]:
+    """Questions as programs describe them."""
+    with tc.open(make_clinic(folder)) as session:
+
+        def parse(text: bytes) -> object:
+            said = read_json(text)
+            return str(described_question(said, lambda name: session.filter()))
+
+        yield parse
+
+
+@contextmanager
+def ledger_events(folder: Path) -> Iterator[Parse]:
+    """What stands in the file of a ledger, replayed after an event that stands."""
+    with open_ledger(None, dataset="d", budget=tc.epsilon(1)) as ledger:
+        set_cap(ledger, "team:a", tc.epsilon(1), "a test")
+        events = ledger.events()
+
+    def parse(text: bytes) -> object:
+        written = text.decode("utf-8", "surrogateescape")
+        try:
+            digest = hashlib.sha256(text).hexdigest()
+            found = [*events, Event.parse(written, digest)]
+        except LedgerError:
+            return None
+        head = Head.following(None, events[0])
+        return verify(found, Head(len(found), digest, head.spending))
+
+    yield parse
+
+
+@contextmanager
+def free_answers(folder: Path) -> Iterator[Parse]:
+    """Certificates that an answer is said to follow from."""
+    table = pa.table({"sex": ["f"], "age": [3]})
+    with tc.Session(table, tc.one_row_each, tc.epsilon(1), name="p") as session:
+        asked = session.filter(tc.col("sex").is_in(["f", "m"])).agg(n=tc.count())
+        yield _written(
+            folder, "given.json", lambda path: asked.free_answer([tc.Certificate.load(path)])
+        )
 
 
 @contextmanager
@@ -152,6 +222,11 @@ PARSERS: dict[str, tuple[Callable[[Path], Any], int]] = {
     "declarations": (declarations, 150),
     "plans": (plans, 200),
     "sql": (sql, 150),
+    "conditions": (conditions, 400),
+    "expressions": (expressions, 1000),
+    "described": (described, 200),
+    "ledger_events": (ledger_events, 600),
+    "free_answers": (free_answers, 40),
     "certificates": (certificates, 40),
     "reports": (reports, 600),
     "collector_files": (collector_files, 300),

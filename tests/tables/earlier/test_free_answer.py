@@ -144,5 +144,7 @@ def test_whether_there_is_an_answer_and_its_error_do_not_depend_on_rows() -> Non
         session.group_by("sex", keys=["f", "m"]).agg(n=tc.count()).release(epsilon="1/4")
         assert session.filter(tc.col("sex") == "x").agg(n=tc.count()).free_answer() is None
         found = both(session).free_answer()
-        told.append((found.column("n")["standard_error"], len(session.ledger.events()), session.spent))
+        told.append(
+            (found.column("n")["standard_error"], len(session.ledger.events()), session.spent)
+        )
     assert told[0] == told[1] == told[2]

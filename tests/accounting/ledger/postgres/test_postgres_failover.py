@@ -66,6 +66,42 @@ def test_a_ledger_goes_on_where_the_standby_takes_over(postgres, standby):
     open_ledger(second, dataset="d").close()  # the same home: no copy, and nothing to restore
 
 
+def test_a_standby_that_was_behind_is_noticed_by_whoever_saw_more(postgres, standby, new_process):
+    """And by nobody else: a process that begins then cannot know, and a certificate can."""
+    import psycopg
+
+    port, promote = standby
+    first = postgres.dsn()
+    create_ledger(first, dataset="d", budget=epsilon(1)).close()
+    second = first.replace(f":{postgres.server.port}/", f":{port}/")
+    either = first.replace(
+        f":{postgres.server.port}/", f":{postgres.server.port},127.0.0.1:{port}/"
+    )
+    with open_ledger(f"{either}?target_session_attrs=read-write", dataset="d") as ledger:
+        kept = ledger.charge("kept", COST, {})
+        deadline = time.monotonic() + 60
+        while not followed(second, kept):
+            assert time.monotonic() < deadline
+        with psycopg.connect(second, autocommit=True) as connection:  # it follows no more
+            connection.execute("ALTER SYSTEM SET primary_conninfo = ''")
+            connection.execute("SELECT pg_reload_conf()")
+            while connection.execute("SELECT count(*) FROM pg_stat_wal_receiver").fetchone()[0]:
+                assert time.monotonic() < deadline
+        lost = ledger.record(ledger.charge("lost", COST, {}), {"n": 1})
+        assert not followed(second, lost)
+        postgres.server.stop("immediate")
+        promote()
+        for again in ("lost", "another"):
+            with pytest.raises(LedgerError, match="shows less than was already spent"):
+                ledger.charge(again, COST, {})
+        new_process()
+        with open_ledger(second, dataset="d") as other:
+            assert other.spent == COST
+            assert not other.contains(lost.sequence, lost.hash)
+            assert other.charge("lost", COST, {}).state == "open"
+            assert other.verify_chain() == 3
+
+
 def followed(address, entry):
     try:
         with open_ledger(address) as ledger:
