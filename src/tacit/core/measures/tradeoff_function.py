@@ -77,6 +77,9 @@ class TradeoffFunction(Shown):
         some pair of neighbours is known to have these losses; else that end is ``1 - alpha``.
         At alpha 0 it can be 1 where a loss may be infinite: no finite epsilon tells.
 
+        Args:
+            alpha: the rate of false alarms, from 0 to 1.
+
         Raises:
             UsageError: an alpha outside 0..1.
         """
@@ -86,7 +89,11 @@ class TradeoffFunction(Shown):
         return self._beta(level, _CLOSE)
 
     def points(self, count: int = 41) -> tuple[tuple[Fraction, Fraction], ...]:
-        """Return ``count`` points (alpha, beta) that no test lies below, from (0, 1) on."""
+        """Return ``count`` points (alpha, beta) that no test lies below, from (0, 1) on.
+
+        Args:
+            count: how many points.
+        """
         levels = [Fraction(i, count - 1) for i in range(count)]
         return tuple((level, self._beta(level, _DRAWN).lower) for level in levels)
 
@@ -141,6 +148,9 @@ class TradeoffFunction(Shown):
 
     def sentence(self, alpha: Number) -> str:
         """Say in words what the curve guarantees at a rate of false alarms.
+
+        Args:
+            alpha: the rate of false alarms, from 0 to 1.
 
         >>> nothing = TradeoffFunction(ProfilePoints(lambda epsilon: Enclosure.of(0)))
         >>> nothing.sentence("0.05")
