@@ -1,9 +1,9 @@
 r"""The trade-off function that a release guarantees (f-DP), from its privacy profile.
 
-Whoever sees a release and guesses which of two neighbours it came from takes the first for the
-second with probability alpha (a false alarm), and the second for the first with probability beta
-(a miss).  A release is f-DP if no test, on no pair of neighbours, has ``beta < f(alpha)``.  It is
-``(epsilon, delta(epsilon))``-DP for all ``epsilon >= 0`` exactly if it is f-DP for
+Someone who sees a release and guesses which of two neighbours it came from takes the first for
+the second with probability alpha (a false alarm), and the second for the first with probability
+beta (a miss).  A release is f-DP if no test, on no pair of neighbours, has ``beta < f(alpha)``.  It
+is ``(epsilon, delta(epsilon))``-DP for all ``epsilon >= 0`` exactly if it is f-DP for
 
     f(alpha) = max over epsilon of
                max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha))
