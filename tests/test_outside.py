@@ -1,9 +1,11 @@
 """JSON from outside: exactly what is within the limits is read."""
 
+import json
+
 import pytest
 
 from tacit.errors import UsageError
-from tacit.outside import read_json, read_json_file
+from tacit.outside import read_json, read_json_file, read_own
 
 
 def nested(levels):
@@ -63,3 +65,36 @@ def test_a_file_is_read_by_its_bytes_and_named_in_errors(tmp_path):
     for wrong in (tmp_path, tmp_path / "none.json"):
         with pytest.raises(UsageError, match="the plan cannot be read"):
             read_json_file(wrong, "the plan")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": [1, 0.5, None, True], "b": {"c": "d"}},
+        {"pair": (1, 2)},  # is read as a list
+        {"nan": float("nan")},
+        {"umlaut": "\u00fc", "emoji": "\U0001f600"},
+        {"many": [[i] for i in range(500)]},
+    ],
+    ids=lambda value: next(iter(value)),
+)
+def test_what_was_just_written_is_read_as_by_others(value):
+    text = json.dumps(value)
+    found = read_own(text, value)
+    assert repr(found) == repr(read_json(text))
+    assert found is not value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {1: "a", "1": "b"},  # one name in JSON
+        {"digits": int("9" * 1001)},
+        {"half": "\ud800"},
+        json.loads("[" * 201 + "]" * 201),
+    ],
+    ids=["twice", "digits", "half", "deep"],
+)
+def test_what_others_would_refuse_is_refused_when_it_was_just_written(value):
+    with pytest.raises(UsageError):
+        read_own(json.dumps(value), value)

@@ -229,6 +229,9 @@ class Expression(RowMethods):
 def col(name: str) -> Expression:
     """Return the column of this name, as an expression.
 
+    Args:
+        name: of a column of the table, or of a derived one.
+
     >>> print(col("age").clamp(0, 100) / 2)
     (clamp(age, 0.0, 100.0) / 2)
     """
@@ -281,6 +284,9 @@ class When:
 @public
 def when(condition: Expression) -> When:
     """Start a conditional expression: one value where a condition holds, else another.
+
+    Args:
+        condition: a condition on a row.
 
     >>> pay = when(col("hours") > 0).then(col("pay") / col("hours")).otherwise(0.0)
     >>> pay.evaluate({"hours": 0, "pay": 5.0}), pay.evaluate({"hours": 2, "pay": 5.0})

@@ -33,15 +33,29 @@ class Law(ABC):
 
     @abstractmethod
     def probability(self, k: int, bits: int = 64) -> Enclosure:
-        """Enclose P(X = k) with relative width about ``2**-bits``."""
+        """Enclose P(X = k) with relative width about ``2**-bits``.
+
+        Args:
+            k: a whole number.
+            bits: about how many bits of the probability are certain.
+        """
 
     @abstractmethod
     def cdf(self, k: int, bits: int = 64) -> Enclosure:
-        """Enclose P(X <= k) within about ``2**-bits``."""
+        """Enclose P(X <= k) within about ``2**-bits``.
+
+        Args:
+            k: a whole number.
+            bits: about how many bits are certain.
+        """
 
     @abstractmethod
     def variance(self, bits: int = 64) -> Enclosure:
-        """Enclose the variance."""
+        """Enclose the variance.
+
+        Args:
+            bits: about how many bits are certain.
+        """
 
     @abstractmethod
     def _reach(self, outside: Fraction) -> int:
@@ -71,6 +85,9 @@ class Law(ABC):
     def support(self, mass: Number) -> tuple[int, int]:
         """Return (lowest, highest) whose interval holds at least ``mass`` of the probability.
 
+        Args:
+            mass: the probability, from 0 to below 1.
+
         Raises:
             UsageError: ``mass`` is not within 0 <= mass < 1.
         """
@@ -86,6 +103,9 @@ class Law(ABC):
 
     def draw_many(self, size: Size) -> NDArray[np.int64]:
         """Draw an array of the given length or shape.
+
+        Args:
+            size: the length of the array, or its shape.
 
         Raises:
             UsageError: ``size`` is negative or not whole.

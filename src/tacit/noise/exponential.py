@@ -120,7 +120,12 @@ class ExponentialChoice:
         return _accepted(above, self.factor, weight, proposal, self._shift)
 
     def probability(self, i: int, bits: int = 64) -> Enclosure:
-        """Enclose the probability of index ``i``; adds up all candidates exactly."""
+        """Enclose the probability of index ``i``; adds up all candidates exactly.
+
+        Args:
+            i: the index, from 0.
+            bits: about how many bits of the probability are certain.
+        """
         terms = [
             (exp_minus(self._exponent(j), bits + 64), int(self.weights[j]))
             for j in range(len(self.costs))
@@ -146,7 +151,11 @@ class ExponentialChoice:
                 return found
 
     def draw_many(self, size: Size) -> NDArray[np.int64]:
-        """Draw an int64 array of indices of the given length or shape."""
+        """Draw an int64 array of indices of the given length or shape.
+
+        Args:
+            size: the length of the array, or its shape.
+        """
         shape, n = shape_of(size)
         return np.reshape(observed(self, n, lambda: self._draw(n)), shape)
 

@@ -187,6 +187,10 @@ def geometric(scale: Number, size: Size | None = None) -> int | NDArray[np.int64
 
     Arguments, result and errors as for :func:`discrete_laplace`.
 
+    Args:
+        scale: above 0, in the unit of the draws; taken exactly.
+        size: the length of an array of draws, or its shape; None for one Python integer.
+
     >>> bool((geometric(3, size=100) >= 0).all())
     True
     """

@@ -47,13 +47,6 @@ class Certificate(Shown):
             self._sealed = True
         return self._body
 
-    @classmethod
-    def of_release(cls, body: Mapping[str, object]) -> Certificate:
-        """Return the certificate of a body without its digest, which is worked out when read."""
-        made = cls(body)
-        made._sealed = False
-        return made
-
     def save(self, path: str | os.PathLike[str], verification: Verification | None = None) -> None:
         """Write the certificate: as JSON, or as a page for people where the name ends in .html.
 
@@ -74,6 +67,9 @@ class Certificate(Shown):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Certificate:
         """Read a certificate that was saved as JSON.
+
+        Args:
+            path: of the file of JSON.
 
         Raises:
             UsageError: the file does not exist, or is not a certificate; JSON beyond the limits of
@@ -184,4 +180,6 @@ def issue(entry: Entry, ledger: Ledger) -> Certificate:
     Raises:
         UsageError: the charge has no answer.
     """
-    return Certificate.of_release(issued_body(entry, ledger))
+    made = Certificate(issued_body(entry, ledger))
+    made._sealed = False  # its digest is worked out when somebody reads it
+    return made

@@ -78,3 +78,16 @@ def test_weights_that_many_have_are_as_if_they_were_listed(kind):
         law, np.array([[0.3, 0.7], [0.1, 0.2]]), 0.95, np.array([[5, 8], [13, 0]])
     )
     assert counted == pytest.approx(listed, rel=1e-12)
+
+
+@pytest.mark.parametrize("times", [None, 3.0])
+def test_what_is_remembered_for_few_weights_is_what_many_are_worked_out_to(times):
+    few = np.array([[1.0, 0.25, 0.5], [0.0, 1.0, 1.0]])
+    many = np.tile(few, (2000, 1))
+    for scale in (0.7, 40.0):
+        law = NoiseLaw("laplace", scale, 1.0)
+        found = [
+            half_widths(law, rows, 0.9, None if times is None else np.full(rows.shape, times))
+            for rows in (few, few, many)
+        ]
+        assert found[0].tolist() == found[1].tolist() == found[2][:2].tolist()

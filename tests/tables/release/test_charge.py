@@ -6,20 +6,20 @@ import pytest
 import tacit as tc
 from tacit.errors import BudgetError, UsageError
 from tacit.tables.plan.plan import Plan
-from tacit.tables.release.charge import fitted
+from tacit.tables.release.charge import TableQuestion, fitted
 
 ROWS = pyarrow.table({"site": [0, 1, 1], "age": [31, 45, 52]})
 
 
 @pytest.fixture
 def planned(monkeypatch):
-    made, check = [], Plan.__post_init__
+    made, plan = [], TableQuestion.plan
 
-    def counted(plan):
-        made.append(plan.request)
-        check(plan)
+    def counted(question, granted, like=None):
+        made.append(granted)
+        return plan(question, granted, like)
 
-    monkeypatch.setattr(Plan, "__post_init__", counted)
+    monkeypatch.setattr(TableQuestion, "plan", counted)
     return made
 
 
@@ -47,6 +47,57 @@ def test_another_price_label_or_kind_is_another_plan(planned):
         other.cost(epsilon="1/8")
         other.cost(epsilon="1/4")
     assert planned == [tc.epsilon("1/8"), tc.epsilon("1/4")] * 5
+
+
+@pytest.mark.parametrize(
+    "questions",
+    [
+        {"n": tc.count()},
+        {"m": tc.mean("age", 0, 99), "s": tc.sum("age", 0, 99), "v": tc.var("age", 0, 99)},
+        {"q": tc.median("age", 0, 99), "p": tc.percentiles("age", [25, 75], 0, 99)},
+        {"h": tc.histogram("age", [0, 50, 99]), "d": tc.count_distinct("age")},
+        {"r": tc.interquartile_range("age", 0, 99), "c": tc.count_people()},
+    ],
+    ids=lambda questions: "-".join(questions),
+)
+@pytest.mark.parametrize("loss", [tc.epsilon, tc.rho])
+def test_a_plan_at_another_price_is_that_of_the_question_planned_anew(questions, loss):
+    session = tc.Session(ROWS, unit=tc.one_row_each, budget=loss(10))
+    price = "epsilon" if loss is tc.epsilon else "rho"
+    older = session.filter(tc.col("age") > 40)
+    for rows in (session, older, older.group_by("site", keys=[0, 1])):
+        question = rows.agg(**questions)
+        charges = [question._priced(**{price: amount}) for amount in (1, "3/7", 2)]
+        for charge in charges:
+            kept, fresh = charge.on_paper(), Plan(charge.asked.query, charge.asked.request)
+            assert (kept.cost, kept.noises) == (fresh.cost, fresh.noises)
+            assert kept.describe(fresh.size) == fresh.describe(fresh.size)
+            assert kept.requests(fresh.size) == fresh.requests(fresh.size)
+            assert kept.chains(fresh.size) == fresh.chains(fresh.size)
+        assert charges[1].on_paper()._reached is charges[0].on_paper()._reached
+        assert charges[1].on_paper() is not charges[0].on_paper()
+
+
+def test_keys_or_values_that_only_look_equal_are_another_question():
+    table = pyarrow.table({"yes": [True, False], "one": [1, 0]})
+    session = tc.Session(table, unit=tc.one_row_each, budget=tc.epsilon(9))
+    plans = [
+        session.filter(tc.col(name) == value).agg(n=tc.count())._priced(epsilon=1).on_paper()
+        for name, value in (("yes", True), ("one", 1))
+    ]
+    assert plans[0].query is not plans[1].query
+    by_price = session.filter(tc.col("one") == 1).agg(n=tc.count())._priced(epsilon=2).on_paper()
+    assert by_price.query is plans[1].query
+
+
+def test_a_price_that_decides_more_than_the_noise_plans_anew():
+    session = tc.Session(ROWS, unit=tc.one_row_each, budget=tc.epsilon_delta(9, "1e-6"))
+    unlisted = session.group_by("site").agg(n=tc.count())
+    chosen = session.agg(m=tc.median("age", 0, 99, method="auto"))
+    for question, price in ((unlisted, {"delta": "1e-7"}), (chosen, {})):
+        one, two = (question._priced(epsilon=e, **price).on_paper() for e in (1, 2))
+        assert one.query is two.query is question._query
+        assert one._reached is not two._reached
 
 
 def test_what_is_charged_or_answered_costs_nothing_more(monkeypatch):

@@ -94,6 +94,9 @@ class Budget:
     def nothing(cls, kind: Kind) -> Budget:
         """Return the budget zero of a kind: what is spent before the first release.
 
+        Args:
+            kind: ``"pure"``, ``"approximate"`` or ``"concentrated"``.
+
         >>> Budget.nothing("concentrated")
         rho(0)
         """
@@ -157,6 +160,9 @@ class Budget:
 
     def covers(self, other: Budget) -> bool:
         """Return whether ``other`` is within this budget, in epsilon or rho and in delta.
+
+        Args:
+            other: a budget of the same kind.
 
         Raises:
             UsageError: the kinds differ.

@@ -22,8 +22,8 @@ filter refuses, whose delta at E is at most D/2, and each run of that one adds n
 So delta at E is at most D in all.  A budget may be raised meanwhile, to the variance v' from v:
 what is left of it grows by v' - v, for what is dominated by G_a is so together with another one.
 
-What is *spent* is told as if the charges so far had been fixed beforehand: the least epsilon, at
-half of delta and the deltas charged, of a Gaussian that dominates them together.
+What is *spent* is reported as if the charges so far had been fixed beforehand: the least epsilon,
+at half of delta and the deltas charged, of a Gaussian that dominates them together.
 """
 
 from __future__ import annotations

@@ -185,6 +185,9 @@ class Measurement(Shown):
     def tradeoff(self, d_in: Number = 1) -> TradeoffFunction:
         """Return the trade-off function at ``d_in``: the least miss rate of any attack, ``.beta``.
 
+        Args:
+            d_in: the distance between two inputs; 1, two neighbours, by default.
+
         >>> from tacit.core import AbsoluteDistance
         >>> from tacit.core import Number as Numbers
         >>> from tacit.mechanisms import Gaussian
@@ -238,7 +241,11 @@ class Measurement(Shown):
         return self.function(self.input.domain.read(data))
 
     def draws(self, data: object) -> Callable[[], object]:
-        """Return a function that releases at each call, from data that are read once."""
+        """Return a function that releases at each call, from data that are read once.
+
+        Args:
+            data: a member of the input domain.
+        """
         member, function = self.input.domain.read(data), self.function
         if isinstance(function, TwoParts):
             return function.prepare(member)
@@ -246,6 +253,9 @@ class Measurement(Shown):
 
     def distribution(self, data: object) -> Distribution:
         """Return the exact distribution of the output on ``data``.  Not private: for teaching.
+
+        Args:
+            data: a member of the input domain.
 
         Raises:
             UsageError: this measurement has no explicit output distribution.
@@ -315,7 +325,11 @@ class Measurement(Shown):
         return figure
 
     def explain(self, d_in: Number = 1) -> str:
-        """Return the chain as text, with the distance after each step and the loss at its end."""
+        """Return the chain as text, with the distance after each step and the loss at its end.
+
+        Args:
+            d_in: the distance between two inputs; 1, two neighbours, by default.
+        """
         return chain_text(self.input, self.links, read_distance(self.input, d_in))
 
     def describe(self, d_in: Number = 1) -> dict[str, object]:

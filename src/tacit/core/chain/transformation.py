@@ -125,6 +125,9 @@ class Transformation(Shown):
     def then(self, other: object) -> object:
         """Chain another transformation, or the measurement that ends the chain.
 
+        Args:
+            other: what starts from the output of this one.
+
         Raises:
             MismatchError: the spaces differ; carries both.
         """
@@ -153,7 +156,11 @@ class Transformation(Shown):
         return chained
 
     def explain(self, d_in: Number = 1) -> str:
-        """Return the chain as text, with the distance after each step."""
+        """Return the chain as text, with the distance after each step.
+
+        Args:
+            d_in: the distance between two inputs; 1, two neighbours, by default.
+        """
         return chain_text(self.input, self.links, read_distance(self.input, d_in))
 
     def card(self) -> Card:

@@ -1,9 +1,9 @@
 r"""The trade-off function that a release guarantees (f-DP), from its privacy profile.
 
-Whoever sees a release and guesses which of two neighbours it came from takes the first for the
-second with probability alpha (a false alarm), and the second for the first with probability beta
-(a miss).  A release is f-DP if no test, on no pair of neighbours, has ``beta < f(alpha)``.  It is
-``(epsilon, delta(epsilon))``-DP for all ``epsilon >= 0`` exactly if it is f-DP for
+Someone who sees a release and guesses which of two neighbours it came from takes the first for
+the second with probability alpha (a false alarm), and the second for the first with probability
+beta (a miss).  A release is f-DP if no test, on no pair of neighbours, has ``beta < f(alpha)``.  It
+is ``(epsilon, delta(epsilon))``-DP for all ``epsilon >= 0`` exactly if it is f-DP for
 
     f(alpha) = max over epsilon of
                max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha))
@@ -77,6 +77,9 @@ class TradeoffFunction(Shown):
         some pair of neighbours is known to have these losses; else that end is ``1 - alpha``.
         At alpha 0 it can be 1 where a loss may be infinite: no finite epsilon tells.
 
+        Args:
+            alpha: the rate of false alarms, from 0 to 1.
+
         Raises:
             UsageError: an alpha outside 0..1.
         """
@@ -86,7 +89,11 @@ class TradeoffFunction(Shown):
         return self._beta(level, _CLOSE)
 
     def points(self, count: int = 41) -> tuple[tuple[Fraction, Fraction], ...]:
-        """Return ``count`` points (alpha, beta) that no test lies below, from (0, 1) on."""
+        """Return ``count`` points (alpha, beta) that no test lies below, from (0, 1) on.
+
+        Args:
+            count: how many points.
+        """
         levels = [Fraction(i, count - 1) for i in range(count)]
         return tuple((level, self._beta(level, _DRAWN).lower) for level in levels)
 
@@ -141,6 +148,9 @@ class TradeoffFunction(Shown):
 
     def sentence(self, alpha: Number) -> str:
         """Say in words what the curve guarantees at a rate of false alarms.
+
+        Args:
+            alpha: the rate of false alarms, from 0 to 1.
 
         >>> nothing = TradeoffFunction(ProfilePoints(lambda epsilon: Enclosure.of(0)))
         >>> nothing.sentence("0.05")

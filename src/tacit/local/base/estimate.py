@@ -103,6 +103,9 @@ class Estimate(Shown):
         They are all true counts c whose own distribution puts the estimate within z standard
         deviations, ``(estimate - c)**2 <= z**2 (base + slope c)`` (Wilson 1927), cut to 0..n.
 
+        Args:
+            level: the probability that an interval holds, between 0 and 1.
+
         Raises:
             UsageError: a level outside 0..1.
             RefusedError: the counts were post-processed, and have no known distribution.
@@ -115,7 +118,11 @@ class Estimate(Shown):
         return np.minimum(low, self.counts), np.maximum(high, self.counts)
 
     def simultaneous(self, level: object = 0.95) -> tuple[Floats, Floats]:
-        """Return ends that hold *all* the true counts at once with probability ``level``."""
+        """Return ends that hold *all* the true counts at once with probability ``level``.
+
+        Args:
+            level: the probability that all intervals hold at once, between 0 and 1.
+        """
         return self._ends(quantile(level, ways=max(1, len(self.counts), self.chosen_from)))
 
     def _ends(self, z: float) -> tuple[Floats, Floats]:
@@ -150,6 +157,9 @@ class Estimate(Shown):
 
     def plot(self, level: object = 0.95) -> Figure:
         """Draw counts with per-item intervals; of more than 40 items, the 40 largest.
+
+        Args:
+            level: the probability that an interval holds, between 0 and 1.
 
         Returns:
             A matplotlib figure.

@@ -83,7 +83,11 @@ class Items:
 
     @classmethod
     def of(cls, domain: int | Iterable[object] | Items) -> Items:
-        """Return ``domain`` itself if it is a list of items, else make one of it."""
+        """Return ``domain`` itself if it is a list of items, else make one of it.
+
+        Args:
+            domain: items, a list of labels, or how many whole numbers from 0.
+        """
         return domain if isinstance(domain, Items) else cls(domain)
 
     def __len__(self) -> int:
@@ -112,7 +116,11 @@ class Items:
         return other, missing
 
     def place(self, value: object) -> int:
-        """Return the place of an answer, of ``other`` or ``missing``, or -1; never raises."""
+        """Return the place of an answer, of ``other`` or ``missing``, or -1; never raises.
+
+        Args:
+            value: a raw answer.
+        """
         other, missing = self._fallback
         if is_missing(value):
             return missing
@@ -120,7 +128,11 @@ class Items:
         return other if found == OUTSIDE else found
 
     def places(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the place of each answer as :meth:`place` does; never raises on a value."""
+        """Return the place of each answer as :meth:`place` does; never raises on a value.
+
+        Args:
+            values: raw answers, one a person.
+        """
         if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and self._is_range:
             return self._whole_numbers(values.ravel())
         if isinstance(values, np.ndarray) and values.dtype == bool and self.labels == (False, True):

@@ -34,6 +34,9 @@ class MeanEstimate:
     def interval(self, level: object = 0.95) -> tuple[float, float]:
         """Return ends that hold the true mean with probability at least ``level``.
 
+        Args:
+            level: the probability that an interval holds, between 0 and 1.
+
         Raises:
             UsageError: a level outside 0..1.
         """

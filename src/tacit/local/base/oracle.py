@@ -138,6 +138,9 @@ class Oracle(ABC):
     def perturb(self, value: object) -> object:
         """Return one report: a numpy integer, or a row of the kind that ``layout`` states.
 
+        Args:
+            value: the true answer of one person.
+
         Raises:
             UsageError: an answer outside the domain that has no declared place.
         """
@@ -145,6 +148,9 @@ class Oracle(ABC):
 
     def perturb_many(self, values: Iterable[object]) -> NDArray[np.generic]:
         """Return the reports of many people, one a value, as ``layout`` states.
+
+        Args:
+            values: true answers, one a person.
 
         Raises:
             UsageError: an answer outside the domain that has no declared place.
@@ -168,6 +174,9 @@ class Oracle(ABC):
 
     def aggregate(self, reports: object) -> State:
         """Add up reports, after a strict check of them all.
+
+        Args:
+            reports: one a person, an array of the shape and type that ``layout`` states.
 
         Raises:
             UsageError: a report that this mechanism cannot have made; nothing is added then.

@@ -27,6 +27,9 @@ Floats = NDArray[np.float64]
 def nonnegative(estimate: Estimate) -> Estimate:
     """Set negative counts to zero; their sum then exceeds n.
 
+    Args:
+        estimate: counts of a frequency oracle, one an item, in people.
+
     >>> nonnegative(Estimate("ab", 10, np.array([-1.0, 8.0]), 1.0)).counts.tolist()
     [0.0, 8.0]
     """
@@ -36,6 +39,9 @@ def nonnegative(estimate: Estimate) -> Estimate:
 @public
 def normalised(estimate: Estimate) -> Estimate:
     """Add the same number to all counts so that they sum to n; their differences do not change.
+
+    Args:
+        estimate: counts of a frequency oracle, one an item, in people.
 
     >>> normalised(Estimate("ab", 10, np.array([-1.0, 8.0]), 1.0)).counts.tolist()
     [0.5, 9.5]
@@ -47,6 +53,9 @@ def normalised(estimate: Estimate) -> Estimate:
 @public
 def norm_sub(estimate: Estimate) -> Estimate:
     """Set negative counts to zero and shift the others alike until all sum to n.
+
+    Args:
+        estimate: counts of a frequency oracle, one an item, in people.
 
     >>> norm_sub(Estimate("abc", 10, np.array([-1.0, 8.0, 4.0]), 1.0)).counts.tolist()
     [0.0, 7.0, 3.0]
@@ -67,6 +76,9 @@ def simplex(estimate: Estimate) -> Estimate:
 
     The answer is ``max(c - t, 0)`` with the one t that gives the sum.  Source: J. Duchi, S.
     Shalev-Shwartz, Y. Singer, T. Chandra, *Efficient projections onto the l1-ball* (2008).
+
+    Args:
+        estimate: counts of a frequency oracle, one an item, in people.
 
     >>> simplex(Estimate("abc", 10, np.array([-1.0, 8.0, 4.0]), 1.0)).counts.tolist()
     [0.0, 7.0, 3.0]

@@ -120,6 +120,9 @@ class Collector:
         """Return how far ``poisoned`` reports among those added up can move the estimate.
 
         See :func:`tacit.local.influence`.
+
+        Args:
+            poisoned: how many of the reports may be made up.
         """
         return influence(self.oracle, poisoned, n=max(1, self._n))
 
@@ -178,11 +181,19 @@ class Collector:
         return accepted
 
     def add_report(self, data: bytes) -> bool:
-        """Add one report that travelled alone; returns whether it was accepted; never raises."""
+        """Add one report that travelled alone; returns whether it was accepted; never raises.
+
+        Args:
+            data: the bytes of one report, as a device sent them.
+        """
         return self._add_found(self._wire.read(data))
 
     def add_json(self, text: str | bytes) -> bool:
-        """Add one report written as JSON; returns whether it was accepted; never raises."""
+        """Add one report written as JSON; returns whether it was accepted; never raises.
+
+        Args:
+            text: one report as JSON.
+        """
         return self._add_found(self._wire.read_json(text))
 
     def _add_found(self, found: Decoded | Reason) -> bool:
@@ -197,6 +208,9 @@ class Collector:
 
         A file of another question is refused record by record; what is not a batch file counts as
         one refused report.
+
+        Args:
+            path: of the batch file.
 
         Raises:
             DataSourceError: the file cannot be opened or read.
@@ -249,6 +263,10 @@ class Collector:
 
         Where replays are looked for, each process reads all files and looks after the ids of its
         share, so that a replay is found wherever it lies.
+
+        Args:
+            paths: of the batch files.
+            processes: how many processes read them.
 
         Raises:
             DataSourceError: a file cannot be opened or read; without ``processes`` those before it
@@ -305,6 +323,9 @@ class Collector:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save to a file, which after a crash is either complete or the former one.
 
+        Args:
+            path: of the file.
+
         Raises:
             DataSourceError: the file cannot be written.
         """
@@ -317,6 +338,9 @@ class Collector:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Collector:
         """Resume from a file that :meth:`save` wrote.
+
+        Args:
+            path: of the file.
 
         Raises:
             DataSourceError: the file cannot be read, is not that of a collector, or was damaged.

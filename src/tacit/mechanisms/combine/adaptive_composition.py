@@ -116,6 +116,11 @@ class Adaptive:
 def adaptive(space: Space, budget: Budget | Kind, d_in: Number = 1) -> Adaptive:
     """Start an adaptive composition; see :class:`Adaptive`.
 
+    Args:
+        space: the input space of every measurement.
+        budget: what all of them may spend, or a kind to only count.
+        d_in: the distance between two inputs; 1, two neighbours, by default.
+
     >>> from tacit.accounting import rho
     >>> from tacit.core import AbsoluteDistance
     >>> from tacit.core import Number as Numbers

@@ -8,7 +8,7 @@ grace: a public time.  What it published becomes visible at a tick after it
 (:mod:`tacit.service.jobs.ticks`): ``due + L`` with the data set's latency L, or, where the engine
 took longer, ``due + 2 L, 4 L, 8 L, ...``.  (Of periods that
 were over when it began: after that moment.)  Until then a dashboard shows the periods before.  So
-whoever looks at it sees of the engine's time no more than a power of two.
+it shows a reader no more of the engine's time than a power of two.
 """
 
 from __future__ import annotations

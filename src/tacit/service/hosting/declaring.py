@@ -8,8 +8,8 @@ its budget is that of the people in them.  So a declaration that stands is decla
 columns, words, public tables, latency or schedule, and nothing that decides whose budget it is:
 another file would give the people of the first one a second budget, under another name; another
 unit, or another way to read who a person is, would count losses in something else; and a budget is
-raised, and a cap set, in the ledger itself, with a reason.  Approval can be asked for and never
-given up: whoever could give it up could do without the reviewers.
+raised, and a cap set, in the ledger itself, with a reason.  Approval can be required, and
+never be switched off: someone who could do that could do without the reviewers.
 """
 
 from __future__ import annotations

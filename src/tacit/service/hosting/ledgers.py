@@ -1,8 +1,8 @@
-"""The ledgers of a service: opened once, shared by its threads, and never begun anew in silence.
+"""The ledgers of a service: opened once, shared by its threads, never created again in silence.
 
 The database of the service holds the random name that each ledger has.  A ledger that is not where
-it was, or another one in its place, is refused: whoever deleted it, or lost a disk, would otherwise
-be given the whole budget again.
+it was, or another one in its place, is refused: someone who deleted it, or lost a disk, would
+otherwise be given the whole budget again.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ the budget) are looked at before a job is made, and refused at once.  All that h
 in the worker, is shown at a tick, whatever it is.
 
 **When it is charged.**  At once, when it is asked or approved, and not when a worker takes it: that
-is when the engine was done with what came before, and whoever watches the budget would see it.  For
-the same reason an answer that the ledger holds already, before its tick, does not count as answered
-for anybody: the same question of somebody else waits for a tick of its own.
+is when the engine was done with what came before, and someone who watches the budget would see it.
+For the same reason an answer that the ledger holds already, before its tick, does not count as
+answered for anybody: the same question of somebody else waits for a tick of its own.
 
 **What is approved is what runs.**  A job holds the request, and the key that the ledger will know
 the release by, which is a digest of the whole question and its price.  The worker builds the

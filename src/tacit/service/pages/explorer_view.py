@@ -1,6 +1,6 @@
 """The explorer of sensitivity: made-up people, their neighbours, how far a statistic moves.
 
-Nothing here is about anybody: whoever looks at it makes the numbers up.
+No person stands behind these numbers: the reader makes them up.
 """
 
 from __future__ import annotations

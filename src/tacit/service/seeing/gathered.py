@@ -1,7 +1,7 @@
 """Events of the audit log that threads write at once, in one transaction: one wait for the disk.
 
 Each caller goes on when its own event is in the log, and not before.  While one transaction is
-being written, those who come wait; whoever is next then writes for all of them.  So of many at once
+being written, later callers wait, and the next one then writes for all of them.  So of many at once
 each waits for two transactions at most, and not for as many as there are others.
 """
 

@@ -1,4 +1,4 @@
-"""How often an address sent a token that is none: after a number of them it is told to wait."""
+"""How often an address sent a wrong token: after a number of them it must wait."""
 
 from __future__ import annotations
 

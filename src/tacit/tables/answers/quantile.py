@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class QuantilePart(ChoicePart):
         """Say what the part is."""
         return f"{self.kind} of {self.column}"
 
-    @property
+    @cached_property
     def _q(self) -> Fraction:
         return self.quantile.limit_denominator(_RESOLUTION)
 

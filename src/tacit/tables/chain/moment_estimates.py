@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tacit.tables.chain.estimate import Array, Estimate
-from tacit.tables.chain.noise_law import NoiseLaw
+from tacit.tables.chain.noise_law import NoiseLaw, Spread, standard_spread
 
 __all__ = ["Moments", "bernstein"]
 
@@ -214,37 +214,41 @@ def _edges(above: Array, raw: Array, start: Array, band: Array) -> tuple[Array, 
     >>> float(low[0]), float(high[0])
     (0.45, 0.55)
     """
-    points = np.linspace(0.0, 1.0, len(band))
+    points = _POINTS if len(band) == len(_POINTS) else np.linspace(0.0, 1.0, len(band))
     slopes = np.diff(band) * (len(band) - 1)
     outside = np.abs(above[:, None] - raw[:, None] * points) > band
     left = points <= start[:, None]
     below = (outside & left).sum(axis=1) - 1
     beyond = len(band) - (outside & ~left).sum(axis=1)
-    cell = np.clip(below, 0, len(slopes) - 1)
+    cell = np.minimum(np.maximum(below, 0), len(slopes) - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         crossed = (above - band[cell] + slopes[cell] * points[cell]) / (raw + slopes[cell])
-        low = np.where(below < 0, 0.0, np.clip(crossed, points[cell], start))
-        cell = np.clip(beyond - 1, 0, len(slopes) - 1)
+        low = np.where(below < 0, 0.0, np.minimum(np.maximum(crossed, points[cell]), start))
+        cell = np.minimum(np.maximum(beyond - 1, 0), len(slopes) - 1)
         crossed = (above + band[cell] - slopes[cell] * points[cell]) / (raw - slopes[cell])
-        high = np.where(beyond == len(band), 1.0, np.clip(crossed, start, points[cell + 1]))
+        held = np.minimum(np.maximum(crossed, start), points[cell + 1])
+        high = np.where(beyond == len(band), 1.0, held)
     return low, high
 
 
 @lru_cache(maxsize=128)
 def _fieller_band(law: NoiseLaw, degree: int, level: float) -> tuple[Array, Array]:
     """Tabulate the half-width of ``sum (place_j - m) noise_j`` over m in [0, 1]."""
-    points = np.linspace(0.0, 1.0, 257)
-    band = law.half_widths(_directions(degree), level)
+    band = law.scaled(_standard_band(degree, law.kind, level), level)
     # At an end one coordinate may drop out, and its exact quantile be below what is needed nearby.
     band[0], band[-1] = max(band[0], band[1]), max(band[-1], band[-2])
     # Between two points the half-width is at most the larger end's and the chord's sag, which is
     # below a thousandth of the band: it is 1-Lipschitz in the weights up to that factor.
-    return points, band * 1.001
+    return _POINTS, band * 1.001
 
 
-@lru_cache(maxsize=2)
-def _directions(degree: int) -> tuple[tuple[float, ...], ...]:
-    """Return the weights ``place_j - m`` at each of the points of the band."""
-    points = np.linspace(0.0, 1.0, 257)
-    weights = np.arange(degree + 1)[None, :] / degree - points[:, None]
-    return tuple(map(tuple, weights.tolist()))
+@lru_cache(maxsize=16)
+def _standard_band(degree: int, kind: str, level: float) -> Spread:
+    """Return the spread of the weights ``place_j - m`` at each of the points of the band."""
+    weights = np.arange(degree + 1)[None, :] / degree - _POINTS[:, None]
+    return standard_spread(tuple(map(tuple, weights.tolist())), kind, level)
+
+
+_POINTS = np.linspace(0.0, 1.0, 257)
+"""The points at which the band is tabulated."""
+_POINTS.flags.writeable = False

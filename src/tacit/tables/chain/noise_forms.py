@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,6 +25,8 @@ _CUT = 25.0
 _ROOM = 26.0
 _SLACK = 1e-9
 _ROWS = 4096
+_KEPT_BYTES = 1 << 14
+"""Of weights that are remembered: those of a question are few, those of many answers are not."""
 _HALVINGS = 14
 """To a 16,384th of where the quantile can be, upwards."""
 
@@ -55,8 +58,27 @@ def half_widths(law: NoiseLaw, weights: Array, level: float, times: Array | None
     shares = (weights / np.maximum(size, 1e-300)[..., None]) ** 2
     flat = shares.reshape(-1, weights.shape[-1])
     powers = None if times is None else each.reshape(flat.shape)
-    found = _laplace_quantiles(flat, powers, level).reshape(size.shape)
+    found = _known_quantiles(flat, powers, level).reshape(size.shape)
     return np.asarray(size * law.scale * found + whole)
+
+
+def _known_quantiles(shares: Array, powers: Array | None, level: float) -> Array:
+    """Return :func:`_laplace_quantiles`, which noise of every scale has in common, of late ones."""
+    if shares.nbytes > _KEPT_BYTES:
+        return _laplace_quantiles(shares, powers, level)
+    times = None if powers is None else powers.tobytes()
+    return _kept_quantiles(shares.tobytes(), times, shares.shape, level)
+
+
+@lru_cache(maxsize=64)
+def _kept_quantiles(
+    shares: bytes, powers: bytes | None, shape: tuple[int, int], level: float
+) -> Array:
+    rows = np.frombuffer(shares).reshape(shape)
+    times = None if powers is None else np.frombuffer(powers).reshape(shape)
+    found = _laplace_quantiles(rows, times, level)
+    found.flags.writeable = False
+    return found
 
 
 def _laplace_quantiles(shares: Array, powers: Array | None, level: float) -> Array:

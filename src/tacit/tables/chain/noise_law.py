@@ -10,14 +10,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.bisection import narrowed
 
-__all__ = ["NoiseLaw"]
+__all__ = ["NoiseLaw", "Spread", "standard_spread"]
 
 _PERTURB = 1e-3
 
@@ -62,7 +62,11 @@ class NoiseLaw:
 
     def half_widths(self, rows: tuple[tuple[float, ...], ...], level: float) -> NDArray[np.float64]:
         """Return the half-width for each row of weights, as :meth:`half_width` does."""
-        alone, spread, total = _standard(rows, self.kind, level)
+        return self.scaled(standard_spread(rows, self.kind, level), level)
+
+    def scaled(self, standard: Spread, level: float) -> NDArray[np.float64]:
+        """Return the half-widths of rows whose :func:`standard_spread` at the level is known."""
+        alone, spread, total = standard
         deviation = _normal_quantile(level) if self.kind == "gaussian" else 1.0
         wide = self.scale * spread * deviation + self.grid * total
         return np.where(alone, total * self._one(level), wide) if alone.any() else wide
@@ -76,10 +80,12 @@ class NoiseLaw:
         return self.grid * max(0, math.ceil(exceeds - 1e-9))
 
 
+Spread: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]
+"""Of rows of weights: whether the exact quantile of each is known, its spread and its size."""
+
+
 @lru_cache(maxsize=64)
-def _standard(
-    rows: tuple[tuple[float, ...], ...], kind: str, level: float
-) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
+def standard_spread(rows: tuple[tuple[float, ...], ...], kind: str, level: float) -> Spread:
     """Return of each row whether its exact quantile is known, its spread, and ``sum |weight|``.
 
     Its spread is the norm, or the quantile of Laplace noise, at scale 1: the same for noise of

@@ -146,6 +146,10 @@ class Dataset:
     ) -> Dataset:
         """Read a data set from the fields that a file holds.
 
+        Args:
+            said: the fields by name, as plain values.
+            folder: that paths are relative to.
+
         Raises:
             UsageError: as the class.
         """
@@ -164,6 +168,9 @@ class Dataset:
     def load(cls, path: str | os.PathLike[str]) -> Dataset:
         """Read the declaration of a data set from a TOML file.
 
+        Args:
+            path: of the file of TOML.
+
         Raises:
             UsageError: the file does not exist, is not TOML, or is refused by :class:`Dataset`.
         """
@@ -177,6 +184,9 @@ class Dataset:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the declaration to a TOML file, with paths relative to its folder.
 
+        Args:
+            path: of the new file of TOML.
+
         Raises:
             UsageError: the file cannot be written, or exists.
         """
@@ -184,7 +194,11 @@ class Dataset:
         write_new(Path(path), toml_of(self.to_fields(moved)))
 
     def to_fields(self, folder: Path | None = None) -> dict[str, Declared]:
-        """Return what :meth:`from_fields` reads, with paths relative to ``folder`` if given."""
+        """Return what :meth:`from_fields` reads, with paths relative to ``folder`` if given.
+
+        Args:
+            folder: that paths become relative to; by default they stay as they are.
+        """
         tables = {name: table.to_fields() for name, table in self.tables.items()}
         for fields in tables.values():
             if folder is not None and "path" in fields:
@@ -249,6 +263,9 @@ class Dataset:
     def table(self, name: str | None = None) -> str:
         """Return the name of a protected table: by default the first.
 
+        Args:
+            name: of a table; None for the first protected one.
+
         Raises:
             UsageError: no table has that name, or it is public.
         """
@@ -261,7 +278,11 @@ class Dataset:
         return name
 
     def unit_of(self, name: str) -> OneRowEach | PersonUnit:
-        """Return whom an answer about a table protects, by the column of that table."""
+        """Return whom an answer about a table protects, by the column of that table.
+
+        Args:
+            name: of a protected table.
+        """
         if self.unit == "row":
             return one_row_each
         unit: Any = self.unit

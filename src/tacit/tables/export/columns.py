@@ -59,6 +59,9 @@ class Column(NamedTuple):
         return [None if value is None else str(value) for value in self.values]
 
 
+_FORMS = get_args(Form)
+
+
 class Statistic(NamedTuple):
     """What was released under a label.
 
@@ -97,7 +100,7 @@ def columns_of(
     >>> [column.name for column in columns_of(["site"], [["a"]], [n], "long")]
     ['site', 'statistic', 'value', 'lower', 'upper', 'standard_error']
     """
-    if form not in get_args(Form):
+    if form not in _FORMS:
         raise UsageError(
             f"an answer has no form {form!r}; {did_you_mean(str(form), ['wide', 'long'])}"
         )

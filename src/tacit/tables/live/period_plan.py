@@ -134,7 +134,12 @@ class PeriodQuestion:
         """The identity of its release: what was asked, and nothing that was chosen for it."""
         return question_of(self.query, self.line, self.branching, None, self._said)
 
-    def plan(self, granted: Budget) -> PeriodPlan:
+    @property
+    def family(self) -> None:
+        """Nothing: the price decides how the periods are divided."""
+        return None
+
+    def plan(self, granted: Budget, like: object = None) -> PeriodPlan:
         """Return its plan, calibrated to what is granted."""
         branching = self.branching
         if branching is None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from tacit.accounting.budgets.budget import Budget, rounded_up
 from tacit.accounting.budgets.parts import Part, merged
-from tacit.core import Measurement, PureDP, compose
+from tacit.core import Measurement, PureDP, Step, compose
 from tacit.core.losses.bounded_range import range_of
 from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Schema
@@ -21,7 +21,9 @@ from tacit.tables.chain.space import table_space
 from tacit.tables.spec.join import Join
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
-__all__ = ["Asked", "Chains", "chain_of_rows"]
+__all__ = ["Asked", "BuiltChains", "Chains", "chain_of_rows", "for_each_step"]
+
+_T = TypeVar("_T")
 
 
 class Asked(Protocol):
@@ -142,3 +144,17 @@ class Chains:
                 "loss": [str(part) for part in loss] if isinstance(loss, tuple) else str(loss),
             },
         }
+
+
+class BuiltChains(NamedTuple):
+    """The chains for one number of groups: their ends, each part's whole ones, and all."""
+
+    ends: list[list[tuple[Step, Step]]]
+    measurements: list[list[Measurement]]
+    all: Chains
+
+
+def for_each_step(ends: Sequence[tuple[Step, Step]], make: Callable[[Step], _T]) -> list[_T]:
+    """Return what is made of the first step of each end, once for a step that several share."""
+    made = {id(step): make(step) for step in {id(step): step for step, _ in ends}.values()}
+    return [made[id(step)] for step, _ in ends]

@@ -1,8 +1,8 @@
 """A question read back from its public description: what :meth:`Query.describe` wrote.
 
 Everything goes through the doors that a user's question goes through, so what cannot be asked
-cannot be read back either; and whoever reads one back compares its description with what was read,
-so that nothing can be left over.
+cannot be read back either.  The caller compares the description of what was read with the text it
+was read from, so that nothing can be left over.
 """
 
 from __future__ import annotations

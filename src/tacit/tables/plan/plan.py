@@ -6,10 +6,10 @@ certificate, lets anyone derive its privacy loss again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.arithmetic.exact import as_fraction, show
@@ -21,7 +21,7 @@ from tacit.tables.answers.aggregate import Aggregate, Setting, kind_of
 from tacit.tables.answers.rows import CountingPart
 from tacit.tables.chain.part import Columns, Noise, Part
 from tacit.tables.chain.row_steps import BoundContributions
-from tacit.tables.plan.chains import Chains, chain_of_rows
+from tacit.tables.plan.chains import BuiltChains, Chains, chain_of_rows, for_each_step
 from tacit.tables.plan.choose_method import Choice, choose, local_part
 from tacit.tables.plan.noise_shares import by_weight, error_of_mean, even_share
 from tacit.tables.plan.query import Query
@@ -31,17 +31,7 @@ from tacit.tables.spec.method import Method
 
 __all__ = ["Plan", "shares_of"]
 
-_T = TypeVar("_T")
-
 _NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
-
-
-class _Built(NamedTuple):
-    """The chains for one number of groups: their ends, each part's whole ones, and all."""
-
-    ends: list[list[tuple[Step, Step]]]
-    measurements: list[list[Measurement]]
-    all: Chains
 
 
 @dataclass(frozen=True)
@@ -88,6 +78,18 @@ class Plan:
                 )
         self.parts  # noqa: B018  (checks every column now, before anything is spent)
         self.keys  # noqa: B018
+
+    def repriced(self, request: Budget) -> Plan:
+        """Return the plan of the same question for another request: another noise on the same.
+
+        Only where the question :attr:`~tacit.tables.plan.query.Query.is_plain`: its parts and its
+        chains up to the noise do not depend on the request.
+        """
+        made = object.__new__(Plan)
+        kept = ("query", "keys_by", "_placed", "_setting", "_people", "_rows", "_reached", "_asked")
+        own = self.__dict__
+        made.__dict__.update({name: own[name] for name in kept if name in own}, request=request)
+        return made
 
     @cached_property
     def _placed(self) -> dict[Any, Part]:
@@ -281,18 +283,23 @@ class Plan:
     def requests(self, size: int) -> list[list[Request]]:
         """Return what the first step of each chain asks of the engine, part by part."""
         if size not in self._requests:
-            columns = Columns(self.query.resolved, alone=self.query.unit.column is None)
             self._requests[size] = [
-                _for_each(ends, partial(part.request, columns=columns))
+                for_each_step(ends, partial(self._request, part))
                 for part, ends in zip(self.parts, self.chains(size), strict=True)
             ]
         return self._requests[size]
+
+    def _request(self, part: Part, step: Step) -> Request:
+        if (id(part), step) not in self._asked:
+            columns = Columns(self.query.resolved, alone=self.query.unit.column is None)
+            self._asked[id(part), step] = part.request(step, columns)
+        return self._asked[id(part), step]
 
     def measurements(self, size: int) -> list[list[Measurement]]:
         """Return each part's whole chains, from the table to the noise, for so many groups."""
         return self._built(size).measurements
 
-    def _built(self, size: int) -> _Built:
+    def _built(self, size: int) -> BuiltChains:
         if size not in self._sizes:
             ends = [
                 part.chains(size, self.query.by, noise)
@@ -305,11 +312,11 @@ class Plan:
             titled = list(zip([part.title for part in self.parts], whole, strict=True))
             if self.key_chain is not None:
                 titled.insert(0, (f"keys of {', '.join(self.query.by)}", [self.key_chain[1]]))
-            self._sizes[size] = _Built(ends, whole, Chains(self.query.source_schema, titled))
+            self._sizes[size] = BuiltChains(ends, whole, Chains(self.query.source_schema, titled))
         return self._sizes[size]
 
     @cached_property
-    def _sizes(self) -> dict[int, _Built]:
+    def _sizes(self) -> dict[int, BuiltChains]:
         return {}
 
     @cached_property
@@ -331,8 +338,22 @@ class Plan:
     def _whole(self, ends: Sequence[tuple[Step, Step]], people: bool) -> list[Measurement]:
         """Return the whole chains to the ends of a part; see :meth:`measurement`."""
         start = self._people if people else self._rows
-        reached = _for_each(ends, lambda step: start >> step)
+
+        def reach(step: Step) -> Any:
+            if (people, step) not in self._reached:
+                self._reached[people, step] = start >> step
+            return self._reached[people, step]
+
+        reached = for_each_step(ends, reach)
         return [to >> end for to, (_, end) in zip(reached, ends, strict=True)]
+
+    @cached_property
+    def _reached(self) -> dict[tuple[bool, Step], Any]:
+        return {}
+
+    @cached_property
+    def _asked(self) -> dict[tuple[int, Step], Request]:
+        return {}
 
     @cached_property
     def _people(self) -> Any:
@@ -356,12 +377,6 @@ class Plan:
     def describe(self, size: int) -> dict[str, Any]:
         """Return every chain, and what they lose together; see :meth:`Chains.describe`."""
         return self._built(size).all.describe()
-
-
-def _for_each(ends: Sequence[tuple[Step, Step]], make: Callable[[Step], _T]) -> list[_T]:
-    """Return what is made of the first step of each end, once for a step that several share."""
-    made = {id(step): make(step) for step in {id(step): step for step, _ in ends}.values()}
-    return [made[id(step)] for step, _ in ends]
 
 
 def shares_of(query: Query, request: Budget, aggregate: Aggregate) -> tuple[Noise, Noise]:

@@ -105,6 +105,13 @@ class Query:
         """Whether the keys themselves must be released."""
         return bool(self.by) and self.keys is None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is about one table, in listed groups, by methods that no price changes."""
+        if self.joins or self.inner is not None or self.unknown_keys:
+            return False
+        return all(aggregate.method is None for _, aggregate in self.aggregates)
+
     @cached_property
     def rows(self) -> str:
         """Which rows of the table it is about, and by which columns: equal text, equal rows."""

@@ -17,7 +17,7 @@ nothing, and the unit leaves them out.
 joined; others have no match.  That leaves the theorem as it is, for whether q has so many rows is a
 function of q's own.  Without it one person with a million rows in both tables would make a million
 times as many in the join, and whether a release ends would reveal that there is such a person.
-With it the join has at most ``most`` rows for each row of T, whoever is in the tables.
+With it the join has at most ``most`` rows for each row of T, whatever people are in the tables.
 
 So one person added or removed adds or removes one person's rows of the join (``d -> d``), and the
 limits, which are put on the joined rows, hold as they do for one table.  Many rows of one person on

@@ -13,14 +13,14 @@ their squares,
 in whole numbers, so it is an equality of bits.
 
 So the rows are added up as they are, at the speed of the plain aggregate, and only those of heavy
-people meet another table.  An engine for which it is dearer to read the rows once more than to look
-everybody up adds up ``w x`` itself.
+people meet another table.  Where it costs an engine more to read the rows once more than to look
+everybody up, it adds up ``w x`` itself.
 
 *One reading.*  All of this holds for rows that are the same whenever they are looked at.  A view
 that draws its rows, a file that is replaced, a function that is not deterministic show others to
 each scan, of one statement too.  So the rows are read once: the engine keeps what it read, in a
-table of its own or a named subquery that is materialised, and people are counted and weighed in
-that; or people are added up in one pass, and what is weighed are their sums
+table of its own or a named subquery that is materialised, and people are counted and given
+weights in that; or people are added up in one pass, and their sums are given the weights
 (:mod:`tacit.tables.query.people_first`).
 
 *Theorem.*  Then a person adds at most what is declared to every statement, whatever was read.

@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.budgets.fitting import fit
 from tacit.accounting.ledger.entry import Entry
-from tacit.accounting.ledger.hash_chain import key_of
+from tacit.accounting.ledger.hash_chain import canonical, key_of
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.errors import BudgetError
 from tacit.tables.plan.plan import Plan
@@ -48,8 +48,16 @@ class Asked(Protocol[P_co]):
     def public(self) -> dict[str, Any]:
         """The identity of its release: whatever makes it another one, as plain JSON."""
 
-    def plan(self, granted: Budget) -> P_co:
+    @property
+    def family(self) -> str | None:
+        """What the same question at other prices shares with it; None where nothing is shared."""
+
+    def plan(self, granted: Budget, like: Any = None) -> P_co:
         """Return its plan, for a loss that is granted.
+
+        Args:
+            granted: the loss.
+            like: a plan of the same family, if there is one.
 
         Raises:
             UsageError: what is asked does not fit the table or the loss.
@@ -79,25 +87,37 @@ class TableQuestion:
             "tag": self.tag,
         }
 
-    def plan(self, granted: Budget) -> Plan:
+    @cached_property
+    def family(self) -> str | None:
+        """The question without its price, where the price decides nothing but the noise."""
+        return canonical(self.public["query"]) if self.query.is_plain else None
+
+    def plan(self, granted: Budget, like: Plan | None = None) -> Plan:
         """Return its plan, for a loss that is granted."""
-        return Plan(self.query, granted)
+        if like is None or like.query.schema is not self.query.schema:
+            return Plan(self.query, granted)
+        return like.repriced(granted)
 
 
 class KeptPlans:
-    """The latest plans: a release that was priced before, on paper, is not planned again."""
+    """The latest plans: a release that was priced before, on paper, is not planned again.
+
+    One of the same question at another price goes on from what no price changes.
+    """
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[str, Budget, Any]] = deque(maxlen=_KEPT)
+        self._kept: deque[tuple[str, Budget, str | None, Any]] = deque(maxlen=_KEPT)
 
     def of(self, key: str, asked: Asked[P], granted: Budget) -> P:
         """Return the plan of what is asked, whose key is its identity, for what is granted."""
-        for known, spent, kept in list(self._kept):
+        like, family = None, asked.family
+        for known, spent, kin, kept in list(self._kept):
             if known == key and spent == granted:
                 found: P = kept
                 return found
-        plan = asked.plan(granted)
-        self._kept.append((key, granted, plan))
+            like = kept if family is not None and kin == family else like
+        plan = asked.plan(granted, like)
+        self._kept.append((key, granted, family, plan))
         return plan
 
 

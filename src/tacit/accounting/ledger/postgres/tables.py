@@ -5,8 +5,8 @@ A ledger is a pair of tables in the schema ``tacit``: ``clinic_event``, the chai
 own.  A comment on the first table says what it is, and in which format; comments are public,
 follow the table, and are changed by its owner only.
 
-Whoever charges needs to add events and to change the totals, and nothing more: without the right
-to change or remove an event, a forged total is found by ``verify_chain``.
+A role that charges needs to add events and to change the totals, and nothing more: without the
+right to change or remove an event, a forged total is found by ``verify_chain``.
 """
 
 from __future__ import annotations

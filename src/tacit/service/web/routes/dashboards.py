@@ -1,4 +1,4 @@
-"""Dashboards of counts over time: previewed, begun and read."""
+"""Dashboards of counts over time: previewed, created and read."""
 
 from __future__ import annotations
 
