@@ -135,3 +135,28 @@ def test_delta_falls_smoothly_past_the_largest_loss_of_one_direction(scale, time
     deltas = [together.delta(Fraction(end * (1 + gap))).upper for gap in GAPS]
     assert deltas == sorted(deltas, reverse=True)
     assert deltas[0] < deltas[-1] * Fraction(5, 4)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("scale", [1, 20, 1000])
+def test_the_references_of_the_sampled_gaussian_are_enclosed_within_a_few_parts_in_a_million(scale):
+    """10,000-fold at rate 1/100 and sigma 1, with so many units in a sigma: listed, or added up."""
+    whole = sampled(GaussianShift(Fraction(scale), scale), Fraction(1, 100)).self_compose(10_000)
+    for delta, reference in (("1e-6", 6.907384495), ("1e-15", 11.7599764)):
+        found = whole.epsilon(delta)
+        low, high = float(found.lower), float(found.upper)
+        assert low <= reference * (1 + 1e-6)  # the grid moves it by less
+        assert reference * (1 - 1e-9) <= high
+        assert low >= reference * (1 - 2e-5)
+        assert high <= reference * (1 + 2e-6)
+
+
+@pytest.mark.full
+def test_a_sampled_gaussian_has_an_epsilon_at_the_tiniest_deltas():
+    whole = sampled(GaussianShift(Fraction(1), 1), Fraction(1, 100)).self_compose(100)
+    before = Fraction(0)
+    for delta in ("1e-6", "1e-60", "1e-250"):
+        found = whole.epsilon(delta)
+        assert before < found.lower <= found.upper
+        assert found.width <= found.upper / 1000
+        before = found.upper

@@ -4,6 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -162,3 +163,49 @@ def test_more_releases_lose_more():
     loss = LaplaceShift(20, 3)
     found = [float(loss.self_compose(k).epsilon("1e-6")) for k in (1, 2, 5, 20, 100, 1000)]
     assert all(a < b for a, b in itertools.pairwise(found))
+
+
+_SCALES = ("1/1000", "1/10", "3/10", 1, 3, 5, 30, 10**4, 10**8, 10**12, 10**15)
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("scale", _SCALES)
+@pytest.mark.parametrize("count", [5, 10_000])
+def test_gaussian_sums_answer_for_every_scale_and_delta(scale, count):
+    """No warning, no infinity, in order, and between what one and what all in one shift lose."""
+    whole = GaussianShift(Fraction(scale), 1).self_compose(count)
+    last = Enclosure.of(1)
+    for epsilon in (0, 1, 10**6):
+        found = whole.delta(epsilon)
+        assert 0 <= found.lower <= found.upper <= last.upper
+        last = found
+    before = Enclosure.of(0)
+    for delta in ("1/10", "1e-6", "1e-300"):
+        found = whole.epsilon(delta)
+        assert found.lower <= found.upper < math.inf
+        assert before.upper <= found.upper * (1 + Fraction(1, 10**9))
+        if found.upper > 10**-12 and Fraction(scale) > Fraction(1, 100):  # of one: no more
+            one = GaussianShift(Fraction(scale), 1).epsilon(delta)
+            assert one.lower <= found.upper * (1 + Fraction(1, 10**9))
+        before = found
+
+
+@pytest.mark.parametrize("scale", ["1/10", "3/10", 1, 3])
+def test_narrow_gaussian_sums_are_those_of_a_convolution(scale):
+    """Masses in floats of the whole places of five releases."""
+    sigma = float(Fraction(scale))
+    x = np.arange(-30, 31)
+    p = np.exp(-(x**2) / (2 * sigma**2))
+    p /= p.sum()
+    masses = np.ones(1)
+    for _ in range(5):
+        masses = np.convolve(masses, p)
+    losses = (np.arange(len(masses)) - 150 + 2.5) / sigma**2
+    whole = GaussianShift(Fraction(scale), 1).self_compose(5)
+    for epsilon in (0.0, 1.0, 3.0, 40.0, 240.0):
+        over = np.minimum(epsilon - losses, 0.0)
+        truth = float(masses @ -np.expm1(over))
+        found = whole.delta(epsilon)
+        slack = 1e-12 * truth + 1e-18
+        assert float(found.lower) - slack <= truth <= float(found.upper) + slack
+        assert float(found.width) <= 1e-9 * truth + 1e-18

@@ -28,6 +28,7 @@ from tacit.core.divergences.event_probability import interval_mass
 from tacit.core.losses.additive_renyi import renyi_of_gaussian, renyi_of_laplace
 from tacit.core.losses.base import Atom, Loss, PrivacyLoss
 from tacit.core.losses.cells import Listed, Spread
+from tacit.core.losses.contour.gaussian_sum import GaussianSum
 from tacit.core.losses.contour.summands import Generating
 from tacit.core.losses.noise_in_floats import gaussian_losses, laplace_losses
 from tacit.core.losses.own_lattice import Lattice
@@ -272,6 +273,33 @@ class GaussianShift(ShiftedLoss):
         """Return its deviation and its shift."""
         found = float(self.scale), self.shift
         return Generating(gaussian=found) if self.shift and self.scale >= 1 else None
+
+    def gaussian(self) -> tuple[Fraction, int] | None:
+        """Return its deviation and its shift, exactly."""
+        return (self.scale, self.shift) if self.shift else None
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Enclose the least delta at ``epsilon``; far out by the closed form of the real line."""
+        try:
+            return super().delta(epsilon)
+        except InfeasibleError:
+            known = GaussianSum.of([(self.scale, self.shift, 1)])
+            if known is None:
+                raise
+            return known.delta(as_fraction(epsilon, "epsilon"))
+
+    def epsilon(self, delta: Number) -> Enclosure | float:
+        """Enclose the least epsilon at ``delta``; far out by the closed form of the real line."""
+        try:
+            return super().epsilon(delta)
+        except InfeasibleError:
+            target = as_fraction(delta, "delta")
+            known = GaussianSum.of([(self.scale, self.shift, 1)])
+            log_target = math.log(target.numerator) - math.log(target.denominator)
+            found = None if known is None else known.epsilon(log_target)
+            if found is None:
+                raise
+            return Enclosure(Fraction(found[0]), Fraction(found[1]))
 
     def in_floats(self, dust: float) -> Listed | Spread:
         """Return the losses in floats, up to a mass of ``dust`` on either side."""

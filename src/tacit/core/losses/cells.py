@@ -13,9 +13,10 @@ another one, and the sum moves the same way, wherever
 the share ``(1 - e^a q / p) / (1 - e^(a - b))`` goes to b, where q is the mean of ``e^-L`` there,
 that is the mass of Q.  **From below**, what lies within half a step of a lattice point is gathered
 into the one loss ``-ln(q / p)``, which lies beside that point by a part of the step in the second
-order; the whole lattice is moved down until nearly all of it lies on points or above, the rest is
-lowered by one step.  So both errors are of the second order in the step, but for losses that stand
-alone and on no lattice point: those are lowered to the point below.
+order; a little of what lies beyond the point is gathered with it, so that it stands on the point
+(:func:`_mixed`).  Where the neighbours are too thin for that, losses are gathered over more steps;
+what is left is lowered to its point, or the lattice is moved down for it.  So both errors are of
+the second order in the step, but for losses that stand far from all others, on no lattice point.
 
 **Floats.**  Each mass is made by a handful of operations on numbers of at most 2^10, each right to
 a relative 2^-53, an exponential to 2^-50 (numpy's are right to 2^-52; a test looks); so it is
@@ -196,27 +197,28 @@ def below(losses: Listed | Spread, step: float, origin: float, tilt: float) -> S
         blur += losses.grain**2 + min(losses.grain, 2 * losses.grain**2 / step)
     first = int(nearest.min())
     p, q = summed(nearest - first, p), summed(nearest - first, q)
-    kept = np.flatnonzero(p > 0)
-    if not len(kept):
+    there = np.flatnonzero(p > 0)
+    if not len(there):
         return Side(step, 0.0, 0, np.zeros(1), alone.infinite[0])
-    points: NDArray[np.int64] = kept + first
-    p, q = p[kept], q[kept]
-    found = []
+    points: NDArray[np.int64] = there + first
+    p, q = p[there], q[there]
+    found: list[tuple[float, float, NDArray[np.int64], Floats]] = []
     most = step * points[-1]
     for block in _BLOCKS:
-        losses: Floats = -np.log(q / p) - unsure
-        weight = p * np.exp(tilt * (losses - losses[-1]))
-        places, _, left = _mixed(losses, p, step, tilt)
-        down = _lowering(np.where(left, (places + 1) * step - losses, 0.0), weight, step)
+        at: Floats = -np.log(q / p) - unsure
+        weight = p * np.exp(tilt * (at - at[-1]))
+        places, _, left = _mixed(at, p, step, tilt)
+        down = _lowering(np.where(left, (places + 1) * step - at, 0.0), weight, step)
         if down:
-            down += 2.0**-46 * float(np.abs(losses).max())  # so that what it is for is on its point
-        places, kept, left_over = _mixed(losses + down, p, step, tilt)
-        worth = float(kept @ np.exp(max(tilt, 1.0) * (step * places - down - most)))
+            down += 2.0**-46 * float(np.abs(at).max())  # so that what it is for is on its point
+        places, kept, left_over = _mixed(at + down, p, step, tilt)
+        exponents = max(tilt, 1.0) * (step * places - down - most)
+        worth = float(kept @ np.exp(np.minimum(exponents, 600.0)))
         found.append((worth, down, places, kept))
         if not left.any():
             break
         p, q = (_together(points, left_over | left, block, masses) for masses in (p, q))
-        points = np.floor(-np.log(q / p) / step).astype(np.int64)
+        points = np.asarray(np.floor(-np.log(q / p) / step), dtype=np.int64)
     _, down, places, kept = max(found, key=lambda one: one[0])
     return _gathered(step, origin - down, places, kept, alone.infinite[0], blur)
 
@@ -237,14 +239,16 @@ def _mixed(
     """Bring masses onto points, each with a little of a neighbour's that is beyond the point.
 
     A part of the mass of a neighbour, on the other side of the point, is gathered with what stands
-    beside it, so that the mean of e^-loss of both is that of the point.  The parts r that stay solve
-    ``r + A r = p``, where A says how much of a neighbour each takes; ``p - A p``, and every second
-    one of the sums that begin so, is not above them, and leaves something over, which is lost.  The
-    point above or below is taken, whichever takes the smaller part of the neighbour.
+    beside it, so that the mean of e^-loss of both is that of the point.  The parts r that stay
+    solve ``r + A r = p``, where A says how much of a neighbour each takes; ``p - A p``, and every
+    second one of the sums that begin so, is not above them, and leaves something over, which is
+    lost.  The point above or below is taken, whichever takes the smaller part of the neighbour.
 
     Args:
         losses: rising.
         p: their masses.
+        step: between two points.
+        tilt: a neighbour farther than about one over it is left alone.
 
     Returns:
         The places of the points, the masses there, and which were lowered to their point: the

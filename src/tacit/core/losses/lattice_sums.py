@@ -7,8 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.core.losses.cells import Floats, Listed, Spread, above, below, on_own_lattice
-from tacit.core.losses.tilted_sum import TiltedSum, moments, tilt_for_epsilon
+from tacit.core.losses.cells import SLACK, Floats, Listed, Spread, above, below, on_own_lattice
+from tacit.core.losses.contour.gaussian_sum import least_part
+from tacit.core.losses.tilted_sum import (
+    TiltedSum,
+    largest_exponent,
+    moments,
+    sum_infinite,
+    tilt_for_epsilon,
+)
 
 __all__ = ["LatticeSums", "ends", "ends_weigh"]
 
@@ -79,6 +86,24 @@ class LatticeSums:
         )
         _, mean, variance = moments(self.above, farther)
         return farther if abs(mean - epsilon) <= _SERVED * math.sqrt(variance) else tilt
+
+    def steepest_epsilon(self, log_delta: float) -> float:
+        """Return an epsilon at which delta is below one given, from the tilted masses alone.
+
+        ``delta(e) <= e^(K(t) - t e) t^t / (1 + t)^(1 + t)`` beside what is infinite, for each t > 0
+        (:func:`~tacit.core.losses.contour.gaussian_sum.least_part`): no transform, no window.
+        """
+        infinite = sum_infinite(self.above) * (1 + SLACK)
+        if not infinite < math.exp(log_delta):
+            return math.inf
+        left = log_delta + math.log1p(-infinite * math.exp(-log_delta)) - 2.0**-40
+        blur = sum(k * side.blur for side, k in self.above)
+        found: list[float] = []
+        for t in (math.pow(2.0, quarter / 4) for quarter in range(-24, 48)):
+            log, _, _ = moments(self.above, t)
+            log += 2.0**-48 * sum(k * largest_exponent(side, t) for side, k in self.above)
+            found.append((log + least_part(t) - left) / t + blur)
+        return max(min(found), 0.0) * (1 + 2.0**-50)
 
 
 def _alone(masses: Listed | Spread) -> Listed:

@@ -16,6 +16,7 @@ from tacit.arithmetic.exact import Number, as_fraction, as_integer, float_down, 
 from tacit.calls import public
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.cells import Listed, Spread, above, raised
+from tacit.core.losses.contour.gaussian_sum import GaussianSum, renyi_epsilon
 from tacit.core.losses.contour.line_integral import enclosed_epsilon, enclosed_log_deltas
 from tacit.core.losses.contour.summands import Generating, Summands
 from tacit.core.losses.lattice_sums import LatticeSums, ends, ends_weigh
@@ -40,7 +41,6 @@ _MOST_CELLS = 1 << 18
 """Steps from zero to the largest loss of a summand."""
 _FEW = 8
 """Of so many summands the deviation is looked at where it matters."""
-"""A sum that needs more places of its summands' own lattice is put on another one."""
 _LEAST_LOG = -640.0
 """Masses below e to this are not told from zero in floats."""
 _EPSILON_STEPS = 70
@@ -48,6 +48,9 @@ _MANY = 96
 """So many different summands are not put on a lattice where there is another way."""
 _GRID = 1 << 160
 _SLACK = 2.0**-40
+_CLOSE = Fraction(1, 1 << 22)
+"""The relative width at which a closed form is taken without a look at other ways."""
+_LEAST = Fraction(1, 1 << 4096)
 
 
 @public
@@ -72,6 +75,10 @@ class Summand(PrivacyLoss):
 
     def generating(self) -> Generating | None:
         """Return the closed form of the generating function, where there is one."""
+        return None
+
+    def gaussian(self) -> tuple[Fraction, int] | None:
+        """Return the deviation and the shift of Gaussian noise, in whole units; None for others."""
         return None
 
     def after(self, first: PrivacyLoss) -> PrivacyLoss:
@@ -138,11 +145,14 @@ class Sum(PrivacyLoss):
 
     def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
         """Enclose the least delta at each of several epsilons, in rising order."""
-        found: dict[Fraction, Enclosure] = {}
-        known = self._generating
+        ideal, found = self._gaussian, dict[Fraction, Enclosure]()
+        if ideal is not None:
+            both = [(epsilon, ideal.delta(epsilon)) for epsilon in epsilons]
+            found = {e: d for e, d in both if d.width <= d.lower * _CLOSE or d.upper < _LEAST}
+        known = self._generating if len(found) < len(epsilons) else None
         if known is not None:
             end = known.largest * (1 - _SLACK)
-            near = [epsilon for epsilon in epsilons if 0 <= epsilon < end]
+            near = [epsilon for epsilon in epsilons if 0 <= epsilon < end and epsilon not in found]
             for epsilon, ends in zip(near, enclosed_log_deltas(known, _both(near)), strict=True):
                 if ends is not None:
                     found[epsilon] = _between(*ends)
@@ -172,6 +182,9 @@ class Sum(PrivacyLoss):
         if not 0 <= target <= 1:
             raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
         log_target = _log_of(target)
+        ideal = None if self._gaussian is None else self._gaussian.epsilon(log_target)
+        if ideal is not None and ideal[1] - ideal[0] <= ideal[1] * _CLOSE:
+            return Enclosure(Fraction(ideal[0]), Fraction(ideal[1]))
         known = self._generating
         found = None if known is None else enclosed_epsilon(known, log_target)
         if known is not None and found is not None:
@@ -185,15 +198,35 @@ class Sum(PrivacyLoss):
         tilt = tilt_for_delta(sums.above, log_target)
         # a logarithm of two numbers is right to 2^-45, whichever way it is asked about
         high = _least(sums.bound(tilt, upper=True), log_target - 2.0**-40, largest)
-        low = _least(sums.bound(tilt, upper=False), log_target + 2.0**-40, largest)
-        if high is None:
-            return largest if isinstance(largest, float) else Enclosure(_fraction(low), largest)
+        low = _least(sums.bound(tilt, upper=False), log_target + 2.0**-40, largest) or 0.0
+        if high is None or (ideal is not None and ideal[1] < high):
+            ends = (high, self._farther(sums, log_target), None if ideal is None else ideal[1])
+            high = min(end for end in ends if end is not None)
+            if high == math.inf:
+                return largest if isinstance(largest, float) else Enclosure(Fraction(low), largest)
         upper = min(Fraction(high), Fraction(largest)) if largest != math.inf else Fraction(high)
-        return Enclosure(min(_fraction(low), upper), upper)
+        return Enclosure(min(Fraction(low), upper), upper)
+
+    def _farther(self, sums: LatticeSums, log_target: float) -> float:
+        """Return an epsilon at a delta that is too small for a sum in floats, or for its tilt."""
+        found = sums.steepest_epsilon(log_target)
+        rows = self._gaussian_rows
+        return found if rows is None else min(found, renyi_epsilon(rows, log_target))
 
     @cached_property
     def _count(self) -> int:
         return sum(k for _, k in self.parts)
+
+    @cached_property
+    def _gaussian_rows(self) -> list[tuple[Fraction, int, int]] | None:
+        """All deviations, shifts and counts, where all noise is Gaussian."""
+        known = [(part.gaussian(), k) for part, k in self.parts]
+        rows = [(*one, k) for one, k in known if one is not None]
+        return rows if len(rows) == len(known) else None
+
+    @cached_property
+    def _gaussian(self) -> GaussianSum | None:
+        return GaussianSum.of(self._gaussian_rows or [])
 
     @cached_property
     def _generating(self) -> Summands | None:
@@ -333,10 +366,6 @@ def _least(bound: TiltedSum, log_target: float, largest: Fraction | float) -> fl
         half = (low + high) / 2
         low, high = (low, half) if holds(half) else (half, high)
     return high if bound.upper else low
-
-
-def _fraction(low: float | None) -> Fraction:
-    return Fraction(low or 0.0)
 
 
 def _both(levels: Sequence[Fraction]) -> list[tuple[float, float]]:

@@ -44,7 +44,15 @@ from numpy.typing import NDArray
 from tacit.arithmetic.bisection import narrowed
 from tacit.core.losses.cells import SLACK, Floats, Side
 
-__all__ = ["Parts", "TiltedSum", "moments", "tilt_for_delta", "tilt_for_epsilon"]
+__all__ = [
+    "Parts",
+    "TiltedSum",
+    "largest_exponent",
+    "moments",
+    "sum_infinite",
+    "tilt_for_delta",
+    "tilt_for_epsilon",
+]
 
 Parts: TypeAlias = Sequence[tuple[Side, int]]
 
@@ -59,7 +67,7 @@ _MOST_OUTSIDE = 1e-13
 _COARSE = 1 << 12
 """A tilt is looked for on about so many places of a summand."""
 _MOST_EXPONENTS = 1380.0
-"""The range of exponents over a window: powers of e on both sides of one are floats."""
+"""The range of exponents over a window in which powers of e on both sides of one are floats."""
 
 
 class TiltedSum:
@@ -80,15 +88,13 @@ class TiltedSum:
         self.upper = upper
         self._step = parts[0][0].step
         self._origin = math.fsum(k * side.origin for side, k in parts)
-        self._infinite = _any(parts) * (1 + SLACK if upper else 1 - SLACK)
+        self._infinite = sum_infinite(parts) * (1 + SLACK if upper else 1 - SLACK)
         self.deviation, self._tilt = 0.0, tilt
         self.empty = not all(side.masses.any() for side, _ in parts)
         if self.empty:
             return
         window = _Window(parts, tilt)
-        while window.exponents > _MOST_EXPONENTS:
-            tilt *= 0.98 * _MOST_EXPONENTS / window.exponents
-            window = _Window(parts, tilt)
+        self._wide = window.exponents > _MOST_EXPONENTS
         self._tilt, self._mean, self._size = tilt, window.mean, window.size
         self.deviation = self._step * window.deviation
         start = 0 if window.whole else math.floor(window.mean) - window.size // 2
@@ -104,7 +110,7 @@ class TiltedSum:
     def _charge(self, parts: Parts, logs: Sequence[float]) -> None:
         """Note how far losses, and logarithms, may be off."""
         farthest = self._step * abs(self._first)
-        exponents = sum(k * _largest_exponent(side, self._tilt) for side, k in parts)
+        exponents = sum(k * largest_exponent(side, self._tilt) for side, k in parts)
         self._log_error = 2.0**-50 * (sum(logs) + exponents + self._tilt * farthest)
         self._blur = sum(k * side.blur for side, k in parts)
         self._blur += 2.0**-50 * (abs(self._origin) + farthest)
@@ -118,6 +124,17 @@ class TiltedSum:
         steps = self._step * (np.arange(self._size) - self._size // 2)
         p = self._masses * np.exp(-self._tilt * steps)
         return _from_above(p), _from_above(p * np.exp(-steps))
+
+    def _from(self, place: int, level: float) -> tuple[float, float]:
+        """Return the sizes that are added up from a place on, and what they come to."""
+        if self._wide:  # powers would run out of the floats
+            steps = self._step * np.arange(self._size - place)
+            masses = self._masses[place:] * np.exp(-self._tilt * steps)
+            above = self._start - level + self._step * (place + np.arange(self._size - place))
+            return float(masses.sum()) * 2, float(masses @ -np.expm1(-np.maximum(above, 0.0)))
+        a, b = (float(tail[place]) for tail in self._tails)
+        b = _scaled(b, level - self._start - self._step * (self._size // 2))
+        return a + b, a - b
 
     @property
     def middle(self) -> float:
@@ -136,17 +153,15 @@ class TiltedSum:
         level = epsilon - self._blur if self.upper else epsilon + self._blur
         over = (level - self._start) / self._step
         place = max(0, math.floor(over) + 1)
-        middle = self._size // 2
+        middle = place if self._wide else self._size // 2
         scale = self._log - self._tilt * self._step * (self._first + middle)
         rise = -self._tilt * self._step * (min(place, self._size, over + 1) - middle)
         found, weight = 0.0, _scaled(self._wrapped, rise)
         if place < self._size:
-            a, b = (float(tail[place]) for tail in self._tails)
-            b = _scaled(b, level - self._start - self._step * middle)
+            whole, found = self._from(place, level)
             fading = -math.expm1(-self._tilt * self._step)
             width = min(self._size - place, 1 / fading if fading else math.inf)
-            weight += _scaled(width * self._error, rise) + 4 * _U * self._size * (a + b)
-            found = a - b
+            weight += _scaled(width * self._error, rise) + 4 * _U * self._size * whole
         if self.upper:
             finite = _log(found + weight) + scale + self._log_error + 2.0**-40
             return min(_log_sum(finite, _log(self._infinite)), 0.0)
@@ -228,7 +243,7 @@ def _tilted(side: Side, tilt: float) -> tuple[float, Floats]:
     return most + math.log(total), weights / total
 
 
-def _largest_exponent(side: Side, tilt: float) -> float:
+def largest_exponent(side: Side, tilt: float) -> float:
     """Return what the exponents of tilted masses are below: those of masses, and of the tilt."""
     farthest = max(abs(side.first), abs(side.first + len(side.masses)))
     return 1024 + tilt * side.step * farthest
@@ -339,7 +354,7 @@ def _from_above(values: Floats) -> Floats:
     return np.cumsum(values[::-1])[::-1]
 
 
-def _any(parts: Parts) -> float:
+def sum_infinite(parts: Parts) -> float:
     """Return the mass of an infinite loss in any summand, ``1 - prod (1 - infinite)^k``."""
     rest = math.fsum(k * math.log1p(-min(side.infinite, 1 - _U)) for side, k in parts)
     return -math.expm1(rest)

@@ -60,13 +60,14 @@ _KERNELS = (3e-4, 6e-4, 2e-3, 1e-2)
 """The deviation of the Gaussian beside that of the sum: the first one that is usable."""
 _BAND = 9.5
 _MOST_NODES = 1 << 10
+_MOST_WIDE = 1 << 17
 _MOST_WORK = 1 << 25
 """So many exponentials are looked at over a band that goes on."""
 _AT_ONCE = 1 << 20
 _BLOCK = 1 << 8
 _SERVED = 3.0
 """A contour serves epsilons of so many deviations from its middle."""
-_CELLS_BESIDE = 64
+_CELLS_BESIDE = 12
 _CHORD = 7.0
 """The chords beside an epsilon reach so many deviations of the Gaussian."""
 
@@ -108,7 +109,7 @@ class Contour:
         self.usable = self._sample(count)
 
     def _clear(self) -> float:
-        """Return a distance Y at which the terms of m above zero are small, and note an s for it."""
+        """Return a distance Y at which terms of m above zero are small, and note an s for it."""
         found = []
         for steeper in (1 / self.deviation, 3 / self.deviation, 6 / self.deviation, self.tilt):
             s = self.tilt + steeper
@@ -131,7 +132,7 @@ class Contour:
         """Return the nodes of a band beyond which the Gaussian says enough; zero for too many."""
         count = math.ceil(math.sqrt(2 * REST) / kernel / self._h) + 2
         self._far = math.exp(-REST) * (1 + 2.0**-30)
-        return count if count * self._summands.work <= _MOST_WORK else 0
+        return count if count <= min(_MOST_WIDE, _MOST_WORK // self._summands.work) else 0
 
     def _sample(self, count: int) -> bool:
         """Take the product of all factors at the frequencies of the band."""
