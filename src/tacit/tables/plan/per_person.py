@@ -27,7 +27,7 @@ _WHOLE = ("integer", "boolean")
 _NUMBERS = (*_WHOLE, "float", "decimal", "undeclared", "missing")
 _DECLARED = {"integer": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "date": "DATE"}
 _DISTINCT = (*_NUMBERS, "text", "date")
-"""Kinds whose values can be told apart."""
+"""Kinds whose values can be distinguished."""
 _ORDERED = ("text", "date")
 """Kinds that have a least and a greatest value without bounds."""
 
@@ -142,7 +142,7 @@ def _value(label: str, asked: Aggregate, columns: Schema) -> PersonValue:
     col(column).kind(columns)  # refuses what has no use, and says why
     if statistic == "count_distinct":
         if kind not in _DISTINCT:
-            raise UsageError(f"{label}: the values of {column!r} ({kind}) cannot be told apart")
+            raise UsageError(f"{label}: the values of {column!r} ({kind}) cannot be distinguished")
         return PersonValue(label, statistic, "integer", column)
     if kind in _ORDERED and statistic in ("min", "max"):
         if asked.lower is not None:

@@ -15,7 +15,7 @@ number ``floor(x 10^p + 1/2)`` first, and what is added up, compared and divided
 - a **mean** is the exact sum of numbers that are held within the bounds, divided and rounded down;
 - a **least** or **greatest** value is one of the numbers, held within the bounds;
 - a **count** is at most :data:`~tacit.expressions.integer_sql.ROWS`, and so is a **count of
-  different values**, which are told apart as in :mod:`tacit.tables.query.distinct_values`: a
+  different values**, which are distinguished as in :mod:`tacit.tables.query.distinct_values`: a
   missing value is none.
 
 For whole numbers p is zero.  Else it is the largest for which the bounds are at most ``2^46`` in
