@@ -154,7 +154,7 @@ def test_whether_there_is_an_answer_and_its_error_do_not_depend_on_rows() -> Non
 
 
 def test_an_edited_ledger_is_found_by_whoever_verifies_the_answer(tmp_path) -> None:
-    """Who may write to a ledger is trusted; what they change is seen, in the certificate and out."""
+    """Who may write to a ledger is trusted; what they change is seen by whoever verifies."""
     people = pa.table({"sex": ["f", "m", "f"]})
 
     def opened():
