@@ -75,3 +75,9 @@ def test_columns_that_double_are_refused_before_they_are_written_out():
     with pytest.raises(UsageError, match="at most 1000 operations"):
         doubled + doubled
     assert len(str(col("x").is_in(range(50_000)))) > 50_000  # values are no operations
+
+
+@pytest.mark.parametrize("said", [{"float": "0x1p99999"}, {"float": "9" * 400}, {"date": 3}, {}])
+def test_a_parameter_that_is_none_is_no_description(said):
+    with pytest.raises(UsageError, match="not the description of an expression"):
+        from_json(["literal", [], [said]])

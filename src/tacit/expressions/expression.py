@@ -310,7 +310,7 @@ def from_json(description: Sequence[Any]) -> Expression:
         )
     except UsageError:  # which is a ValueError too
         raise
-    except (TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError, OverflowError):
         raise UsageError("this is not the description of an expression") from None
     operations.known(built)
     return built

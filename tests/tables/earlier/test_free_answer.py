@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import json
+import sqlite3
+from contextlib import closing
 
 import pyarrow as pa
 import pytest
 
 import tacit as tc
 from tacit.accounting.ledger.shared_budget import on_account_of
-from tacit.errors import UsageError
+from tacit.errors import UsageError, VerificationError
 from tacit.report.check.issued import digest
 from tacit.tables.paid_session import PaidSession
 
@@ -148,3 +151,28 @@ def test_whether_there_is_an_answer_and_its_error_do_not_depend_on_rows() -> Non
             (found.column("n")["standard_error"], len(session.ledger.events()), session.spent)
         )
     assert told[0] == told[1] == told[2]
+
+
+def test_an_edited_ledger_is_found_by_whoever_verifies_the_answer(tmp_path) -> None:
+    """Who may write to a ledger is trusted; what they change is seen by whoever verifies."""
+    people = pa.table({"sex": ["f", "m", "f"]})
+
+    def opened():
+        place = tmp_path / "p.ledger"
+        return tc.Session(people, tc.one_row_each, tc.epsilon(1), name="p", ledger=place)
+
+    with opened() as session:
+        session.group_by("sex", keys=["f", "m"]).agg(n=tc.count()).release(epsilon="1/4")
+    with closing(sqlite3.connect(tmp_path / "p.ledger")) as file, file:
+        where = "where body like '%\"answer\",%'"
+        ((sequence, text),) = file.execute(f"select sequence, body from event {where}").fetchall()
+        event = json.loads(text)
+        event["body"]["answer"]["released"][0][0] += 1000
+        changed = json.dumps(event, separators=(",", ":"))
+        file.execute("update event set body = ? where sequence = ?", (changed, sequence))
+    with opened() as session:
+        certificate = both(session).free_answer().certificate
+        assert not certificate.verify(session.ledger)
+        assert not certificate.verify()
+        with pytest.raises(VerificationError, match="was changed after it was written"):
+            session.ledger.verify_chain()
