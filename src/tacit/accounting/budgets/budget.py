@@ -18,7 +18,6 @@ binary value of ``0.1`` is a little above 1/10: ten releases at ``0.1`` come to 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -26,21 +25,17 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from tacit.accounting.budgets.parts import Part, added_up, merged, parts_from
+from tacit.accounting.budgets.rounding import GRID, rounded
 from tacit.arithmetic.exact import Number, as_fraction, positive, show
 from tacit.calls import public
 from tacit.core.measures.conversion import concentrated_epsilon
 from tacit.errors import UsageError
 
-__all__ = ["Budget", "Kind", "epsilon", "epsilon_delta", "rho", "rounded_up"]
+__all__ = ["Budget", "Kind", "epsilon", "epsilon_delta", "rho"]
 
 Kind: TypeAlias = Literal["pure", "approximate", "concentrated"]
 
 _KINDS = get_args(Kind)
-
-# The largest denominator of an amount; that of the smallest float is 2^1074.  Without a limit,
-# releases whose costs have coprime denominators would make the running total as long as the
-# whole history, and it could no longer be written down.
-_GRID = 2**1200
 
 _MAKERS: Mapping[Kind, str] = {
     "pure": "epsilon(...)",
@@ -142,8 +137,8 @@ class Budget:
         if not isinstance(other, Budget):
             return NotImplemented
         self._same_kind(other)
-        amount = _rounded(self.amount + other.amount, up=True)
-        return Budget(self.kind, amount, _rounded(self.delta + other.delta, up=True))
+        amount = rounded(self.amount + other.amount, up=True)
+        return Budget(self.kind, amount, rounded(self.delta + other.delta, up=True))
 
     def __sub__(self, other: Budget) -> Budget:
         """Return what is left when ``other`` is taken out, rounded down where it must be.
@@ -155,8 +150,8 @@ class Budget:
             return NotImplemented
         if not self.covers(other):
             raise UsageError(f"{self!r} does not cover {other!r}")
-        amount = _rounded(self.amount - other.amount, up=False)
-        return Budget(self.kind, amount, _rounded(self.delta - other.delta, up=False))
+        amount = rounded(self.amount - other.amount, up=False)
+        return Budget(self.kind, amount, rounded(self.delta - other.delta, up=False))
 
     def covers(self, other: Budget) -> bool:
         """Return whether ``other`` is within this budget, in epsilon or rho and in delta.
@@ -203,7 +198,7 @@ class Budget:
         if self.kind != "concentrated" and self.delta == 0:
             if kind == "concentrated":
                 parts = self.parts or merged([(self.amount, False)])
-                return Budget(kind, _rounded(sum(map(Part.rho, parts), Fraction(0)), up=True))
+                return Budget(kind, rounded(sum(map(Part.rho, parts), Fraction(0)), up=True))
             return Budget(kind, self.amount, parts=self.parts)
         raise UsageError(
             f"this budget cannot pay for that mechanism: the budget is {_MAKERS[kind]} and the "
@@ -363,7 +358,7 @@ def _nonnegative(value: Number, name: str) -> Fraction:
     over, under = number.numerator, number.denominator  # ints, which compare fast
     if over < 0:
         raise UsageError(f"{name} must not be negative, and is {show(number)}")
-    if under > _GRID or over >= _GRID * under:
+    if under > GRID or over >= GRID * under:
         raise UsageError(f"{name} is too long: write it with at most 360 digits")
     return number
 
@@ -373,22 +368,6 @@ def _within(value: Fraction, limit: Fraction) -> bool:
     return value is limit or (
         value.numerator * limit.denominator <= limit.numerator * value.denominator
     )
-
-
-def rounded_up(loss: Fraction) -> Fraction:
-    """Return a loss as it is, or rounded up to the 360 digits that a budget holds.
-
-    >>> rounded_up(Fraction(1, 3)), rounded_up(Fraction(1, 7**500)) < Fraction(1, 10**350)
-    (Fraction(1, 3), True)
-    """
-    return _rounded(loss, up=True)
-
-
-def _rounded(value: Fraction, *, up: bool) -> Fraction:
-    if value.denominator <= _GRID:
-        return value
-    scaled = value * _GRID
-    return Fraction(math.ceil(scaled) if up else math.floor(scaled), _GRID)
 
 
 def _literal(value: Fraction) -> str:

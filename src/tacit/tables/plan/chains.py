@@ -8,7 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from tacit.accounting.budgets.budget import Budget, rounded_up
+from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budgets.rounding import rounded_up
 from tacit.accounting.budgets.parts import Part, merged
 from tacit.core import Measurement, PureDP, Step, compose
 from tacit.core.losses.bounded_range import range_of
