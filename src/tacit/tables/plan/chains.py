@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.budgets.rounding import rounded_up
 from tacit.accounting.budgets.parts import Part, merged
+from tacit.accounting.budgets.rounding import rounded_up
 from tacit.core import Measurement, PureDP, Step, compose
 from tacit.core.losses.bounded_range import range_of
 from tacit.expressions.expression import Expression
