@@ -137,6 +137,22 @@ def test_statistics_of_several_columns_shares_and_tables_of_people_fit() -> None
     assert [trouble(body) for body in bodies] == [[], []]
 
 
+def test_groups_found_in_rounds_and_different_values_of_people_fit() -> None:
+    table = pd.DataFrame({"p": [1, 1, 2, 3], "x": [1, 2, 3, 4]})
+    unit = tc.unit("p", rows=2, groups=3)
+    with tc.Session(table, unit=unit, budget=tc.epsilon_delta(9, "1e-5"), name="t") as session:
+        found = session.group_by("x", rounds=2).agg(n=tc.count())
+        people = session.per_person(kinds=tc.count_distinct("x")).agg(
+            n=tc.histogram("kinds", [1, 9])
+        )
+        bodies = [
+            written(found.release(epsilon=1, delta="1e-6").certificate),
+            written(people.release(epsilon=1).certificate),
+        ]
+    assert bodies[0]["question"]["query"]["rounds"] == 2
+    assert [trouble(body) for body in bodies] == [[], []]
+
+
 def test_a_charge_on_an_account_has_no_place(fresh: Body) -> None:
     charge = fresh["ledger"]
     assert trouble({**fresh, "ledger": {**charge, "sequence": None, "hash": None}}) == []
