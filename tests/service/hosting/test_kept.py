@@ -111,9 +111,9 @@ def test_a_question_takes_as_much_work_as_if_nobody_had_asked_it(
         work.append("planned")
         plan(self, *given)
 
-    def rehearsed(*given: Any) -> None:
+    def rehearsed(*given: Any, **how: Any) -> None:
         work.append("rehearsed")
-        rehearse(*given)
+        rehearse(*given, **how)
 
     monkeypatch.setattr(charge.Plan, "__init__", planned)
     monkeypatch.setattr(rehearsal, "rehearse", rehearsed)
