@@ -12,12 +12,15 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import platform
 import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # so that no time is spent on waiting threads
 
 import tacit as tc
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift

@@ -43,7 +43,9 @@ Where ``u = epsilon^2 / a`` is small there is a closed form: ``D(0) <= 0`` is en
 (1 + k)^2 / 2``, so for ``k = 0.51 u`` where u is at most 1/100.
 
 So a small release takes little more than epsilon^2, whose sum is what any accounting must charge;
-the last one, to variance zero, takes up to pi/2 times that.
+the last one, to variance zero, takes up to pi/2 times that.  Of releases of epsilon 1/100 that are
+fixed beforehand, no accounting takes more than 562 into (1, 10^-6), and 528 into (1, 5 10^-7); of
+those that are chosen one after the other, 558 and 522 fit here: a part in a hundred fewer.
 
 **What a bounded range takes.**  A release whose log ratios lie in an interval of length epsilon is
 dominated by the pair of :mod:`tacit.core.losses.bounded_range`.  Its profile there, ``(sqrt E -
