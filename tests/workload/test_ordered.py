@@ -5,7 +5,7 @@ import pytest
 
 import tacit as tc
 from tacit.errors import UsageError
-from tacit.workload.ordered import best_strategy, check_bins
+from tacit.workload.ordered import best_strategy, check_bins, check_numbers
 from tacit.workload.steady import cholesky, inverse, product, square_root, trace_of_product
 
 
@@ -29,9 +29,12 @@ def test_all_ranges_of_256_bins():
 
 
 def test_too_many_bins_are_refused_with_their_number():
-    check_bins(256)
+    check_bins(1024)
+    with pytest.raises(UsageError, match="2,000 bins of a column take matrices of 32 MB"):
+        check_bins(2000)
+    check_numbers(1 << 18, 1)
     with pytest.raises(UsageError, match="1,000 bins have 500,500 ranges"):
-        check_bins(1000)
+        check_numbers(500_500, 1000)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 30])

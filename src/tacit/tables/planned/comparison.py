@@ -16,9 +16,11 @@ from tacit.tables.planned.merge import Merged, merged
 from tacit.tables.together.cell_counts import CellsPart
 from tacit.tables.together.reading import size_of
 
-__all__ = ["Compared", "Comparison", "compared", "total_of_counts"]
+__all__ = ["Compared", "Comparison", "compared"]
 
 _UNIT = 1 << 20
+_REACHED = "rows that the interval reaches"
+"""What is stated of percentiles that are chosen together."""
 
 
 @dataclass(frozen=True)
@@ -102,17 +104,12 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
         answering = merged_as[plan.serving(name)]
         served = whole.parts[whole.parts_of(answering)[0]]
         part = replace(loss, amount=loss.amount * shares[name])
-        one = _interval(query, part) if name not in merged_as else _alone(query, part, rows)
+        together = name not in merged_as
+        one = _interval(query, part) if together else _alone(query, part, rows)
+        unit = _REACHED if together else served.error_unit
         errors = whole.expected_error(answering, rows), one
-        found.append(
-            Compared(name, query, asked, sizes[name], *errors, shares[name], served.error_unit)
-        )
+        found.append(Compared(name, query, asked, sizes[name], *errors, shares[name], unit))
     return Comparison(loss, rows, tuple(found))
-
-
-def total_of_counts(one: Compared, loss: Budget, rows: int) -> float:
-    """Return the total squared error of an answer that counts, asked with its share by itself."""
-    return _total(one.query, replace(loss, amount=loss.amount * one.share), one.numbers, rows)
 
 
 def _total(query: Query, loss: Budget, numbers: int, rows: int) -> float:

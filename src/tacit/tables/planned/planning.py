@@ -65,9 +65,15 @@ class QuestionPlan(FreeAnswers, Shown):
         ([('f',), ('m',)], 2, True)
     """
 
-    def __init__(self, whole: Question, plan: Merged, questions: Sequence[Question]) -> None:
+    def __init__(
+        self,
+        whole: Question,
+        plan: Merged,
+        questions: Sequence[Question],
+        told: Sequence[str] = (),
+    ) -> None:
         self._whole, self._plan = whole, plan
-        self._questions = tuple(questions)
+        self._questions, self._told = tuple(questions), tuple(told)
 
     def preview(
         self,
@@ -94,7 +100,8 @@ class QuestionPlan(FreeAnswers, Shown):
             UsageError: as :meth:`release`.
         """
         found = self._whole.preview(epsilon, delta, rho, rows=tuple(rows), confidence=confidence)
-        return self._plan.by_label(found)
+        found = self._plan.by_label(found)
+        return replace(found, notes=(*found.notes, *self._told))
 
     def release(
         self,
@@ -198,7 +205,7 @@ class QuestionPlan(FreeAnswers, Shown):
     @property
     def notes(self) -> tuple[str, ...]:
         """What is worth knowing of the plan, as :attr:`tacit.tables.question.Question.notes`."""
-        return self._whole.notes
+        return (*self._whole.notes, *self._told)
 
     def cheapest(
         self,
@@ -236,7 +243,7 @@ class QuestionPlan(FreeAnswers, Shown):
         whole = replace(query, weights=weights)
         held = held_by(self._whole)
         asked = Question(held.table, held.ledger, whole, held.declared)
-        plan = QuestionPlan(asked, replace(self._plan, query=whole), self._questions)
+        plan = QuestionPlan(asked, replace(self._plan, query=whole), self._questions, self._told)
         parts = {label: needed[self._plan.serving(label)] for label in self.labels}
         shares = {label: loss / total for label, (_, loss) in parts.items()}
         return CheapestPlan(Budget(kind, total), shares, plan)
@@ -281,7 +288,7 @@ class QuestionPlan(FreeAnswers, Shown):
             MissingExtraError: jinja2 is not installed.
         """
         protects = protects_line(self._plan.query.unit.describe())
-        return plan_page(self._compared(loss_of(epsilon, rho), rows), protects, self.strategy)
+        return plan_page(self._compared(loss_of(epsilon, rho), rows), protects, self._noisy)
 
     def _compared(self, loss: Budget, rows: int) -> Comparison:
         queries = [member.query for member in self._plan.members]
@@ -307,6 +314,19 @@ class QuestionPlan(FreeAnswers, Shown):
             for axes, cells, share in self._counts.measured(kind)
         ]
 
+    @property
+    def _noisy(self) -> list[dict[str, object]]:
+        """The strategy, with filters in words."""
+        words = {name: f"where {condition}" for name, condition in self._plan.query.derived}
+        told = self.strategy
+        for one in told:
+            columns: Any = one["columns"]
+            one["columns"] = [
+                words[name] if str(name).startswith("filter ") and name in words else name
+                for name in columns
+            ]
+        return told
+
     @cached_property
     def _counts(self) -> CellsPart | None:
         parts = Plan(self._plan.query, unit_loss(1)).parts
@@ -319,7 +339,7 @@ class QuestionPlan(FreeAnswers, Shown):
         parts = [Table(["label", "what is asked"], rows)]
         told = [
             [_shown(one["columns"]), str(one["cells"]), show(Fraction(str(one["share"])))]
-            for one in self.strategy
+            for one in self._noisy
         ]
         if told:
             head = ["noise is added to counts of", "cells", "share of the loss of the counts"]

@@ -72,7 +72,7 @@ def _ticks(one: Any, low: float, high: float) -> None:
         power *= 10
     inside = [step for step in steps if low / 1.3 <= step <= high * 1.3]
     inside = inside[:: max(1, -(-len(inside) // 5))]
-    one.set_yticks(inside, [f"{step:,.3g}" for step in inside])
+    one.set_yticks(inside, [f"{step:,.0f}" if step >= 1 else f"{step:.3g}" for step in inside])
     one.set_ylim(low / 1.4, high * 1.4)
 
 

@@ -9,6 +9,7 @@ from tacit.accounting.ledger.ledger import Ledger
 from tacit.arithmetic.exact import Number
 from tacit.calls import public
 from tacit.errors import UsageError
+from tacit.tables.planned.contradictions import contradictions
 from tacit.tables.planned.merge import merged
 from tacit.tables.planned.planning import QuestionPlan
 from tacit.tables.planned.worst_error import relative_weights, worst_weights
@@ -56,7 +57,8 @@ class Planning:
 
         Raises:
             UsageError: weights beside the worst error, no questions, questions of another session,
-                groups that are not listed, or statistics by group that a plan does not answer.
+                groups that are not listed, statistics by group that a plan does not answer, or
+                keys, edges or bounds of which nothing is within what the data set declares.
         """
         asked = list(questions) if isinstance(questions, Iterable) else []
         if not asked or not all(isinstance(each, Question) for each in asked):
@@ -89,5 +91,7 @@ class Planning:
             counts = {name: a for name, a in asked_of.items() if a.kind in CELL_KINDS}
             chosen = worst_weights(counts, noise) if least == "worst" else relative_weights(counts)
             found = merged(queries, chosen, noise=noise, drop=drop, nonnegative=nonnegative)
+        labels = [member.labels for member in found.members]
+        told = contradictions(queries, labels, first.declared)
         whole = Question(first.table, first.ledger, found.query, first.declared)
-        return QuestionPlan(whole, found, asked)
+        return QuestionPlan(whole, found, asked, told)

@@ -127,7 +127,7 @@ def _is_shorter(together: Aggregate, single: Sequence[Aggregate], whole: Query, 
         reaches.append(alone.interval(each, LEVEL))
     power, root = (2 / 3, 3) if noise == "laplace" else (1, 2)
     least = sum(reach**power for reach in reaches) ** root / m ** (root - 1)
-    return m * part.half_width(together.kind, several, 1, LEVEL) ** 2 < least
+    return bool(m * part.half_width(together.kind, several, 1, LEVEL) ** 2 < least)
 
 
 def _part(asked: Aggregate, whole: Query) -> Any:

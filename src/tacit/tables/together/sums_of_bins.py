@@ -10,14 +10,14 @@ from tacit.arithmetic.exact import Number
 from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.report.text.words import bins_words
-from tacit.tables.answers.aggregate import Aggregate, Kind, Setting, register_kind
+from tacit.tables.answers.aggregate import Aggregate, Kind, Setting, kind_of, register_kind
 from tacit.tables.answers.histogram import histogram
 from tacit.tables.chain.part import Part
 from tacit.tables.spec.cell_axis import Axis
 from tacit.tables.together.asked_cells import AskedCells, key_of
 from tacit.tables.together.cell_counts import CellsPart
-from tacit.tables.together.reading import SHARES, names_of
-from tacit.workload.ordered import check_bins
+from tacit.tables.together.reading import SHARES, names_of, size_of
+from tacit.workload.ordered import check_bins, check_numbers
 
 __all__ = ["cdf", "prefix_sums", "ranges"]
 
@@ -34,7 +34,7 @@ def ranges(column: str, edges: Sequence[Number]) -> Aggregate:
 
     Args:
         column: a column of numbers.
-        edges: public and rising, at most 257 of them.
+        edges: public and rising, at most 724 of them (261,726 ranges).
 
     Raises:
         UsageError: fewer than two edges, edges that do not rise, or too many.
@@ -60,7 +60,7 @@ def prefix_sums(column: str, edges: Sequence[Number]) -> Aggregate:
 
     Args:
         column: a column of numbers.
-        edges: public and rising, at most 257 of them.
+        edges: public and rising, at most 1,025 of them.
 
     Raises:
         UsageError: fewer than two edges, edges that do not rise, or too many.
@@ -89,7 +89,7 @@ def cdf(column: str, edges: Sequence[Number]) -> Aggregate:
 
     Args:
         column: a column of numbers.
-        edges: public and rising, at most 257 of them.
+        edges: public and rising, at most 1,025 of them.
 
     Raises:
         UsageError: fewer than two edges, edges that do not rise, or too many.
@@ -113,8 +113,11 @@ def _of_bins(kind: str, column: str, edges: Sequence[Number]) -> Aggregate:
     made = histogram(column, edges)
     if made.column is None:
         raise UsageError(f'{kind} are asked for one column: tc.{kind}("age", [0, 18, 65])')
-    check_bins(len(made.edges or ()) - 1)
-    return replace(made, kind=kind)
+    bins = len(made.edges or ()) - 1
+    check_bins(bins)
+    asked = replace(made, kind=kind)
+    check_numbers(size_of(kind_of(asked.kind).reading, bins), bins)
+    return asked
 
 
 class _SumsOfBins(Kind):
