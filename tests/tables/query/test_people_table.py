@@ -48,10 +48,10 @@ VALUES = [
     number("high", "max", "huge", -(1 << 61), 1 << 61, True),
     PersonValue("first", "min", "date", "day"),
     PersonValue("last", "max", "text", 'na"me'),
-    PersonValue("names", "count_distinct", "integer", 'na"me'),
-    PersonValue("days", "count_distinct", "integer", "day"),
-    PersonValue("numbers", "count_distinct", "integer", "select"),
-    PersonValue("wholes", "count_distinct", "integer", "huge"),
+    PersonValue("names", "distinct", "integer", 'na"me'),
+    PersonValue("days", "distinct", "integer", "day"),
+    PersonValue("numbers", "distinct", "integer", "select"),
+    PersonValue("wholes", "distinct", "integer", "huge"),
 ]
 TYPES = {"integer": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "date": "DATE"}
 
@@ -81,7 +81,7 @@ def made(rows: Sequence[Mapping[str, Any]], value: PersonValue) -> Any:
         return len(rows)
     of = DERIVED.get(value.column, col(value.column))
     found = [of.evaluate(row) for row in rows]
-    if value.statistic == "count_distinct":
+    if value.statistic == "distinct":
         return len({x for x in found if x is not None and x == x})
     if value.grid is None:
         there = [each for each in found if each is not None]

@@ -158,7 +158,6 @@ def _rows(query: Mapping[str, Any], row: str) -> str:
 
 _OF_A_PERSON = {
     "count": "the number of the person's rows",
-    "count_distinct": "the number of different values of {column} that the person has",
     "sum": "the person's total of {column}",
     "mean": "the person's mean of {column}",
     "min": "the person's least {column}",
@@ -172,6 +171,8 @@ def person_words(value: Mapping[str, Any]) -> str:
     >>> person_words({"kind": "sum", "column": "cost", "lower": "0", "upper": "5000"})
     "the person's total of cost (clamped to [0, 5000])"
     """
+    if value["kind"] not in _OF_A_PERSON:
+        return f"{aggregate_words(value)} that the person has"
     told = _OF_A_PERSON[value["kind"]].format(column=value.get("column"))
     if "lower" not in value:
         return told

@@ -15,6 +15,7 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.answers.count_distinct import count_distinct
 from tacit.tables.plan.declared import Declared
 from tacit.tables.plan.query import Query
 from tacit.tables.query.people_table import PersonValue, Statistic, person_column, units_of
@@ -22,7 +23,8 @@ from tacit.tables.spec.privacy_unit import PersonUnit
 
 __all__ = ["asked_per_person", "check_people", "people_schema", "person_values"]
 
-_STATISTICS = ("count", "count_distinct", "sum", "mean", "min", "max")
+_DIFFERENT = count_distinct("column").kind
+_STATISTICS = ("count", _DIFFERENT, "sum", "mean", "min", "max")
 _WHOLE = ("integer", "boolean")
 _NUMBERS = (*_WHOLE, "float", "decimal", "undeclared", "missing")
 _DECLARED = {"integer": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "date": "DATE"}
@@ -134,13 +136,13 @@ def _value(label: str, asked: Aggregate, columns: Schema) -> PersonValue:
             f"{label}: {asked.kind} cannot be made of the rows of one person; {', '.join(most)} "
             f"and {last} can{how}. They are exact for each person, and the same on every engine"
         )
-    statistic = cast(Statistic, asked.kind)
+    statistic = cast(Statistic, "distinct" if asked.kind == _DIFFERENT else asked.kind)
     if statistic == "count":
         return PersonValue(label, statistic, "integer")
     column = asked.require_column()
     kind = columns.column(column).kind
     col(column).kind(columns)  # refuses what has no use, and says why
-    if statistic == "count_distinct":
+    if statistic == "distinct":
         if kind not in _DISTINCT:
             raise UsageError(f"{label}: the values of {column!r} ({kind}) cannot be distinguished")
         return PersonValue(label, statistic, "integer", column)

@@ -51,7 +51,7 @@ from tacit.tables.spec.privacy_unit import PersonUnit
 
 __all__ = ["PersonValue", "Statistic", "person_column", "person_source", "units_of"]
 
-Statistic: TypeAlias = Literal["count", "count_distinct", "sum", "mean", "min", "max"]
+Statistic: TypeAlias = Literal["count", "distinct", "sum", "mean", "min", "max"]
 
 _FAR = 61
 """One value of a sum is at most 2^61 units from zero, and so is a whole bound."""
@@ -171,7 +171,7 @@ def person_source(
 
 def _row_sql(of: Expression, value: PersonValue, schema: Schema, d: Dialect) -> str:
     """Return the SQL of what is looked at in a row."""
-    if value.statistic == "count_distinct":
+    if value.statistic == "distinct":
         return identity_sql(of, schema, d)[0]
     if value.grid is None:
         return key_part_sql(of, value.kind, schema, d)
@@ -191,7 +191,7 @@ def _grid_of_rows(value: PersonValue) -> Grid:
 
 def _value_sql(z: str, value: PersonValue, d: Dialect) -> str:
     """Return the SQL of a person's value, from the column ``z`` of their rows."""
-    if value.statistic == "count_distinct":
+    if value.statistic == "distinct":
         return d.cast(f"count(distinct {z})", "integer")
     if value.grid is None:
         return f"{value.statistic}({z})"
