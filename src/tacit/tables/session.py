@@ -105,9 +105,8 @@ class Session(Planning, AskedTable[Question], Shown):
                 "have several rows, or unit=tc.one_row_each, where each row is another person"
             )
         if budget is not None and not isinstance(budget, Budget):
-            raise UsageError(
-                "a budget is tc.epsilon(1), tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
-            )
+            made_by = "tc.epsilon(1), tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
+            raise UsageError(f"a budget is {made_by}")
         limits = {"memory_limit": memory_limit, "threads": threads, "timeout": timeout}
         options = {"table": table, "name": name, **limits, **csv}
         opened, beside = OpenedTable(source, options), None
@@ -240,9 +239,8 @@ class Session(Planning, AskedTable[Question], Shown):
             DataSourceError: the table does not exist.
         """
         if name not in self._others:
-            raise UsageError(
-                f"there is no other table {name!r}; {did_you_mean(name, self._others)}"
-            )
+            hint = did_you_mean(name, self._others)
+            raise UsageError(f"there is no other table {name!r}; {hint}")
         return self._others[name](self.ledger)
 
     def sql(self, text: str) -> Question:
