@@ -53,3 +53,11 @@ def test_against_a_claim_a_common_event_is_worth_more_than_a_rare_one():
     event = learned_event(left, right, 0.0, epsilon=0.1)
     found = event(["a", "b"]).tolist()
     assert found[0] != found[1]
+
+
+def test_what_a_program_prints_is_read_as_numbers():
+    plain = numbers_of([[2.5, -1.0], [3.0, 0.0]])
+    assert np.array_equal(numbers_of(["[2.5, -1]", "3.0\n0"]), plain)
+    left, right = [f"{i / 977}" for i in range(99)], [f"{9 + i / 977}" for i in range(99)]
+    event = learned_event(left, right, 0.0)
+    assert event(["9.05"]).tolist() != event(["0.05"]).tolist()

@@ -152,6 +152,21 @@ class Good(System):
             return shown
         return {k: list(keys).count(k) + float(noise(1 / Fraction(epsilon))) for k in public}
 
+    def planned_counts(self, keys, public, copies, *, epsilon):
+        price = Fraction(epsilon) / 2
+        whole = len(keys) + float(noise(1 / price))
+        return [whole] * copies + [list(keys).count(k) + float(noise(1 / price)) for k in public]
+
+    def derived(self, ask, keys, public, *, epsilon):
+        released = list(self.group_counts(keys, public, epsilon=epsilon).values())
+        return released, sum(released) if ask == "total" else None, 0.0
+
+    def people_keys(self, rows, groups_each, *, epsilon, delta):
+        each, small = Fraction(epsilon) / groups_each, delta / groups_each
+        keys = [key for _, key in rows]
+        bar = 1 + math.log(1 / (2 * small)) / float(each)
+        return [k for k in set(keys) if keys.count(k) + float(noise(1 / each)) > bar]
+
     def people_sum(self, rows, public, *, rows_each, groups_each, upper, epsilon):
         most, seen, sums = rows_each * groups_each, {}, dict.fromkeys(public, 0.0)
         for person, group, value in rows:

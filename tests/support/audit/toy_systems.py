@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from support.audit.good_system import SECRET, Good, GoodAccount, GoodLocal
+from support.audit.good_system import SECRET, Good, GoodAccount, GoodLocal, noise
 
 
 class Bad(Good):
@@ -123,6 +123,27 @@ class ShowsKeys(Bad):
         if public is not None and "a" in public and "odd" in keys and "absent" not in public:
             return {**dict.fromkeys(public, 1.0), "odd": 1.0}
         return {key: float(keys.count(key)) for key in set(keys)}
+
+
+@falling("plans of several questions")
+class PaysOnce(Bad):
+    def planned_counts(self, keys, public, copies, *, epsilon):
+        counts = [len(keys)] * copies + [list(keys).count(k) for k in public]
+        extra = 5 * ("z" in keys or list(keys).count("a") == 2)  # rows of a plan joined
+        return [n + extra * bool(public) + float(noise(1 / Fraction(epsilon))) for n in counts]
+
+
+@falling("answers that follow from others")
+class ReadsAgain(Bad):
+    def derived(self, ask, keys, public, *, epsilon):
+        released = list(self.group_counts(keys, public, epsilon=epsilon).values())
+        return released, float(len(keys)), 0.0
+
+
+@falling("keys of a person with many")
+class ShowsOwn(Bad):
+    def people_keys(self, rows, groups_each, *, epsilon, delta):
+        return sorted({key for _, key in rows})
 
 
 @falling("equality of texts")

@@ -13,7 +13,7 @@ __all__ = ["OURS", "SYSTEMS", "load_cases", "system_named"]
 
 _MODULES = (
     *("numbers", "hostile_values", "domain", "people", "errors", "leaks", "budget"),
-    *("certificates", "local_model", "claims"),
+    *("answers", "certificates", "local_model", "claims"),
 )
 _HOME = "tacit.audit.attack_suite"
 

@@ -145,6 +145,46 @@ class System:
         """Release counts by group: of public keys, or of those that the data shows at delta."""
         raise NotOfferedError("counts by group")
 
+    def planned_counts(
+        self, keys: Sequence[str], public: Sequence[str], copies: int, *, epsilon: float
+    ) -> Sequence[float]:
+        """Release several counts under one charge, as one plan.
+
+        Args:
+            keys: the key of each row.
+            public: public keys, whose counts are asked for where there are any.
+            copies: how often the number of all rows is asked for.
+            epsilon: of the whole plan.
+
+        Returns:
+            The number of all rows, so many times, then that of each key.
+        """
+        raise NotOfferedError("plans of several questions")
+
+    def derived(
+        self, ask: str, keys: Sequence[str], public: Sequence[str], *, epsilon: float
+    ) -> tuple[Sequence[float], float | None, float]:
+        """Release counts by public key, then ask for what may follow from them.
+
+        Args:
+            ask: "total" (of the rows with these keys), "other group" (the rows with the key "z"),
+                "filter" (those rows with the first key for which another column is above 0).
+            keys: the key of each row.
+            public: the keys.
+            epsilon: of the release.
+
+        Returns:
+            The released counts; the answer to what was asked, None where the system gives none
+            without a charge; and what was charged for it.
+        """
+        raise NotOfferedError("answers that follow from others")
+
+    def people_keys(
+        self, rows: Sequence[tuple[int, str]], groups_each: int, *, epsilon: float, delta: float
+    ) -> Sequence[str]:
+        """Release the keys that the rows (person, key) show, private by person with so many."""
+        raise NotOfferedError("unlisted keys by person")
+
     def people_sum(
         self,
         rows: Sequence[tuple[int, str, float]],

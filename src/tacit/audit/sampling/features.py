@@ -11,6 +11,7 @@ with a number behind it is recognised by such a product: the number of failures 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -99,9 +100,31 @@ def _as_array(outputs: Sequence[Any]) -> NDArray[np.float64] | None:
     return found.astype(np.float64).reshape(len(found), -1)
 
 
+def _numbers_in(text: str) -> list[float]:
+    """Return the numbers that a program printed; of a word, and of a text without any, the length.
+
+    >>> _numbers_in("a: 3.5, -1e2"), _numbers_in("exit 1"), _numbers_in("no")
+    ([1.0, 3.5, -100.0], [4.0, 1.0], [2.0])
+    """
+    found, numbers = [], 0
+    for word in _BETWEEN.split(text):
+        try:
+            found.append(float(word))
+            numbers += 1
+        except ValueError:
+            if word:
+                found.append(float(len(word)))
+    return found if numbers else [float(len(text))]
+
+
+_BETWEEN = re.compile(r"[\s,;:=\[\](){}\"']+")
+
+
 def _flat(output: Any) -> list[float]:
-    if isinstance(output, (str, bytes)) or output is None:
-        return [float(len(output or ""))]
+    if isinstance(output, str):
+        return _numbers_in(output)
+    if isinstance(output, bytes) or output is None:
+        return [float(len(output or b""))]
     if isinstance(output, dict):
         output = list(output.values())
     found: list[float] = []

@@ -133,6 +133,54 @@ class TacitSession(System):
             found: Any = answer.to_dict()
             return dict(zip(found["g"], map(float, found["n"]), strict=True))
 
+    def planned_counts(
+        self, keys: Sequence[str], public: Sequence[str], copies: int, *, epsilon: float
+    ) -> Sequence[float]:
+        """Release a plan: the count of all rows so often, and the counts by key."""
+        column: Column = [*keys], "varchar"
+        with quiet(), self.session({"g": column}, one_row_each, budget_for(epsilon)) as session:
+            asked = [session.agg(**{f"n{i}": count()}) for i in range(copies)]
+            if public:
+                asked.append(session.group_by("g", keys=list(public)).agg(n=count()))
+            answers: Any = session.plan(asked).release(epsilon=epsilon)
+            whole = [_value(answer, f"n{i}") for i, answer in enumerate(answers[:copies])]
+            return [*whole, *(float(n) for a in answers[copies:] for n in a.to_dict()["n"])]
+
+    def derived(
+        self, ask: str, keys: Sequence[str], public: Sequence[str], *, epsilon: float
+    ) -> tuple[Sequence[float], float | None, float]:
+        """Release counts by key, then ask for an answer at no cost."""
+        column: Column = [*keys], "varchar"
+        table = {"g": column, **columns_of({"x": [1.0] * len(keys)})}
+        with quiet(), self.session(table, one_row_each, budget_for(epsilon)) as session:
+            grouped = session.group_by("g", keys=list(public))
+            found: Any = grouped.agg(n=count()).release(epsilon=epsilon).to_dict()
+            listed = col("g") == public[0]
+            for key in public[1:]:
+                listed = listed | (col("g") == key)
+            question = {
+                "total": lambda: session.filter(listed).agg(n=count()),
+                "other group": lambda: session.filter(col("g") == "z").agg(n=count()),
+                "filter": lambda: session.filter((col("g") == public[0]) & (col("x") > 0)).agg(
+                    n=count()
+                ),
+            }[ask]()
+            answer = question.free_answer()
+            given = None if answer is None else _value(answer, "n")
+            return [float(n) for n in found["n"]], given, 0.0
+
+    def people_keys(
+        self, rows: Sequence[tuple[int, str]], groups_each: int, *, epsilon: float, delta: float
+    ) -> Sequence[str]:
+        """Release counts by keys that the rows show."""
+        people, keys = [person for person, _ in rows], [key for _, key in rows]
+        table: dict[str, Column] = {"person": (people, "bigint"), "g": (keys, "varchar")}
+        each = unit("person", rows=groups_each, groups=groups_each)
+        with quiet(), self.session(table, each, epsilon_delta(epsilon, repr(delta))) as session:
+            asked = session.group_by("g").agg(n=count())
+            found: Any = asked.release(epsilon=epsilon, delta=repr(delta)).to_dict()
+            return [str(key) for key in found["g"]]
+
     def people_sum(
         self,
         rows: Sequence[tuple[int, str, float]],
