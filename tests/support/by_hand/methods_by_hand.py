@@ -117,7 +117,7 @@ class Release:
                 sets, people = [GROUPS], {}
             else:
                 exact = Collector(source).collect(self.plan)
-                people = dict(zip(*exact.people_by_key(), strict=True))
+                people = dict(zip(exact.people.keys, exact.people.counts, strict=True))
                 sets = [
                     keys
                     for size in range(1, len(people) + 1)
