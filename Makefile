@@ -11,7 +11,8 @@ WORKERS ?= 2
 PEERS ?= opendp diffprivlib pydp
 
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest
+# Tests share the cores among them: threads of one that multiplies matrices would wait for another's.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 RULES := tests/house
 # What is used is compiled as it is imported; to compile all of it takes longer than the demo.
 INSTALL := $(BIN)/python -m pip install --quiet --prefer-binary --no-compile --editable
