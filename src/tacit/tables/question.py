@@ -15,7 +15,7 @@ from tacit.display.progress import working
 from tacit.expressions.timeline import Moment, Span, Timeline, span
 from tacit.report import Certificate
 from tacit.tables.asking import Asking
-from tacit.tables.earlier.free_answer import Earlier
+from tacit.tables.earlier.free_answer import Earlier, free_errors_of
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.live.period_plan import refuse_groups
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
@@ -31,7 +31,7 @@ from tacit.tables.release.asked_join import On
 from tacit.tables.release.charge import QueryCharge
 from tacit.tables.release.draw_noise import release_answer
 from tacit.tables.release.joined_table import join_table
-from tacit.tables.release.opened_table import OpenedTable, settled
+from tacit.tables.release.opened_table import OpenedTable, SharedTable, settled
 from tacit.tables.release.priced import Priced
 
 __all__ = ["Held", "Question", "free_answer_of", "held_by"]
@@ -89,7 +89,9 @@ class Question(Asking, Priced):
         """Return the expected error of every answer, before anything is spent.
 
         Reads no row and draws no noise: an error depends on the distribution of the noise, which is
-        public, and for means and the like on the size of the group, of which a few are shown.
+        public, and for means and the like on the size of the group, of which a few are shown.  It
+        says where the answer would be free: where it follows from earlier releases without a tag
+        (:meth:`free_answer`).
 
         Args:
             epsilon: as in :meth:`release`.
@@ -107,7 +109,10 @@ class Question(Asking, Priced):
         charge = self._priced(epsilon, delta, rho, total)
         plan, named = charge.on_paper(), self._table.named
         found = noted(plan, tuple(rows), self._declared, self._ledger, named, level)
-        return replace(found, notes=(*found.notes, *self.notes))
+        # what others asked is told to nobody, and neither is how many releases they had
+        own = not isinstance(self._table, SharedTable)
+        (free,) = free_errors_of([self._query], self._ledger) if own else [{}]
+        return replace(found, notes=(*found.notes, *self.notes), free=free)
 
     def release(
         self,

@@ -6,15 +6,18 @@ import copy
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
 import tacit as tc
+from tacit.accounting.ledger.ledger import Ledger
 from tacit.accounting.ledger.shared_budget import on_account_of
 from tacit.errors import UsageError, VerificationError
 from tacit.report.check.issued import digest
 from tacit.tables.paid_session import PaidSession
+from tacit.tables.plan.preview import Preview
 
 
 @pytest.fixture(name="session")
@@ -176,3 +179,37 @@ def test_an_edited_ledger_is_found_by_whoever_verifies_the_answer(tmp_path) -> N
         assert not certificate.verify()
         with pytest.raises(VerificationError, match="was changed after it was written"):
             session.ledger.verify_chain()
+
+
+def test_a_preview_says_that_the_answer_is_free(session) -> None:
+    question = both(session)
+    found = question.preview(epsilon="1/4")
+    assert found.free == question.free_errors()
+    assert "n: follows from earlier releases at no cost" in str(found)
+    assert Preview.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert not session.filter(tc.col("age") > 50).agg(n=tc.count()).preview(epsilon="1/4").free
+    written = found.to_json()
+    del written["free"]  # as versions before wrote it
+    assert Preview.from_json(written) == replace(found, free={})
+
+
+def test_a_preview_of_means_does_not_read_the_history(session, monkeypatch) -> None:
+    def read(self: object) -> list[object]:
+        raise AssertionError("the whole ledger was read")
+
+    monkeypatch.setattr(Ledger, "history", read)
+    session.agg(a=tc.mean("age", 0, 99)).preview(epsilon=1)
+    with pytest.raises(AssertionError, match="whole ledger"):
+        both(session).preview(epsilon=1)
+
+
+def test_a_preview_of_a_shared_table_neither_tells_nor_looks(session, monkeypatch) -> None:
+    ada = PaidSession(session, on_account_of(session.ledger, "analyst:ada"), {})
+    bob = PaidSession(session, on_account_of(session.ledger, "analyst:bob"), {})
+    ada.group_by("sex", keys=["f", "m"]).agg(n=tc.count()).release(epsilon="1/8")
+    assert both(ada).free_errors() is not None
+    assert both(bob).free_errors() is None
+    monkeypatch.setattr(Ledger, "history", None)  # it takes the longer, the more others asked
+    for own in (ada, bob):
+        assert both(own).preview(epsilon="1/4").free == {}
+        assert own.plan([both(own)]).preview(epsilon="1/4").free == {}

@@ -34,3 +34,17 @@ def test_those_that_follow_are_answered_and_the_others_are_not():
         assert ages.certificate.verify(session.ledger)
         assert (len(session.history()), session.spent) == (before, spent)
         assert plan.free_answers(tag="another") == [None] * 4
+
+
+def test_a_preview_of_a_plan_says_which_answers_are_free():
+    with tc.Session(PEOPLE, tc.one_row_each, tc.rho(3), tc.in_memory, name="p") as session:
+        by = session.group_by("sex", keys=["f", "m"])
+        asked = [session.agg(n=tc.count()), by.agg(n=tc.count()), by.agg(age=tc.mean("age", 0, 9))]
+        plan = session.plan(asked)
+        assert plan.preview(rho=1).free == {}
+        by.agg(n=tc.count()).release(rho=1)
+        errors = plan.free_errors()
+        assert [error is None for error in errors] == [True, False, True]
+        found = plan.preview(rho=1)
+        assert found.free == {"n_2": errors[1]["n"]}
+        assert str(found).count("n_2: follows from earlier releases at no cost") == 1

@@ -44,7 +44,7 @@ from tacit.tables.spec.cell_axis import Axis
 from tacit.tables.spec.privacy_unit import OneRowEach
 from tacit.tables.together.reading import size_of, taken
 
-__all__ = ["Followed", "followed", "follows"]
+__all__ = ["Followed", "followed", "follows", "may_follow"]
 
 Array = NDArray[np.float64]
 
@@ -72,13 +72,10 @@ def follows(query: Query, releases: Sequence[Release]) -> Followed | None:
     Returns:
         None where a label does not follow from any.
     """
-    if query.unknown_keys or not query.aggregates:
+    if not may_follow(query):
         return None
     columns, sources = [], {}
     for label, asked in query.aggregates:
-        kind = kind_of(asked.kind)
-        if not kind.counts or not kind.amount or asked.method is not None:
-            return None
         wanted = _Wanted(query, asked)
         if wanted.size > _MOST_NUMBERS:
             return None
@@ -94,6 +91,14 @@ def follows(query: Query, releases: Sequence[Release]) -> Followed | None:
         columns.append({"label": label, **_column(asked, wanted, best)})
     keys = [[plain_key(part) for part in key] for key in query.keys or [()]]
     return Followed({"keys": keys, "columns": columns}, sources)
+
+
+def may_follow(query: Query) -> bool:
+    """Return whether a question is about counts of listed groups alone: no other follows."""
+    each = [asked for _, asked in query.aggregates]
+    kinds = [kind_of(asked.kind) for asked in each]
+    counted = all(kind.counts and kind.amount for kind in kinds)
+    return bool(each) and not query.unknown_keys and counted and not any(a.method for a in each)
 
 
 def followed(

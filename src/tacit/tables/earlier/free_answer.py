@@ -13,11 +13,11 @@ from tacit.errors import UsageError
 from tacit.report import Certificate, issue, versions
 from tacit.report.check.follows import following_body, recorded_part
 from tacit.report.check.format import FOLLOWING, FORMAT
-from tacit.tables.earlier.derive import follows
+from tacit.tables.earlier.derive import follows, may_follow
 from tacit.tables.earlier.released import Release, release_of
 from tacit.tables.plan.query import Query
 
-__all__ = ["Earlier"]
+__all__ = ["Earlier", "free_errors_of"]
 
 
 class Earlier:
@@ -72,6 +72,20 @@ class Earlier:
                 _record(self._ledger, entry, recorded_part(body))
                 break
         return Certificate(body)
+
+
+def free_errors_of(queries: Sequence[Query], ledger: Ledger) -> list[dict[str, float]]:
+    """Return the errors of the answers that follow from the releases of a ledger.
+
+    The ledger is read once, and not at all where none of the questions is about counts alone.
+
+    Returns:
+        For each question what :meth:`Earlier.errors` says; nothing where it does not follow.
+    """
+    if not any(map(may_follow, queries)):
+        return [{} for _ in queries]
+    earlier = Earlier(ledger, (), None)
+    return [earlier.errors(query) or {} for query in queries]
 
 
 def _mean(column: Mapping[str, Any]) -> float:

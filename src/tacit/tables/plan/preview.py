@@ -56,6 +56,8 @@ class Preview(Shown):
         intervals: for each label the expected half-width of its interval at each size, in the unit
             of its error; none where that depends on the data.
         granted: whether the ledger would grant the cost; None where it was not asked.
+        free: for each label whose question follows from earlier releases, the standard error of the
+            answer that costs nothing; a service tells none.
     """
 
     cost: Budget
@@ -74,6 +76,7 @@ class Preview(Shown):
     confidence: Fraction | None = None
     intervals: dict[str, tuple[float, ...]] = field(default_factory=dict)
     granted: bool | None = None
+    free: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -212,16 +215,18 @@ class Preview(Shown):
         said: Any = described
         try:
             confidence = said["confidence"]
-            read = {
+            read: dict[str, Any] = {
                 "cost": Budget.from_json(said["cost"]),
                 "remaining": Budget.from_json(said["remaining"]),
                 "rows": tuple(map(int, said["rows"])),
                 "notes": tuple(map(str, said["notes"])),
                 "bounds": {k: (Fraction(a), Fraction(b)) for k, (a, b) in said["bounds"].items()},
                 "confidence": None if confidence is None else Fraction(confidence),
+                "free": {k: float(v) for k, v in said.get("free", {}).items()},
                 **{name: _endless(said[name]) for name in _NUMBERS},
             }
-            return cls(**{each.name: said[each.name] for each in fields(cls)} | read)
+            rest = {each.name for each in fields(cls)} - set(read)
+            return cls(**{name: said[name] for name in rest} | read)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
             raise UsageError("this is not a preview of Tacit") from None
 
@@ -242,6 +247,11 @@ class Preview(Shown):
         notes += [f"{label}: {told}" for label, told in self.within().items()]
         refused = self.refused().items()
         notes += [f"{label}: refused with probability {told}" for label, told in refused]
+        notes += [
+            f"{label}: follows from earlier releases at no cost, with a standard error of "
+            f"{show(float(f'{error:.3g}'))}; .free_answer() of the question gives it"
+            for label, error in self.free.items()
+        ]
         place = f", {self.whereabouts}" if self.whereabouts else ""
         notes.append(f"cost {self.cost!r} of the {self.remaining!r} that is left{place}")
         if self.threshold is not None:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from tacit.calls import public
 from tacit.report import Certificate
-from tacit.tables.earlier.free_answer import Earlier
+from tacit.tables.earlier.free_answer import Earlier, free_errors_of
 from tacit.tables.planned.merge import Merged
 from tacit.tables.question import Question, free_answer_of, held_by
 from tacit.tables.release.answer import Answer
+from tacit.tables.release.opened_table import SharedTable
 
 __all__ = ["FreeAnswers"]
 
@@ -78,3 +79,16 @@ class FreeAnswers:
         """
         earlier = Earlier(held_by(self._whole).ledger, tuple(certificates), tag)
         return [earlier.errors(member.query) for member in self._plan.members]
+
+    def _free(self) -> dict[str, float]:
+        """Return for a preview, by label of the plan, the errors of the answers that are free."""
+        held = held_by(self._whole)
+        if isinstance(held.table, SharedTable):  # see Question.preview
+            return {}
+        members = self._plan.members
+        found = free_errors_of([member.query for member in members], held.ledger)
+        return {
+            member.labels[label]: error
+            for member, errors in zip(members, found, strict=True)
+            for label, error in errors.items()
+        }

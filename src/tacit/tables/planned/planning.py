@@ -101,7 +101,7 @@ class QuestionPlan(FreeAnswers, Shown):
         """
         found = self._whole.preview(epsilon, delta, rho, rows=tuple(rows), confidence=confidence)
         found = self._plan.by_label(found)
-        return replace(found, notes=(*found.notes, *self._told))
+        return replace(found, notes=(*found.notes, *self._told), free=self._free())
 
     def release(
         self,
