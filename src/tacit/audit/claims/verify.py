@@ -18,6 +18,7 @@ from tacit.audit.claims.small_domain import members
 from tacit.calls import public
 from tacit.core import (
     ApproximateDP,
+    ApproximateZeroConcentratedDP,
     Domain,
     Measurement,
     RenyiDP,
@@ -34,6 +35,7 @@ _CURVE_TOLERANCE = Fraction(1, 20_000)
 """Of the supremum over Renyi orders, which is enclosed by chords."""
 
 _MOST_PAIRS = 20_000
+_OF_ALL_ORDERS = (ZeroConcentratedDP, ApproximateZeroConcentratedDP)
 
 
 @public
@@ -120,6 +122,8 @@ class Verdict(Shown):
         )
 
     def _number(self, value: Any) -> str:
+        if isinstance(value, tuple) and self.measured_in == ApproximateZeroConcentratedDP.name:
+            return f"rho = {_show(value[0])} at delta = {_show(value[1])}"
         if isinstance(value, tuple):
             return f"delta = {_show(value[1])} at epsilon = {_show(value[0])}"
         return f"{self.measured_in} = {_show(value)}"
@@ -144,11 +148,12 @@ def verify(
 
     A measurement with an explicit output distribution must satisfy
     ``divergence(M(u), M(v)) <= map(d(u, v))`` in its own measure: pure, approximate,
-    zero-concentrated or Renyi DP, both directions; and its function is run beside the distribution,
-    ``draws`` times in all (:mod:`tacit.audit.claims.agreement`), for the distribution is a claim
-    too.  One without is run ``samples`` times on each side, and the answer is an *estimate* which
-    can break a claim (with confidence 0.999) but not prove it.  A transformation must satisfy
-    ``distance(T(u), T(v)) <= map(d(u, v))``.
+    zero-concentrated, approximate zero-concentrated (given the best events of probability
+    ``1 - delta``) or Renyi DP of one order, both directions; and its function is run beside the
+    distribution, ``draws`` times in all (:mod:`tacit.audit.claims.agreement`), for the distribution
+    is a claim too.  One without is run ``samples`` times on each side, and the answer is an
+    *estimate* which can break a claim (with confidence 0.999) but not prove it.  A transformation
+    must satisfy ``distance(T(u), T(v)) <= map(d(u, v))``.
 
     A pair breaks a claim when the lower end of what it attains is above it.  It keeps the claim
     when the upper end is not above it by more than the enclosures are wide: a relative 2^-30, or
@@ -269,7 +274,7 @@ def _verify_measurement(
         else:
             seen = estimate(m, u, v, claim, samples)
         notes |= dict.fromkeys([seen.note] if seen.note else [])
-        goal = claim[1] if isinstance(claim, tuple) else claim
+        goal = _goal(m, claim)
         verdict = Verdict(
             holds=exact and _within(seen.upper, goal, m),
             pairs=len(pairs),
@@ -278,7 +283,7 @@ def _verify_measurement(
             right=v,
             distance=apart,
             claim=claim,
-            found=(claim[0], seen.lower) if isinstance(claim, tuple) else seen.lower,
+            found=_beside(m, claim, seen.lower),
             event=seen.event,
             kind="exact" if exact else "estimate",
             notes=tuple(notes),
@@ -299,14 +304,27 @@ def _verify_measurement(
     return replace(closest, holds=True, notes=tuple(notes))
 
 
+def _goal(m: Measurement, claim: Any) -> Fraction:
+    """Return what a pair is held against: delta at epsilon, and rho at delta."""
+    if isinstance(m.measure, ApproximateDP):
+        return Fraction(claim[1])
+    return Fraction(claim[0] if isinstance(m.measure, ApproximateZeroConcentratedDP) else claim)
+
+
+def _beside(m: Measurement, claim: Any, lower: Any) -> Any:
+    if isinstance(m.measure, ApproximateDP):
+        return claim[0], lower
+    return (lower, claim[1]) if isinstance(m.measure, ApproximateZeroConcentratedDP) else lower
+
+
 def _orders(m: Measurement) -> Fraction:
     if isinstance(m.measure, RenyiDP):
         return m.measure.alpha
-    return Fraction(HIGHEST_ORDER if isinstance(m.measure, ZeroConcentratedDP) else 1)
+    return Fraction(HIGHEST_ORDER if isinstance(m.measure, _OF_ALL_ORDERS) else 1)
 
 
 def _slack(m: Measurement) -> Fraction:
-    exactly = not isinstance(m.measure, (ZeroConcentratedDP, RenyiDP))
+    exactly = not isinstance(m.measure, (*_OF_ALL_ORDERS, RenyiDP))
     return _TOLERANCE if exactly else _CURVE_TOLERANCE
 
 
