@@ -14,6 +14,8 @@ from tacit.core import (
     ApproximateDP,
     ApproximateZeroConcentratedDP,
     Number,
+    PureDP,
+    RenyiCurve,
     RenyiDP,
     Space,
     ZeroConcentratedDP,
@@ -101,6 +103,33 @@ def test_gaussian_profile_of_the_verification_is_the_closed_form(gap):
         return
     assert verify(claimed(Fraction(1001, 1000)), pairs=[(0, gap)], d_in=gap, draws=0).holds
     assert verify(claimed(Fraction(999, 1000)), pairs=[(0, gap)], d_in=gap).broken
+
+
+def test_a_renyi_curve_is_held_against_each_of_its_orders():
+    p = Fraction(3, 4)
+
+    def coin(bit):
+        return {bit: p, 1 - bit: 1 - p}
+
+    curve = RenyiCurve([2, 3, 5])
+    epsilon = PureDP().divergence([p, 1 - p], [1 - p, p]).upper
+    losses = curve.from_pure(epsilon)
+
+    def stated(*factors):
+        claimed = tuple(f * loss for f, loss in zip(factors, losses, strict=True))
+        zero = curve.compose([])
+        return measurement(
+            BIT, int, lambda d: claimed if d else zero, measure=curve, distribution=coin
+        )
+
+    assert verify(stated(1, 1, 1), draws=0).tight
+    assert "epsilon of order 3 = " in str(verify(stated(2, Fraction(11, 10), 2), draws=0))
+    for place in range(3):
+        factors = [1, 1, 1]
+        factors[place] = Fraction(99, 100)
+        wrong = verify(stated(*factors), draws=0)
+        assert wrong.broken
+        assert f"claims epsilon of order {curve.orders[place]} = " in str(wrong)
 
 
 def both(loss, law):
