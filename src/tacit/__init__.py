@@ -49,6 +49,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Number",
         "PrivacyLossDistribution",
         "PureDP",
+        "RenyiCurve",
         "RenyiDP",
         "Space",
         "SparseDistance",

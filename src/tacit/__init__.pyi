@@ -37,6 +37,7 @@ from tacit.core import Measurement as Measurement
 from tacit.core import Number as Number
 from tacit.core import PrivacyLossDistribution as PrivacyLossDistribution
 from tacit.core import PureDP as PureDP
+from tacit.core import RenyiCurve as RenyiCurve
 from tacit.core import RenyiDP as RenyiDP
 from tacit.core import Space as Space
 from tacit.core import SparseDistance as SparseDistance
@@ -185,6 +186,7 @@ __all__ = [
     "PrivacyLossDistribution",
     "PureDP",
     "Records",
+    "RenyiCurve",
     "RenyiDP",
     "Session",
     "Space",

@@ -83,8 +83,8 @@ GROUPS = (
         "Space Vector Number Category Frame SymmetricDistance ChangeOneDistance HammingDistance "
         "InsertDeleteDistance AbsoluteDistance L1Distance L2Distance LInfinityDistance "
         "SparseDistance DiscreteDistance PureDP ApproximateDP ZeroConcentratedDP RenyiDP "
-        "ApproximateZeroConcentratedDP Transformation Measurement compose parallel adaptive "
-        "convert calibrate",
+        "RenyiCurve ApproximateZeroConcentratedDP Transformation Measurement compose parallel "
+        "adaptive convert calibrate",
     ),
     Group(
         "divergences",

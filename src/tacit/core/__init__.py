@@ -13,16 +13,16 @@ from tacit.core.divergences.tradeoff import Tradeoff
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.distribution import PrivacyLossDistribution
 from tacit.core.measures.continuous_noise import IdealisedGaussian, IdealisedLaplace
+from tacit.core.measures.from_description import measure_from
 from tacit.core.measures.measure import (
     ApproximateDP,
     ApproximateZeroConcentratedDP,
     Measure,
     PureDP,
-    RenyiDP,
     ZeroConcentratedDP,
-    measure_from,
 )
 from tacit.core.measures.output_divergence import divergence, privacy_loss
+from tacit.core.measures.renyi_measures import RenyiCurve, RenyiDP
 from tacit.core.measures.tradeoff_function import TradeoffFunction
 from tacit.core.spaces.domain import Category, Domain, Frame, Number, Vector
 from tacit.core.spaces.metric import (
@@ -64,6 +64,7 @@ __all__ = [
     "PrivacyLossDistribution",
     "Profile",
     "PureDP",
+    "RenyiCurve",
     "RenyiDP",
     "Space",
     "SparseDistance",

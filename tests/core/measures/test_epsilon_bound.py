@@ -11,7 +11,8 @@ from tacit.core.measures.epsilon_bound import (
     epsilon_bound,
     implied_loss,
 )
-from tacit.core.measures.measure import ApproximateDP, PureDP, RenyiDP, ZeroConcentratedDP
+from tacit.core.measures.measure import ApproximateDP, PureDP, ZeroConcentratedDP
+from tacit.core.measures.renyi_measures import RenyiDP
 from tacit.errors import UsageError
 
 HALF, SMALL = Fraction(1, 2), Fraction(1, 10**6)

@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import Enclosure, log
 from tacit.audit.claims.outcome_table import Table
-from tacit.core import ApproximateDP, Measure, PureDP, RenyiDP, ZeroConcentratedDP
+from tacit.core import (
+    ApproximateDP,
+    ApproximateZeroConcentratedDP,
+    Measure,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
 from tacit.core.divergences.float_renyi import largest_of_chords, log_moments
 from tacit.core.divergences.mass_pairs import excess, largest_ratio
 from tacit.errors import UsageError
@@ -30,6 +37,7 @@ HIGHEST_ORDER = 64
 
 _ROUNDING = 1e-9
 _MOST_OUTCOMES = 1 << 20
+_CUT = Fraction(1, 1 << 30)
 
 
 @dataclass(frozen=True)
@@ -52,9 +60,10 @@ def attained(measure: Measure, parts: Sequence[Table], claim: Any) -> Attained:
     """Return what a pair attains in one direction: epsilon, rho, or delta at the claimed epsilon.
 
     Args:
-        measure: pure, approximate, zero-concentrated or Renyi DP.
+        measure: pure, approximate, zero-concentrated, approximate zero-concentrated or Renyi DP.
         parts: the tables of the independent parts that differ.
-        claim: a loss of ``measure``; only its epsilon matters, and only for approximate DP.
+        claim: a loss of ``measure``; its epsilon matters for approximate DP, its delta for
+            approximate zCDP, of which rho is returned.
     """
     if not parts:
         return Attained(Fraction(0), Fraction(0))
@@ -66,6 +75,9 @@ def attained(measure: Measure, parts: Sequence[Table], claim: Any) -> Attained:
         return _renyi(parts, measure.alpha)
     if isinstance(measure, ZeroConcentratedDP):
         return _concentrated(parts, claim)
+    if isinstance(measure, ApproximateZeroConcentratedDP):
+        rho, delta = claim
+        return _concentrated_but_for(parts, rho, delta) if delta else _concentrated(parts, rho)
     raise UsageError(f"no verification is known for {measure}")
 
 
@@ -183,6 +195,62 @@ def _concentrated(parts: Sequence[Table], claim: Any) -> Attained:
     if top is None:
         notes.append(f"orders up to {highest:.0f}")
     return Attained(low - slack, high + slack, (), "; ".join(n for n in notes if n))
+
+
+def _concentrated_but_for(parts: Sequence[Table], rho: Fraction, delta: Fraction) -> Attained:
+    """Enclose the least rho of P and Q given events of probability ``1 - delta``, the best ones.
+
+    Let P' <= P and Q' <= Q have the total ``1 - delta`` (events, cut by a coin where an outcome is
+    partly in them).  ``sum of P'^a Q'^(1-a)`` is jointly convex, so it is least where no mass can
+    be moved for gain: where its derivative by P', ``a (P'/Q')^(a-1)``, is the same at all outcomes
+    that are cut and at most that elsewhere, ``P' = min(P, c Q')``; likewise ``Q' = min(Q, c' P')``.
+    With c and c' at least one this is ``P' = min(P, c Q)`` and ``Q' = min(Q, c' P)``.  The best cut
+    is the same for each order above one and in both directions, so it is the best for their
+    supremum; where c would be below one, ``min(P, Q)`` serves both sides, and rho is zero.
+
+    Outcomes that are not listed are cut first: what is left is reached, and no lower end is known.
+    Nothing is known where the probabilities are less certain than a relative 2^-30 of delta.
+    """
+    table = _joint(parts)
+    listed = table.complete
+    note = "" if listed else "outcomes that were not listed are cut first"
+    unsure = max(sum((e.width for e in side), Fraction(0)) for side in (table.p, table.q))
+    if unsure > delta * _CUT:
+        return Attained(0.0, math.inf, (), "probabilities are not known to a part of delta")
+    one = _cut(table.p, table.q, delta - table.rest_p)
+    two = _cut(table.q, table.p, delta - table.rest_q)
+    if delta == 1 or (one is not None and one == two):
+        return Attained(Fraction(0), Fraction(0), (), note)
+    if one is None or two is None:
+        return Attained(math.inf if listed else 0.0, math.inf, (), note)
+    found = _concentrated([Table(table.outcomes, one, two)], rho)
+    return Attained(found.lower if listed else 0.0, found.upper, (), note)
+
+
+def _cut(
+    p: Sequence[Enclosure], q: Sequence[Enclosure], delta: Fraction
+) -> tuple[Enclosure, ...] | None:
+    """Return ``min(p, c q)`` as probabilities, c at least 1 and such that delta is cut, if any is.
+
+    None where q misses more than delta (up to a relative 2^-30) of p.
+    """
+    pairs = [(a.middle, b.middle) for a, b in zip(p, q, strict=True)]
+    cut_p = sum((a for a, b in pairs if not b), Fraction(0))
+    cut_q = Fraction(0)
+    if cut_p > delta * (1 + _CUT):
+        return None
+    ordered = sorted(((a / b, a, b) for a, b in pairs if b), reverse=True)
+    c = ordered[0][0] if ordered else Fraction(1)
+    for ratio, a, b in ordered:
+        if cut_p - ratio * cut_q >= delta or ratio <= 1:
+            break  # what is cut grows as c falls: it reaches delta above this ratio, or never
+        cut_p, cut_q = cut_p + a, cut_q + b
+        c = ratio
+    if cut_q:
+        c = max(Fraction(1), (cut_p - delta) / cut_q)
+    least = [min(a, c * b) for a, b in pairs]
+    total = sum(least, Fraction(0))
+    return tuple(Enclosure.of(a / total) for a in least) if total else None
 
 
 def _order_range(parts: Sequence[Table], claim: Any) -> tuple[float | None, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,27 +10,24 @@ from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, show
 from tacit.audit.claims.agreement import Agreement, agreement
-from tacit.audit.claims.attained_loss import HIGHEST_ORDER, attained
+from tacit.audit.claims.attained_loss import attained
 from tacit.audit.claims.from_samples import estimate
+from tacit.audit.claims.goals import beside, goal_of, highest_order, ratio, reaches, within
 from tacit.audit.claims.outcome_table import tables
 from tacit.audit.claims.small_domain import members
 from tacit.calls import public
 from tacit.core import (
-    ApproximateDP,
+    ApproximateZeroConcentratedDP,
     Domain,
     Measurement,
+    RenyiCurve,
     RenyiDP,
     Transformation,
-    ZeroConcentratedDP,
 )
 from tacit.display.card import Shown
 from tacit.errors import UsageError, VerificationError
 
 __all__ = ["Verdict", "verify"]
-
-_TOLERANCE = Fraction(1, 1 << 30)
-_CURVE_TOLERANCE = Fraction(1, 20_000)
-"""Of the supremum over Renyi orders, which is enclosed by chords."""
 
 _MOST_PAIRS = 20_000
 
@@ -120,6 +116,8 @@ class Verdict(Shown):
         )
 
     def _number(self, value: Any) -> str:
+        if isinstance(value, tuple) and self.measured_in == ApproximateZeroConcentratedDP.name:
+            return f"rho = {_show(value[0])} at delta = {_show(value[1])}"
         if isinstance(value, tuple):
             return f"delta = {_show(value[1])} at epsilon = {_show(value[0])}"
         return f"{self.measured_in} = {_show(value)}"
@@ -144,11 +142,12 @@ def verify(
 
     A measurement with an explicit output distribution must satisfy
     ``divergence(M(u), M(v)) <= map(d(u, v))`` in its own measure: pure, approximate,
-    zero-concentrated or Renyi DP, both directions; and its function is run beside the distribution,
-    ``draws`` times in all (:mod:`tacit.audit.claims.agreement`), for the distribution is a claim
-    too.  One without is run ``samples`` times on each side, and the answer is an *estimate* which
-    can break a claim (with confidence 0.999) but not prove it.  A transformation must satisfy
-    ``distance(T(u), T(v)) <= map(d(u, v))``.
+    zero-concentrated, approximate zero-concentrated (given the best events of probability
+    ``1 - delta``) or Renyi DP at each of its orders, both directions; and its function is run
+    beside the distribution, ``draws`` times (:mod:`tacit.audit.claims.agreement`), for that
+    is a claim too.  One without is run ``samples`` times on each side, and the answer is an
+    *estimate* which can break a claim (with confidence 0.999) but not prove it.  A transformation
+    must satisfy ``distance(T(u), T(v)) <= map(d(u, v))``.
 
     A pair breaks a claim when the lower end of what it attains is above it.  It keeps the claim
     when the upper end is not above it by more than the enclosures are wide: a relative 2^-30, or
@@ -187,7 +186,7 @@ def verify(
     if isinstance(subject, Transformation):
         return _verify_transformation(subject, chosen)
     laws = _Laws(subject)
-    verdict = _verify_measurement(subject, chosen, samples, laws)
+    verdict = _of_each_order(subject, chosen, samples, laws)
     return verdict if verdict.kind == "estimate" else _run(verdict, subject, chosen, draws, laws)
 
 
@@ -254,6 +253,35 @@ def _run(
     return replace(verdict, draws=found.draws, notes=(*verdict.notes, str(found)))
 
 
+def _of_each_order(
+    m: Measurement, pairs: Sequence[tuple[Any, Any, Fraction]], samples: int, law: _Laws
+) -> Verdict:
+    """Verify the claim, that of a Renyi curve at each order; the worst one is told."""
+    if not isinstance(m.measure, RenyiCurve):
+        return _verify_measurement(m, pairs, samples, law)
+    worst: tuple[Fraction, Verdict] | None = None
+    for place, order in enumerate(m.measure.orders):
+        verdict = _verify_measurement(_at_order(m, place, order), pairs, samples, law)
+        verdict = replace(verdict, measured_in=f"epsilon of order {show(order)}")
+        if not verdict.holds:
+            return verdict
+        found: Any = verdict.found
+        claim: Any = verdict.claim
+        closeness = ratio(found, claim)
+        if worst is None or closeness > worst[0]:
+            worst = closeness, verdict
+    assert worst is not None
+    return worst[1]
+
+
+def _at_order(m: Measurement, place: int, order: Fraction) -> Measurement:
+    def claimed(d: Fraction) -> Fraction:
+        curve: Any = m.privacy(d)
+        return Fraction(curve[place])
+
+    return Measurement(m.input, RenyiDP(order), m.function, claimed, distribution=m.law)
+
+
 def _verify_measurement(
     m: Measurement, pairs: Sequence[tuple[Any, Any, Fraction]], samples: int, law: _Laws
 ) -> Verdict:
@@ -261,7 +289,7 @@ def _verify_measurement(
     best: tuple[Fraction, Verdict] | None = None
     doubtful: Verdict | None = None
     notes: dict[str, None] = {}
-    orders = _orders(m)
+    orders = highest_order(m)
     for u, v, apart in pairs:
         claim = m.map(apart)
         if exact:
@@ -269,16 +297,16 @@ def _verify_measurement(
         else:
             seen = estimate(m, u, v, claim, samples)
         notes |= dict.fromkeys([seen.note] if seen.note else [])
-        goal = claim[1] if isinstance(claim, tuple) else claim
+        goal = goal_of(m, claim)
         verdict = Verdict(
-            holds=exact and _within(seen.upper, goal, m),
+            holds=exact and within(seen.upper, goal, m),
             pairs=len(pairs),
-            tight=exact and _reaches(seen.lower, goal, m),
+            tight=exact and reaches(seen.lower, goal, m),
             left=u,
             right=v,
             distance=apart,
             claim=claim,
-            found=(claim[0], seen.lower) if isinstance(claim, tuple) else seen.lower,
+            found=beside(m, claim, seen.lower),
             event=seen.event,
             kind="exact" if exact else "estimate",
             notes=tuple(notes),
@@ -289,7 +317,7 @@ def _verify_measurement(
         if exact and not verdict.holds and doubtful is None:
             ends = f"between {_show(seen.lower)} and {_show(seen.upper)}"
             doubtful = replace(verdict, notes=(*verdict.notes, f"the pair attains {ends}"))
-        closeness = _ratio(seen.lower, goal)
+        closeness = ratio(seen.lower, goal)
         if best is None or closeness > best[0]:
             best = closeness, verdict
     if doubtful is not None:
@@ -297,33 +325,6 @@ def _verify_measurement(
     assert best is not None
     closest = best[1]
     return replace(closest, holds=True, notes=tuple(notes))
-
-
-def _orders(m: Measurement) -> Fraction:
-    if isinstance(m.measure, RenyiDP):
-        return m.measure.alpha
-    return Fraction(HIGHEST_ORDER if isinstance(m.measure, ZeroConcentratedDP) else 1)
-
-
-def _slack(m: Measurement) -> Fraction:
-    exactly = not isinstance(m.measure, (ZeroConcentratedDP, RenyiDP))
-    return _TOLERANCE if exactly else _CURVE_TOLERANCE
-
-
-def _within(found: Any, goal: Fraction, m: Measurement) -> bool:
-    if not math.isfinite(found):
-        return False
-    tiny = _TOLERANCE if isinstance(m.measure, ApproximateDP) else 4 * _TOLERANCE
-    slack = tiny * min(Fraction(1), goal + _TOLERANCE)
-    return Fraction(found) <= goal * (1 + _slack(m)) + slack
-
-
-def _reaches(found: Any, goal: Fraction, m: Measurement) -> bool:
-    return bool(goal > 0 and found >= goal * (1 - _slack(m) * 2) - 4 * _TOLERANCE)
-
-
-def _ratio(found: Any, goal: Fraction) -> Fraction:
-    return Fraction(found) / goal if goal else Fraction(0)
 
 
 def _verify_transformation(
@@ -347,7 +348,7 @@ def _verify_transformation(
         )
         if exceeds:
             return replace(verdict, broken=True)
-        closeness = _ratio(found, claim)
+        closeness = ratio(found, claim)
         if best is None or closeness > best[0]:
             best = closeness, verdict
     assert best is not None

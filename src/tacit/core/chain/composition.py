@@ -22,9 +22,9 @@ from tacit.core.measures.measure import (
     Loss,
     Measure,
     PureDP,
-    RenyiDP,
     ZeroConcentratedDP,
 )
+from tacit.core.measures.renyi_measures import RenyiCurve, RenyiDP, renyi_of_all
 from tacit.core.spaces.domain import Vector
 from tacit.core.spaces.metric import ChangeOneDistance, SymmetricDistance
 from tacit.core.spaces.partition import Parts, PartsDistance
@@ -45,7 +45,8 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
     privacy-loss variable of the whole is the sum of the parts', conditioned on the past.
     Pure measurements beside others are converted.  Measurements in zCDP beside others in
     approximate DP are stated together in approximate zCDP
-    (:class:`~tacit.core.ApproximateZeroConcentratedDP`), and beside Renyi DP in that; what
+    (:class:`~tacit.core.ApproximateZeroConcentratedDP`).  Beside Renyi DP all are stated in that,
+    at the orders up to the highest that every one has (:class:`~tacit.core.RenyiCurve`).  What
     ``m.epsilon(delta=)`` says rests on the privacy losses themselves wherever all are known.
 
     Args:
@@ -92,8 +93,8 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
     """State a measurement's guarantee in another measure.
 
     Args:
-        measurement: in pure DP; in zCDP, for Renyi DP and approximate zCDP; or in approximate DP,
-            for approximate zCDP.
+        measurement: in pure DP; in zCDP, for Renyi DP and approximate zCDP; in approximate DP,
+            for approximate zCDP; or in Renyi DP, for orders up to its highest.
         measure: the measure to state it in.
 
     Raises:
@@ -111,11 +112,18 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
         return measurement
     privacy, own = measurement.privacy, measurement.measure
     measure.from_other(own, own.compose([]))  # refused now, and not when it is asked
+    losses = measurement.losses
+
+    def stated(d: Fraction) -> Loss:
+        known = None if losses is None else losses(d)
+        loss = measure.from_other(own, privacy(d))
+        return loss if known is None else measure.from_losses(known, loss)
+
     converted = Measurement(
         measurement.input,
         measure,
         measurement.function,
-        lambda d: measure.from_other(own, privacy(d)),
+        stated,
         distribution=measurement.law,
         losses=measurement.losses,
     )
@@ -309,9 +317,9 @@ def _common_measure(measures: Sequence[Measure]) -> Measure:
     if len(others) > 1:
         if all(isinstance(m, _CONCENTRATED) for m in others):
             return ApproximateZeroConcentratedDP()
-        orders = [m for m in others if not isinstance(m, ZeroConcentratedDP)]
-        if len(orders) == 1 and isinstance(orders[0], RenyiDP):
-            return orders[0]
+        orders = [m for m in others if isinstance(m, (RenyiDP, RenyiCurve))]
+        if all(m in orders or isinstance(m, ZeroConcentratedDP) for m in others):
+            return renyi_of_all(orders)
         raise MismatchError(
             f"no conversion joins {others[0]} and {others[1]}", others[0], others[1]
         )

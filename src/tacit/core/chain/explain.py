@@ -69,7 +69,9 @@ def _rows(start: Start, links: Sequence[Link], d_in: Fraction) -> list[tuple[str
 
 
 def show_distance(distance: Any) -> str:
-    """Write a distance: a number, or the pair (epsilon, delta)."""
+    """Write a distance: a number, the pair (epsilon, delta), or the ends of a Renyi curve."""
+    if isinstance(distance, tuple) and len(distance) > 3:
+        return f"({show(distance[0])}, ..., {show(distance[-1])})"
     if isinstance(distance, tuple):
         return f"({', '.join(show(d) for d in distance)})"
     return show(distance)

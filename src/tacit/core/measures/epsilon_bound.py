@@ -25,9 +25,9 @@ from tacit.core.measures.measure import (
     ApproximateZeroConcentratedDP,
     Measure,
     PureDP,
-    RenyiDP,
     ZeroConcentratedDP,
 )
+from tacit.core.measures.renyi_measures import RenyiCurve, RenyiDP, orders_of
 from tacit.errors import UsageError
 
 __all__ = ["LossMap", "composed_losses", "delta_bound", "epsilon_bound", "implied_loss"]
@@ -114,13 +114,20 @@ def delta_bound(measure: Measure, loss: Any, epsilon: Fraction) -> Enclosure:
         rho, given = loss
         rest = delta_bound(ZeroConcentratedDP(), rho, epsilon).upper
         return Enclosure(zero, given + (1 - given) * rest)
-    if loss == 0:
+    if not (any(loss) if isinstance(loss, tuple) else loss):
         return Enclosure(zero, zero)
     if isinstance(measure, ZeroConcentratedDP):
         return Enclosure(zero, concentrated_delta(loss, epsilon))
-    if isinstance(measure, RenyiDP):
-        return Enclosure(zero, renyi_delta(measure.alpha, loss, epsilon))
+    if isinstance(measure, (RenyiDP, RenyiCurve)):
+        ends = (renyi_delta(a, known, epsilon) for a, known in _by_order(measure, loss))
+        return Enclosure(zero, min(ends))
     raise UsageError(f"{measure} has no conversion to a delta at epsilon")
+
+
+def _by_order(measure: RenyiDP | RenyiCurve, loss: Any) -> list[tuple[Fraction, Fraction]]:
+    """Return each order with its divergence: every one gives a true bound, the least is taken."""
+    losses = loss if isinstance(measure, RenyiCurve) else (loss,)
+    return list(zip(orders_of(measure), losses, strict=True))
 
 
 def _beyond(given: Fraction, delta: Fraction) -> UsageError:
@@ -148,12 +155,13 @@ def epsilon_bound(measure: Measure, loss: Any, delta: Fraction) -> Enclosure | f
             raise _beyond(given, delta)
         rest = (delta - given) / (1 - given) if given < 1 else Fraction(1)
         return epsilon_bound(ZeroConcentratedDP(), rho, rest)
-    if loss == 0:
+    if not (any(loss) if isinstance(loss, tuple) else loss):
         return Enclosure(zero, zero)
     if delta == 0:
         return math.inf
     if isinstance(measure, ZeroConcentratedDP):
         return Enclosure(zero, concentrated_epsilon(loss, min(delta, 1 - Fraction(1, 1 << 40))))
-    if isinstance(measure, RenyiDP):
-        return Enclosure(zero, renyi_epsilon(measure.alpha, loss, delta))
+    if isinstance(measure, (RenyiDP, RenyiCurve)):
+        ends = (renyi_epsilon(a, known, delta) for a, known in _by_order(measure, loss))
+        return Enclosure(zero, min(ends))
     raise UsageError(f"{measure} has no conversion to an epsilon at delta")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
@@ -18,10 +18,11 @@ from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.calls import public
 from tacit.core.divergences import divergence as exact
-from tacit.core.divergences.renyi import concentrated, renyi
+from tacit.core.divergences.renyi import concentrated
 from tacit.core.losses.additive_noise import ShiftedLoss
+from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.output_pair import composed, listed_pair, shifted_losses
-from tacit.core.measures.conversion import pure_to_concentrated, pure_to_renyi
+from tacit.core.measures.conversion import pure_to_concentrated
 from tacit.errors import MismatchError, UsageError
 
 __all__ = [
@@ -31,13 +32,11 @@ __all__ = [
     "Loss",
     "Measure",
     "PureDP",
-    "RenyiDP",
     "ZeroConcentratedDP",
-    "measure_from",
 ]
 
-Loss: TypeAlias = Fraction | tuple[Fraction, Fraction]
-"""A Fraction, or for approximate DP a pair of Fractions ``(epsilon, delta)``."""
+Loss: TypeAlias = Fraction | tuple[Fraction, ...]
+"""A Fraction; for approximate DP a pair ``(epsilon, delta)``; for a Renyi curve one an order."""
 
 Divergence: TypeAlias = Enclosure | float | Callable[[Number], Enclosure]
 """An enclosure or infinity, or for approximate DP a function of epsilon that encloses delta."""
@@ -130,6 +129,10 @@ class Measure(ABC):
         raise MismatchError(
             f"{other} does not convert to {self} without further choices", other, self
         )
+
+    def from_losses(self, losses: PrivacyLoss, loss: Loss) -> Loss:
+        """Return the smaller one of a loss and of what known privacy losses imply, if anything."""
+        return loss
 
     def show(self, loss: Loss) -> str:
         """Write a loss for people."""
@@ -311,71 +314,3 @@ class ApproximateZeroConcentratedDP(_Paired):
         if isinstance(other, ApproximateDP):
             return pure_to_concentrated(given[0]), given[1]
         return super().from_other(other, loss)
-
-
-@public
-@dataclass(frozen=True)
-class RenyiDP(Measure):
-    """Renyi DP: the Renyi divergence of one order alpha > 1 is at most epsilon.
-
-    Source: Mironov, "Renyi differential privacy", CSF 2017.
-
-    Args:
-        alpha: the order, above 1.
-
-    >>> float(RenyiDP(2).from_pure(Fraction(1, 2)))
-    0.2273...
-    """
-
-    alpha: Fraction
-
-    name = "epsilon"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", as_fraction(self.alpha, "alpha"))
-        if self.alpha <= 1:
-            raise UsageError(f"the order alpha must be above one, not {show(self.alpha)}")
-
-    def _of_listed(self, p: Any, q: Any) -> Enclosure | float:
-        """Return the larger of the two Renyi divergences of this order."""
-        return exact.largest(renyi(p, q, self.alpha), renyi(q, p, self.alpha))
-
-    def _of_shifted(self, losses: list[ShiftedLoss]) -> Enclosure:
-        """Return the sum of the Renyi divergences of this order."""
-        return sum((loss.renyi(self.alpha) for loss in losses), Enclosure.of(0))
-
-    def from_pure(self, epsilon: Fraction) -> Loss:
-        """Return the largest divergence of all epsilon-DP mechanisms, of randomized response.
-
-        See :func:`~tacit.core.measures.conversion.pure_to_renyi`.
-        """
-        return pure_to_renyi(epsilon, self.alpha)
-
-    def from_other(self, other: Measure, loss: Loss) -> Loss:
-        """Return the loss that one in zCDP (``alpha rho``, its definition) or pure DP implies."""
-        if isinstance(other, ZeroConcentratedDP):
-            rho: Any = loss
-            return Fraction(self.alpha * rho)
-        return super().from_other(other, loss)
-
-    def describe(self) -> dict[str, object]:
-        """Return the measure as plain JSON values."""
-        return {"measure": "RenyiDP", "alpha": str(self.alpha)}
-
-    def __str__(self) -> str:
-        return f"Renyi DP of order {show(self.alpha)}"
-
-
-def measure_from(description: Mapping[str, Any]) -> Measure:
-    """Build a measure from its description.
-
-    Raises:
-        UsageError: no measure of that name.
-    """
-    every = (PureDP, ApproximateDP, ZeroConcentratedDP, ApproximateZeroConcentratedDP, RenyiDP)
-    kinds: dict[str, type[Measure]] = {kind.__name__: kind for kind in every}
-    given = dict(description)
-    name = str(given.pop("measure", ""))
-    if name not in kinds:
-        raise UsageError(f"no measure is called {name!r}; known: {', '.join(kinds)}")
-    return kinds[name](**given)
