@@ -112,7 +112,8 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
         return measurement
     privacy, own = measurement.privacy, measurement.measure
     measure.from_other(own, own.compose([]))  # refused now, and not when it is asked
-    losses = measurement.losses
+    rests_on_losses = type(measure).from_losses is not Measure.from_losses
+    losses = measurement.losses if rests_on_losses else None
 
     def stated(d: Fraction) -> Loss:
         known = None if losses is None else losses(d)
