@@ -6,9 +6,9 @@ before it were.  A claim of epsilon (at delta 0) says p <= exp(epsilon) q, so th
 1 / (1 + exp(-epsilon)): of m hits, those of u are at most as many, in distribution, as successes of
 a binomial variable with m trials of that probability.  The probability of at least as many as were
 seen is an exact level, and in the same way with u and v changed about.  The releases are looked at
-three times, so each of the six tests has a sixth of what is allowed altogether (Bonferroni).
+five times, so each of the ten tests has a tenth of what is allowed altogether (Bonferroni).
 
-A test of hits alone loses little where the event is rare: with none on v, 43 on u refute epsilon 1
+A test of hits alone loses little where the event is rare: with none on v, 45 on u refute epsilon 1
 with confidence 1 - 10^-5, where bets with mixed stakes (:mod:`tacit.audit.sampling.betting`) pay
 for the mixture and take 50.  Where the event is common, bets tell more.
 
@@ -26,8 +26,8 @@ from typing import Any
 
 __all__ = ["Hits", "count_hits"]
 
-_LOOKS = (4, 2, 1)
-"""Looks after a fourth, a half and all of the releases."""
+_LOOKS = (12, 6, 3, 2, 1)
+"""Looks after a twelfth of the releases, a sixth, a third, a half and all."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Hits:
     def refutes(self, epsilon: float) -> bool:
         """Return whether a claim at delta 0 is refuted.
 
-        >>> Hits(47, 0, 1200, 1200, 1e-5 / 6).refutes(1.0)
+        >>> Hits(45, 0, 1200, 1200, 1e-5 / 10).refutes(1.0)
         True
-        >>> Hits(42, 0, 1200, 1200, 1e-5 / 6).refutes(1.0)
+        >>> Hits(44, 0, 1200, 1200, 1e-5 / 10).refutes(1.0)
         False
         """
         most = 1 / (1 + math.exp(-epsilon))
