@@ -42,7 +42,8 @@ FOLDERS = {
     ),
     "audit": ("comparison", "claims", "sampling", "replaying", "attack_suite"),
     "audit.attack_suite": (
-        *("system", "case", "looking", "cases", "systems", "registry", "table", "run", "worker"),
+        *("system", "case", "rare_events", "looking", "cases", "systems", "registry", "table"),
+        *("run", "worker"),
     ),
     "audit.attack_suite.systems": (
         *("forking", "peers", "tacit_account", "tacit_columns", "tacit_framework", "tacit_local"),

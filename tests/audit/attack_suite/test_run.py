@@ -7,10 +7,9 @@ import sys
 
 import pytest
 
-from tacit.audit.attack_suite.case import FALLS, HOLDS, NOT_APPLICABLE, UNDECIDED, Outcome
+from tacit.audit.attack_suite.case import FALLS, HOLDS, UNDECIDED
 from tacit.audit.attack_suite.registry import OURS, SYSTEMS, load_cases, system_named
 from tacit.audit.attack_suite.run import attacks, interpreter_of
-from tacit.audit.attack_suite.table import AttackTable, Result
 from tacit.audit.attack_suite.worker import under_attack
 from tacit.errors import UsageError
 
@@ -59,25 +58,6 @@ def test_a_system_is_attacked_in_a_process_of_its_own():
     assert found.fallen("tacit-framework") == []
     assert found.cell("sums in a tree", result) == "holds 3/3"
     assert found.cell("NaN", result) == "-"
-
-
-def test_a_table_counts_what_was_withstood():
-    cases = [case for case in load_cases() if case.attack in ("NaN", "joins")]
-    nan = [case.id for case in cases if case.attack == "NaN"]
-    outcomes = {name: Outcome(HOLDS, "yes") for name in nan}
-    outcomes[nan[0]] = Outcome(FALLS, "<b>no</b>")
-    outcomes[nan[1]] = Outcome(NOT_APPLICABLE, "")
-    outcomes["joins/a key twice in the public table"] = Outcome(UNDECIDED, "")
-    table = AttackTable(cases, [Result("toy", "1", outcomes), Result("gone", "", {}, "no")])
-    assert table.rows()[0][0] == "NaN"
-    assert table.cell("NaN", table.results[0]) == f"FALLS {len(nan) - 2}/{len(nan) - 1}"
-    assert table.cell("joins", table.results[0]) == "undecided"
-    assert table.fallen("toy") == [nan[0]]
-    page = table.to_html()
-    assert "<b>no</b>" not in page
-    assert "&lt;b&gt;no" in page
-    again = Result.from_dict(json.loads(table.to_json())["results"][0])
-    assert again == table.results[0]
 
 
 QUICK = {

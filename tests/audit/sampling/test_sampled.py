@@ -77,6 +77,27 @@ def test_a_command_is_audited_and_its_failure_is_an_output():
         command("")
 
 
+PRINTS_A_SUM = r"""read x
+set -- $(od -An -N8 -tu4 /dev/urandom); a=$1 b=$2
+while [ $((a % 2)) -eq 1 ]; do x=$((x + 1)) a=$((a / 2)); done
+while [ $((b % 2)) -eq 1 ]; do x=$((x - 1)) b=$((b / 2)); done
+echo "sum: $((x + 100))"
+"""
+"""Geometric noise that loses ln 2 for each step, in a text that is of one length on both sides."""
+
+
+def test_a_number_that_a_program_prints_is_read():
+    """A step of 5 loses 3.47, and the claim of 1 falls in a hundred runs of a shell."""
+    found = sampled(command(["sh", "-c", PRINTS_A_SUM]), "0", "5", epsilon=1, samples=150)
+    assert found.refuted
+
+
+@pytest.mark.full
+def test_a_program_that_prints_what_it_claims_stands():
+    run = command(["sh", "-c", PRINTS_A_SUM])
+    assert not sampled(run, "0", "1", epsilon=1, samples=300, confidence=1 - 1e-6).refuted
+
+
 @pytest.mark.full
 def test_a_command_that_fails_on_one_neighbour_is_refuted():
     found = sampled(command("grep -q x"), "", "x", epsilon=1, samples=120)

@@ -6,6 +6,11 @@ import json
 
 import pytest
 
+from tacit.audit.attack_suite import run
+from tacit.audit.attack_suite.case import FALLS, Outcome
+from tacit.audit.attack_suite.registry import load_cases
+from tacit.audit.attack_suite.table import AttackTable, Result
+
 
 def test_the_cases_are_listed(tacit):
     done = tacit("audit", "attacks", "--only", "NaN")
@@ -19,6 +24,21 @@ def test_the_cases_are_listed(tacit):
 )
 def test_wrong_flags_are_refused(tacit, flags):
     assert tacit("audit", "attacks", *flags).code == 2
+
+
+def test_json_stands_alone_where_a_system_falls(tacit, monkeypatch, tmp_path):
+    case = next(case for case in load_cases() if case.attack == "NaN")
+    fallen = Result("pydp", "1", {case.id: Outcome(FALLS, "no number")})
+    monkeypatch.setattr(run, "attacks", lambda *_, **__: AttackTable([case], [fallen]))
+    page = tmp_path / "table.html"
+    flags = ("audit", "attacks", "--systems", "pydp", "--html", str(page))
+    done = tacit(*flags, "--json")
+    assert done.code == 1
+    assert json.loads(done.out + done.err)["results"][0]["system"] == "pydp"
+    assert "no number" in page.read_text(encoding="utf-8")
+    told = tacit(*flags)
+    assert told.code == 1
+    assert "no number" in told.err
 
 
 @pytest.mark.full

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tacit.audit.attack_suite.case import Outcome, falls, holds
+from tacit.audit.attack_suite.rare_events import count_hits
 from tacit.audit.attack_suite.system import NotOfferedError
 from tacit.audit.sampling.sampled import sampled
 
-__all__ = ["LOUD", "attempt", "compared", "distinguished", "moved_at_most"]
+__all__ = ["LOUD", "attempt", "compared", "distinguished", "moved_at_most", "rarely_shown"]
 
 LOUD = 10.0**6
 _SLACK = 1e-2
@@ -120,3 +121,31 @@ def distinguished(
     if found.refuted:
         return falls(f"{what}: {shares}, so epsilon is above {found.lower:.3g} and not {epsilon:g}")
     return holds(f"{what}: {shares}, which agrees with epsilon {epsilon:g}")
+
+
+def rarely_shown(
+    left: Callable[[], Any],
+    right: Callable[[], Any],
+    event: Callable[[Any], bool],
+    *,
+    epsilon: float,
+    what: str,
+    runs: int,
+) -> Outcome:
+    """Return whether a rare event of the left refutes epsilon with confidence 1 - 10^-5.
+
+    Args:
+        left: releases on the data set that the event tells of.
+        right: releases on its neighbour.
+        event: from an answer to True or False; seldom True on either side.
+        epsilon: the claim, at delta 0.
+        what: the event, as a sentence begins.
+        runs: the most releases on both sides together.
+    """
+    quiet = 160
+    if not any(event(left()) for _ in range(quiet)):
+        return holds(f"{what}: in none of {quiet} releases")
+    found = count_hits(left, right, event, epsilon=epsilon, runs=runs, level=1 - _SURE)
+    if found.refutes(epsilon):
+        return falls(f"{what}: {found}, so epsilon is above {found.lower:.3g} and not {epsilon:g}")
+    return holds(f"{what}: {found}, which agrees with epsilon {epsilon:g}")

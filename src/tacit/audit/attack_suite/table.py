@@ -15,7 +15,7 @@ from tacit.display.card import Shown
 
 __all__ = ["AttackTable", "Result"]
 
-_MARKS = {HOLDS: "holds", FALLS: "FALLS", NOT_APPLICABLE: "-", UNDECIDED: "?"}
+_MARKS = {HOLDS: "holds", FALLS: "FALLS", UNDECIDED: "undecided"}
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:90rem;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.25rem .5rem;"
@@ -91,17 +91,30 @@ class AttackTable(Shown):
     def cell(self, attack: str, result: Result) -> str:
         """Return how many cases of a class a system withstands, of those that apply."""
         if result.absent:
-            return "not installed"
+            return "not installed" if result.absent.startswith("not installed") else "not run"
         names = [case.id for case in self.cases if case.attack == attack]
         found = Counter(result.outcomes[n].verdict for n in names if n in result.outcomes)
         applied = found[HOLDS] + found[FALLS]
         if not applied:
             return "undecided" if found[UNDECIDED] else "-"
-        return f"{'FALLS' if found[FALLS] else 'holds'} {found[HOLDS]}/{applied}"
+        open_cases = f", {found[UNDECIDED]} undecided" if found[UNDECIDED] else ""
+        return f"{'FALLS' if found[FALLS] else 'holds'} {found[HOLDS]}/{applied}{open_cases}"
 
     def rows(self) -> list[list[str]]:
-        """Return the table: one row per class of attack, one column per system."""
-        return [[a, *(self.cell(a, r) for r in self.results)] for a in self.classes]
+        """Return the table: one row per class of attack that applies, one column per system."""
+        every = [[a, *(self.cell(a, r) for r in self.results)] for a in self.classes]
+        return [row for row in every if set(row[1:]) != {"-"}]
+
+    @property
+    def legend(self) -> list[str]:
+        """Sentences that say how to read the rows, and which classes have none."""
+        shown = {row[0] for row in self.rows()}
+        others = [name for name in self.classes if name not in shown]
+        told = ["Each cell: cases withstood, of those that apply; - where none applies."]
+        if others:
+            names = ", ".join(others)
+            told.append(f"Aimed at what none of these systems offers: {names}.")
+        return [*told, *(f"{r.system}: {r.absent}." for r in self.results if r.absent)]
 
     @property
     def header(self) -> list[str]:
@@ -118,7 +131,7 @@ class AttackTable(Shown):
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        return "\n".join(lines)
+        return "\n".join([*lines, "", *self.legend])
 
     def to_json(self) -> str:
         """Return the cases and every outcome with its evidence, as JSON."""
@@ -143,8 +156,8 @@ class AttackTable(Shown):
         )
         return (
             "<!doctype html><html lang='en'><meta charset='utf-8'><title>Attacks</title>"
-            f"<style>{_STYLE}</style><h1>Attacks</h1><p>Each cell: cases withstood of those that "
-            f"apply.</p><table><tr>{head}</tr>{body}</table>{details}</html>"
+            f"<style>{_STYLE}</style><h1>Attacks</h1><table><tr>{head}</tr>{body}</table>"
+            f"{''.join(f'<p>{say(line)}</p>' for line in self.legend)}{details}</html>"
         )
 
 
@@ -162,4 +175,5 @@ def _details(cases: Sequence[Case], result: Result) -> str:
         for case in cases
         if case.id in result.outcomes and result.outcomes[case.id].verdict != NOT_APPLICABLE
     )
-    return f"<table><tr><th>case</th><th></th><th>seen</th><th>source</th></tr>{rows}</table>"
+    head = "<tr><th>case</th><th>verdict</th><th>seen</th><th>source</th></tr>"
+    return f"<table>{head}{rows}</table>"

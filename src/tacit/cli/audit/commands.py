@@ -71,16 +71,18 @@ def attacks(
         print_table(["case", "question"], [[case.id, case.question] for case in found])
     else:
         print_table(found.header, found.rows())
+        for line in found.legend:
+            note(line)
     if html is not None:
         Path(html).write_text(found.to_html(), encoding="utf-8")
-        note(f"wrote {html}")
-    if not json:
-        for result in found.results:
-            for name in found.fallen(result.system):
-                note(
-                    f"{result.system} fails under the attack {name}: "
-                    f"{result.outcomes[name].evidence}"
-                )
     fallen = [name for name in names if found.fallen(name)]
+    if json:  # nothing else is printed, also where both streams are read as one
+        raise typer.Exit(1 if fallen else 0)
+    if html is not None:
+        note(f"wrote {html}")
+    for result in found.results:
+        for name in found.fallen(result.system):
+            evidence = result.outcomes[name].evidence
+            note(f"{result.system} fails under the attack {name}: {evidence}")
     if fallen:
         raise VerificationError(f"these systems did not withstand an attack: {', '.join(fallen)}")

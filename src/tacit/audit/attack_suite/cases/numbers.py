@@ -11,8 +11,8 @@ from tacit.audit.attack_suite.looking import (
     LOUD,
     attempt,
     compared,
-    distinguished,
     moved_at_most,
+    rarely_shown,
 )
 from tacit.audit.attack_suite.system import System
 
@@ -42,13 +42,13 @@ def _float_gaps(kind: str) -> None:
                 return system.noise(kind.split()[0], value, 2.0)
             return system.statistic(kind, [value], bounds=(0.0, 1.0), epsilon=0.5)
 
-        return distinguished(
+        return rarely_shown(
             lambda: release(0.0),
             lambda: release(1.0),
             _finer_than_doubles_near_one,
             epsilon=1.0,
             what="an answer near 0 that is no multiple of 2^-53",
-            runs=1200,
+            runs=4800,
         )
 
 
