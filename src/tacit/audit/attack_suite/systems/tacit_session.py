@@ -155,19 +155,17 @@ class TacitSession(System):
         with quiet(), self.session(table, one_row_each, budget_for(epsilon)) as session:
             grouped = session.group_by("g", keys=list(public))
             found: Any = grouped.agg(n=count()).release(epsilon=epsilon).to_dict()
-            listed = col("g") == public[0]
-            for key in public[1:]:
-                listed = listed | (col("g") == key)
             question = {
-                "total": lambda: session.filter(listed).agg(n=count()),
+                "total": lambda: session.filter(col("g").is_in(public)).agg(n=count()),
                 "other group": lambda: session.filter(col("g") == "z").agg(n=count()),
                 "filter": lambda: session.filter((col("g") == public[0]) & (col("x") > 0)).agg(
                     n=count()
                 ),
             }[ask]()
+            before = session.spent
             answer = question.free_answer()
             given = None if answer is None else _value(answer, "n")
-            return [float(n) for n in found["n"]], given, 0.0
+            return [float(n) for n in found["n"]], given, float((session.spent - before).amount)
 
     def people_keys(
         self, rows: Sequence[tuple[int, str]], groups_each: int, *, epsilon: float, delta: float
