@@ -155,9 +155,10 @@ class GaussianKeysInRounds(Step):
                 exact = [int(count) for count in left]
                 shown += [None] * (len(exact) - len(shown))
                 drawn = noise.discrete_gaussian(scale, len(exact)).tolist() if exact else []
-                for place, (count, error) in enumerate(zip(exact, drawn, strict=True)):
-                    if shown[place] is None and count > 0 and count + error >= threshold:
-                        shown[place] = count + error
+                noisy = [count + error for count, error in zip(exact, drawn, strict=True)]
+                for place, found in enumerate(noisy):
+                    if shown[place] is None and exact[place] > 0 and found >= threshold:
+                        shown[place] = found
             return shown
 
         def law(counts: Any) -> Product:
