@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import copy
 import datetime
+import gc
 import random
 import sys
 from collections import Counter
@@ -277,8 +278,9 @@ class Machine:
             self.log.append(f"{pay.__name__} {name} by {payer}")
             ledger = process.ledger if payer is None else on_account_of(process.ledger, payer)
             model = self.model
-            new = name not in model.granted and name not in model.maybe
-            if name not in model.granted:
+            stood = name in model.granted
+            new = not stood and name not in model.maybe
+            if not stood:
                 model.maybe.setdefault(name, cost)
             model.payers.setdefault(name, set()).add(payer)
             self.attempts[name] += 1
@@ -289,6 +291,7 @@ class Machine:
             except DataSourceError:
                 self._grant(name, cost)  # what the engine could not do stays open
             except BudgetError:
+                assert not stood, "a standing charge was refused"
                 self._was_right_to_refuse(process, name, cost, payer, before)
             except LedgerError as error:
                 told = self._failed(error)
@@ -350,7 +353,6 @@ class Machine:
         if self.dead:
             raise Crash
         TALLY["refused for want of budget"] += 1
-        assert name not in self.model.granted, "a standing charge was refused"
         try:
             events = process.ledger.events()
         except LedgerError as error:
@@ -481,6 +483,7 @@ class Machine:
         self.backup = None
         for each in self.processes:
             self.place.end(each.ledger)
+        gc.collect()  # what a dead process has left open
         self.place.put_back(state)
         lost = {n: e for n, e in self.model.entries.items() if hashes.get(e.sequence) != e.hash}
         self.model, before = model, self.processes
