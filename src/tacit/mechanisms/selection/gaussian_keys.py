@@ -33,6 +33,7 @@ from tacit.mechanisms.shared.output_distribution import FiniteDistribution, Prod
 __all__ = [
     "GaussianKeys",
     "delta_of_noise",
+    "keys_each",
     "least_noise_and_threshold",
     "least_noise_and_thresholds",
     "passes",
@@ -106,14 +107,7 @@ class GaussianKeys(Step):
         Raises:
             MismatchError: no vector of whole numbers under the sparse distance.
         """
-        metric = space.metric
-        if not isinstance(space.domain, Vector) or not isinstance(metric, SparseDistance):
-            raise MismatchError(
-                f"{self.name} works on people counts under the sparse distance, not on ({space})",
-                space,
-                self,
-            )
-        groups = metric.coordinates
+        groups = keys_each(self, space)
         scale, epsilon = Fraction(self.scale), Fraction(self.epsilon)
 
         def loss(moved: Fraction) -> tuple[Fraction, Fraction]:
@@ -137,6 +131,26 @@ class GaussianKeys(Step):
             return Product([shown_of_key(scale, self.threshold, int(count)) for count in counts])
 
         return Measurement(space, ApproximateDP(), release, loss, distribution=law, step=self)
+
+
+def keys_each(step: Step, space: Space) -> int:
+    """Return how many keys a person has at most, in a space of people counts.
+
+    Args:
+        step: that is built on the space.
+        space: the input.
+
+    Raises:
+        MismatchError: no vector of whole numbers under the sparse distance.
+    """
+    metric = space.metric
+    if not isinstance(space.domain, Vector) or not isinstance(metric, SparseDistance):
+        raise MismatchError(
+            f"{step.name} works on people counts under the sparse distance, not on ({space})",
+            space,
+            step,
+        )
+    return metric.coordinates
 
 
 def shown_of_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribution:

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import as_integer, positive
-from tacit.core import ApproximateDP, Measurement, Space, SparseDistance, Step, Vector, register
-from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.selection.gaussian_keys import delta_of_noise, passes, shown_of_key
+from tacit.core import ApproximateDP, Measurement, Space, Step, register
+from tacit.errors import UsageError
+from tacit.mechanisms.selection.gaussian_keys import delta_of_noise, keys_each, passes, shown_of_key
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, Product
 
 __all__ = ["CountsOfRounds", "GaussianKeysInRounds"]
@@ -94,7 +94,7 @@ class GaussianKeysInRounds(Step):
         UsageError: an argument out of its range, or not one scale and one threshold a round.
 
     Example:
-        >>> from tacit.core import Number
+        >>> from tacit.core import Number, SparseDistance, Vector
         >>> counts = Space(Vector(Number("int"), size=3), SparseDistance(2))
         >>> m = counts >> GaussianKeysInRounds(scales=[22, 7], thresholds=[120, 40], epsilon=1)
         >>> m.map(1)[1] < 5e-6, m([0, 1000, 0])[0]
@@ -130,14 +130,7 @@ class GaussianKeysInRounds(Step):
         Raises:
             MismatchError: no vector of whole numbers under the sparse distance.
         """
-        metric = space.metric
-        if not isinstance(space.domain, Vector) or not isinstance(metric, SparseDistance):
-            raise MismatchError(
-                f"{self.name} works on people counts under the sparse distance, not on ({space})",
-                space,
-                self,
-            )
-        groups, epsilon, rounds = metric.coordinates, Fraction(self.epsilon), self._rounds
+        groups, epsilon, rounds = keys_each(self, space), Fraction(self.epsilon), self._rounds
         scales = tuple(scale for scale, _ in rounds)
 
         def loss(moved: Fraction) -> tuple[Fraction, Fraction]:
