@@ -1,14 +1,14 @@
 """What a question costs beside the engine's own query: 32,561 rows in memory, where data are cheap.
 
 For each question, the median milliseconds of wall time and of CPU and the least of CPU, over rounds
-that run all of them in turn, on a connection that is open: DuckDB's query of what the answer is made of, such as the
-count and the sum of values held within their bounds, of the listed groups alone; and a plain one,
-such as an average, which has neither bounds nor keys.  Then what Tacit takes beyond the first, for
-a question in an open session, for one with a session of its own, and for one whose ledger is a file
-(which is synced to the disk when it is charged and when it is answered: two commits of SQLite stand
-beside it).  Every question has another epsilon, so that none is answered
-twice and nothing that depends on the noise is at hand.  The goal stands below each table: 2 ms in
-an open session, 5 ms with one of its own.
+that run all of them in turn, on a connection that is open: DuckDB's query of what the answer is
+made of, such as the count and the sum of values held within their bounds, of the listed groups
+alone; and a plain one, such as an average, which has neither bounds nor keys.  Then what Tacit
+takes beyond the first, for a question in an open session, for one with a session of its own, and
+for one whose ledger is a file (which is synced to the disk when it is charged and when it is
+answered: two commits of SQLite stand beside it).  Every question has another epsilon, so that none
+is answered twice and nothing that depends on the noise is at hand.  The goal stands below each
+table: 2 ms in an open session, 5 ms with one of its own.
 
 Run: ``python benchmarks/fixed_cost.py [rows] [rounds]``.
 """
