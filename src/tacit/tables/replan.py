@@ -123,7 +123,7 @@ class _Release(Replanned):
 
     def _keys(self, keys: Any) -> None:
         if self.query.keys is not None or not self.query.by:
-            if keys != [list(key) for key in self.query.keys or [()]]:
+            if canonical(keys) != canonical([list(key) for key in self.query.keys or [()]]):
                 raise UsageError("its groups are not the keys that were asked for")
             return
         for key in keys:

@@ -8,6 +8,7 @@ the certificate is sealed again, as whoever forges one would.
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import re
 from collections.abc import Iterator
@@ -34,6 +35,17 @@ def changed(body: dict[str, Any], path: Path, value: Any) -> tc.Certificate:
         part = part[step]
     part[path[-1]] = value
     return sealed(other)
+
+
+def is_default(path: Path, value: Any, body: dict[str, Any]) -> bool:
+    """Tell whether a change only leaves out an option of a method, as whoever asks may.
+
+    Where its default is what the question said, the certificate is that of the same release.
+    """
+    if re.fullmatch(r"question\.query\.aggregates\.\d+\.1\.method", ".".join(map(str, path))):
+        said = functools.reduce(lambda part, step: part[step], path, body)
+        return isinstance(value, dict) and "name" in value and value.items() < said.items()
+    return False
 
 
 def changes(body: dict[str, Any]) -> Iterator[tuple[Path, Any]]:

@@ -214,11 +214,12 @@ def _paid(found: Verification, body: Mapping[str, Any], again: Replanned) -> str
     apart = Spending.begun(budget).affords(cost) and budget.covers(left)
     if not (apart if filtered else budget.covers(cost + left)):
         return f"it paid {cost!r} out of a budget of {budget!r}, and {left!r} is said to be left"
-    if body["question"]["request"].get("delta", "0") != "0" and not lost.delta:
+    if "delta" in body["question"]["request"] and not lost.delta:
         found.unchecked.append(_UNUSED)
     if filtered:
         found.unchecked.append(_LEFT)
-    if cost != lost:
+    as_one = budget.kind == "approximate" and cost.parts != lost.parts
+    if cost != lost or as_one:
         found.unchecked.append(_PAID_MORE)
     return None
 

@@ -29,6 +29,7 @@ from tacit.tables.plan.per_person import check_people, people_schema
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query
 from tacit.tables.plan.unlisted_keys import check_rounds, read_rounds
+from tacit.tables.query.keys_sql import fit_keys
 from tacit.tables.spec.join import joins_from
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
@@ -141,6 +142,8 @@ def _fits(query: Query) -> None:
     checked = () if isinstance(query, _Stated) else query.where
     if any(c.kind(query.columns) not in ("boolean", "missing") for c in checked):
         raise UsageError("a filter is true or false on each row")
+    if query.keys is not None:
+        fit_keys(query.keys, query.by, query.columns)
     labels = [label for label, _ in query.aggregates]
     shown = [label + suffix for label in labels for suffix in ("", "_error", "_low", "_high")]
     if len({*shown, *query.by}) < len(shown) + len(query.by) or "" in labels:
