@@ -52,3 +52,14 @@ def test_epsilon_without_known_losses_is_what_the_map_implies():
     for delta in (-1, 2, "nan"):
         with pytest.raises(UsageError):
             vector.epsilon(delta)
+
+
+@pytest.mark.parametrize("delta", [-1, 1, "1.5"])
+def test_a_delta_that_promises_nothing_is_refused(delta):
+    column = tc.Space(tc.Vector(str), tc.SymmetricDistance()) >> tc.count()
+    known, stated = column >> tc.gaussian(2), column >> tc.laplace(2) >> str
+    for release in (known, stated, tc.compose([known] * 3)):
+        for ask in (release.epsilon, release.gaussian_mu):
+            with pytest.raises(UsageError, match="such as '1e-6'"):
+                ask(delta)
+    assert known.epsilon("999/1000").upper >= 0  # a weak one is an honest answer

@@ -79,7 +79,10 @@ class Budget:
         object.__setattr__(self, "amount", _nonnegative(self.amount, name))
         object.__setattr__(self, "delta", _nonnegative(self.delta, "delta"))
         if self.delta.numerator >= self.delta.denominator:
-            raise UsageError(f"delta must be below 1, not {show(self.delta)}")
+            raise UsageError(
+                f"delta must be below 1, not {show(self.delta)}: at 1 nothing is promised; "
+                "give one far below 1 / (number of people), such as '1e-6'"
+            )
         if self.delta and self.kind != "approximate":
             raise UsageError(f"a {self.kind} budget has no delta: use epsilon_delta(...)")
         if self.parts and (self.kind == "concentrated" or added_up(self.parts) != self.amount):

@@ -139,15 +139,19 @@ class Measurement(Shown):
         the map is known.  ``math.inf`` where no finite epsilon suffices.
 
         Args:
-            delta: from 0 to 1, such as ``"1e-6"``.
+            delta: at least 0 and below 1, such as ``"1e-6"``.
             d_in: the distance between two inputs; 1, two neighbours, by default.
 
         Raises:
-            UsageError: a delta outside 0..1, or one that the guarantee does not reach.
+            UsageError: a delta below 0, or at or above 1 (which promises nothing: every release,
+                that of the data themselves too, is (0, 1)-DP), or one that is not reached.
         """
         target = as_fraction(delta, "delta")
-        if not 0 <= target <= 1:
-            raise UsageError(f"delta must be from 0 to 1, not {target}")
+        if not 0 <= target < 1:
+            raise UsageError(
+                f"delta must be at least 0 and below 1, not {show(target)}: at 1 nothing is "
+                "promised; give one far below 1 / (number of people), such as '1e-6'"
+            )
         distance = read_distance(self.input, d_in)
         known = None if self.losses is None else self.losses(distance)
         if known is not None:
@@ -206,11 +210,11 @@ class Measurement(Shown):
         discrete Gaussian, needs one above zero, such as "1e-15".
 
         Args:
-            delta: from 0 (the default) to 1.
+            delta: from 0 (the default) to below 1.
             d_in: the distance between two inputs; 1, two neighbours, by default.
 
         Raises:
-            UsageError: a delta outside 0..1, or one that no finite epsilon reaches.
+            UsageError: a delta below 0 or at or above 1, or one that no finite epsilon reaches.
 
         >>> from tacit.core import AbsoluteDistance
         >>> from tacit.core import Number as Numbers
