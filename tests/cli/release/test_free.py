@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit.tables.earlier.free_answer import Earlier
+
 FINE = "release rows.csv --one-row-each --types age=integer --histogram age:0,20,40,60,80"
 COARSE = "rows.csv --one-row-each --types age=integer --histogram age:0,40,80"
 QUERY = "select count(*) as young from rows where age >= 0 and age < 40"
@@ -64,6 +66,16 @@ def test_sql_previews_and_plan_files_are_answered_from_earlier_releases_too(taci
     told = tacit("preview --plan p.toml").out
     assert "ages follows from earlier releases at no cost" in told
     assert tacit(f"ledger show {next(rows.glob('*.ledger')).name} --json").json["free"]
+
+
+@pytest.mark.full
+def test_a_preview_of_one_question_reads_the_earlier_releases_once(tacit, rows, monkeypatch):
+    assert tacit(f"{FINE} --epsilon 1 --budget-epsilon 3").code == 0
+    read, begin = [], Earlier.__init__
+    monkeypatch.setattr(Earlier, "__init__", lambda *args: (read.append(1), begin(*args))[1])
+    told = tacit(f"preview {COARSE} --epsilon 1").out
+    assert "follows from earlier releases at no cost" in told
+    assert len(read) == 1
 
 
 def test_free_takes_no_price(tacit, rows):

@@ -11,16 +11,21 @@ from tacit.tables.written.asked import Asked
 __all__ = ["free_notes", "refuse_free", "told_free"]
 
 
-def free_notes(question: Any, asked: Asked) -> list[str]:
+def free_notes(question: Any, asked: Asked, expected: Any = None) -> list[str]:
     """Say which questions follow from earlier releases, and with which errors; reads no row.
 
     Args:
         question: a question, or a plan of several; one of a service says nothing.
         asked: how it was written.
+        expected: the preview of the question, where there is one: of a single question without a
+            tag it says the same, and the ledger is not read again.
     """
     if not hasattr(question, "free_errors") or question.is_charged(**asked.price, tag=asked.tag):
         return []
-    found = question.free_errors(tag=asked.tag)
+    if expected is not None and asked.tag is None and not hasattr(question, "free_answers"):
+        found = expected.free or None
+    else:
+        found = question.free_errors(tag=asked.tag)
     if found is None:
         return []
     if not isinstance(found, list):

@@ -96,7 +96,7 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
                 expected = question.preview(**asked.price, rows=sizes, confidence=sure)
                 answered = question.is_answered(**asked.price, tag=asked.tag)
                 free = question.is_charged(**asked.price, tag=asked.tag)
-            free_of = free_notes(question, asked)
+            free_of = free_notes(question, asked, expected)
             found.append(
                 {
                     "name": asked.name,

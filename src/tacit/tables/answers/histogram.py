@@ -130,6 +130,10 @@ def histogram(
     Values outside the edges, and missing ones, are in no bin.  ``histogram([0, 20, 40])``, without
     a column, is a step of a chain.
 
+    Alone, it puts each value on the public grid of the column first, as sums do: a float of
+    39.999999999999996 may count as 40.  In a plan, and in ``ranges`` and the like, values are
+    compared with the edges as they are.
+
     Args:
         column: the name of the column.
         edges: public and rising, at least two; a bin includes its lower edge.

@@ -30,7 +30,8 @@ def ranges(column: str, edges: Sequence[Number]) -> Aggregate:
     later one, from the second to each later one, and so on.  A range includes its lower edge; one
     that ends at the last edge includes this edge too.  The answers add up: a range is the sum of
     the ranges that it is made of.  Their error is that of a strategy for all ranges, far below that
-    of adding up the bins of a histogram (:mod:`tacit.tables.together.family`).
+    of adding up the bins of a histogram (:mod:`tacit.tables.together.family`).  Values are compared
+    with the edges as they are; a histogram alone puts them on a grid first.
 
     Args:
         column: a column of numbers.
