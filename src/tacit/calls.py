@@ -9,13 +9,13 @@ value of an argument is in it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
-from tacit.errors import CallError, did_you_mean
+from tacit.errors import CallError, UsageError, did_you_mean
 
-__all__ = ["calls_inside", "instead", "public"]
+__all__ = ["calls_inside", "instead", "listed", "public"]
 
 T = TypeVar("T")
 
@@ -57,6 +57,20 @@ def instead(**texts: str) -> Callable[[T], T]:
         return kind
 
     return mark
+
+
+def listed(given: Iterable[T], instead_of: str) -> tuple[T, ...]:
+    """Return what was given as a tuple; say what to give where it is no list.
+
+    >>> listed(3, "rows is a list of sizes, such as [100]")
+    Traceback (most recent call last):
+    tacit.errors.UsageError: rows is a list of sizes, such as [100]
+    """
+    try:
+        each = iter(given)
+    except TypeError:
+        raise UsageError(instead_of) from None
+    return tuple(each)
 
 
 def calls_inside() -> int:

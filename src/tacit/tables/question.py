@@ -10,7 +10,7 @@ from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.entry import Entry
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.arithmetic.exact import Number
-from tacit.calls import public
+from tacit.calls import listed, public
 from tacit.display.progress import working
 from tacit.expressions.timeline import Moment, Span, Timeline, span
 from tacit.report import Certificate
@@ -108,7 +108,8 @@ class Question(Asking, Priced):
         level = None if confidence is None else read_confidence(confidence)
         charge = self._priced(epsilon, delta, rho, total)
         plan, named = charge.on_paper(), self._table.named
-        found = noted(plan, tuple(rows), self._declared, self._ledger, named, level)
+        sizes = listed(rows, "rows is a list of sizes of a group, such as [100, 1000]")
+        found = noted(plan, sizes, self._declared, self._ledger, named, level)
         # what others asked is told to nobody, and neither is how many releases they had
         own = not isinstance(self._table, SharedTable)
         (free,) = free_errors_of([self._query], self._ledger) if own else [{}]
@@ -243,7 +244,7 @@ class Question(Asking, Priced):
             >>> answer.cost, bool(answer.certificate.verify(session.ledger)), session.remaining
             (epsilon(0), True, epsilon(0))
         """
-        earlier = Earlier(self._ledger, tuple(certificates), tag)
+        earlier = Earlier(self._ledger, certificates, tag)
         return free_answer_of(self._query, self._arrangement, self._ledger, earlier)
 
     def free_errors(
@@ -262,7 +263,7 @@ class Question(Asking, Priced):
         Raises:
             UsageError: as :meth:`free_answer`.
         """
-        return Earlier(self._ledger, tuple(certificates), tag).errors(self._query)
+        return Earlier(self._ledger, certificates, tag).errors(self._query)
 
     def count_over_time(
         self,

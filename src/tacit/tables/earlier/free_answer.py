@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tacit.accounting import Entry, Ledger
 from tacit.accounting.ledger.installments import parts_of, record_part
+from tacit.calls import listed
 from tacit.errors import UsageError
 from tacit.report import Certificate, issue, versions
 from tacit.report.check.follows import following_body, recorded_part
@@ -32,12 +33,13 @@ class Earlier:
         UsageError: a certificate that does not hold, or is of another data set.
     """
 
-    def __init__(self, ledger: Ledger, given: Sequence[Certificate], tag: str | None) -> None:
+    def __init__(self, ledger: Ledger, given: Iterable[Certificate], tag: str | None) -> None:
         self._ledger, self._tag = ledger, tag
+        certificates = listed(given, "give a list of certificates: [certificate]")
         usable = [entry for entry in ledger.history() if _usable(entry, ledger, tag)]
         self._entries = [(entry, issue(entry, ledger).body) for entry in usable]
         bodies = [body for _, body in self._entries]
-        bodies += [_checked(one, ledger, tag) for one in given]
+        bodies += [_checked(one, ledger, tag) for one in certificates]
         known = {body["digest"]: body for body in bodies}
         self._releases = [one for body in known.values() if (one := _read(body)) is not None]
 

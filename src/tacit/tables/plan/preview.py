@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from tacit.accounting.budgets.budget import Budget
@@ -91,7 +92,9 @@ class Preview(Shown):
         Raises:
             UsageError: sizes that are not above zero, or a budget that cannot pay for the release.
         """
-        if not rows or any(size <= 0 for size in rows):
+        if not rows or any(not isinstance(size, Real) for size in rows):
+            raise UsageError("rows is a list of sizes of a group, such as [100, 1000]")
+        if not all(0 < size < math.inf for size in rows):
             raise UsageError("rows are sizes of a group, and must be above zero")
         limits = [part.most_rows for part in plan.parts if part.most_rows is not None]
         if limits and max(rows) > min(limits):

@@ -55,7 +55,7 @@ class FreeAnswers:
             >>> rest = session.plan([one for one, answer in zip(asked, free) if answer is None])
         """
         held = held_by(self._whole)
-        earlier = Earlier(held.ledger, tuple(certificates), tag)
+        earlier = Earlier(held.ledger, certificates, tag)
         return [
             free_answer_of(member.query, held_by(question).arrangement, held.ledger, earlier)
             for question, member in zip(self._questions, self._plan.members, strict=True)
@@ -77,7 +77,7 @@ class FreeAnswers:
         Raises:
             UsageError: as :meth:`free_answers`.
         """
-        earlier = Earlier(held_by(self._whole).ledger, tuple(certificates), tag)
+        earlier = Earlier(held_by(self._whole).ledger, certificates, tag)
         return [earlier.errors(member.query) for member in self._plan.members]
 
     def _free(self) -> dict[str, float]:

@@ -172,7 +172,7 @@ def merged(
             f"most {_MOST_COMPUTED} are planned together: plan fewer questions at once"
         )
     names = _labels(queries)
-    counted = _weights(weights or {}, names, queries)
+    counted = _weights({} if weights is None else weights, names, queries)
     listed_rows = every_listed([a for q in queries for a in _listed_axes(q)]) if drop else None
     only = () if listed_rows is None else (listed_rows,)
     members, asked = [], []
@@ -326,6 +326,8 @@ def _weights(
 ) -> dict[str, int]:
     """Return how much each label of the plan counts."""
     known = {name for own in names for name in own.values()}
+    if not isinstance(given, Mapping):
+        raise UsageError('weights name labels, such as weights={"n": 10}')
     for label in given:
         if label not in known:
             raise UsageError(f"there is no answer {label!r}; {did_you_mean(str(label), known)}")

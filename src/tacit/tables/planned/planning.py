@@ -99,7 +99,7 @@ class QuestionPlan(FreeAnswers, Shown):
         Raises:
             UsageError: as :meth:`release`.
         """
-        found = self._whole.preview(epsilon, delta, rho, rows=tuple(rows), confidence=confidence)
+        found = self._whole.preview(epsilon, delta, rho, rows=rows, confidence=confidence)
         found = self._plan.by_label(found)
         return replace(found, notes=(*found.notes, *self._told), free=self._free())
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit.arithmetic.exact import as_fraction, as_integer
 from tacit.arithmetic.mixing import Repeatable
-from tacit.calls import public
+from tacit.calls import listed, public
 from tacit.display.card import Card, Shown, Table
 from tacit.errors import UsageError
 from tacit.tables.answers.aggregate import kind_of
@@ -140,7 +140,8 @@ def synthetic_table(
         >>> made.table.column_names, 380 < made.table.num_rows < 420
         (['sex', 'age'], True)
     """
-    given = [answers] if isinstance(answers, Answer) else list(answers)
+    several = [answers] if isinstance(answers, Answer) else answers
+    given = listed(several, "give a list of answers, such as plan.release(...) gives")
     if not given or not all(isinstance(one, Answer) for one in given):
         raise UsageError("a synthetic table is made of answers, such as plan.release(...) gives")
     _of_same_rows(given)
