@@ -21,6 +21,20 @@ def test_without_its_packages_the_table_says_so(monkeypatch):
 
 
 @pytest.mark.full
+def test_a_service_of_many_data_sets_is_followed_by_another(monkeypatch):
+    monkeypatch.setattr(tacit_service, "_MOST", 1)
+    system = tacit_service.TacitService()
+    try:
+        first = system.account(1.0)
+        second = system.account(1.0)
+        assert len(system._all) == 2
+        first.ask(0.25, "one"), second.ask(0.5, "one")
+        assert (first.spent(), second.spent()) == (0.25, 0.5)
+    finally:
+        system.close()
+
+
+@pytest.mark.full
 def test_the_service():
     failure = "a failure between charge and answer/1 failures"
     assert attacked("tacit-service", {failure})[failure].verdict == HOLDS

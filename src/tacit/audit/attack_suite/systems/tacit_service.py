@@ -26,7 +26,7 @@ from tacit.audit.attack_suite.systems.tacit_session import (
     quiet,
 )
 from tacit.client.connection import Connection, connect
-from tacit.errors import MissingExtraError, need
+from tacit.errors import DataSourceError, MissingExtraError, need
 from tacit.tables import col, count, one_row_each
 from tacit.tables import sum as total
 
@@ -36,6 +36,10 @@ _PATIENCE = 60.0
 _DAY = 86_400
 _MAGIC, _SPOILT = 4, 36
 """Bytes of a Parquet file before its first page, and bytes of that page that are spoilt."""
+_FAILED = 500
+"""From here on a status says that the service failed, and not that it refused."""
+_MOST = 300
+"""A service keeps some files open for each data set, and a process may open only so many."""
 _SETTINGS = 'latency = "1/100"\n'
 
 
@@ -54,24 +58,38 @@ class TacitService(TacitSession):
         except MissingExtraError as error:
             raise NotReadyError(str(error)) from None
 
-    @cached_property
+    @property
     def _service(self) -> _Served:
-        self._served = _Served()
+        """The service that is asked: another one where it has many data sets, whose files it holds.
+
+        One that an account is kept in goes on beside it.
+        """
+        if self._served is None or self._served.declared >= _MOST:
+            if self._served is not None and not self._served.kept:
+                self._served.stop()
+                self._all.remove(self._served)
+            self._served = _Served()
+            self._all.append(self._served)
         return self._served
 
+    @cached_property
+    def _all(self) -> list[_Served]:
+        return []
+
     def close(self) -> None:
-        """Stop the service, and remove its folder."""
-        if self._served is not None:
-            self._served.stop()
+        """Stop the services, and remove their folders."""
+        for served in self._all:
+            served.stop()
 
     @contextlib.contextmanager
     def session(self, columns: Mapping[str, Column], each: Any, budget: Any) -> Iterator[Any]:
         """Declare a data set, and return a connection to it."""
-        name = self._service.fresh()
-        write_parquet(columns, self._service.data / f"{name}.parquet")
+        service = self._service
+        name = service.fresh()
+        write_parquet(columns, service.data / f"{name}.parquet")
         told = {"path": f"data/{name}.parquet"}
-        self._service.declare(name, {"rows": told}, each, budget)
-        with self._service.analyst(name) as connection:
+        service.declare(name, {"rows": told}, each, budget)
+        with service.analyst(name) as connection:
             yield connection
 
     def joined_count(self, keys: Rows, public_keys: Rows, *, epsilon: float) -> float:
@@ -96,11 +114,12 @@ class TacitService(TacitSession):
         self, text: str, column: str, kind: str, bounds: Bounds, *, epsilon: float
     ) -> float:
         """Release the sum of a column of a CSV file whose kind is declared."""
-        name = self._service.fresh()
-        (self._service.data / f"{name}.csv").write_text(text)
+        service = self._service
+        name = service.fresh()
+        (service.data / f"{name}.csv").write_text(text)
         told = {"path": f"data/{name}.csv", "columns": {column: {"kind": kind}}}
-        self._service.declare(name, {"rows": told}, one_row_each, budget_for(epsilon))
-        with quiet(), self._service.analyst(name) as connection:
+        service.declare(name, {"rows": told}, one_row_each, budget_for(epsilon))
+        with quiet(), service.analyst(name) as connection:
             found: Any = connection.agg(s=total(column, *bounds)).release(epsilon=epsilon)
             return float(found.value("s"))
 
@@ -110,19 +129,23 @@ class TacitService(TacitSession):
 
     def account(self, budget: float) -> Account:
         """Return a data set of its own, asked by one analyst."""
-        name = self._service.fresh()
-        path = self._service.data / f"{name}.parquet"
+        service = self._service
+        name = service.fresh()
+        path = service.data / f"{name}.parquet"
         write_parquet(columns_of({"x": [i % 10 for i in range(100)]}), path)
         told = {"path": f"data/{name}.parquet"}
-        self._service.declare(name, {"rows": told}, one_row_each, epsilon_budget(repr(budget)))
-        return _Account(self._service, name, path)
+        service.declare(name, {"rows": told}, one_row_each, epsilon_budget(repr(budget)))
+        return _Account(service, name, path)
 
     def written(self, where: str, rows: Rows) -> str:
         """Return what is written here, and, for logs, what the service writes meanwhile."""
-        before = self._service.log.stat().st_size
+        self._service.kept = True  # its log is read below, also if another one is asked meanwhile
+        before = {id(served): served.log.stat().st_size for served in self._all}
         text = super().written(where, rows)
         if where.startswith("log"):
-            text += self._service.log.read_bytes()[before:].decode(errors="replace")
+            for served in self._all:
+                new = served.log.read_bytes()[before.get(id(served), 0) :]
+                text += new.decode(errors="replace")
         return text
 
 
@@ -131,6 +154,7 @@ class _Account(Account):
 
     def __init__(self, service: _Served, name: str, path: Path) -> None:
         self._service, self._name, self._path = service, name, path
+        service.kept = True
         self._connection = service.until.enter_context(service.analyst(name))
 
     def ask(self, epsilon: float, label: str) -> float:
@@ -161,7 +185,15 @@ class _Account(Account):
 
 
 class _Served:
-    """A folder that ``tacit serve`` serves on a free port of this machine, until it is stopped."""
+    """A folder that ``tacit serve`` serves on a free port of this machine, until it is stopped.
+
+    Attributes:
+        declared: how many data sets it was told.
+        kept: whether an account is kept in it.
+    """
+
+    declared = 0
+    kept = False
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tacit-attacked-"))
@@ -226,6 +258,9 @@ class _Served:
             price["delta"] = str(budget.delta)
         fields = {"unit": shape, "budget": price, "tables": dict(tables)}
         reply = self._curator.put(f"/v1/datasets/{name}", json={"declaration": fields})
+        self.declared += 1
+        if reply.status_code >= _FAILED:
+            raise DataSourceError(f"the service failed: {reply.text:.200}")
         if reply.status_code != 201:
             raise NotOfferedError(f"a data set so declared: {reply.text:.200}")
 
