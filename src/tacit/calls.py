@@ -66,10 +66,12 @@ def listed(given: Iterable[T], instead_of: str) -> tuple[T, ...]:
     Traceback (most recent call last):
     tacit.errors.UsageError: rows is a list of sizes, such as [100]
     """
-    try:
-        each = iter(given)
+    try:  # an array of no dimension has an __iter__ that raises
+        each = iter(given) if isinstance(given, Iterable) else None
     except TypeError:
-        raise UsageError(instead_of) from None
+        each = None
+    if each is None:
+        raise UsageError(instead_of)
     return tuple(each)
 
 

@@ -16,6 +16,7 @@ from tacit.report.check.follows import following_body, recorded_part
 from tacit.report.check.format import FOLLOWING, FORMAT
 from tacit.tables.earlier.derive import follows, may_follow
 from tacit.tables.earlier.released import Release, release_of
+from tacit.tables.plan.price import read_tag
 from tacit.tables.plan.query import Query
 
 __all__ = ["Earlier", "free_errors_of"]
@@ -30,11 +31,12 @@ class Earlier:
         tag: of the releases: those with another one may be of another version of the table.
 
     Raises:
-        UsageError: a certificate that does not hold, or is of another data set.
+        UsageError: a certificate that does not hold, or is of another data set; a tag that is no
+            text.
     """
 
     def __init__(self, ledger: Ledger, given: Iterable[Certificate], tag: str | None) -> None:
-        self._ledger, self._tag = ledger, tag
+        self._ledger, self._tag = ledger, read_tag(tag)
         certificates = listed(given, "give a list of certificates: [certificate]")
         usable = [entry for entry in ledger.history() if _usable(entry, ledger, tag)]
         self._entries = [(entry, issue(entry, ledger).body) for entry in usable]

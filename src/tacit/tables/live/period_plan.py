@@ -19,6 +19,7 @@ from tacit.report.text.vocabulary import say_answer
 from tacit.tables.live.block_tree import best_branching
 from tacit.tables.live.period_counts import CountsOverTime
 from tacit.tables.plan.chains import Chains, chain_of_rows
+from tacit.tables.plan.price import read_tag
 from tacit.tables.plan.query import Query
 
 __all__ = ["PeriodPlan", "PeriodQuestion", "counts_asked", "question_of", "refuse_groups"]
@@ -117,6 +118,9 @@ class PeriodQuestion:
         request: what all periods together may spend.
         tag: text that makes it another release of the same question.
         branching: how many blocks make one of the next level; None for the least error.
+
+    Raises:
+        UsageError: a tag that is no text.
     """
 
     query: Query
@@ -124,6 +128,9 @@ class PeriodQuestion:
     request: Budget
     tag: str | None = None
     branching: int | None = None
+
+    def __post_init__(self) -> None:
+        read_tag(self.tag)
 
     @property
     def _said(self) -> dict[str, Any]:

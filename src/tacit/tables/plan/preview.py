@@ -17,6 +17,7 @@ from tacit.display.card import Card, Share, Shares, Shown, Table
 from tacit.errors import UsageError, need
 from tacit.report.text.words import protects_line
 from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.target import MOST_ROWS
 
 if TYPE_CHECKING:
     import pandas
@@ -92,10 +93,10 @@ class Preview(Shown):
         Raises:
             UsageError: sizes that are not above zero, or a budget that cannot pay for the release.
         """
-        if not rows or any(not isinstance(size, Real) for size in rows):
+        if not rows or any(isinstance(n, bool) or not isinstance(n, Real) for n in rows):
             raise UsageError("rows is a list of sizes of a group, such as [100, 1000]")
-        if not all(0 < size < math.inf for size in rows):
-            raise UsageError("rows are sizes of a group, and must be above zero")
+        if not all(0 < size <= MOST_ROWS for size in rows):
+            raise UsageError("rows are sizes of a group, above zero and at most 10^18")
         limits = [part.most_rows for part in plan.parts if part.most_rows is not None]
         if limits and max(rows) > min(limits):
             raise UsageError(

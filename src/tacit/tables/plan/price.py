@@ -14,7 +14,7 @@ from tacit.arithmetic.exact import Number, positive
 from tacit.errors import UsageError, did_you_mean
 from tacit.tables.plan.query import Query
 
-__all__ = ["Amount", "Price", "priced", "read_weights", "request_of"]
+__all__ = ["Amount", "Price", "priced", "read_tag", "read_weights", "request_of"]
 
 Amount: TypeAlias = Number | Mapping[str, Number]
 """An epsilon or a rho, or for each label its weight."""
@@ -33,6 +33,18 @@ _LARGEST = 1 << 128
 """No weight, in lowest terms, is larger: more digits than any two doubles need."""
 _LEAST = Fraction(1, _LARGEST)
 """No amount is smaller: errors of the noise, also of a share of it, are then doubles."""
+
+
+def read_tag(tag: str | None) -> str | None:
+    """Return a tag, which is text: a certificate with any other does not hold.
+
+    >>> read_tag(2026)
+    Traceback (most recent call last):
+    tacit.errors.UsageError: a tag is text in quotes, such as tag='2026-01', not a number or a list
+    """
+    if tag is None or isinstance(tag, str):
+        return tag
+    raise UsageError("a tag is text in quotes, such as tag='2026-01', not a number or a list")
 
 
 def request_of(

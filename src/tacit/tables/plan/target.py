@@ -24,7 +24,25 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 
-__all__ = ["least_amount", "least_epsilon", "read_confidence"]
+__all__ = ["MOST_ROWS", "least_amount", "least_epsilon", "read_confidence", "read_rows"]
+
+MOST_ROWS = 10**18
+"""The largest size that an error is computed for: it and its square are doubles."""
+
+
+def read_rows(rows: int, of: str) -> int:
+    """Return the size of a table or a group that errors are computed for.
+
+    >>> read_rows(0, "the table")
+    Traceback (most recent call last):
+    tacit.errors.UsageError: rows is the size of the table, a whole number above zero
+    """
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows <= 0:
+        raise UsageError(f"rows is the size of {of}, a whole number above zero")
+    if rows > MOST_ROWS:
+        raise UsageError(f"rows is the size of {of}, at most 10^18")
+    return rows
+
 
 _DIGITS = 1000
 """A candidate is a whole number from this to ten times it, times a power of ten."""
@@ -78,8 +96,7 @@ def least_epsilon(
                 "method= out, or look at preview(epsilon=...)"
             )
     exact = {label: positive(t, f"the target of {label!r}") for label, t in targets.items()}
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows <= 0:
-        raise UsageError("rows is the size of a group, a whole number above zero")
+    read_rows(rows, "a group")
     request: Callable[[Fraction], Budget] = (
         pure if delta is None else lambda amount: epsilon_delta(amount, delta)
     )

@@ -12,7 +12,7 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.tables.chain.part import Noise
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.plan.target import least_amount
+from tacit.tables.plan.target import least_amount, read_rows
 
 __all__ = ["needed_losses", "read_targets", "set_of_parts"]
 
@@ -55,8 +55,7 @@ def needed_losses(
         UsageError: a part without a target, a target whose interval is not known beforehand, or one
             that no loss reaches.
     """
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows <= 0:
-        raise UsageError("rows is the size of the table, a whole number above zero")
+    read_rows(rows, "the table")
     plan, asked = Plan(query, Budget(kind, Fraction(1))), dict(query.aggregates)
     parts = {label: plan.parts_of(aggregate)[0] for label, aggregate in asked.items()}
     aimed: dict[int, list[str]] = {}

@@ -33,6 +33,7 @@ __all__ = ["Member", "Merged", "merged"]
 _PARTS = ("value", "standard_error", "low", "high")
 _MOST_LABELS = 10_000
 _UNIT = 1 << 10
+_LARGEST_WEIGHT = 10**300
 _MOST_KEYS = 100_000
 """So many keys all questions may list together."""
 _MOST_COMPUTED = 400
@@ -335,6 +336,8 @@ def _weights(
         label: as_integer(weight, f"the weight of {label!r}", minimum=1)
         for label, weight in given.items()
     }
+    if max(exact.values(), default=1) > _LARGEST_WEIGHT:
+        raise UsageError("a weight is at most 10^300: 10 is ten times as much as 1")
     return {label: exact.get(label, 1) for label in known}
 
 

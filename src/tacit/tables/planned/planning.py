@@ -18,7 +18,7 @@ from tacit.report.text.words import aggregate_words, protects_line
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import read_weights
-from tacit.tables.plan.target import read_confidence
+from tacit.tables.plan.target import read_confidence, read_rows
 from tacit.tables.planned.cheapest import needed_losses, read_targets, set_of_parts
 from tacit.tables.planned.comparison import Comparison, compared
 from tacit.tables.planned.free_answers import FreeAnswers
@@ -265,7 +265,7 @@ class QuestionPlan(FreeAnswers, Shown):
             A matplotlib Figure, of at most twelve answers; save it with ``.savefig("plan.png")``.
 
         Raises:
-            UsageError: neither epsilon nor rho, or both.
+            UsageError: neither epsilon nor rho, or both; rows that are no size.
             MissingExtraError: matplotlib is not installed.
         """
         figure: Figure = plan_figure(self._compared, loss_of(epsilon, rho), rows)
@@ -284,7 +284,7 @@ class QuestionPlan(FreeAnswers, Shown):
             rows: the size of the table, for means and the like.
 
         Raises:
-            UsageError: neither epsilon nor rho, or both.
+            UsageError: neither epsilon nor rho, or both; rows that are no size.
             MissingExtraError: jinja2 is not installed.
         """
         protects = protects_line(self._plan.query.unit.describe())
@@ -292,7 +292,7 @@ class QuestionPlan(FreeAnswers, Shown):
 
     def _compared(self, loss: Budget, rows: int) -> Comparison:
         queries = [member.query for member in self._plan.members]
-        return compared(self._plan, queries, loss, rows)
+        return compared(self._plan, queries, loss, read_rows(rows, "the table"))
 
     @property
     def labels(self) -> tuple[str, ...]:

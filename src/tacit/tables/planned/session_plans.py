@@ -7,7 +7,7 @@ from typing import Literal
 
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.arithmetic.exact import Number
-from tacit.calls import public
+from tacit.calls import listed, public
 from tacit.errors import UsageError
 from tacit.tables.planned.contradictions import contradictions
 from tacit.tables.planned.merge import merged
@@ -60,11 +60,10 @@ class Planning:
                 groups that are not listed, statistics by group that a plan does not answer, or
                 keys, edges or bounds of which nothing is within what the data set declares.
         """
-        asked = list(questions) if isinstance(questions, Iterable) else []
+        told = "a plan takes a list of questions: session.plan([session.agg(n=tc.count()), ...])"
+        asked = listed(questions, told)
         if not asked or not all(isinstance(each, Question) for each in asked):
-            raise UsageError(
-                "a plan takes a list of questions: session.plan([session.agg(n=tc.count()), ...])"
-            )
+            raise UsageError(told)
         held = [held_by(each) for each in asked]
         first = held[0]
         if any(each.ledger is not self.ledger or each.table is not first.table for each in held):
@@ -72,13 +71,13 @@ class Planning:
                 "a plan is of questions of one session, about one table: make them of this session"
             )
         queries = [each.query for each in held]
-        known = ("total", "relative", "worst")
-        if least not in known or (least != "total" and weights is not None):
+        known = isinstance(least, str) and least in ("total", "relative", "worst")
+        if not known or (least != "total" and weights is not None):
             raise UsageError(
                 'least is "total" (the default, with weights where some count more), "relative" or '
                 '"worst", which find the weights themselves'
             )
-        if unlisted not in ("count", "drop"):
+        if not isinstance(unlisted, str) or unlisted not in ("count", "drop"):
             raise UsageError('unlisted is "count" (the default) or "drop"')
         if not isinstance(nonnegative, bool):
             raise UsageError("nonnegative is True or False")
@@ -92,6 +91,6 @@ class Planning:
             chosen = worst_weights(counts, noise) if least == "worst" else relative_weights(counts)
             found = merged(queries, chosen, noise=noise, drop=drop, nonnegative=nonnegative)
         labels = [member.labels for member in found.members]
-        told = contradictions(queries, labels, first.declared)
+        notes = contradictions(queries, labels, first.declared)
         whole = Question(first.table, first.ledger, found.query, first.declared)
-        return QuestionPlan(whole, found, asked, told)
+        return QuestionPlan(whole, found, asked, notes)

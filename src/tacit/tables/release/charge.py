@@ -18,6 +18,7 @@ from tacit.accounting.ledger.hash_chain import canonical, key_of
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.errors import BudgetError
 from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.price import read_tag
 from tacit.tables.plan.query import Query
 
 __all__ = ["Asked", "Charge", "KeptPlans", "QueryCharge", "Standing", "TableQuestion", "fitted"]
@@ -72,11 +73,17 @@ class TableQuestion:
         query: what is asked.
         request: what it may spend.
         tag: text that makes it another release of the same query.
+
+    Raises:
+        UsageError: a tag that is no text.
     """
 
     query: Query
     request: Budget
     tag: str | None = None
+
+    def __post_init__(self) -> None:
+        read_tag(self.tag)
 
     @cached_property
     def public(self) -> dict[str, Any]:
