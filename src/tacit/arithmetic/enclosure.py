@@ -66,7 +66,11 @@ class Enclosure:
 
     @classmethod
     def of(cls, value: Exactly) -> Enclosure:
-        """Return ``value`` itself if it is an enclosure, else the point interval."""
+        """Return ``value`` itself if it is an enclosure, else the point interval.
+
+        Args:
+            value: a number, or an enclosure.
+        """
         if isinstance(value, Enclosure):
             return value
         point = Fraction(value)
@@ -75,6 +79,11 @@ class Enclosure:
     @classmethod
     def scaled(cls, low: int, high: int, bits: int) -> Enclosure:
         """Return ``[low / 2**bits, high / 2**bits]``; ``bits`` may be negative.
+
+        Args:
+            low: the lower end, in units of ``2**-bits``.
+            high: the upper end, likewise.
+            bits: how many binary places the ends have.
 
         >>> Enclosure.scaled(1, 3, 2)
         0.25 to 0.75
@@ -94,33 +103,61 @@ class Enclosure:
         return (self.upper + self.lower) / 2
 
     def contains(self, value: Exactly) -> bool:
-        """Whether all of ``value`` lies inside."""
+        """Whether all of ``value`` lies inside.
+
+        Args:
+            value: a number, or an enclosure of one.
+        """
         other = Enclosure.of(value)
         return self.lower <= other.lower and other.upper <= self.upper
 
     def below(self, value: Exactly) -> bool:
-        """Whether the number is *certainly* below ``value``."""
+        """Whether the number is *certainly* below ``value``.
+
+        Args:
+            value: a number, or an enclosure of one.
+        """
         return self.upper < Enclosure.of(value).lower
 
     def above(self, value: Exactly) -> bool:
-        """Whether the number is *certainly* above ``value``."""
+        """Whether the number is *certainly* above ``value``.
+
+        Args:
+            value: a number, or an enclosure of one.
+        """
         return self.lower > Enclosure.of(value).upper
 
     def at_most(self, value: Exactly) -> bool:
-        """Whether the number is *certainly* at most ``value``."""
+        """Whether the number is *certainly* at most ``value``.
+
+        Args:
+            value: a number, or an enclosure of one.
+        """
         return self.upper <= Enclosure.of(value).lower
 
     def rounded(self, bits: int = 64) -> Enclosure:
-        """Return a slightly wider enclosure whose ends are short: about ``bits`` digits each."""
+        """Return a slightly wider enclosure whose ends are short: about ``bits`` digits each.
+
+        Args:
+            bits: how many digits each end keeps.
+        """
         return Enclosure(_short(self.lower, bits, up=False), _short(self.upper, bits, up=True))
 
     def maximum(self, value: Exactly) -> Enclosure:
-        """Enclose the greater of the two numbers."""
+        """Enclose the greater of the two numbers.
+
+        Args:
+            value: a number, or an enclosure of one.
+        """
         other = Enclosure.of(value)
         return Enclosure(max(self.lower, other.lower), max(self.upper, other.upper))
 
     def minimum(self, value: Exactly) -> Enclosure:
-        """Enclose the lesser of the two numbers."""
+        """Enclose the lesser of the two numbers.
+
+        Args:
+            value: a number, or an enclosure of one.
+        """
         other = Enclosure.of(value)
         return Enclosure(min(self.lower, other.lower), min(self.upper, other.upper))
 

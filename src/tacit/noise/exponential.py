@@ -268,6 +268,12 @@ def exponential_choice(
     Arguments and errors as for :class:`ExponentialChoice`; for a private choice, the costs are
     the whole-numbered losses and factor is epsilon over twice their sensitivity.
 
+    Args:
+        costs: whole numbers below 2**63; only their differences matter.
+        factor: at least 0; taken exactly.
+        weights: whole numbers, one a candidate; all 1 by default.
+        size: the length of an array of draws, or its shape; None for one Python integer.
+
     Returns:
         A Python integer, or an int64 array for a ``size``.
 

@@ -83,13 +83,22 @@ class Workload:
         """Return the root mean square error over the questions with a strategy.
 
         The strategy's sensitivity is taken in the norm of the noise that the loss goes with.
+
+        Args:
+            strategy: what is measured instead of the questions.
+            epsilon: of pure DP, for Laplace noise.
+            rho: of zCDP, for Gaussian noise, instead.
         """
         loss = loss_of(epsilon, rho)
         told = Strategy(strategy.name, strategy.matrix, _norm(loss))
         return math.sqrt(self.total(told) * unit_variance(loss) / self.size)
 
     def total(self, strategy: Strategy) -> float:
-        """Return the total squared error for noise whose variance is the squared sensitivity."""
+        """Return the total squared error for noise whose variance is the squared sensitivity.
+
+        Args:
+            strategy: what is measured instead of the questions.
+        """
         return float((strategy.covariance * self.gram).sum())
 
     def lower_bound(self, epsilon: Number | None = None, *, rho: Number | None = None) -> float:
@@ -99,6 +108,10 @@ class Workload:
         total (Li and Miklau, *Optimal error of query sets under the differentially-private matrix
         mechanism*, ICDT 2013).  It holds for Laplace noise too, since an L1 norm is at least the L2
         norm.
+
+        Args:
+            epsilon: of pure DP, for Laplace noise.
+            rho: of zCDP, for Gaussian noise, instead.
         """
         values = np.maximum(np.linalg.eigvalsh(self.gram), 0.0)
         total = float(np.sqrt(values).sum()) ** 2 / self.cells
@@ -109,6 +122,10 @@ class Workload:
 
         For Gaussian noise it is the convex optimum, rounded to whole numbers, unless a hierarchy is
         better; for Laplace noise the best of p-identities, hierarchies, wavelets and the cells.
+
+        Args:
+            epsilon: of pure DP, for Laplace noise.
+            rho: of zCDP, for Gaussian noise, instead.
 
         Raises:
             UsageError: a domain of more than 4,096 cells.

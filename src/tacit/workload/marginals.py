@@ -231,7 +231,12 @@ class Marginals:
         return math.sqrt(total * unit_variance(loss) / self.size)
 
     def lower_bound(self, epsilon: Number | None = None, *, rho: Number | None = None) -> float:
-        """Return a lower bound on the root mean square error of all strategies."""
+        """Return a lower bound on the root mean square error of all strategies.
+
+        Args:
+            epsilon: of pure DP, for Laplace noise.
+            rho: of zCDP, for Gaussian noise, instead.
+        """
         sizes, needed = list(self.domain.values()), self.residuals
         root = 0.0
         for subset, count in zip(needed.subsets, needed.counts.tolist(), strict=True):

@@ -252,6 +252,9 @@ class Budget:
     def from_json(cls, described: object) -> Budget:
         """Read what :meth:`to_json` or :meth:`charged_json` wrote.
 
+        Args:
+            described: a dict of text.
+
         Raises:
             UsageError: it is not a description of a budget.
 

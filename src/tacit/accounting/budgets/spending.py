@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.budgets.gaussian_filter import after, before, epsilon_of, largest, whole
@@ -123,6 +123,9 @@ class Spending:
     added: Budget
     filter: Filter | None = None
 
+    _latest: ClassVar[tuple[Budget, Spending] | None] = None
+    """A charge, and what stands after it: each is looked at several times before it is made."""
+
     @classmethod
     def begun(cls, total: Budget, *, filtered: bool = True) -> Spending:
         """Return a budget before any charge; with a filter, where its kind has one."""
@@ -187,8 +190,12 @@ class Spending:
 
     def charged(self, cost: Budget) -> Spending:
         """Return what stands after a charge, whether it fits or not."""
+        if self._latest is not None and self._latest[0] is cost:
+            return self._latest[1]
         held = None if self.filter is None else self.filter.charged(cost, self.total)
-        return Spending(self.total, self.added + cost, held)
+        stands = Spending(self.total, self.added + cost, held)
+        self.__dict__["_latest"] = cost, stands
+        return stands
 
     @property
     def within(self) -> bool:

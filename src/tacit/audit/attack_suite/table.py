@@ -84,12 +84,21 @@ class AttackTable(Shown):
         return list(dict.fromkeys(case.attack for case in self.cases))
 
     def fallen(self, system: str) -> list[str]:
-        """Return the ids of the cases that succeed against a system."""
+        """Return the ids of the cases that succeed against a system.
+
+        Args:
+            system: its name, such as ``"tacit"``.
+        """
         outcomes = next(r.outcomes for r in self.results if r.system == system)
         return [name for name, outcome in outcomes.items() if outcome.verdict == FALLS]
 
     def cell(self, attack: str, result: Result) -> str:
-        """Return how many cases of a class a system withstands, of those that apply."""
+        """Return how many cases of a class a system withstands, of those that apply.
+
+        Args:
+            attack: the class of attacks.
+            result: what was found of a system.
+        """
         if result.absent:
             return "not installed" if result.absent.startswith("not installed") else "not run"
         names = [case.id for case in self.cases if case.attack == attack]

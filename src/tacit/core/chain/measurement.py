@@ -315,12 +315,22 @@ class Measurement(Shown):
         return figure
 
     def plot_privacy_loss(self, u: object, v: object) -> Figure:
-        """Draw the privacy loss of each output, and how likely each loss is; see :meth:`plot`."""
+        """Draw the privacy loss of each output, and how likely each loss is; see :meth:`plot`.
+
+        Args:
+            u: a data set.
+            v: another.
+        """
         figure: Figure = plot_outputs.privacy_losses(self, u, v)
         return figure
 
     def plot_tradeoff(self, u: object, v: object) -> Figure:
-        """Draw the error rates of the best test between two data sets; see :meth:`plot`."""
+        """Draw the error rates of the best test between two data sets; see :meth:`plot`.
+
+        Args:
+            u: a data set.
+            v: another.
+        """
         figure: Figure = plot_outputs.trade_off(self, u, v)
         return figure
 

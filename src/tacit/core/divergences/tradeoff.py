@@ -52,6 +52,10 @@ class Tradeoff:
     def of(cls, p: Mapping[Outcome, Number], q: Mapping[Outcome, Number]) -> Tradeoff:
         """Return the curve of two explicit distributions.
 
+        Args:
+            p: the probability of each outcome, which sum to one.
+            q: those of another distribution.
+
         Raises:
             UsageError: probabilities that are negative or do not sum to one.
         """

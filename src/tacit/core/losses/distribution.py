@@ -83,6 +83,10 @@ class PrivacyLossDistribution(Summand):
     ) -> PrivacyLossDistribution:
         """Return the privacy losses of two explicit distributions, drawn from the first.
 
+        Args:
+            p: the probability of each outcome, which sum to one.
+            q: those of the other distribution.
+
         Raises:
             UsageError: probabilities that are negative or do not sum to one; enclosures that may
                 be zero on one side only.
@@ -118,11 +122,19 @@ class PrivacyLossDistribution(Summand):
         )
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon``."""
+        """Enclose the least delta at ``epsilon``.
+
+        Args:
+            epsilon: at least 0.
+        """
         return enclosed_delta(self._curves, epsilon)
 
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
+        """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices.
+
+        Args:
+            delta: from 0 to below 1.
+        """
         return enclosed_epsilon(self._curves, delta)
 
     def lattice(self) -> Lattice | None:
@@ -130,7 +142,11 @@ class PrivacyLossDistribution(Summand):
         return self._placed[0] if self._placed else None
 
     def in_floats(self, dust: float) -> Listed:
-        """Return the losses in floats; none is left out."""
+        """Return the losses in floats; none is left out.
+
+        Args:
+            dust: a mass that other losses may leave out; here none is.
+        """
         nothing = Enclosure.of(0), Enclosure(_ZERO, Fraction(1, 1 << 990))  # no mass, but in floats
         rows = [(a.loss.value, a.p) for a in self.atoms] or [nothing]
         return Listed(
@@ -175,7 +191,11 @@ class PrivacyLossDistribution(Summand):
         return placed([atom.loss for atom in self.atoms])
 
     def after(self, first: PrivacyLoss) -> PrivacyLoss:
-        """Return the losses of two releases together: listed again where they are few."""
+        """Return the losses of two releases together: listed again where they are few.
+
+        Args:
+            first: the losses of the release before.
+        """
         if isinstance(first, PrivacyLossDistribution):
             together = first.product(self)
             if together is not None:
@@ -183,7 +203,11 @@ class PrivacyLossDistribution(Summand):
         return super().after(first)
 
     def self_compose(self, times: int) -> PrivacyLoss:
-        """Return the losses of ``times`` such releases together: listed where they are few."""
+        """Return the losses of ``times`` such releases together: listed where they are few.
+
+        Args:
+            times: at least 1.
+        """
         left = as_integer(times, "times", minimum=1)
         power: PrivacyLossDistribution | None = self
         whole: PrivacyLossDistribution | None = None
@@ -199,7 +223,11 @@ class PrivacyLossDistribution(Summand):
         return super().self_compose(times)
 
     def product(self, other: PrivacyLossDistribution) -> PrivacyLossDistribution | None:
-        """Return the exact composition, or None where it has too many atoms."""
+        """Return the exact composition, or None where it has too many atoms.
+
+        Args:
+            other: the losses of another release.
+        """
         if len(self.atoms) * len(other.atoms) > MOST_ATOMS:
             return None
         atoms = [

@@ -83,7 +83,11 @@ class IdealisedLaplace(_Idealised):
     """
 
     def log_density(self, x: float) -> float:
-        """Return the logarithm of the density at x."""
+        """Return the logarithm of the density at x.
+
+        Args:
+            x: a number, or an array of them.
+        """
         return -abs(x - self.centre) / self.scale - math.log(2 * self.scale)
 
     def _log_below(self, z: float) -> float:
@@ -105,7 +109,11 @@ class IdealisedGaussian(_Idealised):
     """
 
     def log_density(self, x: float) -> float:
-        """Return the logarithm of the density at x."""
+        """Return the logarithm of the density at x.
+
+        Args:
+            x: a number, or an array of them.
+        """
         z = (x - self.centre) / self.scale
         return -z * z / 2 - math.log(self.scale * math.sqrt(2 * math.pi))
 

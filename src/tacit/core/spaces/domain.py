@@ -56,7 +56,11 @@ class Category(Domain):
             raise UsageError("categories must be at least one, each given once")
 
     def contains(self, value: object) -> bool:
-        """Return whether ``value`` is a known label (any hashable one where none are listed)."""
+        """Return whether ``value`` is a known label (any hashable one where none are listed).
+
+        Args:
+            value: what is asked about.
+        """
         try:
             hash(value)
             return self.categories is None or value in self.categories
@@ -64,14 +68,22 @@ class Category(Domain):
             return False
 
     def read(self, value: object) -> object:
-        """Return the label, or None for one that is not known (or cannot be hashed)."""
+        """Return the label, or None for one that is not known (or cannot be hashed).
+
+        Args:
+            value: a label, as it comes.
+        """
         plain = value.item() if isinstance(value, np.generic) else value
         if isinstance(plain, float) and math.isnan(plain):
             plain = None
         return plain if self.contains(plain) else None
 
     def sample(self, source: random.Random) -> object:
-        """Draw a label."""
+        """Draw a label.
+
+        Args:
+            source: what draws it.
+        """
         return source.choice(self.categories or ("a", "b", "c"))
 
     def describe(self) -> dict[str, object]:
@@ -118,7 +130,11 @@ class Vector(Domain):
             object.__setattr__(self, "size", as_integer(self.size, "size", minimum=0))
 
     def contains(self, value: object) -> bool:
-        """Return whether every element is a member and the size is the public one."""
+        """Return whether every element is a member and the size is the public one.
+
+        Args:
+            value: what is asked about.
+        """
         if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
             return False
         values: Any = value
@@ -127,6 +143,9 @@ class Vector(Domain):
 
     def read(self, value: object) -> object:
         """Read every element; refuses only a length that differs from a public size.
+
+        Args:
+            value: a list or an array, as it comes.
 
         Raises:
             UsageError: the data is not a sequence, or its length is not the public size.
@@ -141,7 +160,11 @@ class Vector(Domain):
         return [self.element.read(v) for v in values]
 
     def present(self, value: object) -> object:
-        """Turn whole grid units into an array of numbers."""
+        """Turn whole grid units into an array of numbers.
+
+        Args:
+            value: the number of units.
+        """
         if not isinstance(self.element, Number) or self.element.grid is None:
             return value
         if self.element.grid == 1 and self.element.kind == "int":
@@ -150,7 +173,11 @@ class Vector(Domain):
         return np.array([self.element.present(v) for v in values])
 
     def sample(self, source: random.Random) -> object:
-        """Draw a short vector of members."""
+        """Draw a short vector of members.
+
+        Args:
+            source: what draws it.
+        """
         size = source.randint(0, 6) if self.size is None else self.size
         return [self.element.sample(source) for _ in range(size)]
 
@@ -201,11 +228,19 @@ class Frame(Domain):
         return tuple(name for name, _ in self.columns)
 
     def column(self, name: str) -> Vector:
-        """Return the domain of one column."""
+        """Return the domain of one column.
+
+        Args:
+            name: of the column.
+        """
         return Vector(dict(self.columns)[name], size=self.size)
 
     def contains(self, value: object) -> bool:
-        """Return whether ``value`` maps each column name to a member vector of one length."""
+        """Return whether ``value`` maps each column name to a member vector of one length.
+
+        Args:
+            value: what is asked about.
+        """
         table: Any = value
         try:
             lengths = {len(table[name]) for name in self.names}
@@ -214,7 +249,11 @@ class Frame(Domain):
             return False
 
     def read(self, value: object) -> object:
-        """Read each column; refuses only columns that are absent or of different lengths."""
+        """Read each column; refuses only columns that are absent or of different lengths.
+
+        Args:
+            value: a mapping of names to columns, or a data frame.
+        """
         table: Any = value
         try:
             raw = {name: table[name] for name in self.names}
@@ -226,7 +265,11 @@ class Frame(Domain):
         return columns
 
     def sample(self, source: random.Random) -> object:
-        """Draw a short table of members."""
+        """Draw a short table of members.
+
+        Args:
+            source: what draws it.
+        """
         size = source.randint(0, 5) if self.size is None else self.size
         return {n: [d.sample(source) for _ in range(size)] for n, d in self.columns}
 

@@ -95,7 +95,11 @@ class Number(Domain):
         return self.lower, self.upper
 
     def contains(self, value: object) -> bool:
-        """Return whether ``value`` is a member (grid members are given in real units)."""
+        """Return whether ``value`` is a member (grid members are given in real units).
+
+        Args:
+            value: what is asked about.
+        """
         if isinstance(value, (bool, np.bool_)) or not isinstance(
             value, (int, float, Fraction, np.integer, np.floating)
         ):
@@ -112,13 +116,20 @@ class Number(Domain):
         return above and (self.upper is None or number <= self.upper)
 
     def read(self, value: object) -> object:
-        """Return the member for a raw value; if not a number, it is missing or nearest to zero."""
+        """Return the member for a raw value; if not a number, it is missing or nearest to zero.
+
+        Args:
+            value: whatever stands for the number.
+        """
         return self.read_many([value])[0].item()
 
     def read_many(self, values: object) -> NDArray[np.int64 | np.float64]:
         """Read a sequence of raw values into a float64 or int64 array of members.
 
         With a grid, the members are whole units of it, each number going to the nearest one.
+
+        Args:
+            values: a list or an array, as it comes.
         """
         if self.grid is not None and self.grid != 1:
             return self._clip(whole(floats(values) / float(self.grid)))
@@ -155,7 +166,11 @@ class Number(Domain):
         return low_f, math.inf if self.upper is None else float_down(self.upper)
 
     def present(self, value: object) -> object:
-        """Turn whole grid units into a number: an int where the grid is whole, else a float."""
+        """Turn whole grid units into a number: an int where the grid is whole, else a float.
+
+        Args:
+            value: the number of units.
+        """
         if self.grid is None:
             return value
         whole: Any = value
@@ -163,7 +178,11 @@ class Number(Domain):
         return int(scaled) if scaled.denominator == 1 and self.kind == "int" else float(scaled)
 
     def sample(self, source: random.Random) -> object:
-        """Draw a member, often a bound, a tie or a special value."""
+        """Draw a member, often a bound, a tie or a special value.
+
+        Args:
+            source: what draws it.
+        """
         low = self.lower if self.lower is not None else Fraction(-10)
         if self.lower is None and self.upper is not None:
             low = self.upper - 20

@@ -155,6 +155,9 @@ class Items:
     def index(self, value: object) -> int:
         """Return the place of one answer.
 
+        Args:
+            value: an answer, as it was given.
+
         Raises:
             UsageError: an answer outside the list, and no ``other`` item; the message does not
                 repeat it.
@@ -163,6 +166,9 @@ class Items:
 
     def indices(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the place of each answer: an int64 array.
+
+        Args:
+            values: answers, as they were given.
 
         Raises:
             UsageError: an answer outside the list, and no ``other`` item.
@@ -191,6 +197,9 @@ class Items:
     @classmethod
     def from_description(cls, description: Mapping[str, object]) -> Items:
         """Build the items from their description.
+
+        Args:
+            description: what :meth:`describe` returned.
 
         Raises:
             UsageError: a description of something else.

@@ -70,13 +70,20 @@ class Layout:
         return {"integer": 0, "bits": (self.width + 7) // 8, "integers": self.width}[self.kind]
 
     def empty(self, n: int) -> NDArray[np.generic]:
-        """Return an uninitialised batch of ``n`` reports."""
+        """Return an uninitialised batch of ``n`` reports.
+
+        Args:
+            n: how many reports it holds.
+        """
         return np.empty((n, self.columns) if self.columns else n, self.dtype)
 
     def check(self, reports: object) -> NDArray[np.generic]:
         """Return the reports as a batch, refusing what has not its shape or is not whole numbers.
 
         Whether each report can have come from the mechanism is for :meth:`valid`.
+
+        Args:
+            reports: a batch of reports, as it comes.
 
         Raises:
             UsageError: another shape, or numbers that are not whole.
@@ -93,7 +100,11 @@ class Layout:
         return array
 
     def valid(self, reports: NDArray[np.generic]) -> NDArray[np.bool_]:
-        """Return for each report of a checked batch whether all its values are in range."""
+        """Return for each report of a checked batch whether all its values are in range.
+
+        Args:
+            reports: a batch of reports.
+        """
         array: Any = reports
         within: NDArray[np.bool_] = np.ones(len(array), bool)
         top = 255 if self.kind == "bits" else self.limit - 1

@@ -33,6 +33,9 @@ def client_config(oracle: FrequencyOracle) -> dict[str, object]:
     Every probability is a whole number over a power of two, so the browser draws with
     exactly the probabilities of the Python mechanism.
 
+    Args:
+        oracle: the mechanism.
+
     Raises:
         UsageError: a mechanism that the browser's client does not have.
 

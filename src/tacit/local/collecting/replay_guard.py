@@ -99,6 +99,10 @@ def shard_of(report: bytes, of: int) -> int:
 
     What is not a report belongs to some collector as well, which refuses and counts it.
 
+    Args:
+        report: the bytes of one report.
+        of: how many collectors there are.
+
     >>> from tacit.local import RandomizedResponse, Wire
     >>> 0 <= shard_of(Wire(RandomizedResponse(p="3/4")).encode(1), 4) < 4
     True

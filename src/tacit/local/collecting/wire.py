@@ -156,6 +156,9 @@ class Wire:
     def pack(self, reports: object) -> NDArray[np.uint8]:
         """Return the payloads of a batch of reports: (n, payload_bytes) of uint8.
 
+        Args:
+            reports: a batch, as :meth:`~tacit.local.Oracle.perturb_many` returns it.
+
         Raises:
             UsageError: a report that the mechanism cannot have made.
         """
@@ -227,7 +230,11 @@ class Wire:
         return self._head + chosen + payload
 
     def read(self, data: bytes) -> Decoded | Reason:
-        """Return a report, or why these bytes are not a report of this mechanism; never raises."""
+        """Return a report, or why these bytes are not a report of this mechanism; never raises.
+
+        Args:
+            data: the bytes of one report.
+        """
         if not isinstance(data, (bytes, bytearray, memoryview)):
             return "not a report"
         reason = self._refusal(data)
@@ -254,6 +261,9 @@ class Wire:
     def decode(self, data: bytes) -> Decoded:
         """Return one report.
 
+        Args:
+            data: the bytes of one report.
+
         Raises:
             UsageError: bytes that are not a report of this mechanism; says which part is wrong.
         """
@@ -268,6 +278,10 @@ class Wire:
         """Return one report as JSON that a person can read.
 
         A report of bits is text of zeros and ones, the first item first.
+
+        Args:
+            report: one report.
+            report_id: its 16 bytes; drawn if not given.
 
         Raises:
             UsageError: a report that the mechanism cannot have made, an id of another size.
@@ -293,7 +307,11 @@ class Wire:
         return "".join("01"[b] for b in bits)
 
     def read_json(self, text: str | bytes) -> Decoded | Reason:
-        """Return a report that :meth:`to_json` wrote, or why the text is not one; never raises."""
+        """Return a report that :meth:`to_json` wrote, or why the text is not one; never raises.
+
+        Args:
+            text: JSON, as text or UTF-8.
+        """
         fields = _json_object(text, _JSON_MOST + _JSON_EACH * self.oracle.layout.width)
         if fields is None or "tacit_report" not in fields:
             return "not a report"

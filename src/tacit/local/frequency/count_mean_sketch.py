@@ -258,7 +258,11 @@ class CountMeanSketch(_Sketch):
         return noise, noise + Fraction(self.buckets - 1, self.buckets**2)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
+        """See :meth:`~tacit.local.Oracle.distribution`.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
         if self.layout.width > 16:
             raise UsageError("there are too many reports to list: take fewer functions and buckets")
         found: dict[Hashable, Fraction] = {}
@@ -359,7 +363,11 @@ class HadamardCountMeanSketch(_Sketch):
         return square - 1, square - Fraction(1, self.buckets**2)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
+        """See :meth:`~tacit.local.Oracle.distribution`.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
         cells = self.functions * self.buckets
         if cells > 1 << 16:
             raise UsageError("there are too many reports to list: take fewer functions and buckets")

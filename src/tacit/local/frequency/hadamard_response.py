@@ -151,7 +151,11 @@ class HadamardResponse(FrequencyOracle):
         return count_values(reports, self.layout.limit)
 
     def scores(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the summed score of each item."""
+        """Return the summed score of each item.
+
+        Args:
+            sums: of the coefficients, as a state holds them.
+        """
         transformed = hadamard_transform(sums.reshape(self.blocks, self.block_size))
         places = np.arange(len(self.domain))
         return transformed[places % self.blocks, places // self.blocks + 1]
@@ -186,13 +190,20 @@ class HadamardResponse(FrequencyOracle):
         return size * (elsewhere + here * together - share)
 
     def exact_counts(self, state: State) -> list[Fraction]:
-        """See :meth:`~tacit.local.FrequencyOracle.exact_counts`."""
+        """See :meth:`~tacit.local.FrequencyOracle.exact_counts`.
+
+        Args:
+            state: what :meth:`aggregate` returned.
+        """
         return [score / self.keep for score in self.scores(self._state(state).sums).tolist()]
 
     def estimate(self, reports: object) -> Estimate:
         """See :meth:`~tacit.local.FrequencyOracle.estimate`.
 
         With several blocks the variance uses the estimated total of each block, within 0..n.
+
+        Args:
+            reports: a state, or a batch of reports.
         """
         state = self._state(reports)
         counts = self.scores(state.sums) / float(self.keep)
@@ -204,7 +215,11 @@ class HadamardResponse(FrequencyOracle):
         return Estimate(self.domain.labels, state.n, counts, base, -1.0)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
+        """See :meth:`~tacit.local.Oracle.distribution`.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
         refuse_large(self.domain, 1 << 16, "the whole distribution", "fewer items")
         block, row = self.domain.index(value) % self.blocks, self.domain.index(value) // self.blocks
         total = self.layout.limit

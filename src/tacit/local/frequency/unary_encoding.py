@@ -124,7 +124,11 @@ class UnaryEncoding(PureOracle):
         return count_bits(reports, len(self.domain))
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
+        """See :meth:`~tacit.local.Oracle.distribution`.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
         k, mine = len(self.domain), self.domain.index(value)
         refuse_large(self.domain, 20, "the whole distribution of unary reports", "fewer items")
         set_with = [self.p if i == mine else self.q for i in range(k)]

@@ -96,7 +96,11 @@ class MeanOracle(NumberOracle):
         """Return the variance of one report's unbiased answer on 0..1."""
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return each answer in units of 2**-32 of the range, from 0 to 2**32."""
+        """Return each answer in units of 2**-32 of the range, from 0 to 2**32.
+
+        Args:
+            values: the answers of many people, in the unit of the range.
+        """
         if isinstance(values, np.ndarray) and values.dtype.kind in "fiu" and self._fits_floats:
             return self._read_floats(values.ravel().astype(np.float64))
         return np.fromiter((self._read(v) for v in values), np.int64)
@@ -127,7 +131,11 @@ class MeanOracle(NumberOracle):
         return self._report(rounded).astype(self.layout.dtype)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
+        """See :meth:`~tacit.local.Oracle.distribution`.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
         below, rest = divmod(self._read(value) * self.steps, 1 << FINE)
         up = Fraction(rest, 1 << FINE)
         law: dict[Hashable, Any] = {y: p * (1 - up) for y, p in self._law(below).items()}
@@ -140,6 +148,10 @@ class MeanOracle(NumberOracle):
         """Return the variance of the estimated mean when each of ``n`` answers is ``value``.
 
         Without a value: at least the greatest over all values, and hardly above it.
+
+        Args:
+            n: how many reports there are.
+            value: the answer of every person, in the unit of the range.
         """
         size = read_size(n)
         if size == 0:
@@ -166,6 +178,9 @@ class MeanOracle(NumberOracle):
     def exact_mean(self, state: State) -> Fraction:
         """Return the unbiased estimate of the mean as an exact fraction.
 
+        Args:
+            state: what :meth:`aggregate` returned.
+
         Raises:
             UsageError: there are no reports.
         """
@@ -189,6 +204,9 @@ class MeanOracle(NumberOracle):
 
     def estimate(self, reports: object) -> MeanEstimate:
         """Estimate the mean, without bias, from a state or a batch of reports.
+
+        Args:
+            reports: a state, or a batch of reports.
 
         Raises:
             UsageError: reports that this mechanism cannot have made, or none.

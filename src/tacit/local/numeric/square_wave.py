@@ -122,7 +122,11 @@ class SquareWave(NumberOracle):
         return [self.lower + i * step for i in range(self.bins + 1)]
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the bin of each answer: those on an edge belong to the bin above it."""
+        """Return the bin of each answer: those on an edge belong to the bin above it.
+
+        Args:
+            values: the answers of many people, as they were given.
+        """
         return np.fromiter((self._read(v) for v in values), np.int64)
 
     def _read(self, value: Any) -> int:
@@ -135,7 +139,11 @@ class SquareWave(NumberOracle):
         return count_values(reports, self.window.total)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
+        """See :meth:`~tacit.local.Oracle.distribution`.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
         return dict(enumerate(self.window.law(self._read(value))))
 
     def estimate(
@@ -194,7 +202,11 @@ class SquareWave(NumberOracle):
         return Estimate(tuple(pairwise(edges)), state.n, counts, squares, -1.0)
 
     def influence_on(self, edges: object = None) -> NDArray[np.float64]:
-        """Return the most that one poisoned report moves each count of the unbiased estimate."""
+        """Return the most that one poisoned report moves each count of the unbiased estimate.
+
+        Args:
+            edges: of the bins of the estimate.
+        """
         worst: NDArray[np.float64] = np.abs(self._scores(self._groups(edges))).max(axis=1)
         return worst
 

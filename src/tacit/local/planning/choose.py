@@ -92,7 +92,11 @@ class Choice:
     def crossings(
         self, sizes: Iterable[int] | None = None
     ) -> dict[str, list[tuple[int, Fraction]]]:
-        """Return for each mechanism its variance over sizes of the domain, from 2 to 4,096."""
+        """Return for each mechanism its variance over sizes of the domain, from 2 to 4,096.
+
+        Args:
+            sizes: of the domain; by default powers of two.
+        """
         points = [1 << i for i in range(1, 13)] if sizes is None else list(sizes)
         found: dict[str, list[tuple[int, Fraction]]] = {}
         for size in points:

@@ -150,11 +150,20 @@ class Rappor(Oracle, Staged):
         return self.cohorts.bit_length() - 1
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the digest of each answer; every answer has one, a missing one too."""
+        """Return the digest of each answer; every answer has one, a missing one too.
+
+        Args:
+            values: the answers of many people, as they were given.
+        """
         return digests(values).view(np.int64)
 
     def filters(self, places: NDArray[np.int64], cohort: NDArray[np.int64]) -> Rows:
-        """Return the Bloom filter of each digest in its cohort: (n, m) of 0 and 1."""
+        """Return the Bloom filter of each digest in its cohort: (n, m) of 0 and 1.
+
+        Args:
+            places: the digests, of shape (n,).
+            cohort: of each device, of shape (n,).
+        """
         bits = np.zeros((len(places), self.bloom_bits), bool)
         columns = np.arange(self.bloom_bits)
         for i in range(self.hashes):
@@ -163,17 +172,29 @@ class Rappor(Oracle, Staged):
         return bits.view(np.uint8)
 
     def draw_cohorts(self, n: int) -> NDArray[np.int64]:
-        """Draw the cohorts of ``n`` devices."""
+        """Draw the cohorts of ``n`` devices.
+
+        Args:
+            n: how many devices there are.
+        """
         return uniform_below(self.cohorts, n).astype(np.int64)
 
     def permanent(self, filters: Rows) -> Rows:
-        """Draw the rows that devices keep, (n, m) of 0 and 1, from true filters."""
+        """Draw the rows that devices keep, (n, m) of 0 and 1, from true filters.
+
+        Args:
+            filters: bits of shape (n, m).
+        """
         n = len(filters)
         blind, coin = self._coins(self.f, n), self._coins(Fraction(1, 2), n)
         return filters ^ (filters ^ coin) & blind
 
     def instantaneous(self, kept: Rows) -> Rows:
-        """Draw the bits of one report, (n, m) of 0 and 1, from kept rows."""
+        """Draw the bits of one report, (n, m) of 0 and 1, from kept rows.
+
+        Args:
+            kept: bits of shape (n, m).
+        """
         n = len(kept)
         zero, one = self._coins(self.p, n), self._coins(self.q, n)
         return zero ^ (zero ^ one) & kept
@@ -185,7 +206,12 @@ class Rappor(Oracle, Staged):
         return np.unpackbits(rows, axis=1, count=self.bloom_bits, bitorder="little")
 
     def report(self, bits: Rows, cohort: NDArray[np.int64]) -> Rows:
-        """Pack bits and cohorts into reports."""
+        """Pack bits and cohorts into reports.
+
+        Args:
+            bits: of shape (n, m).
+            cohort: of each device, of shape (n,).
+        """
         number = cohort[:, None] >> np.arange(self._cohort_bits) & 1
         both = np.concatenate((bits, number.astype(np.uint8)), axis=1)
         return np.packbits(both, axis=1, bitorder="little")
@@ -201,12 +227,21 @@ class Rappor(Oracle, Staged):
         return self.draw_cohorts(1)
 
     def keep(self, value: object, standing: NDArray[np.int64]) -> object:
-        """Draw the row that a device keeps, in its cohort."""
+        """Draw the row that a device keeps, in its cohort.
+
+        Args:
+            value: the answer of the person.
+            standing: the cohort of the device, from :attr:`standing`.
+        """
         row = self.permanent(self.filters(self.read([value]), standing))
         return self.report(row if self.f else self.instantaneous(row), standing)[0]
 
     def renew(self, permanent: object) -> object:
-        """Draw one report from a kept row; without a permanent stage the report stays."""
+        """Draw one report from a kept row; without a permanent stage the report stays.
+
+        Args:
+            permanent: what :meth:`keep` returned.
+        """
         if not self.f:
             return permanent
         row_kept: Any = permanent
@@ -273,6 +308,10 @@ class Rappor(Oracle, Staged):
         In each cohort the worst report sets just the bits that pull a count the same way.  The
         sizes of the cohorts are those of the reports.
 
+        Args:
+            reports: a state, or a batch of reports.
+            candidates: the answers that are looked for.
+
         Raises:
             UsageError: as :meth:`estimate`.
         """
@@ -308,7 +347,11 @@ class Rappor(Oracle, Staged):
         return target.ravel(), np.concatenate(columns), sizes
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
+        """See :meth:`~tacit.local.Oracle.distribution`.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
         if self.layout.width > 16:
             raise UsageError("there are too many reports to list: take fewer bits and cohorts")
         found: dict[Hashable, Fraction] = {}

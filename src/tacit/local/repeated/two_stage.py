@@ -100,7 +100,11 @@ class TwoStage(PureOracle, Staged):
         return self.instant.layout
 
     def valid(self, reports: object) -> NDArray[np.bool_]:
-        """See :meth:`~tacit.local.Oracle.valid`."""
+        """See :meth:`~tacit.local.Oracle.valid`.
+
+        Args:
+            reports: a batch of reports.
+        """
         return self.instant.valid(reports)
 
     @property
@@ -109,11 +113,20 @@ class TwoStage(PureOracle, Staged):
         return self.permanent
 
     def keep(self, value: object, standing: object) -> object:
-        """Draw the permanent answer."""
+        """Draw the permanent answer.
+
+        Args:
+            value: the answer of the person.
+            standing: not used here.
+        """
         return self.permanent.perturb(value)
 
     def renew(self, permanent: object) -> object:
-        """Draw one report from a permanent answer."""
+        """Draw one report from a permanent answer.
+
+        Args:
+            permanent: what :meth:`keep` returned.
+        """
         return self.instant._draw(np.array([permanent], np.int64))[0]
 
     def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
@@ -124,7 +137,11 @@ class TwoStage(PureOracle, Staged):
         return self.instant._sums(reports)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`: of one report."""
+        """See :meth:`~tacit.local.Oracle.distribution`: of one report.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
         law: dict[Any, Fraction] = {}
         for lie, share in self.permanent.distribution(value).items():
             for report, p in self.instant.distribution(self.domain.labels[int(str(lie))]).items():

@@ -196,7 +196,11 @@ class AttributeSplitting(Attributes):
         return found
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
+        """See :meth:`~tacit.local.Oracle.distribution`.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
         laws = [
             o.distribution(v).items() for o, v in zip(self.oracles, self._row(value), strict=True)
         ]
@@ -292,7 +296,11 @@ class AttributeSampling(Attributes):
         return good
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
+        """See :meth:`~tacit.local.Oracle.distribution`.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
         found: dict[Any, Fraction] = {}
         answers = zip(self.oracles, self._row(value), strict=True)
         for j, (oracle, answer) in enumerate(answers):

@@ -81,7 +81,11 @@ class PrefixExtending(AttributeSampling):
         return [str(number >> (whole - length)) for length in self.lengths]
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the digest of every prefix; any other answer is reported as "outside"."""
+        """Return the digest of every prefix; any other answer is reported as "outside".
+
+        Args:
+            values: the answers of many people, as they were given.
+        """
         rows = [self._row(value) for value in values]
         columns = [o.read([row[j] for row in rows]) for j, o in enumerate(self.oracles)]
         return np.stack(columns, axis=1)
@@ -124,6 +128,9 @@ class PrefixExtending(AttributeSampling):
 
     def estimate(self, reports: object) -> NoReturn:
         """Refuse: answers are looked for with :meth:`heaviest`.
+
+        Args:
+            reports: a state, or a batch of reports.
 
         Raises:
             UsageError: always.

@@ -73,6 +73,9 @@ class HierarchicalRanges(AttributeSampling):
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the interval of each value on every level.
 
+        Args:
+            values: the answers of many people, as they were given.
+
         Raises:
             UsageError: a value outside 0 .. size - 1.
         """
@@ -87,6 +90,11 @@ class HierarchicalRanges(AttributeSampling):
 
     def share(self, reports: object, first: int, last: int) -> float:
         """Return the estimated share of people from ``first`` to ``last``, both included.
+
+        Args:
+            reports: a state, or a batch of reports.
+            first: the first value of the range.
+            last: its last value, which belongs to it.
 
         Raises:
             UsageError: ends reversed or outside, reports that this mechanism cannot have made.
@@ -149,6 +157,10 @@ class HierarchicalRanges(AttributeSampling):
 
         A report is of one level, and its score is summed over the range's intervals of that level;
         all levels' shares are added, each from its part of the people.
+
+        Args:
+            first: the first value of the range.
+            last: its last value, which belongs to it.
 
         Raises:
             UsageError: ends reversed or outside.

@@ -49,12 +49,20 @@ class KeyValueEstimate:
     mean_error: float
 
     def interval(self, level: object = 0.95) -> tuple[float, float]:
-        """Return ends that hold the true share of people with the key with this probability."""
+        """Return ends that hold the true share of people with the key with this probability.
+
+        Args:
+            level: the probability, such as 0.95.
+        """
         half = quantile(level) * self.frequency_error
         return max(0.0, self.frequency - half), min(1.0, self.frequency + half)
 
     def mean_interval(self, level: object = 0.95) -> tuple[float, float]:
-        """Return ends that hold the mean of the values about so often; poor for a rare key."""
+        """Return ends that hold the mean of the values about so often; poor for a rare key.
+
+        Args:
+            level: the probability, such as 0.95.
+        """
         half = quantile(level) * self.mean_error
         return self.mean - half, self.mean + half
 
@@ -104,7 +112,11 @@ class KeyValue(AttributeSampling):
         return found
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return for each person and key -1 (absent), or the value in 2**-32 of the range."""
+        """Return for each person and key -1 (absent), or the value in 2**-32 of the range.
+
+        Args:
+            values: the answers of many people, as they were given.
+        """
         rows = [self._row(v) for v in values]
         return np.array(rows, np.int64).reshape(len(rows), len(self.parts))
 
@@ -124,7 +136,11 @@ class KeyValue(AttributeSampling):
         return super()._draw(answer.astype(np.int64))
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
+        """See :meth:`~tacit.local.Oracle.distribution`.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
         found: dict[Any, Fraction] = {}
         row_of_person = self._row(value)
         for j, oracle in enumerate(self.oracles):
@@ -143,7 +159,11 @@ class KeyValue(AttributeSampling):
         return found
 
     def estimate(self, reports: object) -> dict[str, KeyValueEstimate]:
-        """Return a :class:`KeyValueEstimate` of each key."""
+        """Return a :class:`KeyValueEstimate` of each key.
+
+        Args:
+            reports: a state, or a batch of reports.
+        """
         states = self.states(reports)
         return {name: self._one(oracle, states[name]) for name, oracle in self.parts}
 
@@ -176,6 +196,9 @@ class KeyValue(AttributeSampling):
         """Return the influence and the variance of the count of people who have a key.
 
         The mean of its values is a ratio of counts: for a rare key few reports move it anywhere.
+
+        Args:
+            part: the mechanism of one key.
         """
         given: Any = part
         own, other = given.support

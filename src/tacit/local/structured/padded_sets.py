@@ -80,15 +80,26 @@ class PaddedSets(Oracle):
         return self.oracle.layout
 
     def valid(self, reports: object) -> NDArray[np.bool_]:
-        """See :meth:`~tacit.local.Oracle.valid`."""
+        """See :meth:`~tacit.local.Oracle.valid`.
+
+        Args:
+            reports: a batch of reports.
+        """
         return self.oracle.valid(reports)
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Draw a slot of each set, and return the place of what it holds."""
+        """Draw a slot of each set, and return the place of what it holds.
+
+        Args:
+            values: the answers of many people, as they were given.
+        """
         return np.fromiter((self._slot(self.members(v)) for v in values), np.int64)
 
     def members(self, value: object) -> list[int]:
         """Return the places of a set's items; a missing set is an empty one.
+
+        Args:
+            value: the set of a person: a collection of items, or None.
 
         Raises:
             UsageError: one text or number in place of a set.
@@ -117,6 +128,9 @@ class PaddedSets(Oracle):
         """Estimate how many people have each item; the last item stands for empty slots.
 
         The error includes that of drawing slots.
+
+        Args:
+            reports: a state, or a batch of reports.
         """
         state = self._state(reports)
         slots = self.oracle.estimate(replace(state, oracle=self.oracle.fingerprint))
@@ -132,13 +146,22 @@ class PaddedSets(Oracle):
         return Fraction(found) * self.length
 
     def variance(self, n: int, frequency: object = 0) -> Fraction:
-        """Return the variance of the count of an item: that of its slots, and of drawing them."""
+        """Return the variance of the count of an item: that of its slots, and of drawing them.
+
+        Args:
+            n: how many reports there are.
+            frequency: the true share of people with the item, from 0 to 1.
+        """
         share, size = read_share(frequency), self.length
         slots = self.oracle.variance(n, share / size)
         return slots * size**2 + read_size(n) * share * (size - 1)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`."""
+        """See :meth:`~tacit.local.Oracle.distribution`.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
         members, domain = self.members(value), self.oracle.domain
         slots = max(self.length, len(members))
         chances = {domain.labels[m]: Fraction(1, slots) for m in members}

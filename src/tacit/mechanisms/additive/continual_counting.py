@@ -96,6 +96,9 @@ class ContinualCount(Step):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a stream of public length.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: no vector of whole numbers of public length under the L1 distance.
         """
@@ -126,7 +129,11 @@ class ContinualCount(Step):
         return Measurement(space, measure, totals, charge, distribution=law, step=self)
 
     def start(self, horizon: int) -> Counter:
-        """Return a counter that releases one total after the other."""
+        """Return a counter that releases one total after the other.
+
+        Args:
+            horizon: how many steps there will be, at least 1.
+        """
         return Counter(horizon, self.scale, self.method)
 
     def _charge(self, horizon: int) -> Any:
@@ -222,12 +229,19 @@ class Counter:
         return PureDP() if self.step.method == "tree" else ZeroConcentratedDP()
 
     def map(self, d_in: NumberLike) -> Fraction:
-        """Return the loss of the whole stream where its steps differ by ``d_in`` in total."""
+        """Return the loss of the whole stream where its steps differ by ``d_in`` in total.
+
+        Args:
+            d_in: the sum of the differences of all steps.
+        """
         distance = positive(d_in, "d_in") if d_in else Fraction(0)
         return Fraction(self.step._charge(self.horizon)(distance))
 
     def next(self, amount: object) -> object:
         """Add what this step brings, and release the total so far.
+
+        Args:
+            amount: what the step brings: a whole number.
 
         Returns:
             A whole number (tree) or a float (factorisation).

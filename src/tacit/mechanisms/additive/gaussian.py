@@ -59,6 +59,9 @@ class Gaussian(Additive):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a number or a vector.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: a metric other than the absolute or the L2 distance, or no numbers.
         """

@@ -59,6 +59,9 @@ class Laplace(Additive):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a number or a vector.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: a metric other than the absolute or the L1 distance, or no numbers.
         """
@@ -88,6 +91,9 @@ class Geometric(Laplace):
 
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a whole number or a vector of them.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
 
         Raises:
             MismatchError: the aggregate is not made of whole numbers.

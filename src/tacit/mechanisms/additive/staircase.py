@@ -237,6 +237,9 @@ class Staircase(Step):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a number.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: no number under the absolute distance, or a width off its grid.
         """

@@ -70,6 +70,9 @@ class TruncatedGeometric(Step):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a number.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: no number under the absolute distance, or bounds that are off its grid.
         """

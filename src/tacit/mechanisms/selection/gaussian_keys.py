@@ -104,6 +104,9 @@ class GaussianKeys(Step):
     def build(self, space: Space) -> Measurement:
         """Return the release on a vector of people counts under the sparse distance.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: no vector of whole numbers under the sparse distance.
         """

@@ -68,6 +68,9 @@ class PermuteAndFlip(Step):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a vector of scores.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: the scores are not compared by the L-infinity distance, or their number
                 is not public.
@@ -168,6 +171,9 @@ class NoisyMax(Step):
 
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a vector of scores.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
 
         Raises:
             MismatchError: the scores are not compared by the L-infinity distance, or their number

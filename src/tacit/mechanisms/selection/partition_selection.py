@@ -69,6 +69,9 @@ class ReleaseKeys(Step):
     def build(self, space: Space) -> Measurement:
         """Return the release on a vector of people counts under L1.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: no vector of whole numbers under L1.
         """

@@ -91,6 +91,9 @@ class RandomizedResponse(Step):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on one label, or on a vector of labels.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: no labels, or another metric than the discrete or the Hamming distance.
         """

@@ -100,6 +100,9 @@ class SelectKeys(Step):
     def build(self, space: Space) -> Measurement:
         """Return the release on a vector of people counts.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: no vector of whole numbers under the sparse distance or L1.
         """

@@ -79,6 +79,9 @@ class SparseVector(Step):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a vector of query answers.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: no vector of numbers under the L-infinity distance.
         """

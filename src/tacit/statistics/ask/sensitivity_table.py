@@ -159,6 +159,13 @@ def sensitivity_table(
 
     Takes the arguments of :func:`tacit.sensitivity`, without ``at``.
 
+    Args:
+        statistic: as in :func:`tacit.sensitivity`.
+        over: a domain of finitely many values, or one for each column.
+        distance: how many records neighbours differ in, at most.
+        relation: ``"unbounded"``, ``"add"``, ``"remove"`` or ``"bounded"``.
+        within: whether neighbours differ in fewer records too.
+
     Returns:
         A :class:`SensitivityTable`, or a dict of them by column where ``over`` has columns.
 

@@ -107,6 +107,9 @@ class Function(Statistic):
 def batched(function: Callable[..., object]) -> Function:
     """Mark a function of a 2-D array, one release per row, as evaluating many releases at once.
 
+    Args:
+        function: takes an array of shape (releases, records), returns one number a release.
+
     >>> batched(lambda rows: rows.max(axis=1)).batch(np.array([[1.0, 2.0], [3.0, 0.0]]))
     array([2., 3.])
     """

@@ -149,13 +149,14 @@ class Moments:
         raw = self._sums.sum(axis=1)
         share = self._share()
         points, band = _fieller_band(self.law, self.degree, self.level)
-        steepest = float(np.abs(np.diff(band)).max()) * (len(points) - 1)
+        slopes = np.diff(band) * (len(points) - 1)
+        steepest = max(slopes.max(), -slopes.min())
 
         # Where the count is no clearer than the noise, the accepted set may have holes: take all.
         open_ended = (raw <= steepest) | (
             np.abs(above - share * raw) > np.interp(share, points, band)
         )
-        low, high = _edges(above, raw, share, band)
+        low, high = _edges(above, raw, share, band, slopes)
         return share, np.where(open_ended, 0.0, low), np.where(open_ended, 1.0, high)
 
     def _scaled(self, share: Array, error: Array, low: Array, high: Array) -> Estimate:
@@ -202,7 +203,9 @@ def _variance_of(sums: Array) -> Array:
     return variance
 
 
-def _edges(above: Array, raw: Array, start: Array, band: Array) -> tuple[Array, Array]:
+def _edges(
+    above: Array, raw: Array, start: Array, band: Array, slopes: Array
+) -> tuple[Array, Array]:
     """Return on each side of the estimate where the noise begins to contradict m, else 0 and 1.
 
     The accepted m are those with ``|above - m raw|`` at most the band, which is given at equal
@@ -210,16 +213,16 @@ def _edges(above: Array, raw: Array, start: Array, band: Array) -> tuple[Array, 
     boundary on each side is single: it lies behind the nearest point of the band that is
     contradicted, where two straight lines cross.  Elsewhere what is returned says nothing.
 
-    >>> low, high = _edges(np.array([50.0]), np.array([100.0]), np.array([0.5]), np.full(257, 5.0))
+    >>> row, flat = np.array([50.0]), np.full(257, 5.0)
+    >>> low, high = _edges(row, 2 * row, row / 100, flat, np.diff(flat))
     >>> float(low[0]), float(high[0])
     (0.45, 0.55)
     """
-    points = _POINTS if len(band) == len(_POINTS) else np.linspace(0.0, 1.0, len(band))
-    slopes = np.diff(band) * (len(band) - 1)
+    points = _POINTS
     outside = np.abs(above[:, None] - raw[:, None] * points) > band
-    left = points <= start[:, None]
-    below = (outside & left).sum(axis=1) - 1
-    beyond = len(band) - (outside & ~left).sum(axis=1)
+    left = outside & (points <= start[:, None])
+    below = np.count_nonzero(left, axis=1) - 1
+    beyond = len(band) - (np.count_nonzero(outside, axis=1) - below - 1)
     cell = np.minimum(np.maximum(below, 0), len(slopes) - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         crossed = (above - band[cell] + slopes[cell] * points[cell]) / (raw + slopes[cell])

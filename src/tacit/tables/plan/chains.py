@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -92,14 +92,17 @@ class Chains:
     table: Schema
     titled: Sequence[tuple[str, Sequence[Measurement]]]
 
-    @property
-    def _all(self) -> Iterator[Measurement]:
-        return (measurement for _, chain in self.titled for measurement in chain)
+    @cached_property
+    def _all(self) -> list[tuple[Measurement, Any]]:
+        """Each chain, and its privacy loss at one person."""
+        return [(chain, chain.map(1)) for _, chains in self.titled for chain in chains]
 
     @cached_property
     def _composed(self) -> tuple[Measurement, Any]:
         """All chains as one, and its privacy loss."""
-        whole = compose(list(self._all))
+        if len(self._all) == 1:
+            return self._all[0]
+        whole = compose([chain for chain, _ in self._all])
         return whole, whole.map(1)
 
     @property
@@ -117,8 +120,7 @@ class Chains:
     def _parts(self) -> tuple[Part, ...]:
         """The epsilon of each chain at one person; nothing where there is only one to speak of."""
         found = []
-        for measurement in self._all:
-            lost: Any = measurement.map(1)
+        for measurement, lost in self._all:
             epsilon = lost[0] if isinstance(lost, tuple) else lost
             known = None if measurement.losses is None else measurement.losses(Fraction(1))
             found.append((epsilon, range_of(known) == epsilon))

@@ -91,7 +91,8 @@ def _counted(
         # rows without a value are a place of their own, which is left out once all are counted
         own = f"select {place} as place, count({z}) as weight from ({rows.base}) as r"
         places, numbers = engine.integers(f"{own} group by {place} having count({z}) > 0")
-        return _in_order(places, rows.one * numbers, cells)
+        order = places.argsort()  # each comes once
+        return [*np.divmod(places[order], cells), rows.one * numbers[order]]
     if not (d.keeps and column):
         return _read(rows.sums(place, [Term()], f"{z} is not null"), cells, engine)
     place = f"case when {z} is not null then {place} end"

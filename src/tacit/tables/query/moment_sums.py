@@ -96,12 +96,12 @@ class MomentSums:
 
     def read(self, lines: Iterable[tuple[Any, ...]], groups: int) -> dict[Request, Any]:
         """Return the answers, from the lines ``code, scale, sums ...``."""
-        table = np.zeros((len(self._sums), groups), dtype=object)
+        table = [[0] * groups for _ in self._sums]
         for code, scale, *sums in lines:
-            # one by one: a list of them would pass through floats
             for row, value in zip(table, sums, strict=True):
                 row[code] += int(scale) * int(value)
-        column = dict(zip(self._sums, table, strict=True))
+        arrays = (np.array(row, dtype=object) for row in table)
+        column = dict(zip(self._sums, arrays, strict=True))
         rows, none = column["", "c"], np.zeros(groups, dtype=object)
         found: dict[Request, Any] = {}
         for request, places in self._places.items():

@@ -91,6 +91,9 @@ class CountByCategory(Step):
     def build(self, space: Space) -> Transformation:
         """Return the counts of a column of labels (or of whole numbers).
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: the space is not a column of labels, or no labels are known.
         """

@@ -77,6 +77,9 @@ class LinearQueries(Step):
     def build(self, space: Space) -> Transformation:
         """Return the queries on a vector of numbers.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: no vector on a grid with as many numbers as the matrix has columns, or
                 no bound leads from its norm to the other.

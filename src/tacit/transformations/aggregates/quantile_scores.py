@@ -73,6 +73,9 @@ class QuantileScores(Step):
     def build(self, space: Space) -> Transformation:
         """Return the scores on a column of numbers.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: the space is not a column of numbers compared record by record.
         """

@@ -51,6 +51,9 @@ class SumOfSquares(GriddedStep):
     def build(self, space: Space) -> Transformation:
         """Return the sum of squares of a bounded column.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: no column of numbers, or no bounds.
         """

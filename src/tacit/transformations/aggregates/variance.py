@@ -54,6 +54,9 @@ class Variance(GriddedStep):
     def build(self, space: Space) -> Transformation:
         """Return the variance of a bounded column of public size.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: no column of numbers, no bounds, or no public size.
         """

@@ -53,6 +53,9 @@ class Bin(Step):
     def build(self, space: Space) -> Transformation:
         """Return the binning of a column of numbers.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: the space is not a column of numbers.
         """

@@ -55,6 +55,9 @@ class Cast(Step):
     def build(self, space: Space) -> Transformation:
         """Return the cast of a column.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: the space is not a column.
         """

@@ -51,6 +51,9 @@ class Clamp(Step):
     def build(self, space: Space) -> Transformation:
         """Return the clamp on a column of numbers.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: the space is not a column of numbers.
         """

@@ -63,6 +63,9 @@ class Filter(Step):
     def build(self, space: Space) -> Transformation:
         """Return the filter on a column or a table.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: the space does not hold records.
         """

@@ -43,6 +43,9 @@ class Impute(Step):
     def build(self, space: Space) -> Transformation:
         """Return the imputation on a column of floats.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: the space is not a column of floats.
             UsageError: the constant is outside the column's bounds.

@@ -69,6 +69,9 @@ class MapRows(Step):
     def build(self, space: Space) -> Transformation:
         """Return the map on a column or a table.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: the space does not hold records.
         """

@@ -74,6 +74,9 @@ class Resize(Step):
     def build(self, space: Space) -> Transformation:
         """Return the resizing of a column.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: the space is not a column of records.
             UsageError: the value is outside the column's domain.

@@ -44,6 +44,9 @@ class Select(Step):
     def build(self, space: Space) -> Transformation:
         """Return the selection from a table.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: the space is not a table in memory, or has no such column.
         """

@@ -73,6 +73,9 @@ class ToGrid(Step):
     def build(self, space: Space) -> Transformation:
         """Return the rounding of a bounded column, of a number, or of a vector of numbers.
 
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
         Raises:
             MismatchError: no numbers; numbers on a grid already; a column without bounds.
         """
