@@ -101,7 +101,7 @@ def adult(path: Path) -> dict[str, Any]:
         gaussian = budget.kind == "concentrated"
         price: dict[str, Any] = {"rho" if gaussian else "epsilon": budget.amount}
         plans: dict[str, tuple[float, float]] = {}
-        for unlisted in ("count", "drop"):
+        for unlisted, least in (("count", False), ("drop", False), ("drop", True)):
             with tc.Session(path, tc.one_row_each, budget, tc.in_memory) as session:
                 start = time.perf_counter()
                 plan = session.plan(
@@ -112,6 +112,7 @@ def adult(path: Path) -> dict[str, Any]:
                         for pair in every
                     ],
                     unlisted=unlisted,
+                    nonnegative=least,
                 )
                 errors = plan.preview(**price).errors.values()
                 seconds = time.perf_counter() - start
@@ -124,7 +125,7 @@ def adult(path: Path) -> dict[str, Any]:
                 for pair, answer in zip(every, answers, strict=True)
                 for key, value in zip(answer.keys, answer.column("n")["value"], strict=True)
             )
-            plans[unlisted] = total, off
+            plans[f"{unlisted}, none below zero" if least else unlisted] = total, off
         unit = 1 / (2 * float(budget.amount)) if gaussian else 2 / float(budget.amount) ** 2
         power = 2 if gaussian else 3
         best = unit * sum(n ** (1 / power) for n in sizes) ** power / sum(sizes)
@@ -135,6 +136,7 @@ def adult(path: Path) -> dict[str, Any]:
             "the same, one release": math.sqrt(plans["count"][1] / sum(sizes)),
             "without rows of unlisted values": math.sqrt(plans["drop"][0] / sum(sizes)),
             "the same, one release without them": math.sqrt(plans["drop"][1] / sum(sizes)),
+            "the same, none below zero": math.sqrt(plans["drop, none below zero"][1] / sum(sizes)),
             "optimum for listed values": domain.expected_error(**price),
             "lower bound for listed values": domain.lower_bound(**price),
             "seconds to plan": seconds,

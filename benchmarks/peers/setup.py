@@ -2,6 +2,7 @@
 
     python -m benchmarks.peers.setup               # all of them, one after another
     python -m benchmarks.peers.setup opendp pydp
+    python -m benchmarks.peers.setup mbi           # for marginals.py alone
 
 `PEER_PYTHON_<NAME>` (for example `PEER_PYTHON_OPENDP`) names an interpreter to use instead.
 Tacit, numpy and DuckDB run in the interpreter of the harness. Tumult needs Java.
@@ -17,6 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parent / ".venvs"
 PEERS = ("opendp", "diffprivlib", "pydp", "pipelinedp", "smartnoise", "tumult")
+MARGINALS = ("mbi",)  # has no answers to single questions, only to marginals
 OURS = ("tacit", "numpy", "duckdb")
 
 
@@ -44,9 +46,11 @@ def install(name: str) -> None:
 def main() -> None:
     """Install the libraries named on the command line, or all."""
     names = sys.argv[1:] or list(PEERS)
-    unknown = sorted(set(names) - set(PEERS))
+    unknown = sorted(set(names) - {*PEERS, *MARGINALS})
     if unknown:
-        raise SystemExit(f"unknown: {', '.join(unknown)}; there are {', '.join(PEERS)}")
+        raise SystemExit(
+            f"unknown: {', '.join(unknown)}; there are {', '.join((*PEERS, *MARGINALS))}"
+        )
     for name in names:
         print(f"installing {name}", flush=True)
         install(name)

@@ -108,6 +108,48 @@ def _pairs(results: Path, staged: Stage) -> str:
     return _table(head, [row])
 
 
+_MARGINALS: dict[str, tuple[str | None, str | None]] = {
+    "Tacit, a plan": ("Tacit, a plan of a session", "the same, one release"),
+    "Tacit, one by one, best split": ("one by one, best split", None),
+    "Tacit, a plan of complete rows": (
+        "without rows of unlisted values",
+        "the same, one release without them",
+    ),
+    "Tacit, the same, none below zero": (None, "the same, none below zero"),
+    "Workload of complete rows (the optimum at rho 0.1)": ("optimum for listed values", None),
+}
+"""How the page names lines of the run: what is expected, and what one release had."""
+
+
+def _marginals(results: Path, staged: Stage) -> str:
+    run = _read(results, "marginals")
+    tacit, peers = run["tacit"], run["peers"]
+    shown = [
+        [name, *(_or_dash(tacit[b][k] if k else None) for b in tacit for k in keys)]
+        for name, keys in _MARGINALS.items()
+    ]
+    named = {
+        "opendp": "OpenDP {}, even split",
+        "tumult": "Tumult Analytics {}, even split",
+        "mbi": "mbi {}, complete rows",
+    }
+    for name, label in named.items():
+        of = [peers[b].get(name) for b in peers]
+        evenly = [None if name == "mbi" else tacit[b]["one by one, even split"] for b in tacit]
+        pairs = zip(evenly, of, strict=True)
+        cells = [_or_dash(c) for even, one in pairs for c in (even, one and one["error"])]
+        shown.append([label.format(run["versions"].get(name, "")), *cells])
+    budgets = list(tacit)
+    heads = [f"{b}, {what}" for b in budgets for what in ("expected", "one release")]
+    said = f"Run on {run['date']}, Python {run['python']}, Tacit {run['versions']['Tacit']}."
+    head = [f"{run['marginals']} marginals, {run['cells']:,} cells", *heads]
+    return f"{_table(head, shown)}\n\n{said}"
+
+
+def _or_dash(error: float | None) -> str:
+    return "-" if error is None else f"{error:.2f}"
+
+
 def _accounting(results: Path, staged: Stage) -> str:
     run = _read(results, "accounting")
     rows = []
@@ -144,6 +186,7 @@ DRAWN = {
     "ten_tasks": _ten_tasks,
     "plans": _plans,
     "pairs": _pairs,
+    "marginals": _marginals,
     "accounting": _accounting,
     "side_by_side": _side_by_side,
 }
