@@ -77,13 +77,14 @@ def ask(name: str, task: dict[str, Any], limit: float) -> list[dict[str, Any]]:
     errors = (Path(task["file"]).parent / f"{name}.log").open("wb")
     process = subprocess.Popen(
         [interpreter, str(setup.HERE / f"{name}_marginals.py")],
+        cwd=Path(task["file"]).parent,  # some libraries write into the working directory
         env={**os.environ, **spark},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
         start_new_session=True,
     )
-    told = b""
+    errors.close()  # the process has it
     try:
         told, _ = process.communicate(json.dumps(task).encode(), timeout=limit)
     except subprocess.TimeoutExpired:
