@@ -77,6 +77,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "measurement",
         "plot_accuracy",
         "poisson_sample",
+        "sample_without_replacement",
         "select_best",
         "user_transformation",
     ),

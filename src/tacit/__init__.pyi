@@ -79,6 +79,7 @@ from tacit.mechanisms import calibrate as calibrate
 from tacit.mechanisms import measurement as measurement
 from tacit.mechanisms import plot_accuracy as plot_accuracy
 from tacit.mechanisms import poisson_sample as poisson_sample
+from tacit.mechanisms import sample_without_replacement as sample_without_replacement
 from tacit.mechanisms import select_best as select_best
 from tacit.mechanisms import user_transformation as user_transformation
 from tacit.mechanisms.propose_test_release.bound_search import propose_bound as propose_bound
@@ -282,6 +283,7 @@ __all__ = [
     "resize",
     "rho",
     "sample_and_aggregate",
+    "sample_without_replacement",
     "sampled_sensitivity",
     "search_cost",
     "select",

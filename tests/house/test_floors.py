@@ -59,7 +59,7 @@ FOLDERS = {
         *("base", "own_lattice", "cells", "noise_in_floats", "contour", "tilted_sum"),
         *("lattice_sums", "summed"),
         *("additive_renyi", "additive_noise", "bounds", "distribution", "bounded_range"),
-        *("few_losses", "output_pair", "sampled"),
+        *("few_losses", "output_pair", "sampling"),
     ),
     "data": (),
     "expressions": (

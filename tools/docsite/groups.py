@@ -109,8 +109,8 @@ GROUPS = (
         "laplace gaussian geometric staircase truncated_geometric exponential noisy_max "
         "permute_and_flip private_quantile randomized_response above_threshold sparse_vector "
         "continual_count continual_counter release_keys select_keys gaussian_keys "
-        "gaussian_keys_in_rounds select_best poisson_sample measurement propose_test_release "
-        "propose_bound smooth_noise sample_and_aggregate",
+        "gaussian_keys_in_rounds select_best poisson_sample sample_without_replacement measurement "
+        "propose_test_release propose_bound smooth_noise sample_and_aggregate",
     ),
 )
 """Public names that are functions or classes, by page."""

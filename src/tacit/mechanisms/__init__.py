@@ -9,6 +9,7 @@ from tacit.mechanisms.combine.accuracy import half_width, plot_accuracy
 from tacit.mechanisms.combine.adaptive_composition import Adaptive, adaptive
 from tacit.mechanisms.combine.calibrate import calibrate
 from tacit.mechanisms.combine.poisson_subsampling import poisson_sample
+from tacit.mechanisms.combine.sampling_without_replacement import sample_without_replacement
 from tacit.mechanisms.combine.user_defined import measurement, user_transformation
 from tacit.mechanisms.propose_test_release.bound_search import BoundSearch, ProposeBound
 from tacit.mechanisms.propose_test_release.mechanism import ProposeTestRelease
@@ -58,6 +59,7 @@ __all__ = [
     "measurement",
     "plot_accuracy",
     "poisson_sample",
+    "sample_without_replacement",
     "select_best",
     "user_transformation",
 ]

@@ -8,7 +8,7 @@ import pytest
 from tacit.core.losses.additive_noise import GaussianShift
 from tacit.core.losses.cells import Listed
 from tacit.core.losses.lattice_sums import LatticeSums, ends, ends_weigh
-from tacit.core.losses.sampled import SampledLoss
+from tacit.core.losses.sampling.poisson import SampledLoss
 
 
 @pytest.mark.full

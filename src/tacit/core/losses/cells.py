@@ -45,6 +45,8 @@ __all__ = [
     "above",
     "below",
     "on_own_lattice",
+    "raised",
+    "spread_of",
     "summed",
 ]
 
@@ -53,6 +55,7 @@ Floats: TypeAlias = NDArray[np.float64]
 SLACK = 2.0**-40
 """The relative error of a mass."""
 _FINE = 1 << 12
+_FINEST = 1 << 14
 _MOST_TAKEN = 0.45
 """The part of a neighbour's mass that is taken on one of its sides."""
 _MIXINGS = 6
@@ -221,6 +224,17 @@ def below(losses: Listed | Spread, step: float, origin: float, tilt: float) -> S
         points = np.asarray(np.floor(-np.log(q / p) / step), dtype=np.int64)
     _, down, places, kept = max(found, key=lambda one: one[0])
     return _gathered(step, origin - down, places, kept, alone.infinite[0], blur)
+
+
+def spread_of(losses: Listed | Spread) -> tuple[float, float]:
+    """Return about the standard deviation of losses, and the largest size that matters."""
+    alone = losses if isinstance(losses, Listed) else losses.alone
+    ends = () if isinstance(losses, Listed) else losses.ends
+    reach = float(max(np.abs(alone.high).max(initial=0.0), *map(abs, ends), 1e-300))
+    side = above(losses, reach / _FINEST)
+    places = side.step * (side.first + np.arange(len(side.masses)))
+    mean = float(side.masses @ places)
+    return math.sqrt(float(side.masses @ np.square(places - mean))), reach
 
 
 def _together(

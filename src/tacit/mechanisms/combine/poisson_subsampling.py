@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -25,9 +24,10 @@ from tacit.core import (
 )
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import Dominating
-from tacit.core.losses.sampled import sampled
+from tacit.core.losses.sampling.poisson import sampled
 from tacit.core.measures.epsilon_bound import LossMap, implied_loss
 from tacit.errors import MismatchError, UsageError
+from tacit.mechanisms.combine.sampled_records import kept_records, number_of_records, stated_at
 from tacit.mechanisms.shared.output_distribution import Mixture
 
 __all__ = ["poisson_sample"]
@@ -60,7 +60,7 @@ def poisson_sample(
     Source: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling", NeurIPS 2018.
 
     ``m.epsilon(delta=)`` and compositions are tight for one record, by the losses of the sampled
-    release in both directions (:mod:`tacit.core.losses.sampled`).
+    release in both directions (:mod:`tacit.core.losses.sampling.poisson`).
 
     The sample must stay secret and be drawn afresh for every release, and here it is.
 
@@ -103,11 +103,11 @@ def poisson_sample(
     release, privacy = measurement.function, measurement.privacy
     law = measurement.law
     if not isinstance(measure, (PureDP, ApproximateDP)):
-        privacy, measure = _stated(measurement, delta), ApproximateDP()
+        privacy, measure = stated_at(measurement, delta), ApproximateDP()
 
     def sampled(data: Any) -> Any:
-        kept = noise.bernoulli(share, _length(data))
-        return release(_kept(data, kept))
+        kept = noise.bernoulli(share, number_of_records(data))
+        return release(kept_records(data, kept))
 
     return Measurement(
         space,
@@ -118,32 +118,6 @@ def poisson_sample(
         losses=_losses(measurement, share),
         name=f"poisson_sample(rate={show(share)}) of {measurement.links[-1].title}",
     )
-
-
-def _stated(measurement: Measurement, delta: NumberLike | None) -> Callable[[Fraction], Any]:
-    """Return the map of a release in another measure, in approximate DP at a delta."""
-    if delta is None or measurement.losses is None:
-        raise MismatchError(
-            f"no amplification is proven here for {measurement.measure}; state the release in pure "
-            "or approximate DP first, or give delta= for noise on one number",
-            measurement.measure,
-            PureDP(),
-        )
-    level = as_fraction(delta, "delta")
-    if not 0 < level < 1:
-        raise UsageError(f"a delta is above 0 and below 1, not {show(level)}")
-    losses = measurement.losses
-
-    def privacy(d: Fraction) -> tuple[Fraction, Fraction]:
-        if not d:
-            return Fraction(0), Fraction(0)
-        known = losses(d)
-        found = math.inf if known is None else known.epsilon(level)
-        if not isinstance(found, Enclosure):
-            raise UsageError(f"the losses of this release are not known at distance {show(d)}")
-        return found.upper, level
-
-    return privacy
 
 
 def _losses(measurement: Measurement, rate: Fraction) -> LossMap:
@@ -160,18 +134,6 @@ def _losses(measurement: Measurement, rate: Fraction) -> LossMap:
         return None if both is None else Dominating(both)
 
     return losses
-
-
-def _length(data: Any) -> int:
-    return len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
-
-
-def _kept(data: Any, kept: Any) -> Any:
-    if isinstance(data, dict):
-        return {name: _kept(column, kept) for name, column in data.items()}
-    if isinstance(data, np.ndarray):
-        return data[kept]
-    return [value for value, yes in zip(data, kept.tolist(), strict=True) if yes]
 
 
 def _amplified(
@@ -202,7 +164,7 @@ def _amplified(
 
 def _mixture(data: Any, rate: Fraction, law: Callable[[Any], Any]) -> Mixture:
     """List every sample with its probability: for a few records, to be checked."""
-    n = _length(data)
+    n = number_of_records(data)
     if n > _MOST_LISTED:
         raise UsageError(f"the samples of more than {_MOST_LISTED} records are too many to list")
     parts = []
@@ -210,5 +172,5 @@ def _mixture(data: Any, rate: Fraction, law: Callable[[Any], Any]) -> Mixture:
         kept = np.array(bits, dtype=bool)
         weight = rate ** sum(bits) * (1 - rate) ** (n - sum(bits))
         if weight:
-            parts.append((Enclosure.of(weight), law(_kept(data, kept))))
+            parts.append((Enclosure.of(weight), law(kept_records(data, kept))))
     return Mixture(parts)

@@ -26,13 +26,13 @@ from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.core.losses.additive_noise import ShiftedLoss
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import BothWays, Dominating
-from tacit.core.losses.cells import SLACK, Floats, Listed, Spread, above, summed
+from tacit.core.losses.cells import SLACK, Floats, Listed, Spread, spread_of, summed
 from tacit.core.losses.contour.summands import Generating
 from tacit.core.losses.own_lattice import Lattice
 from tacit.core.losses.summed import Summand
 from tacit.errors import UsageError
 
-__all__ = ["SampledLoss", "sampled"]
+__all__ = ["SampledLoss", "as_probability", "sampled"]
 
 _ZERO = Fraction(0)
 _FINE = 1 << 14
@@ -99,13 +99,13 @@ class SampledLoss(Summand):
                 return Enclosure.of(0)
             if rest.lower <= 0:
                 return Enclosure(_ZERO, rest.upper)
-            return _positive(rest * _delta_at(self.backward, q * power / rest))
+            return as_probability(rest * _delta_at(self.backward, q * power / rest))
         inner = 1 + (power - 1) / q
         if inner.upper <= 0:
-            return _positive(1 - power)  # even (1 - q) Q alone is as large
+            return as_probability(1 - power)  # even (1 - q) Q alone is as large
         if inner.lower <= 0:
-            return _positive(Enclosure((1 - power).lower, (1 - power).upper + q * inner.upper))
-        return _positive(q * _delta_at(self.forward, inner))
+            return as_probability(Enclosure((1 - power).lower, (1 - power).upper + q * inner.upper))
+        return as_probability(q * _delta_at(self.forward, inner))
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
@@ -166,14 +166,7 @@ class SampledLoss(Summand):
 
     @cached_property
     def _spread(self) -> tuple[float, float]:
-        losses = self.in_floats(1e-15)
-        alone = losses if isinstance(losses, Listed) else losses.alone
-        ends = () if isinstance(losses, Listed) else losses.ends
-        reach = float(max(np.abs(alone.high).max(initial=0.0), *map(abs, ends), 1e-300))
-        side = above(losses, reach / _FINE)
-        places = side.step * (side.first + np.arange(len(side.masses)))
-        mean = float(side.masses @ places)
-        return math.sqrt(float(side.masses @ np.square(places - mean))), reach
+        return spread_of(self.in_floats(1e-15))
 
     def in_floats(self, dust: float) -> Listed | Spread:
         """Return the losses in floats; both masses of a loss l of P against Q are at hand there.
@@ -250,5 +243,6 @@ def _delta_at(losses: PrivacyLoss, power: Enclosure) -> Enclosure:
     return Enclosure(losses.delta(level.upper).lower, losses.delta(level.lower).upper)
 
 
-def _positive(found: Enclosure) -> Enclosure:
+def as_probability(found: Enclosure) -> Enclosure:
+    """Return what of an enclosure is from 0 to 1."""
     return Enclosure(max(found.lower, _ZERO), min(max(found.upper, _ZERO), Fraction(1)))

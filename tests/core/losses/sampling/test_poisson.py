@@ -14,7 +14,7 @@ from tacit.core.losses import summed
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.losses.bounds import BothWays, Dominating
 from tacit.core.losses.distribution import dominating_pair
-from tacit.core.losses.sampled import SampledLoss, sampled
+from tacit.core.losses.sampling.poisson import SampledLoss, sampled
 from tacit.core.losses.summed import Sum
 
 RATES = st.sampled_from([Fraction(1, 2), Fraction(1, 10), Fraction(7, 8)])

@@ -1,0 +1,1 @@
+"""Privacy losses of releases from a secret sample of the records."""
