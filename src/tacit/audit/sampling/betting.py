@@ -73,21 +73,35 @@ class Bets:
     rounds: int = 0
     _counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((2, 2), dtype=np.int64))
     _refuted: int = 0
+    _most: NDArray[np.float64] = field(init=False)
 
-    def add(self, left: Sequence[bool] | NDArray[np.bool_], right: Sequence[bool]) -> None:
+    def __post_init__(self) -> None:
+        self._most = np.full(len(self.grid), -math.inf)
+
+    def add(
+        self,
+        left: Sequence[bool] | NDArray[np.bool_],
+        right: Sequence[bool],
+        beside: NDArray[np.float64] | None = None,
+    ) -> None:
         """Count rounds: whether the output of u, and that of v, lay in the event of the round.
 
         Args:
             left: one answer a round, of u.
             right: as many, of v.  The event of a round may depend on earlier rounds only.
+            beside: the logarithm of the wealth of other bets against each claim, after these
+                rounds.  The mean of both counts, which is worse than either by log 2 at most.
         """
         x, y = np.asarray(left, dtype=np.intp), np.asarray(right, dtype=np.intp)
         self._counts += np.bincount(2 * x + y, minlength=4).reshape(2, 2)
         self.rounds += len(x)
         wealth = self.log_wealth()
+        if beside is not None:
+            wealth = _log_mean(np.stack([wealth, beside]), axis=0)
+        self._most = np.maximum(self._most, wealth)
         goal = -math.log1p(-self.confidence) if self.confidence < 1 else math.inf
         goal *= 1 + 1e-9  # the sums of logarithms are rounded: a relative 1e-12 at most
-        while self._refuted < len(self.grid) and wealth[self._refuted] >= goal:
+        while self._refuted < len(self.grid) and self._most[self._refuted] >= goal:
             self._refuted += 1
 
     def log_wealth(self) -> NDArray[np.float64]:

@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.audit.sampling.boosted import boosted
 from tacit.audit.sampling.features import SUMMARIES, Design, numbers_of
 
-__all__ = ["Event", "LearnedEvent", "learned_event"]
+__all__ = ["Event", "LearnedEvent", "learned_event", "learned_score"]
 
 Event = Callable[[Sequence[Any]], NDArray[np.bool_]]
 """From outputs to whether each lies in the event."""
@@ -87,6 +88,43 @@ def learned_event(
     # where nothing tells against the claim, a bet on it is of noise: the largest ratio says more
     against = epsilon is None or gain * math.sqrt(len(left)) >= _CAREFUL
     return event if against else best(None)[1]
+
+
+_FEW = 100
+"""Outputs are counted one by one where there are at most so many different ones."""
+_TREE_CELLS = 1_500_000
+_HALF = 60_000
+
+
+def learned_score(
+    left: Sequence[Any], right: Sequence[Any]
+) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
+    """Return a score of how much more an output tells of u than of v.
+
+    Few different outputs are counted; else trees correct a logistic regression.
+
+    Args:
+        left: outputs of u.
+        right: outputs of v, as many.
+    """
+    left, right = left[-_HALF:], right[-_HALF:]
+    names = [Counter(map(_name, side)) for side in (left, right)]
+    if len(names[0] | names[1]) <= min(_FEW, len(left) / 4):
+        return _by_count(names[0], names[1])
+    first = _by_regression(left, right)
+    most = max(1_000, _TREE_CELLS // (2 * numbers_of(left[:2]).shape[1]))
+    both = [*left[-most:], *right[-most:]]
+    of_u = np.arange(len(both)) < len(both) // 2
+    shape = numbers_of(both).shape[1]
+    trees = boosted(numbers_of(both), of_u, first(both))
+
+    def score(outputs: Sequence[Any]) -> NDArray[np.float64]:
+        rows = numbers_of(outputs)
+        fitted = np.zeros((len(rows), shape))
+        fitted[:, : min(shape, rows.shape[1])] = rows[:, :shape]
+        return np.asarray(first(outputs) + trees(fitted), dtype=np.float64)
+
+    return score
 
 
 def _by_summary(place: int) -> Callable[[Sequence[Any]], NDArray[np.float64]]:

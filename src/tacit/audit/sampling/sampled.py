@@ -14,7 +14,8 @@ import numpy as np
 from tacit import plotting
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.audit.sampling.betting import Bets
-from tacit.audit.sampling.events import Event, learned_event
+from tacit.audit.sampling.events import Event, learned_event, learned_score
+from tacit.audit.sampling.graded import GradedBets
 from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.errors import UsageError
@@ -113,7 +114,9 @@ def sampled(
 
     The first 50 runs on each side choose an event; from then on every run is counted on the event
     that the runs before it chose, and the bound holds at every moment at once
-    (:mod:`tacit.audit.sampling.betting` has the proof).  So the runs end as soon as the claim is
+    (:mod:`tacit.audit.sampling.betting` has the proof).  From 200 runs on, half of the bets are on
+    grades of the outputs, where no event is given and delta is 0
+    (:mod:`tacit.audit.sampling.graded`).  So the runs end as soon as the claim is
     refuted, with no penalty for having looked: a gross violation takes some hundred runs.
 
     Nothing here proves a claim.  What is rarer than the runs can show stays unseen, which
@@ -122,6 +125,7 @@ def sampled(
     Args:
         mechanism: called with u or v, gives an output: a number, a text, a list, a dictionary of
             numbers or an array; see :func:`tacit.audit.command` for programs that are not Python.
+            Its runs are to be independent: one that draws from a fixed seed is outside the proof.
         u: a data set, in the form that the mechanism takes.
         v: its neighbour.
         epsilon: the claim, where there is one: runs stop when it is refuted.
@@ -155,6 +159,8 @@ def sampled(
     if not 0 <= rest < 1 or (claim is not None and claim < 0):
         raise UsageError("epsilon is at least 0, and delta at least 0 and below 1")
     bets = Bets(rest, confidence)
+    graded = GradedBets(bets.grid) if event is None and rest == 0 else None
+    graded_at = _GRADED_FROM // 2
     seen: tuple[list[Any], list[Any]] = ([], [])
     path: list[tuple[int, float]] = []
     chosen: Event | None = None if event is None else _given(event)
@@ -164,8 +170,11 @@ def sampled(
         fresh = [outputs_of(mechanism, data, count, batch) for data in (u, v)]
         done += count
         if chosen is not None:
+            if graded is not None:
+                graded.add(*fresh)
+            beside = None if graded is None else graded.log_wealth()
             inside = chosen(fresh[tells_of_v]), chosen(fresh[not tells_of_v])
-            bets.add(inside[0], list(inside[1]))
+            bets.add(inside[0], list(inside[1]), beside)
         path.append((done, bets.lower))
         if event is None:
             for side, more in zip(seen, fresh, strict=True):
@@ -175,6 +184,10 @@ def sampled(
                 learned = done
                 event_now = learned_event(*seen, rest, claim)
                 chosen, tells_of_v = event_now, event_now.tells_of_v
+            if graded is not None and done >= 2 * graded_at and graded_at < 2 * _MOST_KEPT:
+                graded_at = done
+                fitted = learned_score(*(side[::2] for side in seen))
+                graded.learn(fitted, *(side[1::2] for side in seen))
     refuted = claim is not None and bets.refutes(claim)
     return SampledAudit(
         bets.lower, done, refuted, claim, rest, confidence, tuple(path), bets.shares
@@ -182,6 +195,8 @@ def sampled(
 
 
 _MOST_KEPT = 200_000
+_GRADED_FROM = 200
+"""Runs from which grades are learned, one half of them for the score and one for its bins."""
 _AGAIN = 1.4
 """An event is learned again from so many times as many runs."""
 

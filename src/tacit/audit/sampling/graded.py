@@ -1,0 +1,187 @@
+"""Bets on grades of outputs, in both directions at once, against all claims of a grid.
+
+An event pays the same for every output in it.  Here a score sorts outputs into bins, and each bin
+has payoffs of its own.
+
+**The payoffs.**  Let c = exp(epsilon), and let the claim be true: P <= c Q and Q <= c P, for the
+distributions P and Q of the outputs of u and v.  Take any numbers r_k >= 0 and s_k >= 0 for the
+bins k, and l + m = 2, such that
+
+    a_k = l + r_k - c s_k >= 0   and   b_k = m + s_k - c r_k >= 0.
+
+Then E_P[a] + E_Q[b] = 2 + (E_P[r] - c E_Q[r]) + (E_Q[s] - c E_P[s]) <= 2.  A run of u and a run of
+v are independent, so the factor a(y) b(y') of a round has the mean E_P[a] E_Q[b], and that is at
+most the square of half their sum, 1.  So the product over rounds is a nonnegative supermartingale
+from 1, when bins and numbers are chosen before the round, and so is a mean of such products; so is
+1 + k (a - 1), 1 + k (b - 1) in place of a and b, for k in [0, 1], since these conditions are linear
+and hold for a = b = 1.  Ville's inequality then bounds the probability that a true claim is
+refuted, as in :mod:`tacit.audit.sampling.betting`.
+
+**The best of them.**  Let p_k and q_k be the chances of the bins.  Of all pairs (P, Q) within the
+claim, let (P*, Q*) have the least KL(p | P) + KL(q | Q).  By its conditions of Karush, Kuhn and
+Tucker, a = p / P* and b = q / Q* have the form above, and no factor with a mean of at most 1 under
+the whole claim grows faster (Gruenwald, de Heide and Koolen 2024).  Written out for one l: in a bin
+with p / l > c q / m, r = (p m - c q l) / (c (p + q)); where q / m > c p / l, s is that with u and v
+changed about; elsewhere a = l and b = m.  P* sums to 1 at one l, found by bisection.  Whatever l is
+found and however wrong p and q are, the conditions above hold.
+
+Source: Gruenwald, de Heide and Koolen, "Safe testing" (JRSS B 2024); Ville (1939).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["GradedBets", "payoffs"]
+
+Score = Callable[[Sequence[Any]], NDArray[np.float64]]
+
+_HALVINGS = 40
+_BINS = (6, 24)
+_TAILS = 12
+_SHARES = (1.0, 0.5, 0.2)
+"""Of the best payoffs: they are estimated, and bets on noise lose."""
+_CAREFUL = 1.0
+"""Standard errors that are held against the ratio of a bin."""
+_ROUNDED = 1e-14
+"""More than the rounding of one factor."""
+
+
+def payoffs(
+    p: NDArray[np.float64], q: NDArray[np.float64], grid: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the factors of the bins for a run of u, and for one of v, a row for each claim.
+
+    Args:
+        p: estimated chances of the bins under u, above 0.
+        q: the same under v.
+        grid: the claims.
+
+    >>> a, b = payoffs(np.array([0.9, 0.1]), np.array([0.1, 0.9]), np.array([0.0, 9.0]))
+    >>> a.round(3).tolist(), b.round(3).tolist()
+    ([[1.8, 0.2], [1.0, 1.0]], [[0.2, 1.8], [1.0, 1.0]])
+    """
+    c = np.exp(np.minimum(grid, 300.0))[:, None]
+    low, high = np.zeros((len(grid), 1)), np.full((len(grid), 1), 2.0)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        a, _ = _factors(p, q, c, middle)
+        above = (p / a).sum(axis=1, keepdims=True) > 1  # P* falls with l
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return _factors(p, q, c, (low + high) / 2)
+
+
+def _factors(
+    p: NDArray[np.float64], q: NDArray[np.float64], c: NDArray[np.float64], u: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the factors at l = u, in the form whose mean is bounded whatever p and q are."""
+    v = 2 - u
+    r = np.maximum(0, p * v - c * q * u) / (c * (p + q))
+    s = np.maximum(0, q * u - c * p * v) / (c * (p + q))
+    return np.maximum(u + r - c * s, 0), np.maximum(v + s - c * r, 0)
+
+
+class GradedBets:
+    """The wealth of bets on grades, against each claim of a grid.
+
+    Args:
+        grid: the claims, rising.
+
+    >>> bets = GradedBets(np.array([0.0, 1.0]))
+    >>> bets.learn(lambda outputs: np.array(outputs, float), [0, 1, 1, 1] * 9, [1, 0, 0, 0] * 9)
+    >>> bets.add([1] * 9, [0] * 9)
+    >>> bool(bets.log_wealth()[0] > bets.log_wealth()[1])
+    True
+    """
+
+    def __init__(self, grid: NDArray[np.float64]) -> None:
+        self._grid = grid
+        self._logs = np.zeros((len(_BINS) * len(_SHARES), len(grid)))
+        self._score: Score | None = None
+        self._cuts: list[NDArray[np.float64]] = []
+        self._counts: list[NDArray[np.float64]] = []
+
+    def learn(self, score: Score, left: Sequence[Any], right: Sequence[Any]) -> None:
+        """Bet on the grades of a score from now on.
+
+        Args:
+            score: how much more an output tells of u than of v; from outputs seen before.
+            left: outputs of u that the score was not fitted to, for the chances of its bins.
+            right: the same of v.
+        """
+        grades = score(left), score(right)
+        self._score = score
+        self._cuts = [_cuts(np.concatenate(grades), bins) for bins in _BINS]
+        self._counts = [np.zeros((2, len(cuts) + 1)) for cuts in self._cuts]
+        self._count(grades)
+
+    def _count(self, grades: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
+        for place, cuts in enumerate(self._cuts):
+            self._counts[place] += _counted(grades, cuts)
+
+    def add(self, left: Sequence[Any], right: Sequence[Any]) -> None:
+        """Bet on rounds by what was learned and counted before, then count them too.
+
+        Args:
+            left: an output of u for each round.
+            right: as many of v.
+        """
+        if self._score is None:
+            return
+        grades = self._score(left), self._score(right)
+        row = 0
+        for cuts, known in zip(self._cuts, self._counts, strict=True):
+            fresh = _counted(grades, cuts)
+            a, b = payoffs(*_chances(known), self._grid)
+            for share in _SHARES:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    gain = _total(fresh[0], np.log1p(share * (a - 1)))
+                    gain += _total(fresh[1], np.log1p(share * (b - 1)))
+                self._logs[row] += gain - _ROUNDED * (len(left) + len(right))
+                row += 1
+        self._count(grades)
+
+    def log_wealth(self) -> NDArray[np.float64]:
+        """Return the logarithm of the wealth against each claim of the grid."""
+        top = self._logs.max(axis=0)
+        return np.asarray(np.log(np.exp(self._logs - top).mean(axis=0)) + top, dtype=np.float64)
+
+
+def _total(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum the logarithms of the runs; a bin without runs adds nothing, whatever its factor."""
+    return np.asarray(np.where(counts > 0, counts * logs, 0.0).sum(axis=1), dtype=np.float64)
+
+
+def _counted(
+    grades: tuple[NDArray[np.float64], NDArray[np.float64]], cuts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    places = [np.searchsorted(cuts, side, side="right") for side in grades]
+    return np.array([np.bincount(x, minlength=len(cuts) + 1) for x in places], dtype=np.float64)
+
+
+def _cuts(grades: NDArray[np.float64], bins: int) -> NDArray[np.float64]:
+    """Return cuts of as many grades in each bin, and of ever fewer at both ends."""
+    ordered = np.sort(grades)
+    shares = np.arange(1, bins) / bins
+    rarest = 20 / len(grades)
+    if bins > _TAILS and rarest < shares[0]:
+        tail = np.geomspace(rarest, shares[0], _TAILS, endpoint=False)
+        shares = np.concatenate([tail, shares, 1 - tail])
+    return np.unique(ordered[np.minimum((shares * len(ordered)).astype(int), len(ordered) - 1)])
+
+
+def _chances(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimate the chances of the bins, each ratio nearer to 1 by its standard error."""
+    more = counts + 0.5
+    total = more.sum(axis=1)
+    ratio = np.log(more[0] / more[1]) - math.log(total[0] / total[1])
+    error = _CAREFUL * np.sqrt(1 / more[0] + 1 / more[1])
+    ratio = np.sign(ratio) * np.maximum(np.abs(ratio) - error, 0)
+    both = more[0] / total[0] + more[1] / total[1]
+    p = both / (1 + np.exp(-ratio))
+    return p, both - p
