@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -57,3 +58,32 @@ def test_exponential_noise_wins_as_often_as_its_integral_says():
                     value *= -math.expm1(-gap) if gap > 0 else 0.0
             total += value * step
         assert float(law.probability(i)) == pytest.approx(total, abs=1e-6)
+
+
+@pytest.mark.parametrize(("monotone", "most", "attained"), [(False, 0.5, 0.0), (True, 0.25, -0.25)])
+def test_laplace_noise_dominates_permute_and_flip_and_two_candidates_attain_it(
+    monotone, most, attained
+):
+    """The greatest excess over all sets of answers, on all neighbours; at scale 4 and d = 1."""
+    worst = dict.fromkeys((-0.25, 0.0, 0.125, 0.25, 0.4), 0.0)
+    losses = (SCORES >> PermuteAndFlip(4, monotone)).losses(Fraction(1))
+    for n in (2, 3):
+        m = Space(Vector(int, size=n), LInfinityDistance()) >> PermuteAndFlip(4, monotone)
+        laws = {
+            scores: [float(m.distribution(list(scores)).probability(i)) for i in range(n)]
+            for scores in itertools.product(range(4), repeat=n)
+        }
+        for u, v in itertools.product(laws, repeat=2):
+            moves = [b - a for a, b in zip(u, v, strict=True)]
+            if max(moves) - min(0, *moves) > (1 if monotone else 2) or max(map(abs, moves)) > 1:
+                continue
+            for level in worst:
+                pairs = zip(laws[u], laws[v], strict=True)
+                found = sum(max(a - math.exp(level) * b, 0) for a, b in pairs)
+                worst[level] = max(worst[level], found)
+    for level, found in worst.items():
+        bound = max(0.0, -math.expm1((level - most) / 2))
+        assert found <= bound + 1e-12
+        assert float(losses.delta(Fraction(level)).upper) == pytest.approx(bound, abs=1e-9)
+        assert losses.delta(Fraction(level)).lower == 0
+    assert worst[attained] == pytest.approx(-math.expm1((attained - most) / 2), abs=1e-12)

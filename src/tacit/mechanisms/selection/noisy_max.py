@@ -11,12 +11,16 @@ from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number, positive
 from tacit.core import Measurement, PureDP, Space, Step, register
+from tacit.core.losses.additive_noise import LaplaceShift
+from tacit.core.losses.bounds import Dominating
 from tacit.errors import UsageError
 from tacit.mechanisms.selection.exponential import Exponential
 from tacit.mechanisms.selection.scores import costs_below_best, score_lattice
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution
 
 __all__ = ["NoisyMax", "PermuteAndFlip"]
+
+_FINE = 1 << 40
 
 
 @register
@@ -36,6 +40,25 @@ class PermuteAndFlip(Step):
     i.  Index i wins when ``E_i > (r - s_i) / scale``; between neighbours ``r - s_i`` grows by at
     most 2 d (by d where monotone, since r and s_i move the same way), and
     ``P(E > x + c) >= e^-c P(E > x)`` for all x and c >= 0.
+
+    **Losses.**  Write ``c`` for that bound.  The least delta at e, for e from -c to c, is at most
+
+        ``1 - e^((e - c) / 2)``,
+
+    that of Laplace noise of scale 1 on a number that moves by c; so Laplace noise dominates, in
+    compositions too.  Proof.  In units of the scale, let A be the largest ``s_i + E_i`` with i in a
+    set S of answers, and B that of all others.  S wins when ``A > B``; between neighbours A rises
+    against B by at most c, so the probability goes from ``g(0)`` at most to ``g(c)``, with ``g(t) =
+    P(A - B > -t)``.  A has a density of at most its tail: at a it is the sum, over i in S, of the
+    density of ``s_i + E_i`` times the probability that the others of S are below: at most that with
+    which i alone is above a.  So has B.  A and B are independent, so the density of ``A - B`` at t
+    is at most ``P(A - B > t)`` and at most ``P(A - B < t)``: ``g' <= min(g, 1 - g)``, with equality
+    for a Laplace variable.  So from equal ``g(0)`` none rises higher than that.
+
+    Two candidates attain it: ``A - B`` is a Laplace variable then, and at e they are the two whose
+    scores are ``(e + c) / 2`` scales apart before and cross to ``(c - e) / 2`` the other way.  No
+    pair attains it at all e at once, so compositions are bounded from above; and randomized
+    response, which pure DP alone implies, is attained at no e but the ends, -c and c.
 
     The distribution is ``P(i) = p_i * integral over [0, 1] of prod over j != i of (1 - x p_j) dx``:
     let indices arrive at independent uniform times; i arrives at x, and every other one comes later
@@ -87,8 +110,18 @@ class PermuteAndFlip(Step):
             distribution=lambda scores: _law(
                 costs_below_best(lattice.units(scores)).tolist(), rate
             ),
+            losses=lambda d: _losses(reach * d),
             step=self,
         )
+
+
+def _losses(most: Fraction) -> Dominating:
+    """Return the losses of Laplace noise whose loss is at most this.
+
+    They are those on a fine lattice, whose curve meets that of the real line at the losses on the
+    lattice and runs straight, so above it, between them.
+    """
+    return Dominating(LaplaceShift(_FINE / most, _FINE) if most else LaplaceShift(Fraction(1), 0))
 
 
 def _flip(costs: Sequence[int], rate: Fraction) -> int:
@@ -182,4 +215,6 @@ class NoisyMax(Step):
         score_lattice(space, self)
         same = PermuteAndFlip if self.noise == "exponential" else Exponential
         m = same(self.scale, self.monotone).build(space)
-        return Measurement(space, m.measure, m.function, m.privacy, distribution=m.law, step=self)
+        return Measurement(
+            space, m.measure, m.function, m.privacy, distribution=m.law, losses=m.losses, step=self
+        )
