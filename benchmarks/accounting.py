@@ -26,7 +26,7 @@ import tacit as tc
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.distribution import dominating_pair
-from tacit.core.losses.sampled import sampled
+from tacit.core.losses.sampling.poisson import sampled
 from tacit.core.losses.summed import Sum
 
 DELTA = "1e-6"
