@@ -10,6 +10,10 @@ LONGEST = 400
 LONGER_WITH_REASON: dict[str, str] = {}
 """Files over the limit, each with the reason why it is one room and not several."""
 
+ROOMS = {".ci", "benchmarks", "docs", "src", "tests", "tools"}
+PAPERS = {".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md"}
+PAPERS |= {"SECURITY.md", "pyproject.toml"}
+
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:root|work|farm|home/\w+|Users/\w+|mnt/\w+)/")
 REGISTRY_HOST = re.compile(r"pypi\." + r"org|pythonhosted\." + r"org")
@@ -38,6 +42,12 @@ def test_no_file_is_too_long() -> None:
     }
     too_long = {name: n for name, n in lengths.items() if n > LONGEST}
     assert set(too_long) == set(LONGER_WITH_REASON), too_long
+
+
+def test_nothing_lies_beside_the_rooms() -> None:
+    """What a run leaves behind, such as the files of an engine, is no part of the project."""
+    beside = {path.relative_to(ROOT).parts[0] for path in tracked()} - ROOMS - PAPERS
+    assert beside == set()
 
 
 def test_nothing_is_left_for_later() -> None:
