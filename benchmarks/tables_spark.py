@@ -215,10 +215,14 @@ def tumult(path: Path, ours: dict[str, float]) -> None:
     if not python:
         print("left out: tumult-analytics (name its Python in PEER_PYTHON_TUMULT)", file=sys.stderr)
         return
-    script = Path(__file__).with_name("peers") / "tumult_tables.py"
+    script = Path(__file__).resolve().with_name("peers") / "tumult_tables.py"
     environment = {**os.environ, "PYSPARK_PYTHON": python}
     done = subprocess.run(
-        [python, str(script), str(path)], env=environment, stdout=subprocess.PIPE, text=True
+        [python, str(script), str(path.resolve())],
+        cwd=path.parent,  # some libraries write into the working directory
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     for line in done.stdout.splitlines():
         name, seconds, clock = line.split("\t")

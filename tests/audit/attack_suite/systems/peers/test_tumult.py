@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -105,3 +107,32 @@ def test_an_account_spends(system):
     account.ask(0.25, "bounds 0 to 10")
     assert account.spent() == 0.5
     assert tumult.joined_count([1, 2], [1], epsilon=1.0) == 5
+
+
+def test_what_the_library_leaves_goes_to_a_folder_that_is_removed(monkeypatch):
+    chosen, stopped = {}, []
+
+    class Builder:
+        def master(self, where):
+            return self
+
+        def config(self, name, value):
+            chosen[name] = value
+            return self
+
+        def getOrCreate(self):
+            return SimpleNamespace(stop=lambda: stopped.append("spark"))
+
+    spark = SimpleNamespace(SparkSession=SimpleNamespace(builder=Builder()))
+    monkeypatch.setitem(sys.modules, "pyspark", SimpleNamespace(sql=spark))
+    monkeypatch.setitem(sys.modules, "pyspark.sql", spark)
+    monkeypatch.setenv("PYSPARK_PYTHON", "python")
+    tumult = Tumult()
+    tumult.close()
+    assert chosen == {}
+    tumult._spark  # noqa: B018
+    folder = Path(chosen["spark.sql.warehouse.dir"])
+    assert folder.is_dir()
+    tumult.close()
+    assert stopped == ["spark"]
+    assert not folder.exists()

@@ -6,6 +6,7 @@ import importlib
 import math
 import os
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -44,7 +45,18 @@ class Tumult(PeerLibrary):
         builder = importlib.import_module("pyspark.sql").SparkSession.builder.master("local[1]")
         for name, value in _SETTINGS.items():
             builder = builder.config(name, value)
-        return builder.getOrCreate()
+        return builder.config("spark.sql.warehouse.dir", self._folder.name).getOrCreate()
+
+    @cached_property
+    def _folder(self) -> tempfile.TemporaryDirectory[str]:
+        """Where the library leaves its answers: the working directory, unless Spark is told."""
+        return tempfile.TemporaryDirectory(prefix="tacit-audit-")
+
+    def close(self) -> None:
+        """Stop Spark, and remove what the library left."""
+        if "_spark" in vars(self):
+            self._spark.stop()
+            self._folder.cleanup()
 
     def _session(self, budget: Any, shape: str, rows: Sequence[Any], unit: Any = None) -> Any:
         table = self._spark.createDataFrame(rows, shape)
