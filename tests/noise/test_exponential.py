@@ -9,6 +9,7 @@ import pytest
 
 import tacit.noise as tn
 from tacit.errors import UsageError
+from tacit.noise import exponential
 from tacit.noise.exponential import choices_within
 
 
@@ -100,18 +101,23 @@ def test_acceptance_times_proposal_is_the_weight():
             share = truth / int(law._proposals[i]) * 2**128
             assert low <= share <= high <= low + 4
             assert share <= mpmath.mpf(2) ** 128
-            sure = law._surely(np.array([i]))[0]
+            sure = float(exponential._surely(law._estimate[i], law._proposals[i]))
             assert mpmath.mpf(sure) * 2**128 <= share
     assert int(law._edges[-1]) < 2**62
 
 
 def test_every_choice_settled_exactly(stream, fits, monkeypatch):
     law = tn.ExponentialChoice([0, 3, 1, 1], "1/2", [1, 4, 0, 2])
-    monkeypatch.setattr(law, "_surely", lambda found: np.zeros(len(found)))
+    monkeypatch.setattr(exponential, "_surely", lambda estimates, _: np.zeros_like(estimates))
     with stream(38):
         found = law.draw_many(4000)
     truth = probabilities([0, 3, 1, 1], Fraction(1, 2), [1, 4, 0, 2])
     assert fits(found, lambda k: truth[k], 0, 3) > 1e-3
+    costs, weights, first = np.array([0, 3, 1]), np.array([1, 4, 2]), np.zeros(1, np.intp)
+    with stream(39):
+        grouped = [next(choices_within(first, costs, Fraction(1, 2), weights)) for _ in range(99)]
+    with stream(39):
+        assert grouped == [tn.ExponentialChoice(costs, "1/2", weights).draw() for _ in range(99)]
 
 
 def test_many_candidates_are_quick_and_right(stream):

@@ -15,9 +15,8 @@ exponential mechanism with base-2 differential privacy* (2020), on why doubles a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from math import frexp
 from typing import Any, TypeAlias, overload
@@ -102,15 +101,6 @@ class ExponentialChoice:
         self._proposals = np.floor(estimate * (1 + SAFETY)).astype(np.int64) + weighty
         self._edges = self._proposals.cumsum().astype(np.uint64)
 
-    def _surely(self, found: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return what each acceptance probability is certainly above.
-
-        An estimate of at least 1 is so far from the cut of the exponents that it is no part of it.
-        """
-        estimate = self._estimate[found]
-        low: NDArray[np.float64] = estimate * (1 - 4 * SAFETY) / self._proposals[found]
-        return np.where(estimate >= 1, low, 0.0)
-
     def _exponent(self, i: int) -> Fraction:
         return (int(self.costs[i]) - self._least) * self.factor
 
@@ -146,8 +136,8 @@ class ExponentialChoice:
         while True:
             drawn = np.uint64(uniform_word(int(self._edges[-1])))
             found = int(self._edges.searchsorted(drawn, "right"))
-            estimate, proposal = float(self._estimate[found]), int(self._proposals[found])
-            if _accepts(estimate, proposal, partial(self._acceptance, found)):
+            word, surely = one_word64(), _surely(self._estimate[found], self._proposals[found])
+            if word * 2.0**-64 < surely or below(self._acceptance(found), word, 64):
                 return found
 
     def draw_many(self, size: Size) -> NDArray[np.int64]:
@@ -166,7 +156,7 @@ class ExponentialChoice:
             drawn = uniform_words(int(self._edges[-1]), len(todo))
             found = np.searchsorted(self._edges, drawn, "right")
             words = words64(len(todo))
-            accepted = words * 2.0**-64 < self._surely(found)
+            accepted = words * 2.0**-64 < _surely(self._estimate[found], self._proposals[found])
             for j in np.flatnonzero(~accepted).tolist():
                 accepted[j] = below(self._acceptance(int(found[j])), int(words[j]), 64)
             result[todo] = found
@@ -174,11 +164,12 @@ class ExponentialChoice:
         return result
 
 
-def _accepts(estimate: float, proposal: int, acceptance: Callable[[], EncloseAt]) -> bool:
-    """Draw whether a proposal is accepted, which one comparison shows as a rule."""
-    word = one_word64()
-    low = estimate * (1 - 4 * SAFETY) / proposal
-    return (estimate >= 1 and word * 2.0**-64 < low) or below(acceptance(), word, 64)
+def _surely(estimates: NDArray[np.float64], proposals: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what each acceptance probability is certainly above.
+
+    An estimate of at least 1 is so far from the cut of the exponents that it is no part of it.
+    """
+    return np.where(estimates >= 1, estimates * (1 - 4 * SAFETY) / proposals, 0.0)
 
 
 def _accepted(above: int, factor: Fraction, weight: int, proposal: int, shift: int) -> EncloseAt:
@@ -224,15 +215,17 @@ def choices_within(
     proposals = np.floor(estimates * (1 + SAFETY)).astype(np.int64) + 1
     edges = proposals.cumsum().view(np.uint64)  # of all groups, modulo 2**64
     within = edges - np.append(np.uint64(0), edges[groups[1:] - 1]).repeat(lengths)
+    surely = _surely(estimates, proposals)
     group = zip(pairwise(ends), least.tolist(), shifts.tolist(), strict=True)
     for (first, end), lowest, shift in group:
         while True:
             drawn = np.uint64(uniform_word(int(within[end - 1])))
             found = first + int(within[first:end].searchsorted(drawn, "right"))
-            estimate, proposal = float(estimates[found]), int(proposals[found])
+            word = one_word64()
+            if word * 2.0**-64 < surely[found]:
+                break
             above, weight = int(costs[found]) - lowest, int(weights[found])
-            exact = partial(_accepted, above, factor, weight, proposal, shift)
-            if _accepts(estimate, proposal, exact):
+            if below(_accepted(above, factor, weight, int(proposals[found]), shift), word, 64):
                 break
         yield found
 

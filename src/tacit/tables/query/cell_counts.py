@@ -11,7 +11,6 @@ import numpy as np
 
 from tacit.errors import UsageError
 from tacit.expressions.bin_sql import bins_sql
-from tacit.expressions.dialect import Dialect
 from tacit.expressions.integer_sql import Whole, product
 from tacit.tables.engines.base import Engine
 from tacit.tables.query.weighted_rows import BoundedRows, Term
@@ -62,44 +61,40 @@ def check_places(lists: int, cells: int) -> None:
         )
 
 
-def _place(cell: str, cells: int, lists: int, d: Dialect) -> str:
-    """Return the number of a row's cell, which counts the cells of the lists before its own.
-
-    It is below ``lists * cells``, so within 64 bits; and of a type by which the engine groups
-    fastest, where one holds so few.
-    """
-    check_places(lists, cells)
-    found = d.cast(cell, "integer")
-    if lists > 1:
-        first = product([Whole("code", 0, lists - 1), Whole(d.literal(cells), cells, cells)], d)
-        found = f"{first.sql} + {found}"
-    return d.byte.format(x=found) if d.byte and lists * cells <= 1 << 8 else found
-
-
 def _counted(
     cell: str, cells: int, lists: int, rows: BoundedRows, z: str, engine: Engine
 ) -> list[Any]:
-    """Return the codes, cells and weights that occur, in order.
-
-    Group and cell are one whole number in the engine, which groups by that far faster; and faster
-    still where it keeps that number of each row first, for then it knows how far the numbers reach.
-    """
+    """Return the codes, cells and weights that occur, in order."""
+    check_places(lists, cells)
     d = engine.dialect
-    place = _place(cell, cells, lists, d)
+    found = d.cast(cell, "integer")
     column = "u" if rows.heavy else rows.weight
     if type(rows) is BoundedRows and not column:
+        if d.byte and cells <= 1 << 8:
+            found = d.byte.format(x=found)
+        by, also = ("code, ", f"{d.cast('code', 'integer')} as list, ") if lists > 1 else ("", "")
         # rows without a value are a place of their own, which is left out once all are counted
-        own = f"select {place} as place, count({z}) as weight from ({rows.base}) as r"
-        places, numbers = engine.integers(f"{own} group by {place} having count({z}) > 0")
-        order = places.argsort()  # each comes once
-        return [*np.divmod(places[order], cells), rows.one * numbers[order]]
+        own = f"select {also}{found} as cell, count({z}) as weight from ({rows.base}) as r"
+        own += f" group by {by}{found} having count({z}) > 0"
+        *several, occurring, numbers = engine.integers(own)
+        codes = several[0] if several else np.zeros_like(occurring)
+        order = (codes * cells + occurring).argsort()  # each comes once
+        return [codes[order], occurring[order], rows.one * numbers[order]]
+    # of rows that weigh differently, group and cell are one whole number, by which an engine groups
+    # fastest that keeps this number of each row first: it knows then how far the numbers reach
+    place = found
+    if lists > 1:
+        first = product([Whole("code", 0, lists - 1), Whole(d.literal(cells), cells, cells)], d)
+        place = f"{first.sql} + {found}"
+    if d.byte and lists * cells <= 1 << 8:
+        place = d.byte.format(x=place)
     if not (d.keeps and column):
         return _read(rows.sums(place, [Term()], f"{z} is not null"), cells, engine)
     place = f"case when {z} is not null then {place} end"
     kept = engine.materialise(f"select {place} as place, {column} from ({rows.base}) as r")
     try:
-        found = replace(rows, base=f"select place, {column} from {kept}", kept=True)
-        return _read(found.sums("place", [Term()], "place is not null"), cells, engine)
+        again = replace(rows, base=f"select place, {column} from {kept}", kept=True)
+        return _read(again.sums("place", [Term()], "place is not null"), cells, engine)
     finally:
         engine.drop(kept)
 

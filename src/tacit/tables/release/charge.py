@@ -6,9 +6,9 @@ public description and, for a loss that is granted, its plan.
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from tacit.accounting.budgets.budget import Budget
@@ -23,7 +23,7 @@ from tacit.tables.plan.query import Query
 
 __all__ = ["Asked", "Charge", "KeptPlans", "QueryCharge", "Standing", "TableQuestion", "fitted"]
 
-_KEPT = 8
+_KEPT = 32
 
 
 class _Priced(Protocol):
@@ -109,23 +109,26 @@ class TableQuestion:
 class KeptPlans:
     """The latest plans: a release that was priced before, on paper, is not planned again.
 
-    One of the same question at another price goes on from what no price changes.
+    Of one question the latest price is kept; another price goes on from what no price changes.
     """
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[str, Budget, str | None, Any]] = deque(maxlen=_KEPT)
+        self._kept: dict[str, tuple[str, Budget, Any]] = {}
+        self._lock = Lock()
 
     def of(self, key: str, asked: Asked[P], granted: Budget) -> P:
         """Return the plan of what is asked, whose key is its identity, for what is granted."""
-        like, family = None, asked.family
-        for known, spent, kin, kept in list(self._kept):
-            if known == key and spent == granted:
-                found: P = kept
-                return found
-            like = kept if family is not None and kin == family else like
-        plan = asked.plan(granted, like)
-        self._kept.append((key, granted, family, plan))
-        return plan
+        name = asked.family or key
+        known, spent, plan = self._kept.get(name, ("", granted, None))
+        if known != key or spent != granted:
+            plan = asked.plan(granted, plan if asked.family else None)
+        with self._lock:
+            self._kept.pop(name, None)
+            self._kept[name] = key, granted, plan
+            if len(self._kept) > _KEPT:
+                del self._kept[next(iter(self._kept))]
+        found: P = plan
+        return found
 
 
 def fitted(request: Budget, remaining: Budget) -> Budget:

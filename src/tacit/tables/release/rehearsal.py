@@ -26,7 +26,7 @@ from tacit.tables.release.collector import Collector, requests_of
 
 __all__ = ["Rehearsed", "rehearse", "without_rows"]
 
-_LAST = 8
+_LAST = 32
 _KEYS = 256
 """So many public keys stand for all: beyond a smaller number they go another way to the engine."""
 
@@ -41,7 +41,7 @@ class Rehearsed:
 
     def __init__(self, *, apart: bool = False) -> None:
         self._apart = apart
-        self._last: deque[tuple[str, str, object, int, list[Request]]] = deque(maxlen=_LAST)
+        self._last: deque[tuple[list[Request], int, str, str, object]] = deque(maxlen=_LAST)
 
     def rehearse(self, source: Source, plan: Plan) -> None:
         """Carry a plan out up to the noise, on no rows; see :func:`rehearse`.
@@ -51,7 +51,8 @@ class Rehearsed:
         """
         query = plan.query
         rounds = 0 if plan.keys is None else plan.keys.rounds
-        known = source.relation, query.rows, query.keys, rounds, requests_of(plan)
+        # keys last: where they are many, they are compared of the same requests alone
+        known = requests_of(plan), rounds, source.relation, query.rows, query.keys
         if _planner_of(source, plan) is None or known not in self._last:
             rehearse(source, plan, anew=self._apart)
             self._last.append(known)
