@@ -30,6 +30,21 @@ def test_postgresql(postgres, monkeypatch):
     assert postgres.run("select count(*) from pg_tables where tablename like 'attacked%'") == [(0,)]
 
 
+@pytest.mark.full
+def test_many_accounts_take_few_connections(postgres, monkeypatch):
+    monkeypatch.setenv(ADDRESS, postgres.dsn())
+    system = TacitPostgres()
+    try:
+        for _ in range(40):
+            system.account(1.0).again().ask(0.5, "a")
+        counted = "select count(*) from pg_stat_activity where datname = current_database()"
+        ((connections,),) = postgres.run(counted)
+        assert connections < 30
+    finally:
+        system.close()
+    assert postgres.run("select count(*) from pg_tables where tablename like 'attacked%'") == [(0,)]
+
+
 @pytest.mark.slow
 @pytest.mark.full
 def test_postgresql_falls_under_none_of_all(postgres, monkeypatch):

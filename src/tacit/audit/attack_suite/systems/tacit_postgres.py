@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,8 @@ __all__ = ["ADDRESS", "SYSTEM", "TacitPostgres"]
 
 ADDRESS = "TACIT_ATTACKED_POSTGRESQL"
 """The environment variable with the address of a database in which tables may be made."""
+_OPEN = 4
+"""So many accounts stay open, each with the connections of its table and its ledger."""
 _TYPES = {"bigint": "bigint", "double": "double precision", "varchar": "text"}
 
 
@@ -32,7 +35,7 @@ class TacitPostgres(TacitSession):
     title = "Tacit, a session on PostgreSQL"
 
     def __init__(self) -> None:
-        self._until = contextlib.ExitStack()
+        self._accounts: deque[contextlib.ExitStack] = deque()
 
     def refuse_unready(self) -> None:
         """Refuse where no database is named."""
@@ -78,11 +81,18 @@ class TacitPostgres(TacitSession):
 
     def account(self, budget: float) -> Account:
         """Return a session with its ledger in the database too."""
-        return _Account.fresh(budget, self._until)
+        self._end(_OPEN - 1)  # a server has so many connections, and one case one account
+        until = contextlib.ExitStack()
+        self._accounts.append(until)
+        return _Account.fresh(budget, until)
 
     def close(self) -> None:
         """Drop what was made."""
-        self._until.close()
+        self._end(0)
+
+    def _end(self, left: int) -> None:
+        while len(self._accounts) > left:
+            self._accounts.popleft().close()
 
 
 class _Account(Account):
