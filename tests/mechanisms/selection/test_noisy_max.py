@@ -11,6 +11,7 @@ from tacit.core import (
     Space,
     Vector,
 )
+from tacit.core.losses.bounded_range import range_of
 from tacit.mechanisms import (
     Exponential,
     NoisyMax,
@@ -25,6 +26,35 @@ def test_gumbel_noise_is_the_exponential_mechanism(scores):
     one, other = (SCORES >> step for step in (NoisyMax(2, "gumbel"), Exponential(2)))
     assert one.distribution(scores) == other.distribution(scores)
     assert one.map(1) == other.map(1)
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+def test_gumbel_noise_has_the_losses_of_a_bounded_range(monotone):
+    """By the winners' distributions of all neighbours, two releases together among them."""
+    m = SCORES >> NoisyMax(2, "gumbel", monotone)
+    losses = m.losses(Fraction(1))
+    assert losses == (SCORES >> Exponential(2, monotone)).losses(Fraction(1))
+    assert range_of(losses) == m.map(1) == Fraction(1 if not monotone else "1/2")
+    twice = losses.self_compose(2)
+    start = [0, 1, 3]
+    p = _winners(m, start)
+    for moves in itertools.product((-1, 0, 1), repeat=3):
+        if monotone and not (max(moves) <= 0 or min(moves) >= 0):
+            continue
+        q = _winners(m, [a + b for a, b in zip(start, moves, strict=True)])
+        for level in (0.0, 0.2, 0.7):
+            one = sum(max(a - math.exp(level) * b, 0) for a, b in zip(p, q, strict=True))
+            assert one <= losses.delta(Fraction(level)).upper + 1e-12
+            rows = [
+                (a * c, b * d) for a, b in zip(p, q, strict=True) for c, d in zip(p, q, strict=True)
+            ]
+            two = sum(max(a - math.exp(level) * b, 0) for a, b in rows)
+            assert two <= twice.delta(Fraction(level)).upper + 1e-12
+
+
+def _winners(m, scores):
+    law = m.distribution(scores)
+    return [float(law.probability(i)) for i in range(len(scores))]
 
 
 @pytest.mark.parametrize("scores", [[0, 1, 2], [5, 5, 5], [0, 0, 3], [0, -4, 1]])

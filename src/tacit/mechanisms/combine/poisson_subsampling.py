@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit import noise
-from tacit.arithmetic.enclosure import Enclosure, exp, log
+from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.calls import public
@@ -18,7 +18,6 @@ from tacit.core import (
     ApproximateDP,
     Frame,
     Measurement,
-    PureDP,
     SymmetricDistance,
     Vector,
 )
@@ -27,7 +26,13 @@ from tacit.core.losses.bounds import Dominating
 from tacit.core.losses.sampling.poisson import sampled
 from tacit.core.measures.epsilon_bound import LossMap, implied_loss
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.combine.sampled_records import kept_records, number_of_records, stated_at
+from tacit.mechanisms.combine.sampled_records import (
+    PairMap,
+    amplified,
+    kept_records,
+    number_of_records,
+    stated_at,
+)
 from tacit.mechanisms.shared.output_distribution import Mixture
 
 __all__ = ["poisson_sample"]
@@ -99,11 +104,8 @@ def poisson_sample(
             space,
             SymmetricDistance(),
         )
-    measure = measurement.measure
-    release, privacy = measurement.function, measurement.privacy
-    law = measurement.law
-    if not isinstance(measure, (PureDP, ApproximateDP)):
-        privacy, measure = stated_at(measurement, delta), ApproximateDP()
+    release, law = measurement.function, measurement.law
+    measure, privacy = stated_at(measurement, delta)
 
     def sampled(data: Any) -> Any:
         kept = noise.bernoulli(share, number_of_records(data))
@@ -113,7 +115,7 @@ def poisson_sample(
         space,
         measure,
         sampled,
-        _amplified(privacy, share, paired=isinstance(measure, ApproximateDP)),
+        _map(privacy, share, paired=isinstance(measure, ApproximateDP)),
         distribution=None if law is None else lambda data: _mixture(data, share, law),
         losses=_losses(measurement, share),
         name=f"poisson_sample(rate={show(share)}) of {measurement.links[-1].title}",
@@ -136,19 +138,9 @@ def _losses(measurement: Measurement, rate: Fraction) -> LossMap:
     return losses
 
 
-def _amplified(
-    privacy: Callable[[Fraction], Any], rate: Fraction, *, paired: bool
-) -> Callable[[Fraction], Any]:
+def _map(privacy: PairMap, rate: Fraction, *, paired: bool) -> Callable[[Fraction], Any]:
     def one_sided(d: int) -> tuple[Fraction, Fraction]:
-        if not d:
-            return Fraction(0), Fraction(0)
-        loss = privacy(Fraction(d))
-        epsilon, delta = loss if paired else (loss, Fraction(0))
-        some = 1 - (1 - rate) ** d
-        if some == 1:
-            return epsilon, delta
-        grown = log(1 + some * (exp(epsilon, 96) - 1), 96).rounded(80).upper
-        return min(epsilon, grown), some * delta
+        return amplified(*privacy(Fraction(d)), 1 - (1 - rate) ** d)
 
     def loss(d: Fraction) -> Any:
         worst = Fraction(0), Fraction(0)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tacit import noise
-from tacit.arithmetic.enclosure import Enclosure, exp, log
+from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_integer
 from tacit.calls import public
@@ -21,7 +21,6 @@ from tacit.core import (
     ChangeOneDistance,
     Frame,
     Measurement,
-    PureDP,
     Space,
     Vector,
 )
@@ -30,7 +29,7 @@ from tacit.core.losses.bounds import Dominating
 from tacit.core.losses.sampling.without_replacement import sampled_without_replacement
 from tacit.core.measures.epsilon_bound import LossMap, implied_loss
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.combine.sampled_records import kept_records, stated_at
+from tacit.mechanisms.combine.sampled_records import PairMap, amplified, kept_records, stated_at
 from tacit.mechanisms.shared.output_distribution import Mixture
 
 __all__ = ["sample_without_replacement"]
@@ -110,11 +109,8 @@ def sample_without_replacement(
     whole = as_integer(size, "size", minimum=1)
     if whole < drawn:
         raise UsageError(f"{drawn} records cannot be drawn from {whole} without replacement")
-    measure = measurement.measure
-    release, privacy = measurement.function, measurement.privacy
-    law = measurement.law
-    if not isinstance(measure, (PureDP, ApproximateDP)):
-        privacy, measure = stated_at(measurement, delta), ApproximateDP()
+    release, law = measurement.function, measurement.law
+    measure, privacy = stated_at(measurement, delta)
 
     def sampled(data: Any) -> Any:
         return release(kept_records(data, _drawn(drawn, whole)))
@@ -123,7 +119,7 @@ def sample_without_replacement(
         Space(replace(space.domain, size=whole), space.metric),  # type: ignore[type-var]
         measure,
         sampled,
-        _amplified(privacy, drawn, whole, paired=isinstance(measure, ApproximateDP)),
+        _map(privacy, drawn, whole, paired=isinstance(measure, ApproximateDP)),
         distribution=None if law is None else lambda data: _mixture(data, drawn, whole, law),
         losses=_losses(measurement, drawn, whole),
         name=f"sample_without_replacement(size={whole}) of {measurement.links[-1].title}",
@@ -163,17 +159,11 @@ def _losses(measurement: Measurement, drawn: int, whole: int) -> LossMap:
     return losses
 
 
-def _amplified(
-    privacy: Callable[[Fraction], Any], drawn: int, whole: int, *, paired: bool
-) -> Callable[[Fraction], Any]:
+def _map(privacy: PairMap, drawn: int, whole: int, *, paired: bool) -> Callable[[Fraction], Any]:
     def loss(d: Fraction) -> Any:
-        share = _touched(int(d), drawn, whole)
-        own = privacy(Fraction(min(int(d), drawn)))
-        epsilon, delta = own if paired else (own, Fraction(0))
-        if 0 < share < 1:
-            grown = log(1 + share * (exp(epsilon, 96) - 1), 96).rounded(80).upper
-            epsilon, delta = min(epsilon, grown), share * delta
-        return (epsilon, delta) if paired else epsilon
+        within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, whole)
+        pair = amplified(*privacy(within), share)
+        return pair if paired else pair[0]
 
     return loss
 
