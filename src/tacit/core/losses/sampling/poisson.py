@@ -179,9 +179,7 @@ class SampledLoss(LossFromSample):
 
         low, high = (self._loss(np.array([end]), rate)[0] for end in base.ends)
         found = self._listed(alone, lowest, rest, rate)
-        # a loss of the sample moves less than that of the release; its curve bends both ways
-        grain = 2 * base.grain
-        return Spread((min(low, high), max(low, high)), masses, found, 2 * base.slack, grain)
+        return Spread((min(low, high), max(low, high)), masses, found, 2 * base.slack)
 
     def _listed(self, alone: Listed, lowest: float, rest: float, rate: float) -> Listed:
         low, high = self._loss(alone.low, rate), self._loss(alone.high, rate)

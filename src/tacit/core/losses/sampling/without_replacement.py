@@ -132,13 +132,14 @@ class ExchangedLoss(LossFromSample):
     def in_floats(self, dust: float) -> Listed | Spread:
         """Return the losses in floats: those above zero, their mirror images, and zero.
 
-        Where a density stands for outcomes it is cut between two of them.
+        They are cut between two outcomes.
         """
         found = self._removing.in_floats(dust)
         if isinstance(found, Listed):
             return self._mirrored(found, 0.0, 0.0)
-        odd = isinstance(self.base, ShiftedLoss) and self.base.shift % 2
-        rate, edge = float(self.rate), 0.0 if odd else found.grain / 4
+        lattice, edge, rate = self.base.lattice(), 0.0, float(self.rate)
+        if lattice is not None and isinstance(self.base, ShiftedLoss) and not self.base.shift % 2:
+            edge = float(lattice.step.value.middle) / 2
         cut = math.log1p(rate * math.expm1(edge))
         before = np.array([2 * math.log1p(-rate)])
 
@@ -160,7 +161,7 @@ class ExchangedLoss(LossFromSample):
         high = found.ends[1]
         whole = sum(float(side.sum()) for side in beyond(np.linspace(cut, high, _FINE)))
         alone = self._mirrored(found.alone, whole, found.slack)
-        return Spread((-high, high), masses, alone, found.slack, found.grain)
+        return Spread((-high, high), masses, alone, found.slack)
 
     def _mirrored(self, removing: Listed, whole: float, slack: float) -> Listed:
         """Return losses above zero, their mirror images, and zero with what is left."""
