@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from tacit.core.losses.bounds import Dominating
 from tacit.core.losses.sampling.poisson import sampled
 from tacit.core.measures.epsilon_bound import LossMap, implied_loss
 from tacit.errors import MismatchError, UsageError
+from tacit.mechanisms.combine.known_pair import loss_of_equal_records
 from tacit.mechanisms.combine.sampled_records import (
     PairMap,
     amplified,
@@ -65,7 +67,8 @@ def poisson_sample(
     Source: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling", NeurIPS 2018.
 
     ``m.epsilon(delta=)`` and compositions are tight for one record, by the losses of the sampled
-    release in both directions (:mod:`tacit.core.losses.sampling.poisson`).
+    release in both directions (:mod:`tacit.core.losses.sampling.poisson`).  The lower ends are
+    those of no record against one, where the noise is on a number: the sample holds it or does not.
 
     The sample must stay secret and be drawn afresh for every release, and here it is.
 
@@ -126,14 +129,21 @@ def _losses(measurement: Measurement, rate: Fraction) -> LossMap:
     """Return the losses from the sample, for one record; for more the map is what is known."""
     known, measure, privacy = measurement.losses, measurement.measure, measurement.privacy
 
+    @cache
+    def below() -> tuple[PrivacyLoss, ...]:
+        pair = loss_of_equal_records(measurement, None)
+        mixed = None if pair is None else sampled(pair, rate)
+        return () if mixed is None else (mixed,)
+
     def losses(d: Fraction) -> PrivacyLoss | None:
         if d != 1:
             return None
         found = None if known is None else known(d)
         found = implied_loss(measure, privacy(d)) if found is None else found
         both = None if found is None else sampled(found, rate)
-        # that some pair of data sets attains them is not known: the others are sampled too
-        return None if both is None else Dominating(both)
+        while isinstance(both, Dominating):
+            both = both.losses
+        return None if both is None else Dominating(both, below=below())
 
     return losses
 

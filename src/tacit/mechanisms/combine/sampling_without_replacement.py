@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from math import comb
 from typing import Any
 
@@ -26,9 +27,11 @@ from tacit.core import (
 )
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import Dominating
+from tacit.core.losses.sampling.poisson import sampled
 from tacit.core.losses.sampling.without_replacement import sampled_without_replacement
 from tacit.core.measures.epsilon_bound import LossMap, implied_loss
 from tacit.errors import MismatchError, UsageError
+from tacit.mechanisms.combine.known_pair import loss_of_equal_records
 from tacit.mechanisms.combine.sampled_records import PairMap, amplified, kept_records, stated_at
 from tacit.mechanisms.shared.output_distribution import Mixture
 
@@ -68,8 +71,10 @@ def sample_without_replacement(
     9 (d = 1).
 
     ``m.epsilon(delta=)`` and compositions go by the losses of the sampled release
-    (:mod:`tacit.core.losses.sampling.without_replacement`), from above: that some pair of data sets
-    attains them is not known.
+    (:mod:`tacit.core.losses.sampling.without_replacement`), from above.  The lower ends are those
+    of one pair of data sets, where the noise is on a number: all records equal, against one that
+    is changed.  Samples without it are then the same data, so the outputs are ``(1 - q) R + q A``
+    and R, and those of k releases the products of these.  One release attains the upper end so.
 
     The sample must stay secret and be drawn afresh for every release, and here it is.
 
@@ -145,6 +150,12 @@ def _drawn(drawn: int, whole: int) -> Any:
 def _losses(measurement: Measurement, drawn: int, whole: int) -> LossMap:
     known, measure, privacy = measurement.losses, measurement.measure, measurement.privacy
 
+    @cache
+    def below() -> tuple[PrivacyLoss, ...]:
+        pair = loss_of_equal_records(measurement, drawn - 1)
+        mixed = None if pair is None else sampled(pair, Fraction(drawn, whole))
+        return () if mixed is None else (mixed,)
+
     def losses(d: Fraction) -> PrivacyLoss | None:
         within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, whole)
         if not share:
@@ -154,7 +165,9 @@ def _losses(measurement: Measurement, drawn: int, whole: int) -> LossMap:
         if found is None:
             implied = implied_loss(measure, privacy(within))
             found = None if implied is None else sampled_without_replacement(implied, share)
-        return None if found is None else Dominating(found)
+        while isinstance(found, Dominating):
+            found = found.losses
+        return None if found is None else Dominating(found, below=below() if d == 1 else ())
 
     return losses
 
