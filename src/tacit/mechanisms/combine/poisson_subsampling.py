@@ -28,14 +28,9 @@ from tacit.core.losses.sampling.poisson import sampled
 from tacit.core.measures.epsilon_bound import LossMap, implied_loss
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.combine.known_pair import loss_of_equal_records
-from tacit.mechanisms.combine.sampled_records import (
-    PairMap,
-    amplified,
-    kept_records,
-    number_of_records,
-    stated_at,
-)
+from tacit.mechanisms.combine.sampled_records import amplified, kept_records, number_of_records
 from tacit.mechanisms.shared.output_distribution import Mixture
+from tacit.mechanisms.shared.pair_map import PairMap, stated_at
 
 __all__ = ["poisson_sample"]
 
