@@ -56,6 +56,7 @@ def test_no_analyst_who_stops_at_will_beats_what_is_reported(monkeypatch, choose
         assert 0 < excess(ladder, steadily) <= delta / 2
 
 
+@pytest.mark.full
 def test_many_small_releases_are_reported_together_and_never_beyond_their_sum():
     odometer = Odometer("approximate", delta="1e-6")
     assert odometer.spent.is_nothing

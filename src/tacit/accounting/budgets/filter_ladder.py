@@ -62,10 +62,10 @@ class FilterLadder:
         left: its variance.
 
     >>> ladder = FilterLadder.begun(Fraction(1, 10**6))
-    >>> for _ in range(100):
-    ...     ladder = ladder.charged(Budget("approximate", Fraction(1, 20)))
+    >>> for _ in range(40):
+    ...     ladder = ladder.charged(Budget("approximate", Fraction(1, 10)))
     >>> ladder.added, round(float(ladder.spent.amount), 2)
-    (epsilon_delta(5, 0), 3.24)
+    (epsilon_delta(4, 0), 3.91)
     """
 
     delta: Fraction
