@@ -109,3 +109,38 @@ def test_tilts_put_the_mean_where_it_is_wanted():
     near = moments(parts, tilt_for_delta(parts, math.log(1e-6)))[1]
     found = TiltedSum(parts, tilt_for_delta(parts, math.log(1e-6)), upper=True)
     assert abs(found.log_delta(near) - math.log(1e-6)) < 2
+
+
+@pytest.mark.parametrize("times", [(400, 0), (400, 30), (30, 400)])
+def test_what_a_transform_takes_for_zero_is_charged_for(monkeypatch, times):
+    """Values below e^-60 are left out; with far larger ones left out the error still holds."""
+    parts = [(np.ones(9) / 9, times[0]), (np.array([0.25, 0.0, 0.75]), times[1])]
+    whole = np.array([1.0])
+    for a, k in parts:
+        for _ in range(k):
+            whole = np.convolve(whole, a)
+    parts = [(a, k) for a, k in parts if k]
+    truth = np.zeros(1 << 12)
+    truth[: len(whole)] = whole
+    small, _ = tilted_sum._transformed(parts, 1 << 12)
+    assert float(np.abs(small - truth).max()) < 1e-14
+    for least in (-8.0, -2.0, -0.5):
+        monkeypatch.setattr(tilted_sum, "_NEGLIGIBLE", least)
+        found, error = tilted_sum._transformed(parts, 1 << 12)
+        assert 1e-14 < float(np.abs(found - truth).max()) <= error
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_places_far_from_the_middle_say_what_those_near_it_do(monkeypatch, upper):
+    """Powers of a tilt that are too large for floats are taken from each place on instead."""
+    parts = [(side([1, 1, 2, 1], 0.5), 300)]
+    near = TiltedSum(parts, 1.0, upper=upper)
+    levels = [near.middle + away for away in (-20.0, -3.0, 0.0, 4.5, 30.0)]
+    found = [near.log_delta(level) for level in levels]
+    monkeypatch.setattr(tilted_sum, "_MOST_EXPONENT", 0.0)
+    far = TiltedSum(parts, 1.0, upper=upper)
+    assert [far.log_delta(level) for level in levels] == pytest.approx(found, abs=1e-9)
+    monkeypatch.setattr(tilted_sum, "_MOST_EXPONENT", 600.0)
+    steep = TiltedSum(parts, 40.0, upper=upper)
+    assert steep.log_delta(steep.middle) < 0
+    assert steep.log_delta(0.0) > -1e-3 or not upper

@@ -5,7 +5,14 @@ from fractions import Fraction
 import pytest
 
 import tacit as tc
-from tacit.core import LInfinityDistance, Space, SymmetricDistance, Vector, ZeroConcentratedDP
+from tacit.core import (
+    ChangeOneDistance,
+    LInfinityDistance,
+    Space,
+    SymmetricDistance,
+    Vector,
+    ZeroConcentratedDP,
+)
 from tacit.errors import InfeasibleError, UsageError
 from tacit.mechanisms import measurement
 from tacit.transformations import Count
@@ -51,6 +58,19 @@ def by_bisection(build, low, high):
     return high
 
 
+def without_replacement(scale):
+    ten = Space(Vector(int, bounds=(0, 1), size=10), ChangeOneDistance())
+    release = ten >> tc.sum() >> tc.laplace(scale)
+    return tc.compose([tc.sample_without_replacement(release, 200)] * 300)
+
+
+def mixtures(scale):
+    """A composition of releases from samples at two rates, beside one of all records."""
+    noisy = PEOPLE >> tc.laplace(scale)
+    steps = [tc.poisson_sample(noisy, rate) for rate in ("1/10", "1/50")]
+    return tc.compose([steps[0]] * 40 + [steps[1]] * 90 + [PEOPLE >> tc.gaussian(40 * scale)])
+
+
 def calibrated(build):
     scales = []
 
@@ -63,7 +83,18 @@ def calibrated(build):
     return found, scales[-1]
 
 
-@pytest.mark.parametrize("build", [laplace, gaussian, mixed, sampled, selected])
+@pytest.mark.parametrize(
+    "build",
+    [
+        laplace,
+        gaussian,
+        mixed,
+        sampled,
+        selected,
+        without_replacement,
+        mixtures,
+    ],
+)
 def test_the_pair_is_kept_and_with_a_little_less_noise_it_is_not(build):
     found, scale = calibrated(build)
     assert found.map(1) == PAIR

@@ -1,5 +1,7 @@
 """The best of a random number of runs."""
 
+import itertools
+import math
 from fractions import Fraction
 
 import pytest
@@ -12,6 +14,7 @@ from tacit.core import (
     Space,
     SymmetricDistance,
     Vector,
+    ZeroConcentratedDP,
     convert,
 )
 from tacit.errors import MismatchError, UsageError
@@ -37,6 +40,48 @@ class TestSelection:
         with pytest.raises(UsageError):
             tc.select_best(m, score=abs, stop=0)
         with pytest.raises(MismatchError):
-            tc.select_best(convert(m, ApproximateDP()), score=abs, stop="1/2")
+            tc.select_best(convert(m, ZeroConcentratedDP()), score=abs, stop="1/2")
         with pytest.raises(UsageError, match="finite"):
             tc.select_best(m, score=abs, stop="1/2").distribution([1])
+
+    @pytest.mark.parametrize("stop", ["1", "1/2", "1/5"])
+    def test_approximate_candidates_by_all_events_of_their_winner(self, stop):
+        """A leak with probability beta, with scores in every order."""
+        laws = (
+            {"a": "11/20", "b": "7/20", "leak": "1/10"},
+            {"a": "7/20", "b": "13/20"},
+        )
+        bit = Space(Number("int", 0, 1), AbsoluteDistance())
+        # ln(7/4) is above the log of all ratios of these masses but for the leak
+        claim = Fraction(56, 100), Fraction(1, 10)
+        m = tc.measurement(
+            bit,
+            lambda x: "a",
+            lambda d: claim if d else (0, 0),
+            measure=ApproximateDP(),
+            distribution=lambda x: laws[x],
+        )
+        for order in itertools.permutations(("a", "b", "leak")):
+            best = tc.select_best(m, score=order.index, stop=stop)
+            epsilon, delta = best.map(1)
+            p, q = (best.distribution(x).table for x in (0, 1))
+            for one, other in ((p, q), (q, p)):
+                level = math.exp(epsilon)
+                found = sum(
+                    max(float(mass) - level * float(other.get(y, 0)), 0) for y, mass in one.items()
+                )
+                assert found <= delta + 1e-12
+        grown = Fraction(stop)
+        assert delta == min(1, claim[1] / grown)
+        assert epsilon >= claim[0] * (1 if grown == 1 else 3)
+
+    def test_gaussian_candidates_are_stated_at_a_delta(self):
+        m = COUNT >> tc.gaussian(20)
+        best = tc.select_best(m, score=abs, stop="1/10", delta="1e-9")
+        epsilon, delta = best.map(1)
+        assert delta == Fraction(1, 10**8)
+        alone = m.epsilon("1e-9").upper
+        assert 3 * alone < epsilon < 3 * alone + Fraction(1, 10**7)
+        assert best.map(0) == (0, 0)
+        twice = tc.compose([best, best]).epsilon("1e-6")
+        assert twice.upper <= 2 * epsilon

@@ -17,7 +17,8 @@ let the filter refuse what would take the sum beyond the total.
   via a Renyi filter", 2021).
 
 A budget of epsilon at delta pays for more small releases than add up to it:
-:mod:`tacit.accounting.budgets.spending` says how, with the proof.
+:mod:`tacit.accounting.budgets.spending` says how, with the proof.  So do epsilons that are counted
+at a delta without any budget, whenever one looks: :mod:`tacit.accounting.budgets.filter_ladder`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ from __future__ import annotations
 import threading
 
 from tacit.accounting.budgets.budget import Budget, Kind
+from tacit.accounting.budgets.filter_ladder import FilterLadder
 from tacit.accounting.budgets.spending import Spending
+from tacit.arithmetic.exact import Number, as_fraction
+from tacit.errors import UsageError
 
 __all__ = ["Odometer"]
 
@@ -39,6 +43,8 @@ class Odometer:
     Args:
         total: the budget of a filter, or a kind (``"pure"``, ``"approximate"``,
             ``"concentrated"``) for an odometer that only counts.
+        delta: of an odometer of kind ``"approximate"``: what is spent is reported at this delta,
+            by the losses of all releases together, and holds whenever one looks or stops.
 
     >>> from tacit.accounting.budgets.budget import epsilon
     >>> odometer = Odometer(epsilon(1))
@@ -51,11 +57,14 @@ class Odometer:
     nothing was spent. Spend less on this release, or ask for fewer answers
     """
 
-    def __init__(self, total: Budget | Kind) -> None:
+    def __init__(self, total: Budget | Kind, *, delta: Number | None = None) -> None:
+        if delta is not None and total != "approximate":
+            raise UsageError('a delta is of an odometer that counts: Odometer("approximate", ...)')
         self._total = total if isinstance(total, Budget) else None
         self._kind: Kind = total.kind if isinstance(total, Budget) else total
         self._counted = Budget.nothing(self._kind)
         self._spending = None if self._total is None else Spending.begun(self._total)
+        self._ladder = None if delta is None else FilterLadder.begun(as_fraction(delta, "delta"))
         self._lock = threading.Lock()
 
     @property
@@ -66,7 +75,8 @@ class Odometer:
     @property
     def spent(self) -> Budget:
         """What all charges so far come to."""
-        return self._counted if self._spending is None else self._spending.spent
+        counts = self._spending or self._ladder
+        return self._counted if counts is None else counts.spent
 
     @property
     def remaining(self) -> Budget | None:
@@ -77,12 +87,15 @@ class Odometer:
         """Charge ``cost``, before the noise is drawn, and return what is paid in this kind.
 
         Raises:
-            BudgetError: more than remains; nothing was spent.
+            BudgetError: more than remains, or deltas that come to more than half of that of an
+                odometer; nothing was spent.
             UsageError: a cost of another kind without a proven conversion.
         """
         with self._lock:
             paid = cost.cost_in(self._kind)
-            if self._spending is None:
+            if self._ladder is not None:
+                self._ladder = self._ladder.charged(paid)
+            elif self._spending is None:
                 self._counted = self._counted + paid
             else:
                 self._spending.require(paid)

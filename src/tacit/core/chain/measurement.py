@@ -379,12 +379,14 @@ def _after(inner: Callable[[Any], Any], release: Callable[[Any], Any]) -> Callab
 
 def _behind(first: Transformation, losses: LossMap) -> LossMap:
     """Return the losses behind a transformation: a bound alone, where its map may be unattained."""
-    stability = first.stability
+    stability, attained = first.stability, first.attained
 
     def found(d: Fraction) -> PrivacyLoss | None:
-        return losses(stability(d))
+        known = losses(stability(d))
+        # that some inputs are as far apart is not that they are mapped to a known pair
+        return known.directions()[0] if isinstance(known, Dominating) else known
 
-    return found if first.attained else _bounding(found)
+    return found if attained else _bounding(found)
 
 
 def _bounding(losses: LossMap) -> LossMap:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from tacit.arithmetic.enclosure import Enclosure
@@ -72,39 +72,61 @@ class BothWays(PrivacyLoss):
 class Dominating(PrivacyLoss):
     """Losses that dominate those of every pair in question, where none is known to have them.
 
-    What they say is an upper bound: the lower end of each enclosure is zero.
+    What they say is an upper bound.  A lower bound are the losses of single pairs of inputs, where
+    some are known: of several releases each pair loses at least what it does in one of them, and
+    in equal ones what it does in all of them together.  Else the lower end is zero.
 
-    >>> from tacit.core.losses.distribution import dominating_pair
+    Attributes:
+        losses: what dominates.
+        below: the losses of known pairs; the worst of them counts.
+
+    >>> from tacit.core.losses.distribution import PrivacyLossDistribution, dominating_pair
     >>> found = Dominating(dominating_pair(Fraction(2))).epsilon(0)
     >>> float(found.lower), float(found.upper)
     (0.0, 2.0)
+    >>> pair = dominating_pair(Fraction(1))
+    >>> found = Dominating(dominating_pair(Fraction(2)), below=(pair,)).self_compose(3).epsilon(0)
+    >>> float(found.lower), float(found.upper)
+    (3.0, 6.0)
     """
 
     losses: PrivacyLoss
+    below: tuple[PrivacyLoss, ...] = field(default=(), kw_only=True)
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon`` between zero and what dominates."""
-        return Enclosure(Fraction(0), self.losses.delta(epsilon).upper)
+        """Enclose the least delta at ``epsilon`` between that of a pair and what dominates."""
+        found = self.losses.delta(epsilon)
+        known = [found if one == self.losses else one.delta(epsilon) for one in self.below]
+        return _between(known, found)
 
     def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
-        """Enclose the least delta at each epsilon between zero and what dominates."""
-        return [Enclosure(Fraction(0), one.upper) for one in self.losses.deltas(epsilons)]
+        """Enclose the least delta at each epsilon between that of a pair and what dominates."""
+        found = self.losses.deltas(epsilons)
+        known = [found if one == self.losses else one.deltas(epsilons) for one in self.below]
+        return [_between([one[i] for one in known], above) for i, above in enumerate(found)]
 
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the least epsilon between zero and what dominates; ``math.inf`` if no bound."""
+        """Enclose the least epsilon between that of a pair and what dominates.
+
+        ``math.inf`` where nothing finite dominates.
+        """
         found = self.losses.epsilon(delta)
-        return Enclosure(Fraction(0), found.upper) if isinstance(found, Enclosure) else found
+        if not isinstance(found, Enclosure):
+            return found
+        known = [found if one == self.losses else one.epsilon(delta) for one in self.below]
+        return _between([one for one in known if isinstance(one, Enclosure)], found)
 
     def compose(self, other: PrivacyLoss) -> Dominating:
         """Return what dominates two releases together."""
         known = other.losses if isinstance(other, Dominating) else other
-        if isinstance(known, BothWays):
-            return Dominating(BothWays(self.losses, self.losses).compose(known))
-        return Dominating(self.losses.compose(known))
+        below = self.below + (other.below if isinstance(other, Dominating) else ())
+        own = BothWays(self.losses, self.losses) if isinstance(known, BothWays) else self.losses
+        return Dominating(own.compose(known), below=below)
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
-        """Return itself twice: it dominates either."""
-        return self, self
+        """Return what dominates either direction, twice."""
+        either = replace(self, below=())
+        return either, either
 
     def after(self, first: PrivacyLoss) -> Dominating:
         """Return what dominates two releases together."""
@@ -112,4 +134,11 @@ class Dominating(PrivacyLoss):
 
     def self_compose(self, times: int) -> Dominating:
         """Return what dominates ``times`` such releases together."""
-        return Dominating(self.losses.self_compose(times))
+        below = tuple(one.self_compose(times) for one in self.below)
+        return Dominating(self.losses.self_compose(times), below=below)
+
+
+def _between(known: Sequence[Enclosure], above: Enclosure) -> Enclosure:
+    """Return what lies between the largest lower end of known pairs and an upper end."""
+    least = max((one.lower for one in known), default=Fraction(0))
+    return Enclosure(min(max(least, Fraction(0)), above.upper), above.upper)

@@ -111,18 +111,16 @@ class Spread:
 
     Attributes:
         ends: where those of ``masses`` lie.
-        masses: rising losses to the masses of P and of Q between each two neighbours.
+        masses: rising losses to the masses of P and of Q between each two neighbours; what is on
+            one is on either side of it.
         alone: those beside them that have a mass of their own.
         slack: the relative error of the masses.
-        grain: the distance of neighbouring losses, where ``masses`` are those of a density that
-            stands for them; 0 where they are their own.
     """
 
     ends: tuple[float, float]
     masses: Callable[[Floats], tuple[Floats, Floats]]
     alone: Listed
     slack: float = SLACK
-    grain: float = 0.0
 
 
 def on_own_lattice(
@@ -160,7 +158,7 @@ def raised(losses: Listed | Spread, floor: float) -> Listed | Spread:
         alone.infinite,
     )
     ends = (floor, max(losses.ends[1], floor))
-    return Spread(ends, losses.masses, found, losses.slack, losses.grain)
+    return Spread(ends, losses.masses, found, losses.slack)
 
 
 def above(losses: Listed | Spread, step: float, origin: float = 0.0) -> Side:
@@ -176,7 +174,6 @@ def above(losses: Listed | Spread, step: float, origin: float = 0.0) -> Side:
         kept = np.exp(cells * step + origin) * (q / p) * (1 - 4 * losses.slack)
         share = (1 - kept) / -math.expm1(-step)
         found.append(_shared(cells, p * (1 + losses.slack), share))
-        blur += losses.grain**2 / 4
     points = np.concatenate([points for points, _ in found])
     masses = np.concatenate([masses for _, masses in found])
     return _gathered(step, origin, points, masses, alone.infinite[1], blur)
@@ -197,7 +194,6 @@ def below(losses: Listed | Spread, step: float, origin: float, tilt: float) -> S
         p = np.concatenate([p, p_spread * (1 - losses.slack)])
         q = np.concatenate([q, q_spread * ((1 - losses.slack) * math.exp(origin))])
         unsure += 4 * losses.slack
-        blur += losses.grain**2 + min(losses.grain, 2 * losses.grain**2 / step)
     first = int(nearest.min())
     p, q = summed(nearest - first, p), summed(nearest - first, q)
     there = np.flatnonzero(p > 0)
@@ -296,7 +292,10 @@ def _mixed(
 
 
 def _blur(losses: Listed | Spread) -> float:
-    """Return more than the rounding errors of what is added to the largest of some losses."""
+    """Return more than the rounding errors of what is added to the largest of some losses.
+
+    An outcome that is too fine for floats to tell its ends apart is moved by less.
+    """
     alone = losses if isinstance(losses, Listed) else losses.alone
     largest = float(max(np.abs(alone.low).max(), np.abs(alone.high).max()))
     if isinstance(losses, Spread):

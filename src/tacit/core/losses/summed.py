@@ -28,7 +28,7 @@ __all__ = ["Sum", "Summand"]
 
 _WIDTH = 28.0
 """The width of a sum in standard deviations, with all that matters of it."""
-_PLACES = 1 << 20
+_PLACES = 1 << 21
 """Steps of the lattice across a sum of 10,000 whose summands are on none, or on a finer one.
 
 The variance of each grows by about a sixth of a squared step, so fewer need fewer.
@@ -37,7 +37,7 @@ _FEWEST_PLACES = 1 << 18
 _ROUGH_PLACES = 1 << 14
 _FEW_PLACES = 1 << 16
 """A sum that is no wider on its own lattice is added up there."""
-_MOST_CELLS = 1 << 18
+_MOST_CELLS = 1 << 19
 """Steps from zero to the largest loss of a summand."""
 _FEW = 8
 """Of so many summands the deviation is looked at where it matters."""
@@ -300,7 +300,8 @@ class Sum(PrivacyLoss):
 
     @property
     def _wanted(self) -> int:
-        return max(_FEWEST_PLACES, min(math.ceil(_PLACES * math.sqrt(self._count / 1e4)), _PLACES))
+        fewer = math.ceil(_PLACES * math.pow(self._count / 1e4, 0.25))
+        return max(_FEWEST_PLACES, min(fewer, _PLACES))
 
     @property
     def _deviation(self) -> float:

@@ -23,8 +23,9 @@ R is the inverse transform of ``prod A_i^(k_i)``, on a window of N places, a pow
   "Accuracy and Stability of Numerical Algorithms", theorem 24.2; c is below 8 for roots of unity
   that are right to u, and 16 is taken); so does each entry, at most.  With ``y = |z| + e`` above
   both, a product of powers is off by at most ``prod y_i^k_i (sum k_i (e_i / y_i + 6 u))``, where
-  6 u a factor pays for the roundings of repeated squaring.  The inverse transform adds up these,
-  and an error of its own.
+  6 u a factor pays for the roundings of repeated squaring.  Where all ``y_i^k_i`` so far come to
+  less than e^-60, the product is taken for zero, and that, times what the others may yet come to,
+  is charged.  The inverse transform adds up these errors, and one of its own.
 - *Sums and constants* have relative errors below 2^-50 times the number of terms, and ln M as much
   as its terms.
 - *The window* of losses that are no lattice's is in :class:`~tacit.core.losses.cells.Side`: what
@@ -58,16 +59,18 @@ Parts: TypeAlias = Sequence[tuple[Side, int]]
 
 _U = 2.0**-53
 _TRANSFORM = 16 * _U
+_NEGLIGIBLE = -60.0
+"""The logarithm of a value of the transform that is taken for zero."""
 _LEAST_PLACES = 1 << 6
 _DEVIATIONS = 12
 """Half the window, in standard deviations of the tilted sum."""
 _LARGEST_TILT = 1e12
-_MOST_PLACES = 1 << 22
+_MOST_PLACES = 1 << 23
 _MOST_OUTSIDE = 1e-13
 _COARSE = 1 << 12
 """A tilt is looked for on about so many places of a summand."""
-_MOST_EXPONENTS = 1380.0
-"""The range of exponents over a window in which powers of e on both sides of one are floats."""
+_MOST_EXPONENT = 600.0
+"""Powers of e up to here, times any mass or error, are floats."""
 
 
 class TiltedSum:
@@ -94,7 +97,6 @@ class TiltedSum:
         if self.empty:
             return
         window = _Window(parts, tilt)
-        self._wide = window.exponents > _MOST_EXPONENTS
         self._tilt, self._mean, self._size = tilt, window.mean, window.size
         self.deviation = self._step * window.deviation
         start = 0 if window.whole else math.floor(window.mean) - window.size // 2
@@ -103,6 +105,7 @@ class TiltedSum:
         self._wrapped = window.outside
         self._first = start + sum(k * side.first for side, k in parts)
         self._mean -= start
+        self._middle = min(max(round(self._mean), 0), self._size)
         self._start = self._origin + self._first * self._step
         self._log = math.fsum(k * log for log, k in window.logs)
         self._charge(parts, [k * abs(log) for log, k in window.logs])
@@ -119,21 +122,31 @@ class TiltedSum:
     def _tails(self) -> tuple[Floats, Floats]:
         """The sums from each place up of ``R e^(-t h n)`` and of ``R e^(-(t + 1) h n)``.
 
-        Places n count from the middle of the window, so that no power runs out of the floats.
+        Places n count from the middle; powers that are too large for floats are cut, and those
+        places are :meth:`_far`.
         """
-        steps = self._step * (np.arange(self._size) - self._size // 2)
+        steps = self._step * (np.arange(self._size) - self._middle)
+        steps = np.maximum(steps, -_MOST_EXPONENT / (self._tilt + 1))
         p = self._masses * np.exp(-self._tilt * steps)
         return _from_above(p), _from_above(p * np.exp(-steps))
 
+    def _far(self, place: int) -> bool:
+        """Return whether powers at a place may be lost in floats when they count from the middle.
+
+        Of those that are not, what is too small for floats on the other side is nothing beside the
+        errors that are charged there.
+        """
+        return abs(place - self._middle) * self._step * (self._tilt + 1) > _MOST_EXPONENT / 2
+
     def _from(self, place: int, level: float) -> tuple[float, float]:
         """Return the sizes that are added up from a place on, and what they come to."""
-        if self._wide:  # powers would run out of the floats
+        if self._far(place):
             steps = self._step * np.arange(self._size - place)
             masses = self._masses[place:] * np.exp(-self._tilt * steps)
             above = self._start - level + self._step * (place + np.arange(self._size - place))
             return float(masses.sum()) * 2, float(masses @ -np.expm1(-np.maximum(above, 0.0)))
         a, b = (float(tail[place]) for tail in self._tails)
-        b = _scaled(b, level - self._start - self._step * (self._size // 2))
+        b = _scaled(b, level - self._start - self._step * self._middle)
         return a + b, a - b
 
     @property
@@ -153,7 +166,7 @@ class TiltedSum:
         level = epsilon - self._blur if self.upper else epsilon + self._blur
         over = (level - self._start) / self._step
         place = max(0, math.floor(over) + 1)
-        middle = place if self._wide else self._size // 2
+        middle = place if self._far(place) else self._middle
         scale = self._log - self._tilt * self._step * (self._first + middle)
         rise = -self._tilt * self._step * (min(place, self._size, over + 1) - middle)
         found, weight = 0.0, _scaled(self._wrapped, rise)
@@ -199,7 +212,6 @@ class _Window:
         while self.outside > _MOST_OUTSIDE and self.size < _MOST_PLACES:
             self.size *= 2
             self.outside = 0.0 if self.whole else self._outside()
-        self.exponents = (tilt + 1) * step * self.size
 
     @property
     def whole(self) -> bool:
@@ -313,20 +325,29 @@ def _bisected(reached: Callable[[float], bool]) -> float:
 
 def _transformed(parts: Sequence[tuple[Floats, int]], size: int) -> tuple[Floats, float]:
     """Return the distribution of the sum modulo the size, and how wrong an entry may be."""
-    half = size // 2 + 1
-    whole = np.ones(half, dtype=np.complex128)
-    largest, relative = np.ones(half), np.zeros(half)
+    places = np.arange(size // 2 + 1)
+    whole = np.ones(len(places), dtype=np.complex128)
+    logs, relative, gone = np.zeros(len(places)), np.zeros(len(places)), 0.0
     unit = _TRANSFORM * math.log2(size)
     for a, k in parts:
         folded = a if len(a) <= size else _folded(a, size)
-        one = np.fft.rfft(folded, size)
         wrong = unit * math.sqrt(size) * float(np.linalg.norm(folded)) + _U * len(a)
+        one = np.fft.rfft(folded, size)[places]
         bound = np.abs(one) * (1 + 4 * _U) + wrong
-        whole *= _power(one, k)
-        largest *= bound**k
+        logs += k * np.log(bound)
         relative += k * (wrong / bound + 6 * _U)
-    masses = np.fft.irfft(whole, size)
-    error = 2 * float((largest * relative).sum()) / size + unit * float(np.linalg.norm(masses))
+        gone *= math.exp(min(k * math.log1p(4 * _U * len(a) + wrong), 600.0))
+        kept = logs > _NEGLIGIBLE
+        if not kept.all():
+            gone += math.exp(_NEGLIGIBLE) * int(len(kept) - kept.sum())
+            places, one, whole = places[kept], one[kept], whole[kept]
+            logs, relative = logs[kept], relative[kept]
+        whole *= _power(one, k)
+    spectrum = np.zeros(size // 2 + 1, dtype=np.complex128)
+    spectrum[places] = whole
+    masses = np.fft.irfft(spectrum, size)
+    error = 2 * (float((np.exp(logs) * relative).sum()) + gone) / size
+    error += unit * float(np.linalg.norm(masses))
     return masses, error * (1 + 2.0**-20)
 
 

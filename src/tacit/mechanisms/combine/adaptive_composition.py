@@ -56,6 +56,8 @@ class Adaptive:
         space: that every release starts from.
         budget: of the whole, or a kind.
         d_in: the distance between neighbouring inputs that must not be distinguished.
+        delta: of an odometer of kind ``"approximate"``: what is spent is reported at this delta by
+            the losses of all releases together, and holds whenever one stops.
 
     Example:
         >>> from tacit.accounting import epsilon
@@ -74,10 +76,17 @@ class Adaptive:
         nothing was spent. Spend less on this release, or ask for fewer answers
     """
 
-    def __init__(self, space: Space, budget: Budget | Kind, d_in: Number = 1) -> None:
+    def __init__(
+        self,
+        space: Space,
+        budget: Budget | Kind,
+        d_in: Number = 1,
+        *,
+        delta: Number | None = None,
+    ) -> None:
         self.space = space
         self.d_in = d_in
-        self._odometer = Odometer(budget)
+        self._odometer = Odometer(budget, delta=delta)
 
     @property
     def spent(self) -> Budget:
@@ -113,13 +122,16 @@ class Adaptive:
 
 
 @public
-def adaptive(space: Space, budget: Budget | Kind, d_in: Number = 1) -> Adaptive:
+def adaptive(
+    space: Space, budget: Budget | Kind, d_in: Number = 1, *, delta: Number | None = None
+) -> Adaptive:
     """Start an adaptive composition; see :class:`Adaptive`.
 
     Args:
         space: the input space of every measurement.
         budget: what all of them may spend, or a kind to only count.
         d_in: the distance between two inputs; 1, two neighbours, by default.
+        delta: at which an odometer of kind ``"approximate"`` reports what is spent.
 
     >>> from tacit.accounting import rho
     >>> from tacit.core import AbsoluteDistance
@@ -131,4 +143,4 @@ def adaptive(space: Space, budget: Budget | Kind, d_in: Number = 1) -> Adaptive:
     >>> questions.remaining
     rho(0.375)
     """
-    return Adaptive(space, budget, d_in)
+    return Adaptive(space, budget, d_in, delta=delta)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from tacit import noise
-from tacit.arithmetic.enclosure import Enclosure, exp, log
+from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.calls import public
@@ -18,7 +19,6 @@ from tacit.core import (
     ApproximateDP,
     Frame,
     Measurement,
-    PureDP,
     SymmetricDistance,
     Vector,
 )
@@ -27,8 +27,10 @@ from tacit.core.losses.bounds import Dominating
 from tacit.core.losses.sampling.poisson import sampled
 from tacit.core.measures.epsilon_bound import LossMap, implied_loss
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.combine.sampled_records import kept_records, number_of_records, stated_at
+from tacit.mechanisms.combine.known_pair import loss_of_equal_records
+from tacit.mechanisms.combine.sampled_records import amplified, kept_records, number_of_records
 from tacit.mechanisms.shared.output_distribution import Mixture
+from tacit.mechanisms.shared.pair_map import PairMap, stated_at
 
 __all__ = ["poisson_sample"]
 
@@ -60,7 +62,8 @@ def poisson_sample(
     Source: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling", NeurIPS 2018.
 
     ``m.epsilon(delta=)`` and compositions are tight for one record, by the losses of the sampled
-    release in both directions (:mod:`tacit.core.losses.sampling.poisson`).
+    release in both directions (:mod:`tacit.core.losses.sampling.poisson`).  The lower ends are
+    those of no record against one, where the noise is on a number: the sample holds it or does not.
 
     The sample must stay secret and be drawn afresh for every release, and here it is.
 
@@ -99,11 +102,8 @@ def poisson_sample(
             space,
             SymmetricDistance(),
         )
-    measure = measurement.measure
-    release, privacy = measurement.function, measurement.privacy
-    law = measurement.law
-    if not isinstance(measure, (PureDP, ApproximateDP)):
-        privacy, measure = stated_at(measurement, delta), ApproximateDP()
+    release, law = measurement.function, measurement.law
+    measure, privacy = stated_at(measurement, delta)
 
     def sampled(data: Any) -> Any:
         kept = noise.bernoulli(share, number_of_records(data))
@@ -113,7 +113,7 @@ def poisson_sample(
         space,
         measure,
         sampled,
-        _amplified(privacy, share, paired=isinstance(measure, ApproximateDP)),
+        _map(privacy, share, paired=isinstance(measure, ApproximateDP)),
         distribution=None if law is None else lambda data: _mixture(data, share, law),
         losses=_losses(measurement, share),
         name=f"poisson_sample(rate={show(share)}) of {measurement.links[-1].title}",
@@ -124,31 +124,28 @@ def _losses(measurement: Measurement, rate: Fraction) -> LossMap:
     """Return the losses from the sample, for one record; for more the map is what is known."""
     known, measure, privacy = measurement.losses, measurement.measure, measurement.privacy
 
+    @cache
+    def below() -> tuple[PrivacyLoss, ...]:
+        pair = loss_of_equal_records(measurement, None)
+        mixed = None if pair is None else sampled(pair, rate)
+        return () if mixed is None else (mixed,)
+
     def losses(d: Fraction) -> PrivacyLoss | None:
         if d != 1:
             return None
         found = None if known is None else known(d)
         found = implied_loss(measure, privacy(d)) if found is None else found
         both = None if found is None else sampled(found, rate)
-        # that some pair of data sets attains them is not known: the others are sampled too
-        return None if both is None else Dominating(both)
+        while isinstance(both, Dominating):
+            both = both.losses
+        return None if both is None else Dominating(both, below=below())
 
     return losses
 
 
-def _amplified(
-    privacy: Callable[[Fraction], Any], rate: Fraction, *, paired: bool
-) -> Callable[[Fraction], Any]:
+def _map(privacy: PairMap, rate: Fraction, *, paired: bool) -> Callable[[Fraction], Any]:
     def one_sided(d: int) -> tuple[Fraction, Fraction]:
-        if not d:
-            return Fraction(0), Fraction(0)
-        loss = privacy(Fraction(d))
-        epsilon, delta = loss if paired else (loss, Fraction(0))
-        some = 1 - (1 - rate) ** d
-        if some == 1:
-            return epsilon, delta
-        grown = log(1 + some * (exp(epsilon, 96) - 1), 96).rounded(80).upper
-        return min(epsilon, grown), some * delta
+        return amplified(*privacy(Fraction(d)), 1 - (1 - rate) ** d)
 
     def loss(d: Fraction) -> Any:
         worst = Fraction(0), Fraction(0)

@@ -1,21 +1,15 @@
-"""Records that are in a sample, and a release from a sample stated in approximate DP."""
+"""What releases from samples share: which records are kept, and how the loss shrinks."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from tacit.arithmetic.enclosure import Enclosure
-from tacit.arithmetic.exact import Number as NumberLike
-from tacit.arithmetic.exact import as_fraction, show
-from tacit.core import Measurement, PureDP
-from tacit.errors import MismatchError, UsageError
+from tacit.arithmetic.enclosure import exp, log
 
-__all__ = ["kept_records", "number_of_records", "stated_at"]
+__all__ = ["amplified", "kept_records", "number_of_records"]
 
 
 def number_of_records(data: Any) -> int:
@@ -36,27 +30,13 @@ def kept_records(data: Any, kept: Any) -> Any:
     return [value for value, yes in zip(data, kept.tolist(), strict=True) if yes]
 
 
-def stated_at(measurement: Measurement, delta: NumberLike | None) -> Callable[[Fraction], Any]:
-    """Return the map of a release in another measure, in approximate DP at a delta."""
-    if delta is None or measurement.losses is None:
-        raise MismatchError(
-            f"no amplification is proven here for {measurement.measure}; state the release in pure "
-            "or approximate DP first, or give delta= for noise on one number",
-            measurement.measure,
-            PureDP(),
-        )
-    level = as_fraction(delta, "delta")
-    if not 0 < level < 1:
-        raise UsageError(f"a delta is above 0 and below 1, not {show(level)}")
-    losses = measurement.losses
+def amplified(epsilon: Fraction, delta: Fraction, share: Fraction) -> tuple[Fraction, Fraction]:
+    """Return ``ln(1 + share (e^epsilon - 1))`` and ``share delta``; logarithms are rounded up.
 
-    def privacy(d: Fraction) -> tuple[Fraction, Fraction]:
-        if not d:
-            return Fraction(0), Fraction(0)
-        known = losses(d)
-        found = math.inf if known is None else known.epsilon(level)
-        if not isinstance(found, Enclosure):
-            raise UsageError(f"the losses of this release are not known at distance {show(d)}")
-        return found.upper, level
-
-    return privacy
+    >>> amplified(Fraction(1), Fraction(1, 10), Fraction(1)), amplified(Fraction(0), Fraction(1), 0)
+    ((Fraction(1, 1), Fraction(1, 10)), (Fraction(0, 1), Fraction(0, 1)))
+    """
+    if not 0 < share < 1:
+        return share * epsilon, share * delta
+    grown = log(1 + share * (exp(epsilon, 96) - 1), 96).rounded(80).upper
+    return min(epsilon, grown), share * delta

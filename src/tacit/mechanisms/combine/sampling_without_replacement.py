@@ -6,13 +6,14 @@ import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from math import comb
 from typing import Any
 
 import numpy as np
 
 from tacit import noise
-from tacit.arithmetic.enclosure import Enclosure, exp, log
+from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_integer
 from tacit.calls import public
@@ -21,17 +22,19 @@ from tacit.core import (
     ChangeOneDistance,
     Frame,
     Measurement,
-    PureDP,
     Space,
     Vector,
 )
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import Dominating
+from tacit.core.losses.sampling.poisson import sampled
 from tacit.core.losses.sampling.without_replacement import sampled_without_replacement
 from tacit.core.measures.epsilon_bound import LossMap, implied_loss
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.combine.sampled_records import kept_records, stated_at
+from tacit.mechanisms.combine.known_pair import loss_of_equal_records
+from tacit.mechanisms.combine.sampled_records import amplified, kept_records
 from tacit.mechanisms.shared.output_distribution import Mixture
+from tacit.mechanisms.shared.pair_map import PairMap, stated_at
 
 __all__ = ["sample_without_replacement"]
 
@@ -69,8 +72,10 @@ def sample_without_replacement(
     9 (d = 1).
 
     ``m.epsilon(delta=)`` and compositions go by the losses of the sampled release
-    (:mod:`tacit.core.losses.sampling.without_replacement`), from above: that some pair of data sets
-    attains them is not known.
+    (:mod:`tacit.core.losses.sampling.without_replacement`), from above.  The lower ends are those
+    of one pair of data sets, where the noise is on a number: all records equal, against one that
+    is changed.  Samples without it are then the same data, so the outputs are ``(1 - q) R + q A``
+    and R, and those of k releases the products of these.  One release attains the upper end so.
 
     The sample must stay secret and be drawn afresh for every release, and here it is.
 
@@ -110,11 +115,8 @@ def sample_without_replacement(
     whole = as_integer(size, "size", minimum=1)
     if whole < drawn:
         raise UsageError(f"{drawn} records cannot be drawn from {whole} without replacement")
-    measure = measurement.measure
-    release, privacy = measurement.function, measurement.privacy
-    law = measurement.law
-    if not isinstance(measure, (PureDP, ApproximateDP)):
-        privacy, measure = stated_at(measurement, delta), ApproximateDP()
+    release, law = measurement.function, measurement.law
+    measure, privacy = stated_at(measurement, delta)
 
     def sampled(data: Any) -> Any:
         return release(kept_records(data, _drawn(drawn, whole)))
@@ -123,7 +125,7 @@ def sample_without_replacement(
         Space(replace(space.domain, size=whole), space.metric),  # type: ignore[type-var]
         measure,
         sampled,
-        _amplified(privacy, drawn, whole, paired=isinstance(measure, ApproximateDP)),
+        _map(privacy, drawn, whole, paired=isinstance(measure, ApproximateDP)),
         distribution=None if law is None else lambda data: _mixture(data, drawn, whole, law),
         losses=_losses(measurement, drawn, whole),
         name=f"sample_without_replacement(size={whole}) of {measurement.links[-1].title}",
@@ -149,6 +151,12 @@ def _drawn(drawn: int, whole: int) -> Any:
 def _losses(measurement: Measurement, drawn: int, whole: int) -> LossMap:
     known, measure, privacy = measurement.losses, measurement.measure, measurement.privacy
 
+    @cache
+    def below() -> tuple[PrivacyLoss, ...]:
+        pair = loss_of_equal_records(measurement, drawn - 1)
+        mixed = None if pair is None else sampled(pair, Fraction(drawn, whole))
+        return () if mixed is None else (mixed,)
+
     def losses(d: Fraction) -> PrivacyLoss | None:
         within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, whole)
         if not share:
@@ -158,22 +166,18 @@ def _losses(measurement: Measurement, drawn: int, whole: int) -> LossMap:
         if found is None:
             implied = implied_loss(measure, privacy(within))
             found = None if implied is None else sampled_without_replacement(implied, share)
-        return None if found is None else Dominating(found)
+        while isinstance(found, Dominating):
+            found = found.losses
+        return None if found is None else Dominating(found, below=below() if d == 1 else ())
 
     return losses
 
 
-def _amplified(
-    privacy: Callable[[Fraction], Any], drawn: int, whole: int, *, paired: bool
-) -> Callable[[Fraction], Any]:
+def _map(privacy: PairMap, drawn: int, whole: int, *, paired: bool) -> Callable[[Fraction], Any]:
     def loss(d: Fraction) -> Any:
-        share = _touched(int(d), drawn, whole)
-        own = privacy(Fraction(min(int(d), drawn)))
-        epsilon, delta = own if paired else (own, Fraction(0))
-        if 0 < share < 1:
-            grown = log(1 + share * (exp(epsilon, 96) - 1), 96).rounded(80).upper
-            epsilon, delta = min(epsilon, grown), share * delta
-        return (epsilon, delta) if paired else epsilon
+        within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, whole)
+        pair = amplified(*privacy(within), share)
+        return pair if paired else pair[0]
 
     return loss
 

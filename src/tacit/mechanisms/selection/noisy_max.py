@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,8 +13,10 @@ from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number, positive
 from tacit.core import Measurement, PureDP, Space, Step, register
 from tacit.core.losses.additive_noise import LaplaceShift
+from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import Dominating
 from tacit.errors import UsageError
+from tacit.mechanisms.selection.crossing_candidates import crossings
 from tacit.mechanisms.selection.exponential import Exponential
 from tacit.mechanisms.selection.scores import costs_below_best, score_lattice
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution
@@ -60,6 +63,11 @@ class PermuteAndFlip(Step):
     pair attains it at all e at once, so compositions are bounded from above; and randomized
     response, which pure DP alone implies, is attained at no e but the ends, -c and c.
 
+    The lower ends are those of three such pairs, which lead by c/2, 3c/4 and c before: the leader
+    wins with probability ``1 - e^-x / 2`` where it leads by x, and with ``e^-x / 2`` where it is x
+    behind.  Any other candidates are far below: the most that they can change a probability by, the
+    sum of ``e^-y`` for those y below the best, is charged.
+
     The distribution is ``P(i) = p_i * integral over [0, 1] of prod over j != i of (1 - x p_j) dx``:
     let indices arrive at independent uniform times; i arrives at x, and every other one comes later
     or has failed by then, with probability ``1 - x p_j``.
@@ -101,7 +109,8 @@ class PermuteAndFlip(Step):
         lattice = score_lattice(space, self)
         scale = Fraction(self.scale)
         rate = lattice.grid / scale
-        reach = (1 if self.monotone else 2) / scale
+        moved = 1 if self.monotone else 2
+        reach = moved / scale
         return Measurement(
             space,
             PureDP(),
@@ -110,18 +119,22 @@ class PermuteAndFlip(Step):
             distribution=lambda scores: _law(
                 costs_below_best(lattice.units(scores)).tolist(), rate
             ),
-            losses=lambda d: _losses(reach * d),
+            losses=lambda d: _losses(
+                reach * d, crossings(lattice, rate, moved * math.floor(d / lattice.grid))
+            ),
             step=self,
         )
 
 
-def _losses(most: Fraction) -> Dominating:
-    """Return the losses of Laplace noise whose loss is at most this.
+def _losses(most: Fraction, pairs: tuple[PrivacyLoss, ...]) -> Dominating:
+    """Return the losses of Laplace noise whose loss is at most this, above those of known pairs.
 
     They are those on a fine lattice, whose curve meets that of the real line at the losses on the
     lattice and runs straight, so above it, between them.
     """
-    return Dominating(LaplaceShift(_FINE / most, _FINE) if most else LaplaceShift(Fraction(1), 0))
+    if not most:
+        return Dominating(LaplaceShift(Fraction(1), 0))
+    return Dominating(LaplaceShift(_FINE / most, _FINE), below=pairs)
 
 
 def _flip(costs: Sequence[int], rate: Fraction) -> int:

@@ -11,9 +11,9 @@ from tacit.core import LInfinityDistance, Space, Step
 from tacit.errors import MismatchError
 from tacit.mechanisms.shared.grid_noise import Lattice
 
-__all__ = ["costs_below_best", "score_lattice"]
+__all__ = ["FARTHEST", "costs_below_best", "score_lattice"]
 
-_FARTHEST = 1 << 62
+FARTHEST = 1 << 62
 
 
 def score_lattice(space: Space, step: Step) -> Lattice:
@@ -50,7 +50,7 @@ def costs_below_best(units: Any) -> NDArray[np.int64]:
     """
     if isinstance(units, np.ndarray) and units.dtype == np.int64:
         low, high = int(units.min()), int(units.max())
-        if high - low <= _FARTHEST:
+        if high - low <= FARTHEST:
             return np.asarray(high - units, dtype=np.int64)
     best = max(int(u) for u in units)
-    return np.array([min(best - int(u), _FARTHEST) for u in units], dtype=np.int64)
+    return np.array([min(best - int(u), FARTHEST) for u in units], dtype=np.int64)

@@ -12,26 +12,36 @@ from typing import Any
 import numpy as np
 
 from tacit import noise
-from tacit.arithmetic.enclosure import Enclosure
+from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.calls import public
-from tacit.core import Measurement, PureDP
-from tacit.errors import MismatchError, UsageError
+from tacit.core import ApproximateDP, Measurement
+from tacit.errors import UsageError
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, sum_of
+from tacit.mechanisms.shared.pair_map import PairMap, stated_at
 
 __all__ = ["select_best"]
 
 
 @public
 def select_best(
-    measurement: Measurement, score: Callable[..., object], stop: Number
+    measurement: Measurement,
+    score: Callable[..., object],
+    stop: Number,
+    *,
+    delta: Number | None = None,
 ) -> Measurement:
     """Private selection: run a measurement a random number of times, and release the best run.
 
     After each run it stops with probability ``stop``, so there are ``1 / stop`` runs on average,
     geometrically many.  The number of runs is not released.
 
-    **Map.** ``d -> 3 map(d)`` in pure DP, however many runs there are on average.  Proof.  Let
+    **Map.** ``d -> 3 map(d)`` in pure DP, however many runs there are on average.  A measurement in
+    approximate DP, of loss (epsilon, beta), gives with ``c = e^epsilon + (1 - stop) beta / stop``
+
+        ``(epsilon + 2 ln c, beta / stop)``.
+
+    Proof.  Let
     p(y) be the probability of output y in one run, F(s) that of a score of at most s, ``F(s-)`` of
     less.  With N runs, ``P(N = n) = stop (1 - stop)^(n - 1)``, the best score is at most s with
     probability ``G(F(s))``, ``G(t) = stop t / (1 - (1 - stop) t)``, and given the best score the
@@ -44,6 +54,12 @@ def select_best(
     by a factor of at most e^epsilon, and each A shrinks by at most that, for it is ``stop`` plus a
     multiple of the probability of an event.  Three factors.
 
+    In approximate DP let q and B be what p and A are on the neighbour.  So ``B <= e^epsilon A + (1
+    - stop) beta``, at most c A, since A is at least ``stop``.  With ``B B- <= c^2 A A-`` the first
+    probability of y, less ``e^epsilon c^2`` times the other one, is at most ``stop / (A A-)`` times
+    ``p(y) - e^epsilon q(y)``; the first is at most ``1 / stop``, and the positive parts of the
+    second add up to at most beta.
+
     The proof asks for scores in a *total* order, for "the best so far" must not depend on the order
     of the runs.  So NaN is the lowest score there is, below minus infinity, and equal to itself; so
     is anything that is not a number, and a score that fails.  (Compared as floats, NaN is never
@@ -51,16 +67,19 @@ def select_best(
     claimed.)
 
     Source: Liu and Talwar, "Private selection from private candidates", STOC 2019; Papernot and
-    Steinke, "Hyperparameter tuning with Renyi differential privacy", ICLR 2022 (geometric case).
+    Steinke, "Hyperparameter tuning with Renyi differential privacy", ICLR 2022 (geometric case);
+    for a delta compare Koskela, Redberg, Wang, "Privacy profiles for private selection", ICML 2024.
 
     Args:
-        measurement: in pure DP; its output may hold the candidate that was drawn and its score.
+        measurement: in pure or approximate DP, or in another measure with ``delta``; its output may
+            hold the candidate that was drawn and its score.
         score: of a *released* output: a number, the larger the better; infinities are numbers, and
             NaN, what is no number, or an exception is the lowest score.
         stop: the probability of stopping after a run, above 0 and at most 1.
+        delta: at which a measurement in another measure, whose losses are known, is stated (beta).
 
     Raises:
-        MismatchError: another measure than pure DP.
+        MismatchError: another measure than pure or approximate DP, without a delta or known losses.
         UsageError: a probability outside of that, a score that is not a function.
 
     Example:
@@ -70,6 +89,11 @@ def select_best(
         >>> noisy = Space(Numbers("int"), AbsoluteDistance()) >> Laplace(6)
         >>> select_best(noisy, score=lambda released: released, stop="1/10").map(1)
         Fraction(1, 2)
+        >>> import tacit as tc
+        >>> noisy = Space(Numbers("int"), AbsoluteDistance()) >> tc.gaussian(20)
+        >>> best = select_best(noisy, score=lambda released: released, stop="1/10", delta="1e-9")
+        >>> [float(part) for part in best.map(1)]
+        [0.7806..., 1e-08]
     """
     chance = as_fraction(stop, "stop")
     if not 0 < chance <= 1:
@@ -78,18 +102,8 @@ def select_best(
         )
     if not callable(score):
         raise UsageError("score must be a function of a released output")
-    if not isinstance(measurement.measure, PureDP):
-        raise MismatchError(
-            f"select_best is proven for pure DP, not for {measurement.measure}",
-            measurement.measure,
-            PureDP(),
-        )
-    privacy: Any
-    release, privacy, law = (
-        measurement.function,
-        measurement.privacy,
-        measurement.law,
-    )
+    measure, privacy = stated_at(measurement, delta)
+    release, law = measurement.function, measurement.law
 
     def best(data: Any) -> Any:
         chosen = release(data)
@@ -103,12 +117,25 @@ def select_best(
 
     return Measurement(
         measurement.input,
-        PureDP(),
+        measure,
         best,
-        (lambda d: privacy(d)) if chance == 1 else (lambda d: 3 * privacy(d)),
+        _map(privacy, chance, paired=isinstance(measure, ApproximateDP)),
         distribution=None if law is None else lambda data: _law(law(data), score, chance),
         name=f"select_best of {measurement.links[-1].title}",
     )
+
+
+def _map(privacy: PairMap, stop: Fraction, *, paired: bool) -> Callable[[Fraction], Any]:
+    def loss(d: Fraction) -> Any:
+        epsilon, delta = privacy(d)
+        if stop < 1:
+            # ln c is epsilon, and ln(1 + e^-epsilon (1 - stop) delta / stop) more
+            more = exp(-epsilon, 96) * ((1 - stop) * delta / stop)
+            grown = 2 * log(1 + more, 96).rounded(80).upper if delta else Fraction(0)
+            epsilon, delta = 3 * epsilon + grown, min(delta / stop, Fraction(1))
+        return (epsilon, delta) if paired else epsilon
+
+    return loss
 
 
 def _points(score: Callable[[Any], Any], output: Any) -> tuple[int, Fraction]:

@@ -16,19 +16,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from tacit.arithmetic.bisection import narrowed
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction, show
-from tacit.core.losses.additive_noise import ShiftedLoss
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import BothWays, Dominating
-from tacit.core.losses.cells import SLACK, Floats, Listed, Spread, spread_of, summed
+from tacit.core.losses.cells import SLACK, Floats, Listed, Spread, summed
 from tacit.core.losses.contour.summands import Generating
-from tacit.core.losses.own_lattice import Lattice
+from tacit.core.losses.sampling.from_sample import DUST, LossFromSample, few_losses
 from tacit.core.losses.summed import Summand
 from tacit.errors import UsageError
 
@@ -37,8 +35,6 @@ __all__ = ["SampledLoss", "as_probability", "sampled"]
 _ZERO = Fraction(0)
 _FINE = 1 << 14
 _BITS = 128
-_MOST_GENERATING = 1 << 10
-_DUST = 1e-300
 
 
 def sampled(losses: PrivacyLoss, rate: Fraction) -> PrivacyLoss | None:
@@ -69,7 +65,7 @@ def sampled(losses: PrivacyLoss, rate: Fraction) -> PrivacyLoss | None:
 
 
 @dataclass(frozen=True)
-class SampledLoss(Summand):
+class SampledLoss(LossFromSample):
     """Losses from a sample, in one direction.
 
     Attributes:
@@ -140,33 +136,19 @@ class SampledLoss(Summand):
             SampledLoss(self.forward, self.backward, self.rate, True),
         )
 
-    def lattice(self) -> Lattice | None:
-        """Return None: a logarithm of a sum stands on no lattice."""
-        return None
-
     def generating(self) -> Generating | None:
         """Return the losses as a list, where the noise has few outcomes that matter.
 
         What is not listed counts as infinite from above, and does not count from below.
         """
-        if not isinstance(self.forward, ShiftedLoss) or not self.forward.shift:
-            return None
-        base = self.forward.in_floats(_DUST)
-        if isinstance(base, Spread) or len(base.low) > _MOST_GENERATING:
+        base = few_losses(self.forward)
+        if base is None:
             return None
         rate = float(self.rate)
         own = (base.least + base.most) / 2
         other = own * np.exp(-base.low)
         masses = other if self.adding else (1 - rate) * other + rate * own
-        return Generating(listed=(self._loss(base.low, rate), masses), infinite=(0.0, 2 * _DUST))
-
-    def spread(self) -> tuple[float, float]:
-        """Return about the standard deviation of the losses, and the largest size that matters."""
-        return self._spread
-
-    @cached_property
-    def _spread(self) -> tuple[float, float]:
-        return spread_of(self.in_floats(1e-15))
+        return Generating(listed=(self._loss(base.low, rate), masses), infinite=(0.0, 2 * DUST))
 
     def in_floats(self, dust: float) -> Listed | Spread:
         """Return the losses in floats; both masses of a loss l of P against Q are at hand there.
@@ -197,9 +179,7 @@ class SampledLoss(Summand):
 
         low, high = (self._loss(np.array([end]), rate)[0] for end in base.ends)
         found = self._listed(alone, lowest, rest, rate)
-        # a loss of the sample moves less than that of the release; its curve bends both ways
-        grain = 2 * base.grain
-        return Spread((min(low, high), max(low, high)), masses, found, 2 * base.slack, grain)
+        return Spread((min(low, high), max(low, high)), masses, found, 2 * base.slack)
 
     def _listed(self, alone: Listed, lowest: float, rest: float, rate: float) -> Listed:
         low, high = self._loss(alone.low, rate), self._loss(alone.high, rate)

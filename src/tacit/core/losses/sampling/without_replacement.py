@@ -29,7 +29,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
@@ -39,20 +38,17 @@ from tacit.core.losses.additive_noise import ShiftedLoss
 from tacit.core.losses.base import BITS, Atom, Loss, PrivacyLoss
 from tacit.core.losses.bounded_range import BoundedRange
 from tacit.core.losses.bounds import Dominating
-from tacit.core.losses.cells import SLACK, Floats, Listed, Spread, spread_of, summed
+from tacit.core.losses.cells import SLACK, Floats, Listed, Spread, summed
 from tacit.core.losses.contour.summands import Generating
 from tacit.core.losses.distribution import PrivacyLossDistribution
-from tacit.core.losses.own_lattice import Lattice
+from tacit.core.losses.sampling.from_sample import DUST, LossFromSample, few_losses
 from tacit.core.losses.sampling.poisson import SampledLoss, as_probability
-from tacit.core.losses.summed import Summand
 
 __all__ = ["ExchangedLoss", "sampled_without_replacement"]
 
 _ZERO = Fraction(0)
 _BITS = 128
-_MOST_GENERATING = 1 << 10
 _FINE = 1 << 14
-_DUST = 1e-300
 
 
 def sampled_without_replacement(losses: PrivacyLoss, rate: Fraction) -> PrivacyLoss | None:
@@ -78,7 +74,7 @@ def sampled_without_replacement(losses: PrivacyLoss, rate: Fraction) -> PrivacyL
 
 
 @dataclass(frozen=True)
-class ExchangedLoss(Summand):
+class ExchangedLoss(LossFromSample):
     """Losses from a sample without replacement; one direction is as the other.
 
     Attributes:
@@ -115,16 +111,10 @@ class ExchangedLoss(Summand):
         """Return itself twice."""
         return self, self
 
-    def lattice(self) -> Lattice | None:
-        """Return None: a logarithm of a sum stands on no lattice."""
-        return None
-
     def generating(self) -> Generating | None:
         """Return the losses as a list, where the noise has few outcomes that matter."""
-        if not isinstance(self.base, ShiftedLoss):
-            return None
-        base = self.base.in_floats(_DUST)
-        if isinstance(base, Spread) or len(base.low) > _MOST_GENERATING:
+        base = few_losses(self.base)
+        if base is None:
             return None
         rate, gap = float(self.rate), base.low[1] - base.low[0]
         own = (base.least + base.most) / 2
@@ -137,26 +127,19 @@ class ExchangedLoss(Summand):
             np.concatenate([-mixed[::-1], [0.0], mixed]),
             np.concatenate([other[::-1], [rest], (1 - rate) * other + rate * own]),
         )
-        return Generating(listed=listed, infinite=(0.0, 4 * _DUST))
-
-    def spread(self) -> tuple[float, float]:
-        """Return about the standard deviation of the losses, and the largest size that matters."""
-        return self._spread
-
-    @cached_property
-    def _spread(self) -> tuple[float, float]:
-        return spread_of(self.in_floats(1e-15))
+        return Generating(listed=listed, infinite=(0.0, 4 * DUST))
 
     def in_floats(self, dust: float) -> Listed | Spread:
         """Return the losses in floats: those above zero, their mirror images, and zero.
 
-        Where a density stands for outcomes it is cut between two of them.
+        They are cut between two outcomes.
         """
         found = self._removing.in_floats(dust)
         if isinstance(found, Listed):
             return self._mirrored(found, 0.0, 0.0)
-        odd = isinstance(self.base, ShiftedLoss) and self.base.shift % 2
-        rate, edge = float(self.rate), 0.0 if odd else found.grain / 4
+        lattice, edge, rate = self.base.lattice(), 0.0, float(self.rate)
+        if lattice is not None and isinstance(self.base, ShiftedLoss) and not self.base.shift % 2:
+            edge = float(lattice.step.value.middle) / 2
         cut = math.log1p(rate * math.expm1(edge))
         before = np.array([2 * math.log1p(-rate)])
 
@@ -178,7 +161,7 @@ class ExchangedLoss(Summand):
         high = found.ends[1]
         whole = sum(float(side.sum()) for side in beyond(np.linspace(cut, high, _FINE)))
         alone = self._mirrored(found.alone, whole, found.slack)
-        return Spread((-high, high), masses, alone, found.slack, found.grain)
+        return Spread((-high, high), masses, alone, found.slack)
 
     def _mirrored(self, removing: Listed, whole: float, slack: float) -> Listed:
         """Return losses above zero, their mirror images, and zero with what is left."""
