@@ -59,10 +59,10 @@ def following_body(
 
 def recorded_part(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a ledger keeps of an answer that follows: what was asked, and from which."""
-    charges = [source["ledger"] for source in body["sources"]]
+    # Where a charge is on somebody's account its certificate does not tell its hash.
     return {
         "follows": body["question"],
-        "from": [charge["hash"] or charge["id"] for charge in charges],
+        "from": [source["ledger"]["hash"] or source["digest"] for source in body["sources"]],
         "digest": body["digest"],
     }
 
