@@ -154,7 +154,8 @@ class Earlier:
         used = [release for release in self._releases if id(release) in told]
         by_label = {label: used.index(release) for label, release in found.sources.items()}
         sources = [release.body for release in used]
-        return following_body(found.question, found.answer, by_label, sources, versions())
+        texts = [release.text for release in used]
+        return following_body(found.question, found.answer, by_label, sources, versions(), texts)
 
 
 def free_again(
