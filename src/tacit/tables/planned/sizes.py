@@ -47,7 +47,7 @@ def check_size(queries: Sequence[Query]) -> None:
 
 
 def check_listed(groups: Sequence[Sequence[Axis]]) -> None:
-    """Refuse groups whose columns list more keys than the cells of a row are told apart by.
+    """Refuse groups whose columns list more keys than can be distinguished in one expression.
 
     The questions share their cells: of a column, the keys of all of them count.
 

@@ -89,7 +89,7 @@ class Axis:
         return [self.exact_places[_exactly(key)] for key in other.keys]
 
     @cached_property
-    def exact_places(self) -> dict[tuple[tuple[type, Any], ...], int]:
+    def exact_places(self) -> dict[Key, int]:
         """Where each key stands, each part with its type: 1 is not true.
 
         >>> Axis(("site",), ((1,), (True,))).exact_places[((bool, True),)]
