@@ -1,7 +1,8 @@
 """Expected errors of workloads under one budget, beside strategies of the literature, in one run.
 
 All ranges, at rho 1/2 (Gaussian noise of unit budget) and at epsilon sqrt(2), and marginals of many
-attributes: root mean square errors over all questions, and the seconds that planning took.  With
+attributes: root mean square errors over all questions, and the seconds that planning took; and how
+the work of a plan grows with its questions.  With
 ``--adult`` all marginals of one and two declared columns of that table, as a plan of a session: the
 expected errors, and those of one release.
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import cProfile
 import csv
 import datetime
 import itertools
@@ -20,8 +22,11 @@ import json
 import math
 import platform
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 import tacit as tc
 from tacit.workload.strategy import block_tree, identity, wavelet
@@ -59,6 +64,37 @@ def pairs(attributes: int) -> dict[str, float]:
     print(f"\npairs of {attributes} attributes at rho 0.1: error {errors[0]:.2f}, ", end="")
     print(f"lower bound {errors[1]:.2f}, planned in {seconds:.1f} s")
     return {"attributes": attributes, "error": float(errors[0]), "bound": float(errors[1])}
+
+
+def many_questions(questions: int) -> dict[str, dict[str, float]]:
+    """Print and return how work grows where there are twice as many questions by group.
+
+    The work is the number of calls in Python, which does not depend on the machine.
+    """
+    found: dict[str, list[int]] = {"planned": [], "released": [], "answered free from it": []}
+    for many in (questions, questions, 2 * questions):  # the first loads what is kept
+        rows = pa.table({"site": [1, 2, 3]})
+        with tc.Session(rows, tc.one_row_each, tc.epsilon(1), tc.in_memory, name="p") as session:
+            each = [[(7 * i + j) % 60 for j in range(3)] for i in range(many)]
+            asked = [session.group_by("site", keys=keys).agg(n=tc.count()) for keys in each]
+            plan = session.plan(asked)
+            steps = (
+                partial(session.plan, asked),
+                partial(plan.release, epsilon=1),
+                plan.free_answers,
+            )
+            for told, step in zip(found.values(), steps, strict=True):
+                profile = cProfile.Profile()
+                profile.runcall(step)
+                told.append(sum(entry.callcount for entry in profile.getstats()))
+    print(f"\n| {questions} questions by group | calls a question | of twice as many |")
+    print("|---|---:|---:|")
+    for step, (_, calls, more) in found.items():
+        print(f"| {step} | {calls / questions:.0f} | {more / calls:.2f} times the calls |")
+    return {
+        step: {"calls a question": calls / questions, "times for twice as many": more / calls}
+        for step, (_, calls, more) in found.items()
+    }
 
 
 ADULT = {
@@ -152,6 +188,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", type=int, default=256)
     parser.add_argument("--attributes", type=int, default=100)
+    parser.add_argument("--questions", type=int, default=500)
     parser.add_argument("--adult", type=Path, help="the table adult.csv, to plan its marginals")
     parser.add_argument("--out", type=Path, help="write the errors as JSON")
     given = parser.parse_args()
@@ -162,6 +199,7 @@ def main() -> None:
         "cells": given.cells,
         "ranges": all_ranges(given.cells),
         "pairs": pairs(given.attributes),
+        "many questions": many_questions(given.questions),
     }
     if given.adult:
         results["adult"] = adult(given.adult)

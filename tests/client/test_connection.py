@@ -80,6 +80,25 @@ def test_a_release_is_that_of_a_session_with_a_certificate_that_holds(ada, local
     assert asked.cost(epsilon="1/2").is_nothing
 
 
+def test_what_follows_from_ones_own_releases_is_free(here, ada):
+    fine, coarse = (
+        ada.agg(costs=tc.histogram("cost", edges))
+        for edges in (range(0, 1001, 100), [0, 200, 400, 1000])
+    )
+    assert coarse.free_answer() is None
+    source = fine.release(epsilon="1/2")
+    before = ada.spent
+    found = coarse.preview(epsilon="1/4")
+    assert found.free == coarse.free_errors() is not None
+    answer = coarse.free_answer()
+    assert (answer.cost.is_nothing, ada.spent) == (True, before)
+    assert answer.certificate.verify()
+    assert answer.certificate.body["sources"] == [source.certificate.body]
+    assert answer.question == coarse.described()
+    with tc.connect(here.address, here.token("analyst", name="ben"), dataset="visits") as ben:
+        assert ben.agg(costs=tc.histogram("cost", [0, 200, 400, 1000])).free_answer() is None
+
+
 @pytest.mark.parametrize(
     "ask",
     [

@@ -99,6 +99,41 @@ class _Sent:
         made = at.transport.post(f"{at.path}/releases", body, key=secrets.token_urlsafe(18))
         return Job(at.transport, made)
 
+    def free_answer(self, *, tag: str | None = None) -> Answer | None:
+        """Return the answer where it follows from releases that one may see; never spends.
+
+        See :meth:`tacit.tables.Question.free_answer`; the service looks at the releases that the
+        holder of the token sees, and at no others.
+
+        Args:
+            tag: of the releases.
+
+        Returns:
+            None where it does not follow.
+
+        Raises:
+            UsageError: the question is wrong.
+            AccessError: this is not for the holder of the token.
+            ServiceError: the service does not answer.
+        """
+        if self.free_errors(tag=tag) is None:
+            return None
+        at, body = self._at, _given({**self._asked(), "free": True, "tag": tag})
+        made = at.transport.post(f"{at.path}/releases", body, key=secrets.token_urlsafe(18))
+        return Job(at.transport, made).result()
+
+    def free_errors(self, *, tag: str | None = None) -> dict[str, float] | None:
+        """Return the standard errors that :meth:`free_answer` would have; None as there.
+
+        Args:
+            tag: as in :meth:`free_answer`.
+
+        Raises:
+            UsageError, AccessError, ServiceError: as :meth:`free_answer`.
+        """
+        found = self._previewed({**self._asked(), "free": True, "tag": tag})["free"]
+        return {label: float(one["standard_error"]) for label, one in found.items()} or None
+
     def cost(self, *, tag: str | None = None, **price: Unpack[Price]) -> Budget:
         """Return what :meth:`release` would charge now: zero if it is answered or was charged."""
         found = self._standing(tag, price)
@@ -120,9 +155,7 @@ class _Sent:
 
     def _previewed(self, body: Mapping[str, Any]) -> Any:
         at = self._at
-        return at.transport.post(
-            f"{at.path}/preview", {k: v for k, v in body.items() if v is not None}
-        )
+        return at.transport.post(f"{at.path}/preview", _given(body))
 
 
 class RemoteQuestion(Asking, _Sent):
@@ -199,6 +232,10 @@ class RemoteSql(_Sent):
 
     def __repr__(self) -> str:
         return f"<RemoteSql {self.text!r}>"
+
+
+def _given(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if value is not None}
 
 
 def _said(described: Mapping[str, Any]) -> dict[str, Any]:

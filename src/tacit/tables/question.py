@@ -34,7 +34,7 @@ from tacit.tables.release.joined_table import join_table
 from tacit.tables.release.opened_table import OpenedTable, SharedTable, settled
 from tacit.tables.release.priced import Priced
 
-__all__ = ["Held", "Question", "free_answer_of", "held_by"]
+__all__ = ["Held", "Question", "held_by"]
 
 
 @public
@@ -244,8 +244,8 @@ class Question(Asking, Priced):
             >>> answer.cost, bool(answer.certificate.verify(session.ledger)), session.remaining
             (epsilon(0), True, epsilon(0))
         """
-        earlier = Earlier(self._ledger, certificates, tag)
-        return free_answer_of(self._query, self._arrangement, self._ledger, earlier)
+        (found,) = Earlier(self._ledger, certificates, tag).certificates([self._query])
+        return None if found is None else Answer.free(found, self._arrangement)
 
     def free_errors(
         self, certificates: Iterable[Certificate] = (), *, tag: str | None = None
@@ -339,18 +339,6 @@ class Held(NamedTuple):
     query: Query
     declared: Declared
     arrangement: Arrangement
-
-
-def free_answer_of(
-    query: Query, arrangement: Arrangement, ledger: Ledger, earlier: Earlier
-) -> Answer | None:
-    """Return the answer to a question from earlier releases; None where it does not follow."""
-    certificate = earlier.certificate(query)
-    if certificate is None:
-        return None
-    body: Any = certificate.body
-    shown, names = arrangement.shown(query.by, body["answer"]), arrangement.called(query.by)
-    return Answer(names, shown, certificate, Budget.nothing(ledger.kind), replayed=False)
 
 
 def held_by(question: Question) -> Held:

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tacit.accounting import epsilon, open_ledger
-from tacit.accounting.ledger.installments import charge_once, parts_of, record_part
+from tacit.accounting.ledger.installments import charge_once, parts_of, record_new, record_part
 from tacit.errors import BudgetError, LedgerError, UsageError, VerificationError
 
 QUESTION = {"count": "visits", "every": 3600}
@@ -49,6 +49,21 @@ def test_each_place_is_written_once_and_in_order(ledger):
     assert [e.sequence for e in ledger.history()] == [entry.sequence]
 
 
+def test_parts_that_stand_are_not_written_again_and_all_in_one_transaction(ledger, monkeypatch):
+    entry = charge_once(ledger, "visits", epsilon("1/2"), QUESTION)
+    record_new(ledger, entry, [{"n": 1}, {"n": 2}, {"n": 1}])
+    opened, write = [], ledger.chain.write
+    monkeypatch.setattr(ledger.chain, "write", lambda: opened.append(1) or write())
+    record_new(ledger, entry, [{"n": n} for n in range(30)])
+    assert len(opened) == 1
+    assert parts_of(ledger, entry) == [{"n": n} for n in (1, 2, 0, *range(3, 30))]
+    with pytest.raises(UsageError, match="at most"):
+        record_new(ledger, entry, [{"n": 1}, {"n": 30}], most=30)
+    record_new(ledger, entry, [{"n": 1}], most=30)
+    assert len(parts_of(ledger, entry)) == 30
+    assert ledger.verify_chain() == len(ledger.events())
+
+
 def test_of_many_at_once_one_pays_and_one_writes_each_place(ledger):
     wrote, paid = [], set()
 
@@ -77,6 +92,8 @@ def test_a_part_needs_a_charge_of_its_own_ledger(ledger):
     with open_ledger(None, dataset="clinic", budget=epsilon(1)) as other:
         with pytest.raises(LedgerError, match="no such charge"):
             record_part(other, entry, 0, {"n": 1})
+        with pytest.raises(LedgerError, match="no such charge"):
+            record_new(other, entry, [{"n": 1}])
         charge_once(other, "another", epsilon("1/2"), QUESTION)
         with pytest.raises(LedgerError, match="no such charge"):
             record_part(other, entry, 0, {"n": 1})

@@ -81,6 +81,9 @@ def test_a_service_is_asked_as_a_table_of_ones_own(here, tacit, tmp_path, monkey
     assert re.search(r"Budget +epsilon 1,?000", told.out)
     assert "done" in told.out
     assert json.loads(tacit("ledger", "show", "visits", "--server", here.address, "--json").out)
+    assert tacit("release", "visits", "--count", "--free", *server).code == 2
+    free = tacit("release", "visits", "--count", "--by", "site", "--free", *server)
+    assert (free.code, "follows from earlier releases, free" in free.err) == (0, True)
     far = tacit("sql", "visits", SQL, "--epsilon", "41", "--yes", *server)
     assert far.code == 1
     assert tacit("sql", "nothing", SQL, *price, *server).code == 1

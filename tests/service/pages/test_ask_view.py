@@ -24,6 +24,7 @@ def told(question, **more):
         "replay": False,
         "open": False,
         "text": "count of rows",
+        "free": {},
         "preview": preview.to_json(),
         **more,
     }
@@ -63,6 +64,18 @@ def test_what_is_free_is_said(session):
     assert "asked before, and is free" in shown["verdict"]
     assert (shown["button"], shown["approval"]) == ("Show the answer, free", False)
     assert "at no further cost" in expected(told(question, open=True), **ASKED)["verdict"]
+
+
+def test_what_follows_from_earlier_releases_is_said_and_offered_to_those_who_may_ask(session):
+    question = session.agg(n=tc.count())
+    follows = {"n": {"standard_error": 2.8284, "release": "0" * 32}}
+    shown = expected(told(question, free=follows), **ASKED)
+    assert shown["free"] == (
+        "It follows from releases that you can see, at no cost: n with a standard error of 2.83."
+    )
+    assert shown["may_free"]
+    assert not expected(told(question, free=follows), **{**ASKED, "may_ask": False})["may_free"]
+    assert expected(told(question), **ASKED)["free"] == ""
 
 
 def test_who_may_not_or_cannot_afford_it_gets_no_button(session):

@@ -97,3 +97,20 @@ def test_more_answers_than_fit_are_counted():
     )
     assert len(figure.axes) == 12
     assert "2 more answers" in figure.get_suptitle()
+
+
+@pytest.mark.full
+def test_no_word_of_the_picture_is_cut_off():
+    session = tc.Session(PEOPLE, tc.one_row_each, tc.epsilon(1), tc.in_memory, name="people")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    long = {"the_number_of_people_of_each_age_in_bins": tc.ranges("age", range(0, 81, 10))}
+    few = {f"n{n}": tc.count() for n in range(2)}
+    figure = session.plan([session.agg(**few), session.agg(**long)]).plot(epsilon=1)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    for one in figure.axes:
+        box = one.get_tightbbox(canvas.get_renderer())
+        assert 0 <= box.x0 <= box.x1 <= figure.bbox.x1
+        assert 0 <= box.y0 <= box.y1 <= figure.bbox.y1
+    assert figure.axes[2].get_title(loc="left") == "the_number_of_people_of_each_…"

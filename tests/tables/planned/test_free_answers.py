@@ -1,6 +1,10 @@
 """Which questions of a plan follow from earlier releases, and the answers that cost nothing."""
 
+import cProfile
+from functools import partial
+
 import pyarrow as pa
+import pytest
 
 import tacit as tc
 
@@ -48,3 +52,21 @@ def test_a_preview_of_a_plan_says_which_answers_are_free():
         found = plan.preview(rho=1)
         assert found.free == {"n_2": errors[1]["n"]}
         assert str(found).count("n_2: follows from earlier releases at no cost") == 1
+
+
+def calls(many, what):
+    """How many calls it takes to plan so many questions, or to answer them from their plan."""
+    with tc.Session(PEOPLE, tc.one_row_each, tc.epsilon(3), tc.in_memory, name="p") as session:
+        keys = [[(7 * i + j) % 60 for j in range(3)] for i in range(many)]
+        asked = [session.group_by("age", keys=each).agg(n=tc.count()) for each in keys]
+        plan, profile = session.plan(asked), cProfile.Profile()
+        if what == "free":
+            plan.release(epsilon=1)
+        profile.runcall(plan.free_answers if what == "free" else partial(session.plan, asked))
+        return sum(entry.callcount for entry in profile.getstats())
+
+
+@pytest.mark.parametrize("what", ["plan", "free"])
+def test_twice_as_many_questions_are_twice_as_many_calls(what):
+    calls(5, what)  # what is loaded and kept
+    assert calls(120, what) < 2.2 * calls(60, what)

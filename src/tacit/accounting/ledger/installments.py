@@ -17,19 +17,19 @@ Parts hold released values, with their noise, as answers do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.checked_chain import appended
 from tacit.accounting.ledger.entry import Entry, entry_of
-from tacit.accounting.ledger.hash_chain import Event, canonical
+from tacit.accounting.ledger.hash_chain import Event, Head, canonical
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.accounting.ledger.open_release import staying_open
 from tacit.accounting.ledger.store import Transaction, patiently
-from tacit.errors import LedgerError
+from tacit.errors import LedgerError, UsageError
 
-__all__ = ["charge_once", "parts_of", "record_part"]
+__all__ = ["charge_once", "parts_of", "record_new", "record_part"]
 
 
 def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, Any]) -> Entry:
@@ -85,9 +85,6 @@ def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any
         nonlocal tried
         again, tried = tried, True
         with ledger.chain.write() as (transaction, head):
-            charge = transaction.at(entry.sequence)
-            if charge is None or charge.event != "charge" or charge.hash != entry.hash:
-                raise LedgerError("this ledger has no such charge to add a part to")
             standing = [canonical(event.body["part"]) for event in _parts(transaction, entry)]
             if again and standing[place : place + 1] == [wanted]:
                 return True  # an earlier try was stored after all, and only its word was lost
@@ -100,13 +97,63 @@ def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any
     return staying_open(entry.cost, lambda: patiently(write))
 
 
+def record_new(
+    ledger: Ledger, entry: Entry, parts: Iterable[Mapping[str, Any]], most: int | None = None
+) -> None:
+    """Write those of some parts that a charge does not have yet, in one transaction, durably.
+
+    They are parts that do not depend on those before them, such as notes of what was derived from
+    an answer; the time is linear in the number of parts.
+
+    Args:
+        ledger: where the charge is.
+        entry: the charge.
+        parts: in plain JSON.
+        most: how many parts a charge may have in all.
+
+    Raises:
+        LedgerError: the entry is no charge of this ledger, or the ledger cannot be written.
+        UsageError: a part is no plain JSON, or there are too many; none was written.
+
+    >>> from tacit.accounting import epsilon, open_ledger
+    >>> ledger = open_ledger(None, dataset="clinic", budget=epsilon(1))
+    >>> entry = charge_once(ledger, "visits", epsilon("1/4"), {"count": "visits"})
+    >>> record_new(ledger, entry, [{"n": 1}, {"n": 2}, {"n": 1}])
+    >>> record_new(ledger, entry, [{"n": 3}, {"n": 2}])
+    >>> parts_of(ledger, entry)
+    [{'n': 1}, {'n': 2}, {'n': 3}]
+    """
+    wanted = {canonical(part, "part"): dict(part) for part in parts}
+
+    def write() -> None:
+        with ledger.chain.write() as (transaction, head):
+            standing = _parts(transaction, entry)
+            known = {canonical(event.body["part"]) for event in standing}
+            new = [part for text, part in wanted.items() if text not in known]
+            if most is not None and new and len(standing) + len(new) > most:
+                raise UsageError(f"a release has {most} notes of what follows from it at most")
+            for place, part in enumerate(new, len(standing)):
+                body = {"charge": entry.sequence, "place": place, "part": part}
+                head = Head.following(head, appended(transaction, head, "part", entry.key, body))
+
+    patiently(write)
+
+
 def parts_of(ledger: Ledger, entry: Entry) -> list[dict[str, Any]]:
     """Return the parts of a charge, in order."""
     with ledger.chain.read() as (transaction, _):
-        parts: list[Any] = [event.body["part"] for event in _parts(transaction, entry)]
+        parts: list[Any] = [event.body["part"] for event in _standing(transaction, entry)]
     return parts
 
 
 def _parts(transaction: Transaction, entry: Entry) -> list[Event]:
+    """Return the parts of a charge, which must stand in the ledger."""
+    charge = transaction.at(entry.sequence)
+    if charge is None or charge.event != "charge" or charge.hash != entry.hash:
+        raise LedgerError("this ledger has no such charge to add a part to")
+    return _standing(transaction, entry)
+
+
+def _standing(transaction: Transaction, entry: Entry) -> list[Event]:
     found = [event for event in transaction.about(entry.key) if event.event == "part"]
     return [event for event in found if event.body["charge"] == entry.sequence]

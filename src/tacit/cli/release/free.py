@@ -15,7 +15,7 @@ def free_notes(question: Any, asked: Asked, expected: Any = None) -> list[str]:
     """Say which questions follow from earlier releases, and with which errors; reads no row.
 
     Args:
-        question: a question, or a plan of several; one of a service says nothing.
+        question: a question, or a plan of several.
         asked: how it was written.
         expected: the preview of the question, where there is one: of a single question without a
             tag it says the same, and the ledger is not read again.

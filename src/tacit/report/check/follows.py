@@ -29,6 +29,7 @@ def following_body(
     by_label: Mapping[str, int],
     sources: Sequence[Mapping[str, Any]],
     versions: Mapping[str, str],
+    texts: Sequence[bytes] | None = None,
 ) -> dict[str, Any]:
     """Return the body of the certificate of an answer that follows from releases.
 
@@ -38,6 +39,7 @@ def following_body(
         by_label: of each label the place of the source that it follows from.
         sources: the bodies of the certificates of these releases.
         versions: of the software.
+        texts: the sources, written before.
     """
     first = sources[0]
     kind = first["spent"]["budget"]["kind"]
@@ -54,15 +56,16 @@ def following_body(
         "accuracy": _ACCURACY,
         "versions": dict(versions),
     }
-    return {**body, "digest": digest(body)}
+    told = None if texts is None else {"sources": texts}
+    return {**body, "digest": digest(body, told)}
 
 
 def recorded_part(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a ledger keeps of an answer that follows: what was asked, and from which."""
-    charges = [source["ledger"] for source in body["sources"]]
+    # Where a charge is on somebody's account its certificate does not tell its hash.
     return {
         "follows": body["question"],
-        "from": [charge["hash"] or charge["id"] for charge in charges],
+        "from": [source["ledger"]["hash"] or source["digest"] for source in body["sources"]],
         "digest": body["digest"],
     }
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -15,14 +15,37 @@ from tacit.accounting import Entry, Ledger
 from tacit.errors import UsageError
 from tacit.report.check.format import ACCURACY, FIRST_FORMAT, FORMAT, protects
 
-__all__ = ["digest", "issued_body", "sealed", "versions"]
+__all__ = ["canonical_text", "digest", "issued_body", "sealed", "versions"]
 
 
-def digest(body: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a certificate without its own digest."""
-    rest = {name: value for name, value in body.items() if name != "digest"}
-    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+def canonical_text(value: Any) -> bytes:
+    """Return a part of a certificate as text, in one certain way."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+def digest(body: Mapping[str, Any], lists: Mapping[str, Sequence[bytes]] | None = None) -> str:
+    """Return the SHA-256 of a certificate without its own digest.
+
+    Args:
+        body: of the certificate.
+        lists: those of its parts that are lists whose members were written before, by
+            :func:`canonical_text`: the same long certificate may stand in many others.
+
+    >>> digest({"a": [1], "b": 2}) == digest({"b": 2, "a": None}, {"a": [b"1"]})
+    True
+    """
+    found, known = hashlib.sha256(b"{"), {} if lists is None else lists
+    for place, name in enumerate(sorted(name for name in body if name != "digest")):
+        found.update(b"," * bool(place) + canonical_text(name) + b":")
+        if name not in known:
+            found.update(canonical_text(body[name]))
+            continue
+        for number, text in enumerate(known[name]):
+            found.update(b"," if number else b"[")
+            found.update(text)
+        found.update(b"]")
+    found.update(b"}")
+    return found.hexdigest()
 
 
 def sealed(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,13 +13,13 @@ from typing import Any
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.errors import BudgetError, UsageError
-from tacit.report.text.words import question_words
+from tacit.report.text.words import protects_line, question_words
 from tacit.service.access.caller import Caller
 from tacit.service.hosting.hosted import Hosted
 from tacit.tables.dataset.fields import known_fields, mapping, text
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
-from tacit.tables.question import Question
+from tacit.tables.question import Question, held_by
 from tacit.tables.release.charge import QueryCharge
 from tacit.tables.release.priced import charge_of
 from tacit.tables.session import Session
@@ -29,7 +29,7 @@ __all__ = ["Ask", "preview_of", "words_of"]
 
 _WAYS = ("sql", "question", "described")
 _PRICE = ("epsilon", "delta", "rho", "total")
-_FIELDS = (*_WAYS, *_PRICE, "tag", "table")
+_FIELDS = (*_WAYS, *_PRICE, "free", "tag", "table")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Ask:
         price: of ``epsilon``, ``delta``, ``rho`` and ``total`` what is said, as exact numbers.
         tag: a label that makes it a new, separately paid release.
         table: the protected table; the first where none is named.
+        free: whether it is answered from earlier releases, and not released.
     """
 
     way: str
@@ -49,6 +50,7 @@ class Ask:
     price: Price = field(default_factory=lambda: Price())
     tag: str | None = None
     table: str | None = None
+    free: bool = False
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Ask:
@@ -73,12 +75,18 @@ class Ask:
         else:
             mapping(said[way], way)
         price: Any = {n: _exact(said[n]) for n in _PRICE if said.get(n) is not None}
+        free = said.get("free", False)
+        if not isinstance(free, bool):
+            raise UsageError("free in the request is true or false")
+        if free and price:
+            raise UsageError("free takes no price: it answers from earlier releases, at no cost")
         tag, table = text(said, "tag", "the request"), text(said, "table", "the request")
-        return cls(way, said[way], price, _optional(tag, "tag"), _optional(table, "table"))
+        return cls(way, said[way], price, _optional(tag, "tag"), _optional(table, "table"), free)
 
     def to_json(self) -> dict[str, Any]:
         """Return what :meth:`from_json` reads."""
         whole = {self.way: self.said, **self.price, "tag": self.tag, "table": self.table}
+        whole |= {"free": True} if self.free else {}
         return {name: value for name, value in whole.items() if value is not None}
 
     @property
@@ -127,6 +135,7 @@ def preview_of(
     confidence: str | None = "0.95",
     notes: tuple[str, ...] = (),
     hides: Callable[[str], bool] = lambda _: False,
+    free: Callable[[Question], dict[str, dict[str, Any]]] = lambda _: {},
 ) -> dict[str, Any]:
     """Return what a release would cost and how far off its answers would be; reads no row.
 
@@ -138,10 +147,14 @@ def preview_of(
         confidence: the level of the intervals; None for none.
         notes: more that a reader should know.
         hides: whether an answer that the ledger holds is not to be seen yet, by its key.
+        free: returns of each label the standard error of the answer that follows from what the
+            caller may see, and the release it is from; nothing where it does not follow.
 
     Raises:
         UsageError: it cannot be asked.
     """
+    if ask.free:
+        return _free_preview(ask.question(hosted, caller), notes, free)
     charge, found, words = hosted.previews.of(
         (caller.name, caller.team, ask.text, rows, confidence),
         lambda: _on_paper(ask, hosted, caller, rows, confidence),
@@ -149,7 +162,9 @@ def preview_of(
     standing = charge.look()
     cost, remaining, charged = charge.cost_of(standing), standing.remaining, standing.is_charged
     answered = standing.is_answered and not hides(charge.key)
+    follows = {} if charged else free(ask.question(hosted, caller))
     shown: Any = found.to_json()
+    shown["free"] = _errors(follows)
     shown["remaining"] = remaining.to_json()
     affordable = shown["granted"] = charged or _covers(hosted, caller, cost)
     shown["whereabouts"] = ""  # a place on the machine of the service
@@ -176,8 +191,50 @@ def preview_of(
         "columns": columns,
         "notes": shown["notes"],
         "weak": found.weak,
+        "free": follows,
         "preview": shown,
     }
+
+
+def _free_preview(
+    question: Question,
+    notes: tuple[str, ...],
+    free: Callable[[Question], dict[str, dict[str, Any]]],
+) -> dict[str, Any]:
+    """Return the preview of a question that may spend nothing."""
+    ledger, follows = held_by(question).ledger, free(question)
+    protects = protects_line(held_by(question).query.unit.describe())
+    found = Preview(
+        Budget.nothing(ledger.kind),
+        ledger.remaining,
+        (),
+        {},
+        {},
+        protects=protects,
+        notes=(*question.notes, *notes),
+        granted=True,
+        free=_errors(follows),
+    )
+    shown: Any = found.to_json()
+    return {
+        "cost": shown["cost"],
+        "remaining": shown["remaining"],
+        "affordable": True,
+        "replay": False,
+        "open": False,
+        "text": words_of(question),
+        "protects": protects,
+        "rows": [],
+        "columns": [],
+        "notes": shown["notes"],
+        "weak": None,
+        "free": follows,
+        "preview": shown,
+    }
+
+
+def _errors(follows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {label: one["standard_error"] for label, one in follows.items()}
 
 
 def _on_paper(

@@ -28,9 +28,10 @@ from tacit.service.access.caller import Caller
 from tacit.service.access.decisions import Decisions, asked_by, asker_of
 from tacit.service.hosting.ask import Ask, words_of
 from tacit.service.hosting.hosted import Hosted
+from tacit.service.jobs.free import FreeDesk
 from tacit.service.jobs.queue import Job, Outcome, Queue
 from tacit.service.problem import Problem
-from tacit.tables.question import Question
+from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.priced import charge_of
 
@@ -53,6 +54,7 @@ class Desk:
     Attributes:
         queue: of the service.
         decisions: who may decide.
+        free: finds what follows from earlier releases.
         wake: is called where there is a new job.
     """
 
@@ -65,7 +67,7 @@ class Desk:
         clock: Callable[[], float],
         decisions: Decisions,
     ) -> None:
-        self.queue, self.decisions = queue, decisions
+        self.queue, self.decisions, self.free = queue, decisions, FreeDesk(queue)
         self._hosted, self._audit = hosted, audit
         self._waiting, self._clock = waiting, clock
         self.wake: Callable[[], None] = lambda: None
@@ -84,13 +86,15 @@ class Desk:
             BudgetError: the budget or a cap does not cover it; nothing was spent.
             Problem: the key stands for another request, or too many jobs of the caller wait.
         """
-        body = json.dumps(ask.to_json(), sort_keys=True)
+        body = _body(ask)
         hosted = self._hosted(dataset)
         if once is not None:
             known = self.queue.asked_once(caller.name, once)
             if known is not None:
                 return _same(known, dataset, body, hosted.is_own(caller, known.team))
         question = ask.question(hosted, caller)
+        if ask.free:
+            return self._free(hosted, caller, ask, question, once)
         price: Any = {**ask.price, "tag": ask.tag}
         charge = charge_of(question, **price)
         key = charge.key
@@ -102,30 +106,56 @@ class Desk:
         if not cost.is_nothing:
             hosted.require(caller, cost)
             question.rehearse(**price)
-        now = self._clock()
-        values = {
-            "dataset": dataset,
-            **asked_by(caller, now),
-            "body": body,
-            "words": words_of(question),
+        values = self._values(hosted, caller, ask, question, once)
+        values |= {
             "cost": json.dumps(cost.to_json()),
             "key": key,
-            "once": once,
             "state": "waiting" if approved_later else "queued",
-            "started": now,
-            "latency": float(how.latency),
         }
         if answered:  # what everybody here may see costs nothing and takes no time
-            values |= {"state": "over", "outcome": "done", "visible": now, "replayed": True}
+            values |= {**self._at_once(), "replayed": True}
         pay = (lambda: None) if approved_later else (lambda: question.pay(**price))
         return self._added(caller, values, pay)
+
+    def _free(
+        self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
+    ) -> Job:
+        """Add a job whose answer follows from what the caller may see: it costs nothing."""
+        made = self.free.make(hosted, caller, question, ask.tag)
+        body: Any = made.certificate.body
+        values = self._values(hosted, caller, ask, question, once) | self._at_once()
+        values |= {"cost": json.dumps(body["spent"]["cost"]), "key": body["digest"]}
+        return self._added(caller, values, lambda: None, made.said)
+
+    def _values(
+        self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
+    ) -> dict[str, Any]:
+        now = self._clock()
+        return {
+            "dataset": hosted.name,
+            **asked_by(caller, now),
+            "body": _body(ask),
+            "words": words_of(question),
+            "once": once,
+            "started": now,
+            "latency": float(hosted.settings.latency),
+        }
+
+    def _at_once(self) -> dict[str, Any]:
+        return {"state": "over", "outcome": "done", "visible": self._clock()}
 
     def hides(self, hosted: Hosted, caller: Caller, key: str) -> bool:
         """Return whether an answer that the ledger of a caller may hold is not to be seen yet."""
         team = (caller.team,) if hosted.owner.apart else None
         return self.queue.hides(hosted.name, key, team)
 
-    def _added(self, caller: Caller, values: dict[str, Any], pay: Callable[[], None]) -> Job:
+    def _added(
+        self,
+        caller: Caller,
+        values: dict[str, Any],
+        pay: Callable[[], None],
+        free: Mapping[str, Any] | None = None,
+    ) -> Job:
         """Add a job and pay for it; where it cannot be paid there is none.
 
         A process that dies in between leaves a charge without a job: asked again, it goes on.
@@ -135,6 +165,8 @@ class Desk:
             with self.queue.transaction() as run:
                 self._refuse_too_many(caller, run)
                 job = self.queue.add(run, **values)
+                if free is not None:
+                    self.queue.add_free(run, job, free)
                 pay()
                 cost = json.loads(job.cost)
                 self._audit("release_asked", run, job, caller, {"cost": cost})
@@ -166,6 +198,8 @@ class Desk:
             BudgetError: the budget or a cap does not cover it any more; nothing was spent.
         """
         self.decisions.refuse_own(job, caller, "a question")
+        if job.state != "waiting":
+            raise _decided(job.shown(self._clock()))
         question, price = self._unchanged(job, self._hosted(job.dataset))
         question.rehearse(**price)
         now = self._clock()
@@ -248,6 +282,12 @@ class Desk:
             Problem: it is not done, or its ledger does not hold it any more.
         """
         hosted = self._hosted(job.dataset)
+        free = self.free.again(job, hosted)
+        if free is not None:
+            try:
+                return Answer.free(free, held_by(self._question(job, hosted)[0]).arrangement)
+            except UsageError:  # the data set was declared anew: it stands as it was
+                return Answer.free(free)
         try:
             question, price = self._question(job, hosted)
             found = question.recorded(**price)
@@ -278,6 +318,10 @@ class Desk:
         ask = Ask.from_json(json.loads(job.body))
         question = ask.question(hosted, asker_of(job), on_paper=on_paper)
         return question, {**ask.price, "tag": ask.tag}
+
+
+def _body(ask: Ask) -> str:
+    return json.dumps(ask.to_json(), sort_keys=True)
 
 
 def _same(job: Job, dataset: str, body: str, own: bool) -> Job:

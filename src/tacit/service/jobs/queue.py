@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -68,6 +68,13 @@ _jobs = sa.Table(
     sa.Column("reason", sa.Text),
     sa.Column("told", sa.Boolean, nullable=False, default=False),
     sa.UniqueConstraint("asked_by", "once"),
+)
+
+_free = sa.Table(
+    "free_answer",
+    metadata,
+    sa.Column("job", sa.String(32), primary_key=True),
+    sa.Column("said", sa.Text, nullable=False),
 )
 
 
@@ -122,6 +129,34 @@ class Queue:
         found = self._one(run, _jobs.c.id == name)
         assert found is not None
         return found
+
+    def add_free(self, run: sa.Connection, job: Job, said: Mapping[str, Any]) -> None:
+        """Write down from what the free answer of a job is made again, in the same transaction."""
+        run.execute(_free.insert().values(job=job.id, said=json.dumps(said)))
+
+    def free(self, name: str) -> dict[str, Any] | None:
+        """Return from what the free answer of a job is made; None where it has none."""
+        with self._database.read() as run:
+            said = run.execute(sa.select(_free.c.said).where(_free.c.job == name)).scalar()
+        return None if said is None else dict(json.loads(said))
+
+    def answered(self, allowed: Sequence[Whose], most: int) -> dict[str, str]:
+        """Return the keys that the ledger has answers by, each with the first job that shows it.
+
+        Args:
+            allowed: whose jobs are seen.
+            most: how many, the latest; they come in the order of asking.
+        """
+        if not allowed:
+            return {}
+        mine = sa.and_(sa.or_(*(one.where() for one in allowed)), self._shown("done"))
+        own = sa.and_(mine, _jobs.c.id.not_in(sa.select(_free.c.job)))
+        first = sa.func.min(_jobs.c.number)
+        asked = sa.select(first).where(own).group_by(_jobs.c.key).order_by(first.desc()).limit(most)
+        found = sa.select(_jobs.c.key, _jobs.c.id).where(_jobs.c.number.in_(asked))
+        with self._database.read() as run:
+            rows = run.execute(found.order_by(_jobs.c.number)).all()
+        return {str(key): str(name) for key, name in rows}
 
     def transaction(self) -> Any:
         """Begin a transaction that no other one on jobs runs beside."""

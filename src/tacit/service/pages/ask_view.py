@@ -69,6 +69,8 @@ def expected(told: Mapping[str, Any], *, approval: bool, may_ask: bool, key: str
         ],
         "charts": [(label, _chart(found, label)) for label in found.intervals],
         "notes": _notes(found),
+        "free": _free(told),
+        "may_free": may_ask,
         "may_release": may_ask and bool(told["affordable"]),
         "button": "Show the answer, free" if free else f"Release, and spend {budget_words(cost)}",
         "approval": approval and not free,
@@ -84,6 +86,18 @@ def _verdict(told: Mapping[str, Any], cost: Budget) -> str:
         return f"{told['text']}: this was charged before, and is answered at no further cost."
     verdict = f"{told['text']}: this costs {budget_words(cost)} of the {left} that is left."
     return verdict if told["affordable"] else f"{verdict} The budget does not cover it."
+
+
+def _free(told: Mapping[str, Any]) -> str:
+    """Say that the answer follows from earlier releases; nothing where it does not."""
+    errors = [
+        f"{label} with a standard error of {number(error, error / 10)}"
+        for label, one in told["free"].items()
+        for error in [one["standard_error"]]
+    ]
+    if not errors:
+        return ""
+    return f"It follows from releases that you can see, at no cost: {', '.join(errors)}."
 
 
 def _odds(cost: Budget) -> str:

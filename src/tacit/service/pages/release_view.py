@@ -64,6 +64,7 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         ("Decided by", one.get("decided_by")),
         ("Reason", one.get("reason")),
         ("Tag", one.get("tag")),
+        ("Follows from", _sources(one)),
         ("Data as of", when(one.get("data_from"))),
     ]
     error = one.get("error")
@@ -83,6 +84,11 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         "downloads": [],
         "seal": None,
     }
+
+
+def _sources(one: Mapping[str, Any]) -> str:
+    """Name the releases that a free answer follows from."""
+    return ", ".join(dict.fromkeys((one.get("follows_from") or {}).values()))
 
 
 def answered(one: Mapping[str, Any], certificate: Certificate) -> dict[str, Any]:

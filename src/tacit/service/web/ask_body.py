@@ -40,6 +40,9 @@ class AskBody(Body):
     tag: str | None = Field(
         None, max_length=200, description="a label that makes it a new, separately paid release"
     )
+    free: bool | None = Field(
+        None, description="true answers from releases that you may see: no price, and no charge"
+    )
     table: str | None = Field(
         None, max_length=100, description="the protected table; the first where it is left out"
     )

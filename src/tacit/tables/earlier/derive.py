@@ -17,14 +17,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.ledger.hash_chain import canonical
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.earlier.counted import CountedCells
@@ -40,7 +39,6 @@ from tacit.tables.earlier.released import Release, release_of
 from tacit.tables.earlier.sums import between, weights_of
 from tacit.tables.plan.parse_question import query_from, schema_from
 from tacit.tables.plan.query import Query, plain_key
-from tacit.tables.spec.cell_axis import Axis
 from tacit.tables.spec.privacy_unit import OneRowEach
 from tacit.tables.together.reading import size_of, taken
 
@@ -81,8 +79,8 @@ def follows(query: Query, releases: Sequence[Release]) -> Followed | None:
             return None
         best, place = None, -1
         for at, release in enumerate(releases):
-            for table in release.tables if wanted.same_rows(release.query) else ():
-                found = wanted.from_table(table, release.query)
+            for table, names, filters in release.named if wanted.same_rows(release) else ():
+                found = wanted.from_table(table, names, filters, wanted.beyond(release))
                 if found is not None and (best is None or _total(found) < _total(best)):
                     best, place = found, at
         if best is None:
@@ -171,26 +169,43 @@ class _Wanted:
         """The column of its bins."""
         return column_name(self.query, self.asked.require_column()) if self.edges else None
 
-    def same_rows(self, other: Query) -> bool:
+    @cached_property
+    def rows(self) -> str:
+        """Which rows it is about before its filters."""
+        return rows_of(self.query)
+
+    def beyond(self, release: Release) -> dict[str, Condition]:
+        """Return what its filters ask for that those of a release do not."""
+        base = release.conditions
+        return {text: one for text, one in self.conditions.items() if text not in base}
+
+    def same_rows(self, release: Release) -> bool:
         """Return whether a release is about rows that this count may be among."""
-        if canonical(rows_of(self.query)) != canonical(rows_of(other)):
-            return False
-        if not set(conditions_of(other)) <= set(self.conditions):
+        if self.rows != release.rows or not set(release.conditions) <= set(self.conditions):
             return False
         if isinstance(self.query.unit, OneRowEach):
             return True
         # the weight of a row depends on the other rows of its person that are asked about
-        same = set(conditions_of(other)) == set(self.conditions)
+        same, other = set(release.conditions) == set(self.conditions), release.query
         keys = [[tuple(map(typed, key)) for key in q.keys or ()] for q in (self.query, other)]
         own = [column_name(other, name) for name in other.by]
         return same and own == self.by and set(keys[0]) == set(keys[1])
 
-    def from_table(self, table: CountedCells, query: Query) -> Estimate | None:
-        """Return the numbers as sums of the cells of a table; None where they are none."""
-        base = set(conditions_of(query))
-        rest = {text: one for text, one in self.conditions.items() if text not in base}
-        names = [[column_name(query, name) for name in axis.columns] for axis in table.axes]
-        filters = [_filter_of(query, axis) for axis in table.axes]
+    def from_table(
+        self,
+        table: CountedCells,
+        names: Sequence[list[str]],
+        filters: Sequence[Mapping[str, Condition]],
+        rest: Mapping[str, Condition],
+    ) -> Estimate | None:
+        """Return the numbers as sums of the cells of a table; None where they are none.
+
+        Args:
+            table: the cells.
+            names: of each axis the columns.
+            filters: of each axis the conditions that hold in its first cell, where it is a filter.
+            rest: what is asked beside the groups.
+        """
         bins = self._along(table, names)
         if self.binned is not None and (bins is None or self.binned in self.by):
             return None
@@ -221,11 +236,3 @@ class _Wanted:
                 cells[number, one] = 1.0
             return place, taken(self.reading, cells.T).T
         return None
-
-
-def _filter_of(query: Query, axis: Axis) -> dict[str, Condition]:
-    """Return what holds in the one listed cell of an axis that is a filter; nothing for others."""
-    (name, *more), derived = axis.columns, query.resolved
-    if more or name not in derived or axis.keys != ((True,),):
-        return {}
-    return conditions_of(replace(query, where=(derived[name],)))

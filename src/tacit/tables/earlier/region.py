@@ -8,7 +8,7 @@ Filters that say this (``==``, ``is_in``, ``is_null``, ``between``, bounds, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -152,8 +152,9 @@ def _name(held: Node) -> str:
     return str(held.parameters[0]) if held.operation == "col" else text_of(held)
 
 
-def rows_of(query: Query) -> dict[str, Any]:
+def rows_of(query: Query) -> str:
     """Return which rows a question is about before its filters: the same text, the same rows."""
-    said: Mapping[str, Any] = query.describe()
+    every = replace(query, where=(), derived=(), by=(), keys=None, aggregates=(), weights=())
+    said: Mapping[str, Any] = every.describe()
     names: Sequence[str] = ("table", "tables", "joins", "unit", "inner")
-    return {name: said[name] for name in names if name in said}
+    return canonical({name: said[name] for name in names if name in said})

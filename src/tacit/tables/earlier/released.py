@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tacit.report.check.format import FORMAT
+from tacit.report.check.issued import canonical_text
 from tacit.report.check.planner import planner
 from tacit.tables.answers.histogram import HistogramPart
 from tacit.tables.answers.rows import RowsPart
 from tacit.tables.chain.part import Noise, law_of_rows
 from tacit.tables.earlier.counted import AloneCells, CountedCells, FamilyCells, MarginalCells
+from tacit.tables.earlier.region import Condition, column_name, conditions_of, rows_of
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.spec.cell_axis import Axis
@@ -35,6 +38,42 @@ class Release:
     body: Mapping[str, Any]
     query: Query
     tables: tuple[CountedCells, ...]
+
+    @cached_property
+    def rows(self) -> str:
+        """Which rows it is about before its filters."""
+        return rows_of(self.query)
+
+    @cached_property
+    def conditions(self) -> dict[str, Condition]:
+        """What its filters ask for."""
+        return conditions_of(self.query)
+
+    @cached_property
+    def text(self) -> bytes:
+        """Its certificate as text, as the digest of one that holds it takes it."""
+        return canonical_text(self.body)
+
+    @cached_property
+    def named(self) -> list[tuple[CountedCells, list[list[str]], list[dict[str, Condition]]]]:
+        """The tables, each with the columns of its axes, and what holds in those that are filters.
+
+        What holds is of the first cell of an axis that is a filter; nothing for others.
+        """
+        return [
+            (
+                table,
+                [[column_name(self.query, name) for name in axis.columns] for axis in table.axes],
+                [self._filter_of(axis) for axis in table.axes],
+            )
+            for table in self.tables
+        ]
+
+    def _filter_of(self, axis: Axis) -> dict[str, Condition]:
+        (name, *more), derived = axis.columns, self.query.resolved
+        if more or name not in derived or axis.keys != ((True,),):
+            return {}
+        return conditions_of(replace(self.query, where=(derived[name],)))
 
 
 def release_of(body: Mapping[str, Any]) -> Release | None:

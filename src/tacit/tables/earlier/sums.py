@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.tables.earlier.counted import CountedCells
-from tacit.tables.earlier.region import Between, Condition, Listed, typed
+from tacit.tables.earlier.region import Between, Condition, Listed
 from tacit.tables.spec.cell_axis import Axis
 
 __all__ = ["between", "weights_of"]
@@ -103,12 +104,11 @@ def _cells(
         if not each:
             return None
         allowed.append(frozenset.intersection(*each))
-    kept = [
-        place
-        for place, key in enumerate(axis.keys)
-        if all(typed(part) in known for part, known in zip(key, allowed, strict=True))
-    ]
-    if len(kept) < math.prod(map(len, allowed)):  # a value that has no cell of its own
+    known, many = axis.exact_places, math.prod(map(len, allowed))
+    if many > len(known):  # a value that has no cell of its own
+        return None
+    kept = [known.get(key, -1) for key in itertools.product(*allowed)]
+    if -1 in kept:
         return None
     cells[:, kept] = 1.0
     return used

@@ -59,7 +59,7 @@ class Preview(Shown):
             of its error; none where that depends on the data.
         granted: whether the ledger would grant the cost; None where it was not asked.
         free: for each label whose question follows from earlier releases, the standard error of the
-            answer that costs nothing; a service tells none.
+            answer that costs nothing; at a service, from the releases that the asker may see.
     """
 
     cost: Budget

@@ -115,8 +115,9 @@ def read_weights(given: Mapping[str, Number], labels: Sequence[str]) -> tuple[tu
     >>> read_weights({"cost": 2, "n": 2}, ["n", "cost"])
     ()
     """
+    known = set(labels)
     for label in given:
-        if label not in labels:
+        if label not in known:
             raise UsageError(f"there is no answer {label!r}; {did_you_mean(str(label), labels)}")
     lacking = [label for label in labels if label not in given]
     if lacking:
@@ -127,7 +128,8 @@ def read_weights(given: Mapping[str, Number], labels: Sequence[str]) -> tuple[tu
     exact = [positive(given[label], f"the weight of {label!r}") for label in labels]
     common = math.lcm(*(weight.denominator for weight in exact))
     whole = [int(weight * common) for weight in exact]
-    least = [weight // math.gcd(*whole) for weight in whole]
+    shared = math.gcd(*whole)
+    least = [weight // shared for weight in whole]
     if max(least, default=0) > _LARGEST:
         raise UsageError("the weights have too many digits: write whole numbers such as 1 and 3")
     return () if len(set(least)) <= 1 else tuple(zip(labels, least, strict=True))

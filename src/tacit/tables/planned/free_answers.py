@@ -8,7 +8,7 @@ from tacit.calls import public
 from tacit.report import Certificate
 from tacit.tables.earlier.free_answer import Earlier, free_errors_of
 from tacit.tables.planned.merge import Merged
-from tacit.tables.question import Question, free_answer_of, held_by
+from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.opened_table import SharedTable
 
@@ -54,11 +54,11 @@ class FreeAnswers:
             [True, False]
             >>> rest = session.plan([one for one, answer in zip(asked, free) if answer is None])
         """
-        held = held_by(self._whole)
-        earlier = Earlier(held.ledger, certificates, tag)
+        earlier = Earlier(held_by(self._whole).ledger, certificates, tag)
+        found = earlier.certificates([member.query for member in self._plan.members])
         return [
-            free_answer_of(member.query, held_by(question).arrangement, held.ledger, earlier)
-            for question, member in zip(self._questions, self._plan.members, strict=True)
+            None if one is None else Answer.free(one, held_by(question).arrangement)
+            for question, one in zip(self._questions, found, strict=True)
         ]
 
     def free_errors(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,11 +23,11 @@ from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.planned.shared_percentiles import Shared, shared_percentiles
+from tacit.tables.planned.sizes import check_listed, check_size
 from tacit.tables.spec.cell_axis import Axis, every_listed
 from tacit.tables.together.grouped import GROUPED, asked_by_cells
 from tacit.tables.together.kind import CELL_KINDS, cells_asked
 from tacit.tables.together.reading import size_of
-from tacit.tables.together.strategy import MOST_CELLS
 
 __all__ = ["Member", "Merged", "merged"]
 
@@ -34,12 +35,8 @@ _PARTS = ("value", "standard_error", "low", "high")
 _MOST_LABELS = 10_000
 _UNIT = 1 << 10
 _LARGEST_WEIGHT = 10**300
-_MOST_KEYS = 100_000
-"""So many keys all questions may list together."""
 _MOST_COMPUTED = 400
 """So many computed columns, filters included: each is a step of the chain from the table."""
-_MOST_LISTED = 450
-"""So many keys the columns of a question may have together: the cell of a row is an expression."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +158,7 @@ def merged(
         UsageError: questions about different rows, groups that are not listed, columns of one name
             that are not the same, or statistics by group that a plan does not answer.
     """
-    _check_size(queries)
+    check_size(queries)
     first = queries[0]
     for query in queries:
         _check(query, first)
@@ -177,15 +174,12 @@ def merged(
     listed_rows = every_listed([a for q in queries for a in _listed_axes(q)]) if drop else None
     only = () if listed_rows is None else (listed_rows,)
     members, asked = [], []
-    for query, labels, where in zip(queries, names, filters, strict=True):
-        axes, places = _groups(query, drop)
-        keys = sum(len(axis.keys) * len(axis.columns) for axis in axes)
-        if keys > _MOST_LISTED:
-            raise UsageError(
-                f"the groups of {', '.join(query.by)} list {keys:,} keys of their columns, and "
-                f"at most {_MOST_LISTED} are planned together: list fewer keys, or ask it by "
-                "itself, session.group_by(...).agg(...).release(...)"
-            )
+    grouped = [_groups(query, drop) for query in queries]
+    check_listed([axes for axes, _ in grouped])
+    for query, labels, where, (own_axes, places) in zip(
+        queries, names, filters, grouped, strict=True
+    ):
+        axes = list(own_axes)
         axes += [Axis((where,), ((True,),))] if where is not None else []
         bins: dict[str, int | None] = {}
         for label, aggregate in query.aggregates:
@@ -223,31 +217,13 @@ def merged(
     power = 1 / 2 if noise == "gaussian" else 1 / 3
     alone = {label: round(_UNIT * weight**power) for label, weight in counted.items()}
     # one by one every label has an even share: what answers several takes that of all of them
-    counts = [label for label, each in several.asked if each.kind in CELL_KINDS]
+    counts = {label for label, each in several.asked if each.kind in CELL_KINDS}
     shares = {label: len(counts) * _UNIT if label in counts else 0 for label in every}
     for label in (label for label in every if label not in counts):
         shares[label] = sum(alone[own] for own in several.members.get(label, (label,)))
     query = replace(whole, aggregates=tuple(several.asked), weights=read_weights(shares, every))
     named = tuple(replace(member, shared=several.shared) for member in members)
     return Merged(query, named, several.served)
-
-
-def _check_size(queries: Sequence[Query]) -> None:
-    """Refuse more keys and cells than can be planned, before anything is made of them."""
-    keys = sum(len(query.keys or ()) for query in queries)
-    numbers = sum(
-        len(query.keys or ((),))
-        * size_of(kind_of(asked.kind).reading, max(len(asked.edges or ()) - 1, 1))
-        for query in queries
-        for _, asked in query.aggregates
-    )
-    if keys > _MOST_KEYS or numbers > MOST_CELLS:
-        raise UsageError(
-            f"the questions list {keys:,} keys and ask for {numbers:,} numbers; at most "
-            f"{_MOST_KEYS:,} keys and {MOST_CELLS:,} numbers are planned together: list fewer "
-            "keys, use wider bins, or ask the largest question by itself, "
-            "session.group_by(...).agg(...).release(...)"
-        )
 
 
 def _check(query: Query, first: Query) -> None:
@@ -304,7 +280,7 @@ def _columns(
 def _labels(queries: Sequence[Query]) -> list[dict[str, str]]:
     """Return of each question's labels their names in the plan: as they are, if no other has it."""
     every = [label for query in queries for label, _ in query.aggregates]
-    taken = set(every)
+    taken, many = set(every), Counter(every)
 
     def free(label: str, number: int) -> Iterator[str]:
         yield f"{label}_{number}"
@@ -315,7 +291,7 @@ def _labels(queries: Sequence[Query]) -> list[dict[str, str]]:
         own = {}
         for label, _ in query.aggregates:
             own[label] = label
-            if every.count(label) > 1:
+            if many[label] > 1:
                 own[label] = next(name for name in free(label, number) if name not in taken)
                 taken.add(own[label])
         found.append(own)

@@ -16,6 +16,8 @@ __all__ = ["plan_figure"]
 
 _MOST = 12
 _ACROSS = 3
+_LONGEST = 30
+"""So many characters of a label fit over its axis."""
 _FACTORS = tuple(Fraction(2) ** power for power in range(-3, 4))
 
 
@@ -46,7 +48,7 @@ def plan_figure(compare: Callable[[Budget, int], Comparison], loss: Budget, rows
         _ticks(one, min(ends), max(ends))
         one.minorticks_off()
         one.set_xlabel(f"{name} of all answers", fontsize=8.5)
-        plotting.title(one, answer.label, _detail(answer.numbers, answer.unit))
+        plotting.title(one, _short(answer.label), _detail(answer.numbers, answer.unit))
     for one in grid[len(shown) :]:
         one.set_visible(False)
     handles, labels = grid[0].get_legend_handles_labels()
@@ -76,6 +78,10 @@ def _ticks(one: Any, low: float, high: float) -> None:
     one.set_ylim(low / 1.4, high * 1.4)
 
 
+def _short(label: str) -> str:
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
+
+
 def _detail(numbers: int, unit: str) -> str:
-    several = f"{numbers:,} numbers, root mean square " if numbers > 1 else ""
-    return several + unit
+    """Say what an error is in; short enough for the width of an axis."""
+    return f"{unit}, RMS of {numbers:,} numbers" if numbers > 1 else unit

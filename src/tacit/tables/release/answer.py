@@ -89,6 +89,15 @@ class Answer(Exports, Shown):
         names = arrangement.called(by)
         return cls(names, shown, issue(entry, ledger), entry.cost, replayed, query)
 
+    @classmethod
+    def free(cls, certificate: Certificate, arrangement: Arrangement = AS_IT_IS) -> Answer:
+        """Return an answer that follows from earlier releases, as it is shown."""
+        body: Any = certificate.body
+        by = tuple(body["question"]["query"]["by"])
+        shown, names = arrangement.shown(by, body["answer"]), arrangement.called(by)
+        nothing = Budget.from_json(body["spent"]["cost"])
+        return cls(names, shown, certificate, nothing, replayed=False)
+
     @property
     def protects(self) -> str:
         """Whom the answer protects, in one line."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 from tacit.arithmetic.exact import as_fraction
@@ -86,8 +86,16 @@ class Axis:
         """Return where the keys or bins of another axis stand in this one."""
         if self.edges:
             return list(range(self.listed))
-        known = {_exactly(key): place for place, key in enumerate(self.keys)}
-        return [known[_exactly(key)] for key in other.keys]
+        return [self.exact_places[_exactly(key)] for key in other.keys]
+
+    @cached_property
+    def exact_places(self) -> dict[Key, int]:
+        """Where each key stands, each part with its type: 1 is not true.
+
+        >>> Axis(("site",), ((1,), (True,))).exact_places[((bool, True),)]
+        1
+        """
+        return {_exactly(key): place for place, key in enumerate(self.keys)}
 
     def code(self, value: Callable[[str], Expression]) -> Expression:
         """Return the number of a row's cell, from 0; the last one for what is not listed.

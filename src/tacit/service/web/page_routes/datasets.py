@@ -101,11 +101,15 @@ def release(name: DatasetName, caller: _Asking, state: StateOf, form: FormOf) ->
 
 def _body(form: Form, kind: str) -> dict[str, Any]:
     """Return the fields of a request that a form holds."""
-    given = {
-        "sql": form.one("sql").strip() or None,
+    free = form.one("free") == "yes"
+    price = {
         LOSSES[kind]: form.one("amount").strip() or None,
         "delta": form.one("delta").strip() or None,
+    }
+    given = {
+        "sql": form.one("sql").strip() or None,
         "tag": form.one("tag").strip() or None,
+        **({"free": True} if free else price),
     }
     return {name: value for name, value in given.items() if value is not None}
 

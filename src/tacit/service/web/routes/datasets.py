@@ -102,6 +102,7 @@ class PreviewReply(Reply):
     columns: list[_Json]
     notes: list[str]
     weak: str | None
+    free: dict[str, _Json]
     preview: _Json
 
 
@@ -231,14 +232,16 @@ def preview(
     hosted = state.datasets.of(name)
     notes = (collusion_words(hosted.owner), state.refreshes.told(name, None))
     level = body.confidence
+    ask = Ask.from_json(body.asked())
     found = preview_of(
-        Ask.from_json(body.asked()),
+        ask,
         hosted,
         caller,
         rows=tuple(body.rows),
         confidence=None if level is None else str(level),
         notes=notes,
         hides=lambda key: state.desk.hides(hosted, caller, key),
+        free=lambda question: state.desk.free.errors(hosted, caller, question, ask.tag),
     )
     details = {"cost": found["cost"]}
     state.gathered.acted("previewed", caller, dataset=name, details=details)

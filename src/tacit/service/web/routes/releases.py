@@ -59,6 +59,7 @@ class Release(Reply):
     cost: dict[str, Any]
     replayed: bool
     left_open: bool
+    follows_from: dict[str, str]
     data_from: float | None
     decided_by: str | None
     decided_at: float | None
@@ -314,10 +315,18 @@ def _done(state: State, job: Job) -> Job:
 
 
 def _answered_at(state: State, job: Job) -> float:
-    """Return when the question was first answered: that of a replay is the one before it."""
+    """Return when the question was first answered: that of a replay is the one before it.
+
+    Of a free answer it is when the first of the releases was that it follows from.
+    """
     apart = state.datasets.of(job.dataset).owner.apart
-    first = state.desk.queue.first_done(job, of_team=apart)
-    return job.started if first is None else first.started
+    queue = state.desk.queue
+    sources = [queue.find(name) for name in set(state.desk.free.releases(job).values())]
+    begun = []
+    for one in [found for found in sources if found is not None] or [job]:
+        first = queue.first_done(one, of_team=apart)
+        begun.append(one.started if first is None else first.started)
+    return min(begun)
 
 
 def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
@@ -343,6 +352,7 @@ def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
         cost=json.loads(job.cost),
         replayed=shown == "done" and job.replayed,
         left_open=shown == "failed",
+        follows_from=state.desk.free.releases(job) if with_answer and shown == "done" else {},
         data_from=state.refreshes.as_of(job.dataset, _answered_at(state, job)).at
         if with_answer and shown == "done"
         else None,
