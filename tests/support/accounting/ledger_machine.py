@@ -92,7 +92,7 @@ class Machine:
         self.model, self.backup = Model(), None
         self.amount = self.draw.choice([epsilon, epsilon, rho])
         self.attempts: Counter[str] = Counter()
-        self.log: list[str] = []
+        self.log = [f"history {seed}"]
         self.inside = self.dead = False
         self.processes: list[Process] = []
         self._begin()
@@ -597,7 +597,7 @@ def histories(
     try:
         with where.quick():
             for seed in seeds:
-                where.renew()
+                where.renew(seed)
                 Machine(where, seed, mutate=mutate).run(steps or 2 + seed % 11)
     finally:
         sys.unraisablehook = hook

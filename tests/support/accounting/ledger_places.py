@@ -47,7 +47,7 @@ class FilePlace:
         finally:
             sqlite_store._PATIENCE = patience
 
-    def renew(self) -> None:
+    def renew(self, seed: int = 0) -> None:
         """Remove everything, for the next history."""
         for path in self.where.parent.iterdir():
             path.unlink()
@@ -163,6 +163,14 @@ class FilePlace:
 class ServerPlace:
     """A ledger in tables of a server, used again and again: each history begins with none in them.
 
+    What is simulated, and how: a process that crashes, or whose connection is cut, is a handle
+    whose connection is closed, so that the server undoes what was not committed.  In most histories
+    the session is kept for whoever connects next (:mod:`support.servers.kept_connections`); in
+    every fifteenth nobody gets a session that was used, and the tables are made anew.  Where the
+    power is lost, all the processes of the server are killed in the midst of a transaction, and it
+    starts again from what it had written by then.  Its folder is in memory, where syncing costs
+    nothing and loses nothing; ``fsync`` stays on, since the ledger refuses a server without.
+
     Args:
         database: in which its tables are made.
         name: of the ledger.
@@ -174,10 +182,13 @@ class ServerPlace:
     def __init__(self, database: Database, name: str = "own", *, reboots: bool = False) -> None:
         import psycopg
 
+        from support.servers.kept_connections import KeptConnections
+
         self._database, self._name, self.reboots = database, name, reboots
         self.where = f"{database.dsn()}?ledger={name}"
         self._psycopg = psycopg
         self._eye: Any = None
+        self._connections = KeptConnections(postgres_store.connect)
 
     @contextmanager
     def quick(self) -> Iterator[None]:
@@ -186,10 +197,12 @@ class ServerPlace:
         assert "lock_timeout = '60s'" in write
         postgres_store._WRITE = write.replace("lock_timeout = '60s'", "lock_timeout = '1ms'")
         any_store._PAUSES = (0.0, 0.0)
+        connect, postgres_store.connect = postgres_store.connect, self._connections.connect
         try:
             yield
         finally:
             postgres_store._WRITE, any_store._PAUSES = write, pauses
+            postgres_store.connect = connect
             self._forget()
 
     def _run(self, statement: str, *values: Any) -> Any:
@@ -198,13 +211,17 @@ class ServerPlace:
         return self._eye.execute(statement.format(f"tacit.{self._name}"), values or None)
 
     def _forget(self) -> None:
+        self._connections.clear()
         if self._eye is not None:
             self._eye.close()
 
-    def renew(self) -> None:
-        """Empty the tables, for the next history."""
-        found = self._run("SELECT to_regclass('{}_event') IS NOT NULL").fetchone()
-        if found[0]:
+    def renew(self, seed: int = 0) -> None:
+        """Empty the tables, for the next history; every fifteenth begins without any."""
+        self._connections.kept = bool(seed % 15)
+        if not self._connections.kept:
+            self._forget()
+            self._run("DROP TABLE IF EXISTS {0}_head, {0}_event")
+        elif self._run("SELECT to_regclass('{}_event') IS NOT NULL").fetchone()[0]:
             self._run("DELETE FROM {0}_head; DELETE FROM {0}_event")
 
     def was_busy(self, told: str) -> bool:
