@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -72,6 +73,24 @@ def test_losses_between_have_the_masses_of_both_distributions(loss):
         for shift, mine in ((0, mass), (loss.shift, other)):
             truth = loss.tail(first + shift) - loss.tail(last + shift)
             assert abs(truth.middle - Fraction(float(mine))) <= mine * found.slack
+
+
+@pytest.mark.parametrize("width", [0.003, 0.15])
+def test_masses_far_out_are_within_the_slack_where_outcomes_are_just_not_listed(width):
+    """At 36 standard deviations; the smaller the noise, the more the integral is off there."""
+    loss = GaussianShift((1 << 14) + 1, 5_000)
+    found = loss.in_floats(1e-295)
+    assert isinstance(found, Spread)
+    ends = np.array([found.ends[1] - 0.2, found.ends[1] - 0.2 + width])
+    assert 36 < (ends[0] - (5_000 / 16_385) ** 2 / 2) / (5_000 / 16_385) < 37
+    first, last = (loss.first(Fraction(float(end))) for end in ends)
+    assert last - first > 100
+    with mpmath.workprec(200):
+        sigma = mpmath.mpf((1 << 14) + 1)
+        weights = [mpmath.exp(-(mpmath.mpf(x) ** 2) / (2 * sigma**2)) for x in range(first, last)]
+        truth = mpmath.fsum(weights) / (sigma * mpmath.sqrt(2 * mpmath.pi))
+        ((mass,), _) = found.masses(ends)
+        assert abs(truth / mpmath.mpf(float(mass)) - 1) <= found.slack
 
 
 def test_all_losses_of_a_spread_weigh_one():
