@@ -39,7 +39,7 @@ _MAGIC, _SPOILT = 4, 36
 _FAILED = 500
 """From here on a status says that the service failed, and not that it refused."""
 _MOST = 300
-"""A service keeps some files open for each data set, and a process may open only so many."""
+"""A service keeps some files open for each one with rows, and a process may open only so many."""
 _SETTINGS = 'latency = "1/100"\n'
 
 
@@ -48,7 +48,6 @@ class TacitService(TacitSession):
 
     name = "tacit-service"
     title = "Tacit, the service over HTTP"
-    _served: _Served | None = None
 
     def refuse_unready(self) -> None:
         """Refuse where a package of the service is missing."""
@@ -60,17 +59,15 @@ class TacitService(TacitSession):
 
     @property
     def _service(self) -> _Served:
-        """The service that is asked: another one where it has many data sets, whose files it holds.
+        """The service that is asked, the last: another one where it holds many files.
 
         One that an account is kept in goes on beside it.
         """
-        if self._served is None or self._served.declared >= _MOST:
-            if self._served is not None and not self._served.kept:
-                self._served.stop()
-                self._all.remove(self._served)
-            self._served = _Served()
-            self._all.append(self._served)
-        return self._served
+        if self._all and self._all[-1].full and not self._all[-1].kept:
+            self._all.pop().stop()
+        if not self._all or self._all[-1].full:
+            self._all.append(_Served())
+        return self._all[-1]
 
     @cached_property
     def _all(self) -> list[_Served]:
@@ -188,11 +185,9 @@ class _Served:
     """A folder that ``tacit serve`` serves on a free port of this machine, until it is stopped.
 
     Attributes:
-        declared: how many data sets it was told.
         kept: whether an account is kept in it.
     """
 
-    declared = 0
     kept = False
 
     def __init__(self) -> None:
@@ -245,6 +240,11 @@ class _Served:
         finally:
             database.close()
 
+    @property
+    def full(self) -> bool:
+        """Whether it has as many files with rows as one service should hold."""
+        return sum(1 for _ in self.data.iterdir()) >= _MOST
+
     def fresh(self) -> str:
         """Return a name that no data set has."""
         return f"d{secrets.token_hex(6)}"
@@ -258,7 +258,6 @@ class _Served:
             price["delta"] = str(budget.delta)
         fields = {"unit": shape, "budget": price, "tables": dict(tables)}
         reply = self._curator.put(f"/v1/datasets/{name}", json={"declaration": fields})
-        self.declared += 1
         if reply.status_code >= _FAILED:
             raise DataSourceError(f"the service failed: {reply.text:.200}")
         if reply.status_code != 201:
