@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.audit.sampling.betting import Bets
-from tacit.audit.sampling.graded import GradedBets, payoffs
+from tacit.audit.sampling.graded import GradedBets, _chances, payoffs
 
 DRAW = np.random.default_rng(5)
 
@@ -81,16 +81,39 @@ def test_both_directions_count_and_a_bet_is_made_before_its_rounds():
 
     bets = GradedBets(np.array([0.1, 5.0]))
     bets.add([1] * 10, [0] * 10)
-    assert bets.log_wealth().tolist() == [0.0, 0.0]
+    assert not bets.log_wealth().any()
     left, right = [1] * 70 + [0] * 30, [1] * 30 + [0] * 70
     bets.learn(score, left, right)
-    assert bets.log_wealth().tolist() == [0.0, 0.0]
+    assert not bets.log_wealth().any()
     bets.add(left, right)
-    both = bets.log_wealth()[0]
+    both = bets.log_wealth()[0, 0]
     assert both > 4
-    assert bets.log_wealth()[1] < both
+    assert bets.log_wealth()[0, 1] < both
     bets.add([0] * 500, [1] * 500)
-    assert bets.log_wealth()[0] < both
+    assert bets.log_wealth()[0, 0] < both
+
+
+def test_the_second_account_bets_from_a_later_round_with_money_of_its_own():
+    bets = GradedBets(np.array([0.1]), later=100)
+    left, right = [1] * 70 + [0] * 30, [1] * 30 + [0] * 70
+    bets.learn(lambda outputs: np.asarray(outputs, dtype=float), left, right)
+    bets.add(left, right)
+    first, second = bets.log_wealth()[:, 0]
+    assert first > 4
+    assert second == 0
+    bets.add(left, right)
+    gained = bets.log_wealth()[:, 0] - [first, second]
+    assert gained[0] == pytest.approx(gained[1])
+    assert gained[1] > 4
+
+
+def test_ratios_rise_with_the_score_and_bins_against_the_order_are_joined():
+    counts = np.array([[10.0, 30.0, 20.0, 90.0], [90.0, 50.0, 60.0, 10.0]])
+    p, q = _chances(counts)
+    ratio = p / q
+    assert (np.diff(ratio) >= -1e-12).all()
+    assert ratio[1] == pytest.approx(ratio[2])
+    assert (p + q).sum() == pytest.approx(2)
 
 
 def test_beside_other_bets_no_more_than_log_2_is_given_away():

@@ -122,7 +122,13 @@ def test_a_batch_of_another_size_is_refused():
 @pytest.mark.full
 def test_the_bound_and_the_trade_off_are_drawn():
     found = sampled(geometric(1), 0, 3, epsilon=1, batch=True, samples=1000)
-    assert len(found.plot().axes) == 2
+    drawn = found.plot().axes
+    assert len(drawn) == 2
+    names = [[text.get_text() for text in one.get_legend().get_texts()] for one in drawn]
+    assert names == [
+        ["lower bound", "claim: 1"],
+        ["claim", "lower bound on epsilon", "event, as counted"],
+    ]
 
 
 SCALE = 20

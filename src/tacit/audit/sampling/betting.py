@@ -90,14 +90,14 @@ class Bets:
             left: one answer a round, of u.
             right: as many, of v.  The event of a round may depend on earlier rounds only.
             beside: the logarithm of the wealth of other bets against each claim, after these
-                rounds.  The mean of both counts, which is worse than either by log 2 at most.
+                rounds, a row for each account.  The mean of all accounts counts.
         """
         x, y = np.asarray(left, dtype=np.intp), np.asarray(right, dtype=np.intp)
         self._counts += np.bincount(2 * x + y, minlength=4).reshape(2, 2)
         self.rounds += len(x)
         wealth = self.log_wealth()
         if beside is not None:
-            wealth = _log_mean(np.stack([wealth, beside]), axis=0)
+            wealth = _log_mean(np.vstack([wealth, beside]), axis=0)
         self._most = np.maximum(self._most, wealth)
         goal = -math.log1p(-self.confidence) if self.confidence < 1 else math.inf
         goal *= 1 + 1e-9  # the sums of logarithms are rounded: a relative 1e-12 at most

@@ -56,8 +56,10 @@ class LearnedEvent:
 _REPEATS = 0.03
 """Outputs are counted where there are at most so many different ones for each output."""
 _ROUNDS = 25
-_RIDGE = 1e-4
-_MOST_CELLS = 16_000_000
+_STEADY = 1e-4
+_RIDGE, _RIDGE_AT_LEAST = 1e-5, 0.1
+_CHUNK = 20_000
+_MOST_CELLS = 40_000_000
 """Outputs times features of one fit."""
 _CAREFUL = 2.0
 """Standard errors that are held against an event."""
@@ -92,8 +94,8 @@ def learned_event(
 
 _FEW = 100
 """Outputs are counted one by one where there are at most so many different ones."""
-_TREE_CELLS = 1_500_000
-_HALF = 60_000
+_TREE_CELLS = 8_000_000
+_HALF = 250_000
 
 
 def learned_score(
@@ -211,12 +213,19 @@ def _by_regression(
     x = design(list(left) + list(right))
     y = np.concatenate([np.ones(len(left)), np.zeros(len(right))])
     weights = np.zeros(x.shape[1])
+    ridge = _RIDGE * len(y) + _RIDGE_AT_LEAST
     for _ in range(_ROUNDS):
-        chance = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
-        slope = x.T @ (y - chance) - _RIDGE * len(y) * weights
-        bend = (x * (chance * (1 - chance))[:, None]).T @ x + _RIDGE * len(y) * np.eye(len(weights))
+        scores = (x @ weights.astype(np.float32)).astype(np.float64)
+        chance = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
+        slope = x.T @ (y - chance).astype(np.float32) - ridge * weights
+        weight = chance * (1 - chance)
+        bend = ridge * np.eye(len(weights))
+        for some in range(0, len(x), _CHUNK):
+            part = x[some : some + _CHUNK]
+            bend += (part * weight[some : some + _CHUNK, None].astype(np.float32)).T @ part
         step = np.linalg.solve(bend, slope)
         weights = weights + step
-        if np.abs(step).max() < 1e-6:
+        if np.abs(x[:: max(1, len(x) // 1000)] @ step).max() < _STEADY:
             break
-    return lambda outputs: np.asarray(design(outputs) @ weights, dtype=np.float64)
+    fitted = weights.astype(np.float32)
+    return lambda outputs: np.asarray(design(outputs) @ fitted, dtype=np.float64)

@@ -1,11 +1,11 @@
 """Outputs as rows of numbers, on which a regression tells two data sets apart.
 
 For each number of an output, and for the difference of each to the one before it: the number,
-whether it is above the median of all, whether it is no number or infinite, whether it is a multiple
-of 2^-53 and of 1 (what floating-point noise leaves behind), and whether it is the largest.  Of a
-whole output a *summary*: how many numbers there are, how many of them are odd, and how many
-positive; where the first positive one stands and where the largest; the sum, the largest, the
-smallest and the last; with all products of two of these.  A list of answers until a first success
+whether it is no number or infinite, whether it is a multiple of 2^-53 and of 1 (what floating-point
+noise leaves behind), and whether it is the largest.  Of a whole output a *summary*: how many
+numbers there are, how many of them are odd, and how many positive; where the first positive one
+stands and where the largest; the sum, the largest, the smallest and the last.  A regression gets
+their ranks, and all products of two ranks of the summary.  A list of answers until a first success
 with a number behind it is recognised by such a product: the number of failures times the last.
 """
 
@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 __all__ = ["SUMMARIES", "Design", "numbers_of"]
 
 _WIDEST = 64
-_SPREADS = 3.0
-"""Features are cut at so many times the scale of most outputs."""
 _HUGE = 1e150
 
 
@@ -138,59 +136,89 @@ def _flat(output: Any) -> list[float]:
 
 @dataclass(frozen=True)
 class Design:
-    """Features on scales that were learned: each cut, beside whether it is above its median.
+    """Features by their rank among the outputs seen, which is steady where values run far out.
+
+    Of each feature the rank between -1 and 1, and where it has more than two values the logarithm
+    of the odds of its rank too, which goes on rising in the tails; and all products of two of these
+    that are of the summary.
 
     Attributes:
-        middle: of each feature, the median over all outputs.
-        scale: of each feature.
-        kept: the features that say something; the others are the same for all outputs.
-        cut: those of them with more than two values, of which being above the median says more.
+        knots: of each feature, values at which its rank is known, and these ranks.
+        kept: the features that say something: others are the same for all outputs, or nearly
+            a copy of one before.
+        cut: those of them with more than two values.
     """
 
-    middle: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    knots: tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]
     kept: NDArray[np.bool_]
     cut: NDArray[np.bool_]
 
     @classmethod
     def of(cls, left: Sequence[Any], right: Sequence[Any]) -> Design:
-        """Learn the scales from outputs of both data sets."""
+        """Learn the ranks from outputs of both data sets."""
         features = numbers_of(list(left) + list(right))
-        middle = np.median(features, axis=0)
-        moved = features - middle
-        limit = np.quantile(np.abs(moved), 0.99, axis=0)
-        spread = features.std(axis=0)
-        scale = np.where(limit > 0, limit, np.where(spread > 0, spread, 1.0))
-        kept = np.any(moved != 0, axis=0)
-        two = np.all(
-            (features == features.min(axis=0)) | (features == features.max(axis=0)), axis=0
-        )
+        low, high = features.min(axis=0), features.max(axis=0)
+        two = np.all((features == low) | (features == high), axis=0)
+        kept = low != high
+        knots = tuple(_ranks(x) for x in features.T)
+        some = features[:: max(1, len(features) // _COMPARED)].T
+        ranks = np.array([np.interp(x, *ends) for x, ends in zip(some, knots, strict=True)])
+        ranks -= ranks.mean(axis=1, keepdims=True)
+        ranks /= np.maximum(np.sqrt((ranks**2).sum(axis=1, keepdims=True)), 1e-300)
+        alike = np.abs(ranks @ ranks.T) > _ALIKE
+        for place in np.flatnonzero(kept):
+            kept[place] = not (alike[place, :place] & kept[:place]).any()
         width = (features.shape[1] - SUMMARIES + 1) // 6
         bits = slice(SUMMARIES, SUMMARIES + width)
         if two[bits].all():
             kept[bits.stop :] = False  # all else about bits is a sum of them
-        return cls(middle, scale / _SPREADS * 2, kept, kept & ~two)
+        return cls(knots, kept, kept & ~two)
 
     @staticmethod
     def width_of(left: Sequence[Any], right: Sequence[Any]) -> int:
         """Return how many features a design of such outputs has."""
         return int(Design.of(left, right)(left[:1]).shape[1])
 
-    def __call__(self, outputs: Sequence[Any]) -> NDArray[np.float64]:
+    def __call__(self, outputs: Sequence[Any]) -> NDArray[np.float32]:
         """Return the features of outputs, one row each, with a column of ones."""
         rows = numbers_of(outputs)
-        width = len(self.middle)
+        width = len(self.knots)
         fitted = np.zeros((len(rows), width))
         fitted[:, : min(width, rows.shape[1])] = rows[:, :width]
-        z = np.clip((fitted - self.middle) / self.scale, -_SPREADS, _SPREADS)
-        above = fitted > self.middle
-        summary = z[:, :SUMMARIES][:, self.kept[:SUMMARIES]]
-        first, second = np.triu_indices(summary.shape[1])
-        return np.column_stack(
-            [
-                np.ones(len(z)),
-                z[:, self.kept],
-                above[:, self.cut],
-                summary[:, first] * summary[:, second],
-            ]
-        )
+        columns, summary = [np.ones(len(rows))], []
+        for place in np.flatnonzero(self.kept):
+            rank = np.interp(fitted[:, place], *self.knots[place])
+            mine = [2 * rank - 1]
+            if self.cut[place]:
+                mine.append(np.log(rank / (1 - rank)) / _SPREADS)
+            columns += mine
+            summary += mine if place < SUMMARIES else []
+        columns += [summary[i] * summary[j] for i in range(len(summary)) for j in range(i + 1)]
+        return np.column_stack(columns).astype(np.float32)
+
+
+_SPREADS = 3.0
+"""Odds of ranks are divided by so much, so that they are about as large as ranks."""
+_ALIKE = 0.99
+"""A correlation of ranks; each number that is fitted costs as much noise, whatever it says."""
+_COMPARED = 4_000
+_KNOTS = 300
+_TAIL = 30
+
+
+def _ranks(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return values and the share of outputs below each, half of its equals among them.
+
+    >>> values, shares = _ranks(np.array([1.0, 1.0, 5.0, 7.0]))
+    >>> values.tolist(), shares.tolist()
+    ([1.0, 5.0, 7.0], [0.3, 0.6, 0.8])
+    """
+    ordered = np.sort(column)
+    values = np.unique(ordered)
+    if len(values) > _KNOTS + 2 * _TAIL:
+        tail = np.geomspace(2 / len(column), 1 / _KNOTS, _TAIL)
+        shares = np.concatenate([tail, np.linspace(0, 1, _KNOTS), 1 - tail])
+        values = np.unique(np.quantile(ordered, shares))
+    below = np.searchsorted(ordered, values, side="left")
+    above = np.searchsorted(ordered, values, side="right")
+    return values, ((below + above) / 2 + 0.5) / (len(ordered) + 1)

@@ -12,7 +12,8 @@ bins k, and l + m = 2, such that
 Then E_P[a] + E_Q[b] = 2 + (E_P[r] - c E_Q[r]) + (E_Q[s] - c E_P[s]) <= 2.  A run of u and a run of
 v are independent, so the factor a(y) b(y') of a round has the mean E_P[a] E_Q[b], and that is at
 most the square of half their sum, 1.  So the product over rounds is a nonnegative supermartingale
-from 1, when bins and numbers are chosen before the round, and so is a mean of such products; so is
+from 1, when bins and numbers are chosen before the round, and so is a mean of such products, also
+where one of them bets nothing until a round that was fixed before; so is
 1 + k (a - 1), 1 + k (b - 1) in place of a and b, for k in [0, 1], since these conditions are linear
 and hold for a = b = 1.  Ville's inequality then bounds the probability that a true claim is
 refuted, as in :mod:`tacit.audit.sampling.betting`.
@@ -42,11 +43,11 @@ __all__ = ["GradedBets", "payoffs"]
 Score = Callable[[Sequence[Any]], NDArray[np.float64]]
 
 _HALVINGS = 40
-_BINS = (6, 24)
+_BINS = 24
 _TAILS = 12
-_SHARES = (1.0, 0.5, 0.2)
-"""Of the best payoffs: they are estimated, and bets on noise lose."""
-_CAREFUL = 1.0
+_SHARE = 0.95
+"""Of the best payoffs: they are estimated, and no bin may lose everything."""
+_CAREFUL = 0.5
 """Standard errors that are held against the ratio of a bin."""
 _ROUNDED = 1e-14
 """More than the rounding of one factor."""
@@ -87,24 +88,29 @@ def _factors(
 
 
 class GradedBets:
-    """The wealth of bets on grades, against each claim of a grid.
+    """The wealth of bets on grades, against each claim of a grid, in two accounts.
+
+    Early bets, on little that is known, lose: one account bets from the first score on, for gross
+    violations, and one with money of its own from a later round on, for those that take all runs.
 
     Args:
         grid: the claims, rising.
+        later: the round from which the second account bets.
 
     >>> bets = GradedBets(np.array([0.0, 1.0]))
     >>> bets.learn(lambda outputs: np.array(outputs, float), [0, 1, 1, 1] * 9, [1, 0, 0, 0] * 9)
     >>> bets.add([1] * 9, [0] * 9)
-    >>> bool(bets.log_wealth()[0] > bets.log_wealth()[1])
+    >>> bool(bets.log_wealth()[0, 0] > bets.log_wealth()[0, 1])
     True
     """
 
-    def __init__(self, grid: NDArray[np.float64]) -> None:
+    def __init__(self, grid: NDArray[np.float64], later: int = 0) -> None:
         self._grid = grid
-        self._logs = np.zeros((len(_BINS) * len(_SHARES), len(grid)))
+        self._later, self._rounds = later, 0
+        self._logs = np.zeros((2, len(grid)))
         self._score: Score | None = None
-        self._cuts: list[NDArray[np.float64]] = []
-        self._counts: list[NDArray[np.float64]] = []
+        self._cuts: NDArray[np.float64] = np.empty(0)
+        self._counts: NDArray[np.float64] = np.empty((2, 0))
 
     def learn(self, score: Score, left: Sequence[Any], right: Sequence[Any]) -> None:
         """Bet on the grades of a score from now on.
@@ -116,13 +122,8 @@ class GradedBets:
         """
         grades = score(left), score(right)
         self._score = score
-        self._cuts = [_cuts(np.concatenate(grades), bins) for bins in _BINS]
-        self._counts = [np.zeros((2, len(cuts) + 1)) for cuts in self._cuts]
-        self._count(grades)
-
-    def _count(self, grades: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
-        for place, cuts in enumerate(self._cuts):
-            self._counts[place] += _counted(grades, cuts)
+        self._cuts = _cuts(np.concatenate(grades))
+        self._counts = _counted(grades, self._cuts)
 
     def add(self, left: Sequence[Any], right: Sequence[Any]) -> None:
         """Bet on rounds by what was learned and counted before, then count them too.
@@ -131,25 +132,20 @@ class GradedBets:
             left: an output of u for each round.
             right: as many of v.
         """
+        late = self._rounds >= self._later
+        self._rounds += len(left)
         if self._score is None:
             return
-        grades = self._score(left), self._score(right)
-        row = 0
-        for cuts, known in zip(self._cuts, self._counts, strict=True):
-            fresh = _counted(grades, cuts)
-            a, b = payoffs(*_chances(known), self._grid)
-            for share in _SHARES:
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    gain = _total(fresh[0], np.log1p(share * (a - 1)))
-                    gain += _total(fresh[1], np.log1p(share * (b - 1)))
-                self._logs[row] += gain - _ROUNDED * (len(left) + len(right))
-                row += 1
-        self._count(grades)
+        fresh = _counted((self._score(left), self._score(right)), self._cuts)
+        a, b = payoffs(*_chances(self._counts), self._grid)
+        gain = _total(fresh[0], np.log1p(_SHARE * (a - 1)))
+        gain += _total(fresh[1], np.log1p(_SHARE * (b - 1)))
+        self._logs[: 1 + late] += gain - _ROUNDED * (len(left) + len(right))
+        self._counts += fresh
 
     def log_wealth(self) -> NDArray[np.float64]:
-        """Return the logarithm of the wealth against each claim of the grid."""
-        top = self._logs.max(axis=0)
-        return np.asarray(np.log(np.exp(self._logs - top).mean(axis=0)) + top, dtype=np.float64)
+        """Return the logarithm of the wealth of each account against each claim of the grid."""
+        return self._logs.copy()
 
 
 def _total(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -164,24 +160,45 @@ def _counted(
     return np.array([np.bincount(x, minlength=len(cuts) + 1) for x in places], dtype=np.float64)
 
 
-def _cuts(grades: NDArray[np.float64], bins: int) -> NDArray[np.float64]:
+def _cuts(grades: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return cuts of as many grades in each bin, and of ever fewer at both ends."""
     ordered = np.sort(grades)
-    shares = np.arange(1, bins) / bins
+    shares = np.arange(1, _BINS) / _BINS
     rarest = 20 / len(grades)
-    if bins > _TAILS and rarest < shares[0]:
+    if rarest < shares[0]:
         tail = np.geomspace(rarest, shares[0], _TAILS, endpoint=False)
         shares = np.concatenate([tail, shares, 1 - tail])
     return np.unique(ordered[np.minimum((shares * len(ordered)).astype(int), len(ordered) - 1)])
 
 
 def _chances(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimate the chances of the bins, each ratio nearer to 1 by its standard error."""
+    """Estimate the chances of the bins: the ratios rise with the score, each held nearer to 1.
+
+    A bin whose ratio is below that of the bin before is joined with it (isotonic regression by
+    pooling adjacent violators), so that few ratios are estimated, each from many outputs; then
+    each is moved towards 1 by its standard error.
+    """
     more = counts + 0.5
     total = more.sum(axis=1)
-    ratio = np.log(more[0] / more[1]) - math.log(total[0] / total[1])
-    error = _CAREFUL * np.sqrt(1 / more[0] + 1 / more[1])
+    pooled = _pooled(more)
+    ratio = np.log(pooled[0] / pooled[1]) - math.log(total[0] / total[1])
+    error = _CAREFUL * np.sqrt(1 / pooled[0] + 1 / pooled[1])
     ratio = np.sign(ratio) * np.maximum(np.abs(ratio) - error, 0)
     both = more[0] / total[0] + more[1] / total[1]
     p = both / (1 + np.exp(-ratio))
     return p, both - p
+
+
+def _pooled(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each bin the counts of the bins that it is joined with.
+
+    >>> _pooled(np.array([[1.0, 3.0, 2.0], [4.0, 1.0, 2.0]])).tolist()
+    [[1.0, 5.0, 5.0], [4.0, 3.0, 3.0]]
+    """
+    blocks: list[tuple[float, float, int]] = []
+    for x, y in counts.T.tolist():
+        blocks.append((x, y, 1))
+        while len(blocks) > 1 and blocks[-1][0] * blocks[-2][1] <= blocks[-2][0] * blocks[-1][1]:
+            last, before = blocks.pop(), blocks.pop()
+            blocks.append((last[0] + before[0], last[1] + before[1], last[2] + before[2]))
+    return np.repeat(np.array(blocks)[:, :2], [size for _, _, size in blocks], axis=0).T

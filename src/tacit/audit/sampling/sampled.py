@@ -40,7 +40,7 @@ class SampledAudit(Shown):
         confidence: how sure the bound is, at whatever moment the runs stopped.
         path: pairs of a number of runs and the bound after them.
         shares: how often the chosen events occurred, on the data set that they indicate and on the
-            other.
+            other.  Bets on grades may have given the bound; then the events alone show less.
     """
 
     lower: float
@@ -75,16 +75,25 @@ class SampledAudit(Shown):
         fig = plotting.figure(8.4, 3.6)
         panels = plotting.axes(fig, 1, 2)[0]
         runs = [n for n, _ in self.path]
-        panels[0].step(runs, [b for _, b in self.path], where="post", color=plotting.ACCENT)
+        bounds = [b for _, b in self.path]
+        panels[0].step(runs, bounds, where="post", color=plotting.ACCENT, label="lower bound")
         if self.epsilon is not None:
-            panels[0].axhline(self.epsilon, color=plotting.SECOND, linestyle="--")
+            claimed = f"claim: {self.epsilon:.4g}"
+            panels[0].axhline(self.epsilon, color=plotting.SECOND, linestyle="--", label=claimed)
+        panels[0].legend(frameon=False, fontsize=9)
         panels[0].set_xlabel("runs on each side")
         panels[0].set_ylabel("lower bound on epsilon")
         errors = np.linspace(0, 1, 201)
-        for loss, colour in ((self.epsilon, plotting.SECOND), (self.lower, plotting.ACCENT)):
+        for loss, colour, dash, name in (
+            (self.epsilon, plotting.SECOND, "--", "claim"),
+            (self.lower, plotting.ACCENT, "-", "lower bound on epsilon"),
+        ):
             if loss is not None:
-                panels[1].plot(errors, _trade_off(errors, loss, self.delta), color=colour)
-        panels[1].plot([self.shares[1]], [1 - self.shares[0]], "o", color=plotting.INK)
+                curve = _trade_off(errors, loss, self.delta)
+                panels[1].plot(errors, curve, dash, color=colour, label=name)
+        type_i, type_ii = self.shares[1], 1 - self.shares[0]
+        panels[1].plot([type_i], [type_ii], "o", color=plotting.INK, label="event, as counted")
+        panels[1].legend(frameon=False, fontsize=9)
         panels[1].set_xlabel("type I error")
         panels[1].set_ylabel("type II error")
         return fig
@@ -114,10 +123,10 @@ def sampled(
 
     The first 50 runs on each side choose an event; from then on every run is counted on the event
     that the runs before it chose, and the bound holds at every moment at once
-    (:mod:`tacit.audit.sampling.betting` has the proof).  From 200 runs on, half of the bets are on
-    grades of the outputs, where no event is given and delta is 0
-    (:mod:`tacit.audit.sampling.graded`).  So the runs end as soon as the claim is
-    refuted, with no penalty for having looked: a gross violation takes some hundred runs.
+    (:mod:`tacit.audit.sampling.betting` has the proof).  From 200 runs on, a third of the money is
+    bet on grades of the outputs, and from a sixth of ``samples`` on another third, where no event
+    is given and delta is 0 (:mod:`tacit.audit.sampling.graded`).  So the runs end as soon as the
+    claim is refuted, with no penalty for having looked: a gross violation takes some hundred runs.
 
     Nothing here proves a claim.  What is rarer than the runs can show stays unseen, which
     :func:`tacit.verify` finds where outputs can be listed.
@@ -159,8 +168,8 @@ def sampled(
     if not 0 <= rest < 1 or (claim is not None and claim < 0):
         raise UsageError("epsilon is at least 0, and delta at least 0 and below 1")
     bets = Bets(rest, confidence)
-    graded = GradedBets(bets.grid) if event is None and rest == 0 else None
-    graded_at = _GRADED_FROM // 2
+    graded = GradedBets(bets.grid, limit // _LATER) if event is None and rest == 0 else None
+    graded_at = _GRADED_FROM / _AGAIN
     seen: tuple[list[Any], list[Any]] = ([], [])
     path: list[tuple[int, float]] = []
     chosen: Event | None = None if event is None else _given(event)
@@ -184,7 +193,7 @@ def sampled(
                 learned = done
                 event_now = learned_event(*seen, rest, claim)
                 chosen, tells_of_v = event_now, event_now.tells_of_v
-            if graded is not None and done >= 2 * graded_at and graded_at < 2 * _MOST_KEPT:
+            if graded is not None and _AGAIN * graded_at <= done <= _MOST_KEPT:
                 graded_at = done
                 fitted = learned_score(*(side[::2] for side in seen))
                 graded.learn(fitted, *(side[1::2] for side in seen))
@@ -194,7 +203,9 @@ def sampled(
     )
 
 
-_MOST_KEPT = 200_000
+_MOST_KEPT = 500_000
+_LATER = 6
+"""The second account of graded bets begins after such a part of the runs."""
 _GRADED_FROM = 200
 """Runs from which grades are learned, one half of them for the score and one for its bins."""
 _AGAIN = 1.4
