@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-import psycopg
-from psycopg import pq
+if TYPE_CHECKING:
+    from psycopg import pq
 
 __all__ = ["KeptConnections"]
 
@@ -42,9 +43,9 @@ class KeptConnections:
         if not self.kept:
             return self._connect(address, name)
         if free:
-            return _Lent(free.pop(), free)
+            return _lent()(free.pop(), free)
         made = self._connect(address, name)
-        lent = _Lent(made.pgconn, free)
+        lent = _lent()(made.pgconn, free)
         made.pgconn = _dead()  # the session is the other one's
         return lent
 
@@ -55,31 +56,41 @@ class KeptConnections:
                 free.pop().finish()
 
 
-class _Lent(psycopg.Connection[Any]):
-    """A connection that gives its session back."""
+@cache
+def _lent() -> Any:
+    """Return the class of a connection that gives its session back; not all have psycopg."""
+    import psycopg
+    from psycopg import pq
 
-    def __init__(self, session: Any, free: list[Any]) -> None:
-        super().__init__(session)
-        self._free, self._autocommit, self.prepare_threshold = free, True, None
+    class Lent(psycopg.Connection[Any]):
+        """A connection that gives its session back."""
 
-    def close(self) -> None:
-        """Undo what was begun, and never use the session again."""
-        if self.closed:
-            return
-        states = pq.TransactionStatus
-        with suppress(psycopg.Error):
-            if self.info.transaction_status in (states.INTRANS, states.INERROR):
-                self.execute("ROLLBACK")
-            if self.info.transaction_status == states.IDLE:
-                self.execute("DISCARD ALL")
-                self._free.append(self.pgconn)
-                self.pgconn = _dead()
-        self._closed = True
-        self.pgconn.finish()
+        def __init__(self, session: Any, free: list[Any]) -> None:
+            super().__init__(session)
+            self._free, self._autocommit, self.prepare_threshold = free, True, None
+
+        def close(self) -> None:
+            """Undo what was begun, and never use the session again."""
+            if self.closed:
+                return
+            states = pq.TransactionStatus
+            with suppress(psycopg.Error):
+                if self.info.transaction_status in (states.INTRANS, states.INERROR):
+                    self.execute("ROLLBACK")
+                if self.info.transaction_status == states.IDLE:
+                    self.execute("DISCARD ALL")
+                    self._free.append(self.pgconn)
+                    self.pgconn = _dead()
+            self._closed = True
+            self.pgconn.finish()
+
+    return Lent
 
 
 def _dead() -> Any:
     """Return a session that is over."""
+    from psycopg import pq
+
     session = pq.PGconn.connect_start(b"nowhere")
     session.finish()
     return session
