@@ -32,12 +32,11 @@ all times by martingales.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.budgets.gaussian_filter import after, epsilon_of
+from tacit.accounting.budgets.gaussian_filter import after_all, epsilon_of
 from tacit.accounting.budgets.parts import Part, merged
 from tacit.arithmetic.exact import show
 from tacit.errors import BudgetError, UsageError
@@ -100,12 +99,12 @@ class FilterLadder:
             )
         new = cost.parts or merged([(cost.amount, False)])
         parts, place = _joined(self.parts, new), self.place
-        left = _after(self.left, new) if place < len(_VARIANCES) else None
+        left = after_all(self.left, new) if place < len(_VARIANCES) else None
         least = sum(p.times * p.epsilon**2 / (3 if p.ranged else 1) for p in parts)  # about
         while left is None and place < len(_VARIANCES):
             place += 1
             if place < len(_VARIANCES) and _VARIANCES[place] >= least:
-                left = _after(_VARIANCES[place], parts)
+                left = after_all(_VARIANCES[place], parts)
         return FilterLadder(self.delta, added, parts, place, left or Fraction(0))
 
     @property
@@ -116,16 +115,6 @@ class FilterLadder:
             share = self.delta / (2 * len(_VARIANCES))
             amount = min(amount, epsilon_of(_VARIANCES[self.place], share))
         return Budget("approximate", amount, Fraction(0) if self.added.is_nothing else self.delta)
-
-
-def _after(variance: Fraction, parts: Iterable[Part]) -> Fraction | None:
-    """Return what parts leave of a filter; None where it refuses one."""
-    left: Fraction | None = variance
-    for part in parts:
-        if left is None:
-            return None
-        left = after(left, part.epsilon, part.times, part.ranged)
-    return left
 
 
 def _joined(parts: tuple[Part, ...], new: tuple[Part, ...]) -> tuple[Part, ...]:

@@ -81,16 +81,17 @@ Ends of the search are multiples of a step, found by enclosures: the same on eve
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
 
+from tacit.accounting.budgets.parts import Part
 from tacit.arithmetic.bisection import least_between, narrowed
 from tacit.arithmetic.enclosure import Enclosure, exp, log, sqrt
 from tacit.arithmetic.exact import float_up
 from tacit.arithmetic.special_functions import normal_cdf
 
-__all__ = ["after", "before", "delta_of", "epsilon_of", "largest", "whole"]
+__all__ = ["after", "after_all", "before", "delta_of", "epsilon_of", "largest", "whole"]
 
 _ZERO = Fraction(0)
 _LEAST = Fraction(1, 1 << 40)
@@ -177,6 +178,16 @@ def after(
             return None
         variance, left = found, left - 1
     return variance
+
+
+def after_all(variance: Fraction, parts: Iterable[Part]) -> Fraction | None:
+    """Return the variance that all parts leave, in their order; None where one does not fit."""
+    left: Fraction | None = variance
+    for part in parts:
+        if left is None:
+            return None
+        left = after(left, part.epsilon, part.times, part.ranged)
+    return left
 
 
 def _closed(variance: Fraction, square: Fraction) -> int:

@@ -35,7 +35,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.budgets.gaussian_filter import after, before, epsilon_of, largest, whole
+from tacit.accounting.budgets.gaussian_filter import after_all, before, epsilon_of, largest, whole
 from tacit.accounting.budgets.parts import merged
 from tacit.arithmetic.exact import as_fraction
 from tacit.errors import BudgetError, UsageError
@@ -70,11 +70,8 @@ class Filter:
             halved = cost.delta * _OWN <= total.delta
             left = whole(total.amount, total.delta / 2) if halved else None
             return Filter(halved, left).charged(cost, total)
-        left, together = self.left, self.together
-        parts = cost.parts or merged([(cost.amount, False)])
-        for part in parts:
-            if left is not None:
-                left = after(left, part.epsilon, part.times, part.ranged)
+        parts, together = cost.parts or merged([(cost.amount, False)]), self.together
+        left = None if self.left is None else after_all(self.left, parts)
         if left is None:
             return replace(self, left=None)
         for part in parts:
