@@ -90,14 +90,14 @@ def _verdict(told: Mapping[str, Any], cost: Budget) -> str:
 
 def _free(told: Mapping[str, Any]) -> str:
     """Say that the answer follows from earlier releases; nothing where it does not."""
-    errors = [
-        f"{label} with a standard error of {number(error, error / 10)}"
-        for label, one in told["free"].items()
-        for error in [one["standard_error"]]
-    ]
+    errors = {label: one["standard_error"] for label, one in told["free"].items()}
     if not errors:
         return ""
-    return f"It follows from releases that you can see, at no cost: {', '.join(errors)}."
+    listed = ", ".join(
+        f"{label} with a standard error of {number(error, error / 10)}"
+        for label, error in errors.items()
+    )
+    return f"It follows from releases that you can see, at no cost: {listed}."
 
 
 def _odds(cost: Budget) -> str:
