@@ -6,31 +6,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.service.client import Client, running
+from support.service.free import COARSE, FINE, HERE, ask, costs
 from support.service.hosting import hosted_clinic, released
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.report import Certificate
 from tacit.service.access.caller import Caller, Grant
 from tacit.service.hosting.ask import Ask
 from tacit.service.jobs import free as free_answers
-
-HERE = "/v1/datasets/visits"
-
-
-def costs(*edges: int, **more: Any) -> dict[str, Any]:
-    """How many visits cost how much."""
-    count = {"statistic": "histogram", "column": "cost", "edges": list(edges)}
-    return {"question": {"answers": {"costs": count}}, **more}
-
-
-FINE = costs(*range(0, 1001, 100), epsilon="1/2")
-COARSE = costs(0, 300, 1000, free=True)
 
 
 def spent(client: Client) -> Any:
@@ -42,16 +30,6 @@ def follows(client: Client, token: str, **more: Any) -> dict[str, Any]:
     said = {**COARSE, **more}
     found: dict[str, Any] = client.post(f"{HERE}/preview", json=said, token=token).json()
     return found
-
-
-def ask(client: Client, token: str, said: dict[str, Any] = COARSE, **more: Any) -> Any:
-    return client.post(f"{HERE}/releases", json=said, token=token, **more)
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with running(hosted_clinic(tmp_path_factory.mktemp("clinic"))) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

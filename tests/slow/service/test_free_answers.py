@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from support.service.client import Client, running
+from support.service.client import running
+from support.service.free import FINE, ask, costs
 from support.service.hosting import hosted_clinic, released
 from tacit.accounting import epsilon
 from tacit.accounting.ledger.ledger import Ledger
@@ -17,22 +18,6 @@ from tacit.report import Certificate
 from tacit.service.problem import Problem
 
 pytestmark = pytest.mark.slow
-
-HERE = "/v1/datasets/visits"
-
-
-def costs(*edges: int, **more: Any) -> dict[str, Any]:
-    """How many visits cost how much."""
-    count = {"statistic": "histogram", "column": "cost", "edges": list(edges)}
-    return {"question": {"answers": {"costs": count}}, **more}
-
-
-FINE = costs(*range(0, 1001, 100), epsilon="1/2")
-COARSE = costs(0, 300, 1000, free=True)
-
-
-def ask(client: Client, token: str, said: dict[str, Any] = COARSE, **more: Any) -> Any:
-    return client.post(f"{HERE}/releases", json=said, token=token, **more)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

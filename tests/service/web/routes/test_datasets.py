@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,6 @@ from tacit.report.check.issued import digest
 from tacit.tables.dataset.table_shape import TableShape
 
 HERE = "/v1/datasets/visits"
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with running(hosted_clinic(tmp_path_factory.mktemp("clinic"))) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

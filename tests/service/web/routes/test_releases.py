@@ -6,7 +6,6 @@ import csv
 import io
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,6 @@ from tacit.report import Certificate
 
 BY_SITE = {"sql": "select site, avg(cost) as cost from visits group by site", "epsilon": 2}
 ASK = "/v1/datasets/visits/releases"
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with running(hosted_clinic(tmp_path_factory.mktemp("clinic"))) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
