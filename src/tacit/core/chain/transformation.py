@@ -148,7 +148,7 @@ class Transformation(Shown):
             self.input,
             following.output,
             lambda data: second(first(data)),
-            lambda d: stable_second(stable_first(d)),
+            _one_kept(lambda d: stable_second(stable_first(d))),
             attained=self.onto and following.attained,
             onto=self.onto and following.onto,
         )
@@ -170,6 +170,26 @@ class Transformation(Shown):
     def __repr__(self) -> str:
         steps = " >> ".join(link.title for link in self.links)
         return f"<Transformation {steps}: ({self.input}) -> ({self.output})>"
+
+
+def _one_kept(stability: StabilityMap) -> StabilityMap:
+    """Return a map that keeps its latest answer: many measurements end one chain, at one distance.
+
+    >>> asked = []
+    >>> kept = _one_kept(lambda d: asked.append(d) or 2 * d)
+    >>> [int(kept(Fraction(d))) for d in (1, 1, 3)], len(asked)
+    ([2, 2, 6], 2)
+    """
+    latest: tuple[Fraction, Fraction] | None = None
+
+    def kept(d: Fraction) -> Fraction:
+        nonlocal latest
+        known = latest
+        if known is None or known[0] != d:
+            known = latest = d, stability(d)
+        return known[1]
+
+    return kept
 
 
 def read_distance(space: Space, d_in: Number) -> Fraction:
