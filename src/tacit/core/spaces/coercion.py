@@ -44,7 +44,7 @@ def whole(values: Any) -> NDArray[np.int64]:
 
 def _array(values: Any) -> NDArray[Any] | None:
     """Return a column that is numeric already, of one type for all its values."""
-    if hasattr(values, "to_numpy"):
+    if not isinstance(values, np.ndarray) and hasattr(values, "to_numpy"):
         values = values.to_numpy()
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iufb":
         return values

@@ -150,7 +150,8 @@ class Vector(Domain):
         Raises:
             UsageError: the data is not a sequence, or its length is not the public size.
         """
-        if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__len__"):
+        named = not isinstance(value, np.ndarray) and isinstance(value, (str, bytes, Mapping))
+        if named or not hasattr(value, "__len__"):
             raise UsageError("the data must be a sequence of values, such as a list or an array")
         if self.size is not None and len(value) != self.size:
             raise UsageError(f"the public size is {self.size}; the data has another length")

@@ -155,9 +155,10 @@ class Lattice:
             within: the units that inputs are clamped to, if they are.
         """
         domain = self.space.domain
-        room = _room(domain.element if isinstance(domain, Vector) else domain, self.grid, within)
 
         def losses(d: Fraction) -> PrivacyLoss | None:
+            element = domain.element if isinstance(domain, Vector) else domain
+            room = _room(element, self.grid, within)
             far = (d + self.charge) / self.grid if d else Fraction(0)
             if isinstance(domain, Vector):
                 return self._of_cells(kind, scale, far, room)
