@@ -28,6 +28,7 @@ from tacit.core import (
     register_join,
 )
 from tacit.core.spaces.domain import Domain
+from tacit.core.spaces.witness import EVERY
 from tacit.errors import MismatchError
 
 __all__ = [
@@ -119,7 +120,17 @@ class _Conversion(Step):
                 self,
             )
         output = Space(space.domain, self.target)
-        return Transformation(space, output, _identity, stability, step=self)
+        # one number that moves alone is as far from where it was in every norm
+        alone = rule is _same and isinstance(space.metric, L1Distance) and _rises(space.domain)
+        return Transformation(
+            space, output, _identity, stability, step=self, attained=alone, witness=EVERY
+        )
+
+
+def _rises(domain: Domain) -> bool:
+    """Return whether a number of a vector may be as large as one likes, on any grid."""
+    element = getattr(domain, "element", None)
+    return isinstance(element, Number) and element.upper is None and _grid(domain) is not None
 
 
 def _identity(data: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from tacit.core.measures.renyi_measures import RenyiCurve, RenyiDP, renyi_of_all
 from tacit.core.spaces.domain import Vector
 from tacit.core.spaces.metric import ChangeOneDistance, SymmetricDistance
 from tacit.core.spaces.partition import Parts, PartsDistance
+from tacit.core.spaces.witness import Witness
 from tacit.errors import MismatchError, UsageError
 
 __all__ = ["compose", "convert", "parallel"]
@@ -83,7 +85,10 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
         lambda data: tuple(part.function(data) for part in same),
         lambda d: measure.compose(part.privacy(d) for part in same),
         distribution=_product(dict(enumerate(same)), lambda data, _: data),
-        losses=composed_losses([(part.losses, part.measure, part.privacy) for part in parts]),
+        losses=composed_losses(
+            [(part.losses, part.measure, part.privacy, part.witness) for part in parts]
+        ),
+        witness=reduce(and_, [part.witness for part in parts]) or None,
         name=f"compose of {len(same)}",
     )
 
@@ -127,6 +132,7 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
         stated,
         distribution=measurement.law,
         losses=measurement.losses,
+        witness=measurement.witness,
     )
     converted.links = measurement.links
     return converted
@@ -250,6 +256,12 @@ def _of_one_part(parts: Sequence[Measurement], *, known: bool) -> LossMap | None
     return losses if None not in maps else None
 
 
+def _in_one_part(parts: Mapping[Hashable, Measurement]) -> Witness:
+    """Return the pairs that differ in the first part alone."""
+    key, first = next(iter(parts.items()))
+    return Witness.of((key, name) for name in first.witness.names or ())
+
+
 def _together(
     parts: Mapping[Hashable, Measurement],
     space: Space,
@@ -269,6 +281,7 @@ def _together(
         lambda d: _worst_split(measure, [part.privacy for part in parts.values()], int(d)),
         distribution=_product(parts, lambda data, key: divided(data)[key], named=True),
         losses=_of_one_part(list(parts.values()), known=divided is _as_it_is),
+        witness=None if divided is not _as_it_is else _in_one_part(parts),
         name=f"parallel over {len(parts)}",
     )
 

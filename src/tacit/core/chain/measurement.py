@@ -15,14 +15,19 @@ from tacit.core.chain.protocols import Distribution
 from tacit.core.chain.space import Space
 from tacit.core.chain.step import Step
 from tacit.core.chain.transformation import Transformation, read_distance
-from tacit.core.losses.base import PrivacyLoss
-from tacit.core.losses.bounds import Dominating
 from tacit.core.measures import plot_outputs
-from tacit.core.measures.epsilon_bound import LossMap, delta_bound, epsilon_bound
+from tacit.core.measures.epsilon_bound import (
+    LossMap,
+    bound_alone,
+    delta_bound,
+    epsilon_bound,
+    losses_behind,
+)
 from tacit.core.measures.gaussian_mu import least_mu
 from tacit.core.measures.measure import Loss, Measure
 from tacit.core.measures.profile_points import ProfilePoints
 from tacit.core.measures.tradeoff_function import TradeoffFunction
+from tacit.core.spaces.witness import EVERY, Witness
 from tacit.display.card import Card, Shown
 from tacit.errors import UsageError
 
@@ -67,6 +72,8 @@ class Measurement(Shown):
         losses: an input distance to the privacy losses that dominate those of all pairs within that
             distance, where they are known: they make :meth:`epsilon` tight.
         step: the recipe it was built from, if there is one.
+        witness: which pairs of inputs have the losses, where they are more than a bound; by default
+            all that far apart, or where records are counted a pair of its own.
 
     Attributes:
         function, privacy, losses: as given; they take internal members and distances that are read.
@@ -96,6 +103,7 @@ class Measurement(Shown):
         losses: LossMap | None = None,
         step: Step | None = None,
         name: str = "",
+        witness: Witness | None = None,
     ) -> None:
         self.input = input
         self.measure = measure
@@ -103,6 +111,7 @@ class Measurement(Shown):
         self.privacy = privacy
         self.law = distribution
         self.losses = losses
+        self.witness = witness or (Witness.own() if input.metric.counts_records else EVERY)
         self.links: tuple[Link, ...] = (
             Link(name or (step.name if step else "noise"), step, measure, privacy),
         )
@@ -273,17 +282,24 @@ class Measurement(Shown):
     def after(self, first: Transformation) -> Measurement:
         """Return this measurement after a transformation (``first >> self``)."""
         inner, privacy, law = first.function, self.privacy, self.law
-        stability, losses, release = first.stability, self.losses, self.function
+        stability, release = first.stability, self.function
         chained = Measurement(
             first.input,
             self.measure,
             _after(inner, release),
             lambda d: privacy(stability(d)),
             distribution=None if law is None else lambda data: law(inner(data)),
-            losses=None if losses is None else _behind(first, losses),
+            losses=self._losses_behind(first),
+            witness=first.witness if first.attained and self.witness == EVERY else None,
         )
         chained.links = first.links + self.links
         return chained
+
+    def _losses_behind(self, first: Transformation) -> LossMap | None:
+        if self.losses is None:
+            return None
+        known = first.attained and self.witness == EVERY
+        return losses_behind(first.stability, self.losses, onto=first.onto, known=known)
 
     def __rshift__(self, function: Callable[..., object]) -> Measurement:
         if not callable(function):
@@ -294,7 +310,7 @@ class Measurement(Shown):
             self.measure,
             lambda data: function(release(data)),
             self.privacy,
-            losses=None if self.losses is None else _bounding(self.losses),
+            losses=None if self.losses is None else bound_alone(self.losses),
         )
         title = getattr(function, "__name__", type(function).__name__)
         processed.links = (*self.links, Link(title, None, self.measure, lambda loss: loss))
@@ -375,25 +391,3 @@ def _after(inner: Callable[[Any], Any], release: Callable[[Any], Any]) -> Callab
         prepare = release.prepare
         return TwoParts(lambda data: prepare(inner(data)))
     return lambda data: release(inner(data))
-
-
-def _behind(first: Transformation, losses: LossMap) -> LossMap:
-    """Return the losses behind a transformation: a bound alone, where its map may be unattained."""
-    stability, attained = first.stability, first.attained
-
-    def found(d: Fraction) -> PrivacyLoss | None:
-        known = losses(stability(d))
-        # that some inputs are as far apart is not that they are mapped to a known pair
-        return known.directions()[0] if isinstance(known, Dominating) else known
-
-    return found if attained else _bounding(found)
-
-
-def _bounding(losses: LossMap) -> LossMap:
-    """Return losses that are a bound alone: what is done to a release may hide all of it."""
-
-    def found(d: Fraction) -> PrivacyLoss | None:
-        known = losses(d)
-        return None if known is None else Dominating(known)
-
-    return found

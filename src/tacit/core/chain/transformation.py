@@ -15,6 +15,7 @@ from tacit.core.chain.partial_chain import Unfinished, unfinished
 from tacit.core.chain.protocols import Builds, Ends
 from tacit.core.chain.space import Space
 from tacit.core.chain.step import Step, as_step
+from tacit.core.spaces.witness import Witness
 from tacit.display.card import Card, Shown
 from tacit.errors import UsageError
 
@@ -40,6 +41,8 @@ class Transformation(Shown):
         attained: whether it is proven that at every distance some pair of members attains the map.
         onto: whether it is proven that every two members of the output are the images of two
             members of the input as far apart as they are.
+        witness: which pairs attain the map, where it is known: the losses of several releases add
+            up only on a pair that they share.
 
     Two transformations with matching spaces chain by ``>>``; their maps compose, since
     ``d(g(f(u)), g(f(v))) <= map_g(d(f(u), f(v))) <= map_g(map_f(d(u, v)))`` by monotonicity.
@@ -65,6 +68,7 @@ class Transformation(Shown):
         name: str = "",
         attained: bool = False,
         onto: bool = False,
+        witness: Witness | None = None,
     ) -> None:
         self.input = input
         self.output = output
@@ -72,6 +76,7 @@ class Transformation(Shown):
         self.stability = stability
         self.attained = attained
         self.onto = onto
+        self.witness = witness or Witness.own()
         self.links: tuple[Link, ...] = (
             Link(name or (step.name if step else "function"), step, output, stability),
         )
@@ -148,9 +153,10 @@ class Transformation(Shown):
             self.input,
             following.output,
             lambda data: second(first(data)),
-            _one_kept(lambda d: stable_second(stable_first(d))),
+            lambda d: stable_second(stable_first(d)),
             attained=self.onto and following.attained,
             onto=self.onto and following.onto,
+            witness=self.witness & following.witness,
         )
         chained.links = self.links + following.links
         return chained
@@ -170,26 +176,6 @@ class Transformation(Shown):
     def __repr__(self) -> str:
         steps = " >> ".join(link.title for link in self.links)
         return f"<Transformation {steps}: ({self.input}) -> ({self.output})>"
-
-
-def _one_kept(stability: StabilityMap) -> StabilityMap:
-    """Return a map that keeps its latest answer: many measurements end one chain, at one distance.
-
-    >>> asked = []
-    >>> kept = _one_kept(lambda d: asked.append(d) or 2 * d)
-    >>> [int(kept(Fraction(d))) for d in (1, 1, 3)], len(asked)
-    ([2, 2, 6], 2)
-    """
-    latest: tuple[Fraction, Fraction] | None = None
-
-    def kept(d: Fraction) -> Fraction:
-        nonlocal latest
-        known = latest
-        if known is None or known[0] != d:
-            known = latest = d, stability(d)
-        return known[1]
-
-    return kept
 
 
 def read_distance(space: Space, d_in: Number) -> Fraction:

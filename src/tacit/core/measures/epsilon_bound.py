@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
+from itertools import chain
+from operator import and_
 from typing import Any
 
 from tacit.arithmetic.enclosure import Enclosure
@@ -28,12 +31,24 @@ from tacit.core.measures.measure import (
     ZeroConcentratedDP,
 )
 from tacit.core.measures.renyi_measures import RenyiCurve, RenyiDP, orders_of
+from tacit.core.spaces.witness import Witness
 from tacit.errors import UsageError
 
-__all__ = ["LossMap", "composed_losses", "delta_bound", "epsilon_bound", "implied_loss"]
+__all__ = [
+    "LossMap",
+    "bound_alone",
+    "composed_losses",
+    "delta_bound",
+    "epsilon_bound",
+    "implied_loss",
+    "losses_behind",
+]
 
 _MANY = 16
 """More different losses are added up at once where they can be."""
+
+_PAIRS = 8
+"""Of releases that share no pair, so many pairs are looked at from below."""
 
 LossMap = Callable[[Fraction], PrivacyLoss | None]
 """From an input distance to losses that dominate those of all inputs that near, if known."""
@@ -53,33 +68,86 @@ def implied_loss(measure: Measure, loss: Any) -> PrivacyLoss | None:
     return None
 
 
-def composed_losses(
-    parts: Sequence[tuple[LossMap | None, Measure, Callable[[Fraction], Any]]],
-) -> LossMap:
+Part = tuple[LossMap | None, Measure, Callable[[Fraction], Any], Witness]
+"""The losses of a release, the measure and the privacy map, and the pairs that have the losses."""
+
+
+def composed_losses(parts: Sequence[Part]) -> LossMap:
     """Return the loss map of several releases of one data set, from what is known of each.
 
-    Each part that knows no losses of its own stands with those that its privacy map implies.  Equal
-    parts are composed by repeated squaring.
+    Each part that knows no losses of its own stands with those that its privacy map implies.  Where
+    no pair of inputs is known to have the losses of all parts, all together are a bound, and what a
+    pair loses in the parts that share it is known from below.
     """
+    shared = bool(reduce(and_, [witness for *_, witness in parts]))
 
     def losses(d: Fraction) -> PrivacyLoss | None:
-        found: list[tuple[PrivacyLoss, int]] = []
-        for own, measure, privacy in parts:
+        each: list[PrivacyLoss] = []
+        by_pair: dict[Witness, list[PrivacyLoss]] = {}
+        for own, measure, privacy, witness in parts:
             loss = own(d) if own is not None else None
             loss = loss if loss is not None else implied_loss(measure, privacy(d))
             if loss is None:
                 return None
-            if found and found[-1][0] == loss:
-                found[-1] = loss, found[-1][1] + 1
-            else:
-                found.append((loss, 1))
-        if len(found) > _MANY:
-            whole = _at_once(found)
-            if whole is not None:
-                return whole
-        return reduce(lambda a, b: a.compose(b), (loss.self_compose(k) for loss, k in found))
+            each.append(loss)
+            by_pair.setdefault(witness, []).append(loss)
+        whole = _added_up(each)
+        if shared:
+            return whole
+        most = sorted(by_pair.values(), key=len, reverse=True)[:_PAIRS]
+        alone = [_added_up(of_a_pair) for of_a_pair in most]
+        pairs = [one.below if isinstance(one, Dominating) else (one,) for one in alone]
+        above = whole if isinstance(whole, Dominating) else Dominating(whole)
+        return replace(above, below=tuple(chain.from_iterable(pairs)))
 
     return losses
+
+
+def _added_up(losses: Sequence[PrivacyLoss]) -> PrivacyLoss:
+    """Return all losses together; equal ones are composed by repeated squaring."""
+    found: list[tuple[PrivacyLoss, int]] = []
+    for loss in losses:
+        if found and found[-1][0] == loss:
+            found[-1] = loss, found[-1][1] + 1
+        else:
+            found.append((loss, 1))
+    if len(found) > _MANY:
+        whole = _at_once(found)
+        if whole is not None:
+            return whole
+    return reduce(lambda a, b: a.compose(b), (loss.self_compose(k) for loss, k in found))
+
+
+def losses_behind(
+    stability: Callable[[Fraction], Fraction], losses: LossMap, *, onto: bool, known: bool
+) -> LossMap:
+    """Return the losses of a release behind a transformation.
+
+    Args:
+        stability: the map of the transformation.
+        losses: of the release.
+        onto: whether every two inputs of the release come of two that are as far apart.
+        known: whether some two attain the map, and all inputs that far apart have the losses.
+    """
+
+    def found(d: Fraction) -> PrivacyLoss | None:
+        loss = losses(stability(d))
+        # that some inputs are as far apart is not that they are mapped to a pair of its own
+        return loss.directions()[0] if isinstance(loss, Dominating) else loss
+
+    if onto:
+        return lambda d: losses(stability(d))
+    return found if known else bound_alone(found)
+
+
+def bound_alone(losses: LossMap) -> LossMap:
+    """Return losses that are a bound alone: what is done to a release may hide all of it."""
+
+    def found(d: Fraction) -> PrivacyLoss | None:
+        known = losses(d)
+        return None if known is None else Dominating(known)
+
+    return found
 
 
 def _at_once(found: Sequence[tuple[PrivacyLoss, int]]) -> PrivacyLoss | None:

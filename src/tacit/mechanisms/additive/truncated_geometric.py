@@ -13,6 +13,7 @@ from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, positive
 from tacit.core import AbsoluteDistance, Measurement, PureDP, Space, Step, Vector, register
 from tacit.core.losses.additive_noise import LaplaceShift
+from tacit.core.spaces.witness import Witness
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.grid_noise import Lattice
 
@@ -110,6 +111,7 @@ class TruncatedGeometric(Step):
             distribution=distribution,
             losses=lattice.losses(LaplaceShift, scale / lattice.grid, (first, last)),
             step=self,
+            witness=Witness.of([(low, high)]),  # two numbers between the bounds
         )
 
 

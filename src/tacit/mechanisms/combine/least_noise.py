@@ -149,6 +149,7 @@ def stated_at(m: Measurement, known: Fraction, epsilon: Fraction, delta: Fractio
         loss,
         distribution=m.law,
         losses=m.losses,
+        witness=m.witness,
     )
     stated.links = m.links
     return stated

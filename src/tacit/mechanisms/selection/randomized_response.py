@@ -28,6 +28,7 @@ from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.bounds import Dominating
 from tacit.core.losses.distribution import dominating_pair
 from tacit.core.losses.few_losses import response_losses
+from tacit.core.spaces.witness import Witness
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, Product
 
@@ -122,6 +123,7 @@ class RandomizedResponse(Step):
             distribution=law,
             losses=partial(self._losses, space),
             step=self,
+            witness=Witness.of([tuple(self.categories)]),  # two labels that are listed
         )
 
     def _losses(self, space: Space, distance: Fraction) -> PrivacyLoss:

@@ -18,6 +18,7 @@ from tacit.core import (
     Vector,
     register,
 )
+from tacit.core.spaces.witness import EVERY
 from tacit.errors import MismatchError
 
 __all__ = ["Count"]
@@ -57,7 +58,16 @@ class Count(Step):
         moves = isinstance(space.metric, (SymmetricDistance, InsertDeleteDistance))
         stretch = Fraction(int(moves and domain.size is None))
         output = Space(Number("int", Fraction(0), grid=Fraction(1)), AbsoluteDistance())
-        return Transformation(space, output, _size, lambda d: d * stretch, step=self, attained=True)
+        return Transformation(
+            space,
+            output,
+            _size,
+            lambda d: d * stretch,
+            step=self,
+            attained=True,
+            onto=stretch == 1,  # of any two counts, the smaller one's records and as many more
+            witness=EVERY,
+        )
 
 
 def _size(data: Any) -> int:

@@ -21,10 +21,12 @@ from tacit.core import (
     Vector,
     register,
 )
+from tacit.core.spaces.witness import Witness
 from tacit.errors import MismatchError, UsageError, did_you_mean
 from tacit.transformations.rows.record_distance import (
     StabilityMap,
     linear_map,
+    only_changes,
     records_of,
     root_map,
 )
@@ -59,6 +61,9 @@ class CountByCategory(Step):
     single count, d).  L2: all d records may share a count, so ``d -> d``; changes all from one
     count to one other, ``d -> sqrt(2) d`` rounded up.  L-infinity: ``d -> d``.  Under the symmetric
     distance with a public size, the map of ``floor(d / 2)`` changes.
+
+    Where records come and go, d more of one label attain it in each norm; and any two vectors of
+    counts are those of records in that order, as far apart in L1 as their numbers say.
 
     Raises:
         UsageError: categories repeated, or an unknown norm.
@@ -97,7 +102,7 @@ class CountByCategory(Step):
         Raises:
             MismatchError: the space is not a column of labels, or no labels are known.
         """
-        domain = records_of(space, self)
+        domain: Any = records_of(space, self)
         labels = self._labels(domain, space)
         cells = len(labels) + self.other
         counts = Vector(Number("int", Fraction(0), grid=Fraction(1)), size=cells)
@@ -110,7 +115,17 @@ class CountByCategory(Step):
             return counts.read(inside + rest)
 
         output = Space(counts, norm_named(self.metric))
-        return Transformation(space, output, count, count_map(space, self.metric, cells), step=self)
+        coming = [] if only_changes(space) else [x for x in labels if domain.element.contains(x)]
+        return Transformation(
+            space,
+            output,
+            count,
+            count_map(space, self.metric, cells),
+            step=self,
+            attained=bool(coming),
+            onto=self.metric == "L1" and coming == list(labels) and not self.other,
+            witness=Witness.of(coming),
+        )
 
     def _labels(self, domain: Any, space: Space) -> tuple[Hashable, ...]:
         element = getattr(domain, "element", None)

@@ -8,17 +8,16 @@ from typing import Any, ClassVar
 
 from tacit.core import (
     AbsoluteDistance,
-    InsertDeleteDistance,
     Number,
     Space,
     Step,
-    SymmetricDistance,
     Transformation,
     register,
 )
+from tacit.core.spaces.witness import Witness
 from tacit.errors import MismatchError
 from tacit.transformations.rows.bounded_grid import Gridded, GriddedStep, bounded_column
-from tacit.transformations.rows.record_distance import linear_map
+from tacit.transformations.rows.record_distance import linear_map, only_changes
 
 __all__ = ["Mean", "Sum", "exact_sum", "public_size"]
 
@@ -62,29 +61,32 @@ class Sum(GriddedStep):
         gridded = Gridded.of(element, self.grid)  # type: ignore[arg-type]
         kind = element.kind if gridded.step.denominator == 1 else "float"
         output = Space(Number(kind, grid=gridded.step), AbsoluteDistance())
+        farthest = [] if only_changes(space) else _farthest(element, gridded)
         return Transformation(
             space,
             output,
             lambda column: exact_sum(gridded.units(column)),
             linear_map(space, gridded.reach, gridded.span),
             step=self,
-            attained=_attained(space, element, gridded),
+            attained=bool(farthest),
+            witness=Witness.of(farthest),
         )
 
 
-def _attained(space: Space, element: Number, gridded: Gridded) -> bool:
-    """Return whether no records against d at the farther bound are as far apart as the map says.
+def _farthest(element: Number, gridded: Gridded) -> list[Fraction]:
+    """Return the bounds of which d more move the sum as far as the map says.
 
-    They are where records are added or removed, and that bound is a value that a record can have
-    and that the grid does not move.
+    It is a value that a record can have, and that the grid does not move.
     """
-    free = isinstance(space.metric, (SymmetricDistance, InsertDeleteDistance))
-    if not free or space.domain.size is not None:  # type: ignore[attr-defined]
-        return False
     assert element.bounds is not None
-    farther = max(element.bounds, key=abs)
-    there = element.kind == "int" or element.grid is not None or Fraction(float(farther)) == farther
-    return there and element.contains(farther) and gridded.reach == abs(farther)
+    exact = element.kind == "int" or element.grid is not None
+    return [
+        end
+        for end in element.bounds
+        if abs(end) == gridded.reach
+        and (exact or Fraction(float(end)) == end)
+        and element.contains(end)
+    ]
 
 
 @register
