@@ -153,6 +153,12 @@ def test_a_pair_of_their_own_is_shared_with_themselves_alone():
     assert Fraction(3, 2) < compose(chains).epsilon(SMALL).lower <= 2
 
 
+def test_a_clamped_sum_and_a_count_share_a_record():
+    total = PEOPLE >> Clamp(0, 3) >> Sum() >> Laplace(3)
+    found = compose([total, PEOPLE >> Count() >> Laplace(1)]).epsilon(0)
+    assert found.lower == found.upper == 2
+
+
 def test_names_are_met():
     assert Witness.of([1, 2]) & Witness.of([2, 3]) == Witness.of([2])
     assert EVERY & EVERY == EVERY

@@ -111,10 +111,17 @@ class Measurement(Shown):
         self.privacy = privacy
         self.law = distribution
         self.losses = losses
-        self.witness = witness or (Witness.own() if input.metric.counts_records else EVERY)
+        self._witness = witness
         self.links: tuple[Link, ...] = (
             Link(name or (step.name if step else "noise"), step, measure, privacy),
         )
+
+    @property
+    def witness(self) -> Witness:
+        """Which pairs of inputs have the losses, where these are more than a bound."""
+        if not self._witness:
+            self._witness = Witness.own() if self.input.metric.counts_records else EVERY
+        return self._witness
 
     def map(self, d_in: Number) -> Loss:
         """Return the privacy loss at an input distance: a Fraction, or ``(epsilon, delta)``.

@@ -76,10 +76,20 @@ class Transformation(Shown):
         self.stability = stability
         self.attained = attained
         self.onto = onto
-        self.witness = witness or Witness.own()
+        self._witness = witness
         self.links: tuple[Link, ...] = (
             Link(name or (step.name if step else "function"), step, output, stability),
         )
+
+    @property
+    def witness(self) -> Witness:
+        """Which pairs attain the map, if it is attained: as given, or a pair of its own."""
+        self._witness = self._witness or Witness.own()
+        return self._witness
+
+    @witness.setter
+    def witness(self, known: Witness) -> None:
+        self._witness = known
 
     def map(self, d_in: Number) -> Fraction:
         """Return the largest output distance at an input distance: the sensitivity at ``d_in``.
@@ -149,14 +159,15 @@ class Transformation(Shown):
             return following.after(self)
         first, second = self.function, following.function
         stable_first, stable_second = self.stability, following.stability
+        attained = self.onto and following.attained
         chained = Transformation(
             self.input,
             following.output,
             lambda data: second(first(data)),
             lambda d: stable_second(stable_first(d)),
-            attained=self.onto and following.attained,
+            attained=attained,
             onto=self.onto and following.onto,
-            witness=self.witness & following.witness,
+            witness=self.witness & following.witness if attained else None,
         )
         chained.links = self.links + following.links
         return chained

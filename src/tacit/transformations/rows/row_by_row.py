@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tacit.core import Space, Step, Transformation
+from tacit.core.spaces.witness import EVERY
 from tacit.errors import MismatchError
 
 __all__ = ["row_by_row"]
@@ -25,6 +26,13 @@ def row_by_row(
     so a chain of d insertions, deletions or changes that leads from u to v leads, applied to the
     images, from f(u) to f(v).
 
+    Args:
+        step: the recipe.
+        space: of the records.
+        output: of their images.
+        function: all records to all images.
+        onto: whether records that are images already are left as they are, and may be data.
+
     Raises:
         MismatchError: the metric does not count records.
     """
@@ -34,4 +42,7 @@ def row_by_row(
             space,
             step,
         )
-    return Transformation(space, output, function, lambda d: d, step=step, onto=onto)
+    witness = EVERY if onto else None
+    return Transformation(
+        space, output, function, lambda d: d, step=step, onto=onto, witness=witness
+    )
