@@ -13,7 +13,6 @@ from tacit.core.measures.epsilon_bound import (
 )
 from tacit.core.measures.measure import ApproximateDP, PureDP, ZeroConcentratedDP
 from tacit.core.measures.renyi_measures import RenyiDP
-from tacit.core.spaces.witness import EVERY
 from tacit.errors import UsageError
 
 HALF, SMALL = Fraction(1, 2), Fraction(1, 10**6)
@@ -45,14 +44,14 @@ def test_a_rho_has_no_pure_epsilon_and_a_zero_loss_has_none_at_all():
 
 
 def test_equal_parts_compose_and_an_unknown_one_makes_all_unknown():
-    pure = (None, PureDP(), lambda d: d * HALF, EVERY)
+    pure = (None, PureDP(), lambda d: d * HALF)
     losses = composed_losses([pure, pure])(Fraction(1))
     assert losses is not None
     single = implied_loss(PureDP(), HALF)
     assert single is not None
     assert losses.delta(Fraction(0)).upper > single.delta(Fraction(0)).upper
     assert losses.delta(Fraction(1)).upper < Fraction(1, 10**9)
-    assert composed_losses([pure, (None, RenyiDP(2), lambda d: d, EVERY)])(Fraction(1)) is None
+    assert composed_losses([pure, (None, RenyiDP(2), lambda d: d)])(Fraction(1)) is None
 
 
 @pytest.mark.parametrize(

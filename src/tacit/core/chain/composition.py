@@ -86,9 +86,10 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
         lambda d: measure.compose(part.privacy(d) for part in same),
         distribution=_product(dict(enumerate(same)), lambda data, _: data),
         losses=composed_losses(
-            [(part.losses, part.measure, part.privacy, part.witness) for part in parts]
+            [(part.losses, part.measure, part.privacy) for part in parts],
+            lambda: [part.witness for part in parts],
         ),
-        witness=reduce(and_, [part.witness for part in parts]) or None,
+        witness=lambda: reduce(and_, [part.witness for part in parts]),
         name=f"compose of {len(same)}",
     )
 
@@ -132,7 +133,7 @@ def convert(measurement: Measurement, measure: Measure) -> Measurement:
         stated,
         distribution=measurement.law,
         losses=measurement.losses,
-        witness=measurement.witness,
+        witness=lambda: measurement.witness,
     )
     converted.links = measurement.links
     return converted

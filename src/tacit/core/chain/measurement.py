@@ -103,7 +103,7 @@ class Measurement(Shown):
         losses: LossMap | None = None,
         step: Step | None = None,
         name: str = "",
-        witness: Witness | None = None,
+        witness: Witness | Callable[[], Witness] | None = None,
     ) -> None:
         self.input = input
         self.measure = measure
@@ -119,8 +119,8 @@ class Measurement(Shown):
     @property
     def witness(self) -> Witness:
         """Which pairs of inputs have the losses, where these are more than a bound."""
-        if not self._witness:
-            self._witness = Witness.own() if self.input.metric.counts_records else EVERY
+        known = self._witness() if callable(self._witness) else self._witness
+        self._witness = known or (Witness.own() if self.input.metric.counts_records else EVERY)
         return self._witness
 
     def map(self, d_in: Number) -> Loss:
@@ -289,24 +289,19 @@ class Measurement(Shown):
     def after(self, first: Transformation) -> Measurement:
         """Return this measurement after a transformation (``first >> self``)."""
         inner, privacy, law = first.function, self.privacy, self.law
-        stability, release = first.stability, self.function
+        stability, losses, release = first.stability, self.losses, self.function
+        known = first.attained and self.witness == EVERY
         chained = Measurement(
             first.input,
             self.measure,
             _after(inner, release),
             lambda d: privacy(stability(d)),
             distribution=None if law is None else lambda data: law(inner(data)),
-            losses=self._losses_behind(first),
-            witness=first.witness if first.attained and self.witness == EVERY else None,
+            losses=losses and losses_behind(stability, losses, onto=first.onto, known=known),
+            witness=lambda: first.witness if known else Witness.own(),
         )
         chained.links = first.links + self.links
         return chained
-
-    def _losses_behind(self, first: Transformation) -> LossMap | None:
-        if self.losses is None:
-            return None
-        known = first.attained and self.witness == EVERY
-        return losses_behind(first.stability, self.losses, onto=first.onto, known=known)
 
     def __rshift__(self, function: Callable[..., object]) -> Measurement:
         if not callable(function):

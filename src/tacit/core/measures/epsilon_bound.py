@@ -31,7 +31,7 @@ from tacit.core.measures.measure import (
     ZeroConcentratedDP,
 )
 from tacit.core.measures.renyi_measures import RenyiCurve, RenyiDP, orders_of
-from tacit.core.spaces.witness import Witness
+from tacit.core.spaces.witness import EVERY, Witness
 from tacit.errors import UsageError
 
 __all__ = [
@@ -68,32 +68,39 @@ def implied_loss(measure: Measure, loss: Any) -> PrivacyLoss | None:
     return None
 
 
-Part = tuple[LossMap | None, Measure, Callable[[Fraction], Any], Witness]
-"""The losses of a release, the measure and the privacy map, and the pairs that have the losses."""
+Part = tuple[LossMap | None, Measure, Callable[[Fraction], Any]]
+"""The losses of a release, the measure and the privacy map."""
 
 
-def composed_losses(parts: Sequence[Part]) -> LossMap:
+def composed_losses(
+    parts: Sequence[Part], witnesses: Callable[[], Sequence[Witness]] = lambda: ()
+) -> LossMap:
     """Return the loss map of several releases of one data set, from what is known of each.
 
     Each part that knows no losses of its own stands with those that its privacy map implies.  Where
     no pair of inputs is known to have the losses of all parts, all together are a bound, and what a
     pair loses in the parts that share it is known from below.
+
+    Args:
+        parts: the releases.
+        witnesses: the pairs that have the losses of each part, asked for once they are needed; by
+            default all that far apart.
     """
-    shared = bool(reduce(and_, [witness for *_, witness in parts]))
 
     def losses(d: Fraction) -> PrivacyLoss | None:
         each: list[PrivacyLoss] = []
-        by_pair: dict[Witness, list[PrivacyLoss]] = {}
-        for own, measure, privacy, witness in parts:
+        for own, measure, privacy in parts:
             loss = own(d) if own is not None else None
             loss = loss if loss is not None else implied_loss(measure, privacy(d))
             if loss is None:
                 return None
             each.append(loss)
-            by_pair.setdefault(witness, []).append(loss)
-        whole = _added_up(each)
-        if shared:
+        whole, named = _added_up(each), witnesses()
+        if reduce(and_, named, EVERY):
             return whole
+        by_pair: dict[Witness, list[PrivacyLoss]] = {}
+        for witness, loss in zip(named, each, strict=True):
+            by_pair.setdefault(witness, []).append(loss)
         most = sorted(by_pair.values(), key=len, reverse=True)[:_PAIRS]
         alone = [_added_up(of_a_pair) for of_a_pair in most]
         pairs = [one.below if isinstance(one, Dominating) else (one,) for one in alone]

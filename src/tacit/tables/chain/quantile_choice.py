@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -92,6 +92,11 @@ class SumOfLargestChanges(Metric):
         )
 
 
+@lru_cache
+def _share(q: str) -> Fraction:
+    return as_fraction(q, "q")
+
+
 def stretch_of(q: Fraction, one: int) -> int:
     """Return how far one row moves a cost: ``max(a, b - a)`` for ``q = a / b``, times ``one``."""
     return max(q.numerator, q.denominator - q.numerator) * one
@@ -122,14 +127,14 @@ class QuantileCosts(TableStep):
     name: ClassVar[str] = "quantile_costs"
 
     def __post_init__(self) -> None:
-        q = as_fraction(self.q, "q")
+        q = _share(self.q)
         if not 0 <= q.numerator <= q.denominator:
             raise UsageError(f"a quantile must be from 0 to 1, not {self.q}")
 
     @cached_property
     def stretch(self) -> int:
         """How far one row moves a cost: see :func:`stretch_of`."""
-        return stretch_of(as_fraction(self.q), self.one)
+        return stretch_of(_share(self.q), self.one)
 
     def build(self, space: Space) -> Transformation:
         """Return the costs on a table of rows.
@@ -187,7 +192,7 @@ class ChooseQuantile(Step):
         cells, rate = space.domain.cells, 1 / Fraction(self.scale)
         pure = self.measure == PureDP.__name__
         measure: Measure = PureDP() if pure else ZeroConcentratedDP()
-        q = as_fraction(self.q)
+        q = _share(self.q)
 
         def choose(histograms: Any) -> list[int]:
             return choose_cells(histograms, cells, q, self.target, rate)
