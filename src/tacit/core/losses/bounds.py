@@ -125,7 +125,7 @@ class Dominating(PrivacyLoss):
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return what dominates either direction, twice."""
-        either = replace(self, below=())
+        either = replace(self, below=()) if self.below else self
         return either, either
 
     def after(self, first: PrivacyLoss) -> Dominating:
