@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import reduce
@@ -58,21 +59,22 @@ def composed_losses(
 ) -> LossMap:
     """Return the loss map of several releases of one data set, from what is known of each.
 
-    Each part that knows no losses of its own stands with those that its privacy map implies.  Equal
-    parts are composed by repeated squaring.
+    Each part that knows no losses of its own stands with those that its privacy map implies.  The
+    order does not matter, so equal parts are composed with each other first: a part that stands
+    often is asked once, and its losses are composed by repeated squaring.
     """
+    places = Counter(tuple(map(id, part)) for part in parts)
+    different = {tuple(map(id, part)): part for part in parts}
 
     def losses(d: Fraction) -> PrivacyLoss | None:
-        found: list[tuple[PrivacyLoss, int]] = []
-        for own, measure, privacy in parts:
+        counts: Counter[PrivacyLoss] = Counter()
+        for place, (own, measure, privacy) in different.items():
             loss = own(d) if own is not None else None
             loss = loss if loss is not None else implied_loss(measure, privacy(d))
             if loss is None:
                 return None
-            if found and found[-1][0] == loss:
-                found[-1] = loss, found[-1][1] + 1
-            else:
-                found.append((loss, 1))
+            counts[loss] += places[place]
+        found = list(counts.items())
         if len(found) > _MANY:
             whole = _at_once(found)
             if whole is not None:
