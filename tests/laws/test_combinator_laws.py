@@ -163,7 +163,7 @@ SCORES = st.sampled_from([math.nan, -math.inf, 0.0, 1.0, 2.0, math.inf, None, "n
     weights=st.lists(st.integers(1, 9), min_size=6, max_size=6),
     stop=st.sampled_from(["1/2", "1/10", "1/30"]),
 )
-def test_select_best_keeps_three_times_the_loss_whatever_is_scored(scores, weights, stop):
+def test_select_best_keeps_its_loss_whatever_is_scored(scores, weights, stop):
     """NaN among the scores too: it is the lowest, however often and whenever it comes."""
     m = weighted([weights[:3], weights[3:]])
     verify(select_best(m, scores.__getitem__, stop)).or_raise()
@@ -171,7 +171,7 @@ def test_select_best_keeps_three_times_the_loss_whatever_is_scored(scores, weigh
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scores", [[math.nan, 1.0, 2.0], [0.0, 0.0, None]], ids=repr)
-def test_select_best_keeps_three_times_the_loss_where_it_rarely_stops(scores):
+def test_select_best_keeps_its_loss_where_it_rarely_stops(scores):
     m = weighted([[1, 5, 9], [9, 2, 7]])
     verify(select_best(m, scores.__getitem__, "1/1000")).or_raise()
 

@@ -77,3 +77,22 @@ def test_delta_at_epsilon_is_the_other_side_of_epsilon_at_delta(measure, loss):
 def test_no_loss_has_no_delta():
     assert delta_bound(RenyiDP(2), Fraction(0), Fraction(0)).upper == 0
     assert delta_bound(ZeroConcentratedDP(), HALF, Fraction(0)).upper <= 1
+
+
+def test_equal_parts_are_composed_with_each_other_wherever_they_stand():
+    asked = []
+
+    def part(loss):
+        def privacy(d):
+            asked.append(loss)
+            return loss * d
+
+        return None, PureDP(), privacy
+
+    first, second = part(HALF), part(Fraction(1, 8))
+    one = Fraction(1)
+    apart = composed_losses([first] * 50 + [second] * 50)(one)
+    assert len(asked) == 2
+    assert composed_losses([first, second] * 50)(one) == apart
+    equal = [part(HALF) if i % 2 else part(Fraction(1, 8)) for i in range(100)]
+    assert composed_losses(equal)(one).epsilon(SMALL) == apart.epsilon(SMALL)

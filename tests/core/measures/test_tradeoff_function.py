@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from statistics import NormalDist
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,3 +112,21 @@ def test_points_lie_on_the_curve():
     f = (NUMBERS >> Laplace(1)).tradeoff()
     for alpha, beta in f.points(11):
         assert abs(f.beta(alpha).upper - beta) <= Fraction(1, 500)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_the_drawn_curve_lies_below_every_test_also_at_kinks(times):
+    pytest.importorskip("matplotlib")
+    f = compose([NUMBERS >> Laplace(1)] * times).tradeoff()
+    line = f.plot().axes[0].lines[0]
+    alphas, betas = line.get_xdata(), line.get_ydata()
+    assert (alphas[0], betas[0], alphas[-1], betas[-1]) == (0, 1, 1, 0)
+    assert list(alphas) == sorted(alphas)
+    for i in range(0, 201, 7):
+        alpha = Fraction(i, 200)
+        drawn, found = np.interp(float(alpha), alphas, betas), f.beta(alpha)
+        assert drawn <= found.upper + 1e-12
+        assert drawn >= found.lower - 1e-3
+    p = math.exp(times) / (1 + math.exp(times)) if times == 1 else None
+    if p is not None:  # the kink of randomized response, where alpha is beta
+        assert math.isclose(np.interp(1 - p, alphas, betas), 1 - p, abs_tol=1e-3)

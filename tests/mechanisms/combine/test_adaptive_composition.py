@@ -1,5 +1,7 @@
 """Questions asked one after the other under one budget."""
 
+from fractions import Fraction
+
 import pytest
 
 import tacit as tc
@@ -34,6 +36,15 @@ class TestAdaptive:
         questions.ask(COUNT >> tc.gaussian(1), [1])
         assert questions.spent == tc.rho(2)
         assert questions.remaining is None
+
+    def test_an_odometer_with_a_delta_counts_gaussian_releases_by_their_losses(self):
+        questions = tc.adaptive(PEOPLE, "approximate", delta="1e-6")
+        for _ in range(3):
+            questions.ask(COUNT >> tc.gaussian(10), [1])
+            questions.ask(COUNT >> tc.laplace(20), [1])
+        fixed = tc.compose([COUNT >> tc.gaussian(10), COUNT >> tc.laplace(20)] * 3).epsilon("1e-6")
+        assert fixed.upper < questions.spent.amount < Fraction(5, 4) * fixed.upper
+        assert questions.spent.delta == Fraction(1, 10**6)
 
     def test_pairs_are_counted_as_pairs(self):
         questions = tc.adaptive(PEOPLE, tc.epsilon_delta(2, "1e-5"))

@@ -18,7 +18,7 @@ let the filter refuse what would take the sum beyond the total.
 
 A budget of epsilon at delta pays for more small releases than add up to it:
 :mod:`tacit.accounting.budgets.spending` says how, with the proof.  So do epsilons that are counted
-at a delta without any budget, whenever one looks: :mod:`tacit.accounting.budgets.filter_ladder`.
+at a delta without any budget, whenever one looks: :mod:`tacit.accounting.budgets.loss_odometer`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from __future__ import annotations
 import threading
 
 from tacit.accounting.budgets.budget import Budget, Kind
-from tacit.accounting.budgets.filter_ladder import FilterLadder
+from tacit.accounting.budgets.loss_odometer import Charge, LossOdometer
 from tacit.accounting.budgets.spending import Spending
 from tacit.arithmetic.exact import Number, as_fraction
+from tacit.core.losses.base import PrivacyLoss
 from tacit.errors import UsageError
 
 __all__ = ["Odometer"]
@@ -64,7 +65,7 @@ class Odometer:
         self._kind: Kind = total.kind if isinstance(total, Budget) else total
         self._counted = Budget.nothing(self._kind)
         self._spending = None if self._total is None else Spending.begun(self._total)
-        self._ladder = None if delta is None else FilterLadder.begun(as_fraction(delta, "delta"))
+        self._losses = None if delta is None else LossOdometer.begun(as_fraction(delta, "delta"))
         self._lock = threading.Lock()
 
     @property
@@ -75,7 +76,7 @@ class Odometer:
     @property
     def spent(self) -> Budget:
         """What all charges so far come to."""
-        counts = self._spending or self._ladder
+        counts = self._spending or self._losses
         return self._counted if counts is None else counts.spent
 
     @property
@@ -83,19 +84,25 @@ class Odometer:
         """What is left, or None for an odometer that only counts."""
         return None if self._spending is None else self._spending.remaining
 
-    def spend(self, cost: Budget) -> Budget:
+    def spend(self, cost: Budget, losses: PrivacyLoss | None = None) -> Budget:
         """Charge ``cost``, before the noise is drawn, and return what is paid in this kind.
 
+        Args:
+            cost: of the release.  An odometer with a delta takes any kind, and returns it.
+            losses: that dominate those of the release, such as ``m.losses(distance)``; they count
+                in an odometer with a delta.
+
         Raises:
-            BudgetError: more than remains, or deltas that come to more than half of that of an
-                odometer; nothing was spent.
+            BudgetError: more than remains, or deltas that come to more than a quarter of that of
+                an odometer; nothing was spent.
             UsageError: a cost of another kind without a proven conversion.
         """
         with self._lock:
+            if self._losses is not None:
+                self._losses = self._losses.charged(Charge.of(cost, losses))
+                return cost if cost.kind == "concentrated" else cost.cost_in(self._kind)
             paid = cost.cost_in(self._kind)
-            if self._ladder is not None:
-                self._ladder = self._ladder.charged(paid)
-            elif self._spending is None:
+            if self._spending is None:
                 self._counted = self._counted + paid
             else:
                 self._spending.require(paid)

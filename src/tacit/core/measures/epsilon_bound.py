@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
@@ -77,32 +78,36 @@ def composed_losses(
 ) -> LossMap:
     """Return the loss map of several releases of one data set, from what is known of each.
 
-    Each part that knows no losses of its own stands with those that its privacy map implies.  Where
-    no pair of inputs is known to have the losses of all parts, all together are a bound, and what a
-    pair loses in the parts that share it is known from below.
+    Each part that knows no losses of its own stands with those that its privacy map implies.  The
+    order does not matter, so equal parts are composed with each other first: a part that stands
+    often is asked once, and its losses are composed by repeated squaring.  Where no pair of inputs
+    is known to have the losses of all parts, all together are a bound, and what a pair loses in the
+    parts that share it is known from below.
 
     Args:
         parts: the releases.
         witnesses: the pairs that have the losses of each part, asked for once they are needed; by
             default all that far apart.
     """
+    places = [tuple(map(id, part)) for part in parts]
+    different, times = dict(zip(places, parts, strict=True)), Counter(places)
 
     def losses(d: Fraction) -> PrivacyLoss | None:
-        each: list[PrivacyLoss] = []
-        for own, measure, privacy in parts:
+        each: dict[Any, PrivacyLoss] = {}
+        for place, (own, measure, privacy) in different.items():
             loss = own(d) if own is not None else None
             loss = loss if loss is not None else implied_loss(measure, privacy(d))
             if loss is None:
                 return None
-            each.append(loss)
-        whole, named = _added_up(each), witnesses()
+            each[place] = loss
+        whole, named = _added_up(times, each), witnesses()
         if reduce(and_, named, EVERY):
             return whole
-        by_pair: dict[Witness, list[PrivacyLoss]] = {}
-        for witness, loss in zip(named, each, strict=True):
-            by_pair.setdefault(witness, []).append(loss)
-        most = sorted(by_pair.values(), key=len, reverse=True)[:_PAIRS]
-        alone = [_added_up(of_a_pair) for of_a_pair in most]
+        by_pair: dict[Witness, Counter[Any]] = {}
+        for witness, place in zip(named, places, strict=True):
+            by_pair.setdefault(witness, Counter())[place] += 1
+        most = sorted(by_pair.values(), key=Counter.total, reverse=True)[:_PAIRS]
+        alone = [_added_up(of_a_pair, each) for of_a_pair in most]
         pairs = [one.below if isinstance(one, Dominating) else (one,) for one in alone]
         above = whole if isinstance(whole, Dominating) else Dominating(whole)
         return replace(above, below=tuple(chain.from_iterable(pairs)))
@@ -110,18 +115,15 @@ def composed_losses(
     return losses
 
 
-def _added_up(losses: Sequence[PrivacyLoss]) -> PrivacyLoss:
-    """Return all losses together; equal ones are composed by repeated squaring."""
-    found: list[tuple[PrivacyLoss, int]] = []
-    for loss in losses:
-        if found and found[-1][0] == loss:
-            found[-1] = loss, found[-1][1] + 1
-        else:
-            found.append((loss, 1))
-    if len(found) > _MANY:
-        whole = _at_once(found)
-        if whole is not None:
-            return whole
+def _added_up(times: Counter[Any], losses: Mapping[Any, PrivacyLoss]) -> PrivacyLoss:
+    """Return all losses together, each as often as its name is counted."""
+    counts: Counter[PrivacyLoss] = Counter()
+    for name, number in times.items():
+        counts[losses[name]] += number
+    found = list(counts.items())
+    whole = _at_once(found) if len(found) > _MANY else None
+    if whole is not None:
+        return whole
     return reduce(lambda a, b: a.compose(b), (loss.self_compose(k) for loss, k in found))
 
 

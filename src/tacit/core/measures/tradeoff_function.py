@@ -129,10 +129,11 @@ class TradeoffFunction(Shown):
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        points = self.points()
+        self.points()  # asks for the profile where the curve needs it
         figure: Figure = plotting.figure(5.2, 5.4)
         one = plotting.axes(figure, 1, 1)[0][0]
-        alphas, betas = ([float(p[i]) for p in points] for i in (0, 1))
+        corners = self._corners()
+        alphas, betas = ([float(p[i]) for p in corners] for i in (0, 1))
         one.fill_between(alphas, 0, betas, color=plotting.FAINT, alpha=0.5, linewidth=0)
         one.plot(alphas, betas, color=plotting.ACCENT, linewidth=1.8, label="the best attack")
         label = "guessing without looking"
@@ -145,6 +146,19 @@ class TradeoffFunction(Shown):
         one.legend(frameon=False, fontsize=9)
         plotting.title(one, "what no test can reach is shaded", self.sentence("0.05"))
         return figure
+
+    def _corners(self) -> list[tuple[Fraction, Fraction]]:
+        """Return the corners of a curve that no test lies below, straight between them.
+
+        Each epsilon that was asked gives two lines that no test lies below, and beta is not
+        negative: the curve is the largest of all these.  It lies below the trade-off function, also
+        where that has a kink, and touches it where the lines do.
+        """
+        lines = [(_ZERO, _ZERO)]  # the slope downwards, and the height at alpha zero
+        for epsilon in self.profile.epsilons:
+            left, x = 1 - self.profile.at(epsilon).upper, power_of(epsilon)[0]
+            lines += [(x, left), (1 / x, left / x)]
+        return _highest(lines)
 
     def sentence(self, alpha: Number) -> str:
         """Say in words what the curve guarantees at a rate of false alarms.
@@ -234,6 +248,32 @@ class _Mirrored:
         """Return what the largest value is at most, and the epsilon to ask at next."""
         high, place = self.values.most()
         return high, epsilon_near(1 / place) if place else 2 * max(self.profile.epsilons)
+
+
+def _highest(lines: list[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
+    """Return the corners from 0 to 1 of the largest of falling lines, each a slope and a height.
+
+    >>> lines = [(Fraction(3), Fraction(1)), (Fraction(1, 3), Fraction(1, 3)), (_ZERO, _ZERO)]
+    >>> [(str(alpha), str(beta)) for alpha, beta in _highest(lines)]
+    [('0', '1'), ('1/4', '1/4'), ('1', '0')]
+    """
+    kept: list[tuple[Fraction, Fraction]] = []
+    starts: list[Fraction] = []  # from which alpha each one is the largest
+    for slope, height in sorted(lines, key=lambda line: (-line[0], -line[1])):
+        start = _ZERO
+        while kept:
+            steep, high = kept[-1]
+            start = (high - height) / (steep - slope) if steep > slope else _ONE + 1
+            if start > starts[-1] or start > 1:
+                break
+            kept.pop()
+            starts.pop()
+            start = _ZERO
+        if start <= 1:
+            kept.append((slope, height))
+            starts.append(start)
+    corners = [(a, height - slope * a) for a, (slope, height) in zip(starts, kept, strict=True)]
+    return corners if corners[-1][0] == 1 else [*corners, (_ONE, kept[-1][1] - kept[-1][0])]
 
 
 def _widened(value: Enclosure, by: Fraction) -> Enclosure:

@@ -9,6 +9,8 @@ from tacit.accounting.budgets.odometer import Odometer
 from tacit.arithmetic.exact import Number
 from tacit.calls import public
 from tacit.core import ApproximateDP, Measurement, PureDP, Space, ZeroConcentratedDP
+from tacit.core.chain.transformation import read_distance
+from tacit.core.losses.base import PrivacyLoss
 from tacit.errors import MismatchError
 
 __all__ = ["Adaptive", "adaptive", "cost_of"]
@@ -57,7 +59,8 @@ class Adaptive:
         budget: of the whole, or a kind.
         d_in: the distance between neighbouring inputs that must not be distinguished.
         delta: of an odometer of kind ``"approximate"``: what is spent is reported at this delta by
-            the losses of all releases together, and holds whenever one stops.
+            the privacy losses of all releases together, and holds whenever one stops
+            (:mod:`tacit.accounting.budgets.loss_odometer`).  Releases in zCDP count too.
 
     Example:
         >>> from tacit.accounting import epsilon
@@ -87,6 +90,7 @@ class Adaptive:
         self.space = space
         self.d_in = d_in
         self._odometer = Odometer(budget, delta=delta)
+        self._by_losses = delta is not None
 
     @property
     def spent(self) -> Budget:
@@ -113,8 +117,14 @@ class Adaptive:
                 measurement.input,
             )
         member = measurement.input.domain.read(data)
-        self._odometer.spend(cost_of(measurement, self.d_in))
+        self._odometer.spend(cost_of(measurement, self.d_in), self._known(measurement))
         return measurement.function(member)
+
+    def _known(self, measurement: Measurement) -> PrivacyLoss | None:
+        """Return the losses of a release, where they are known and something counts by them."""
+        if not self._by_losses or measurement.losses is None:
+            return None
+        return measurement.losses(read_distance(self.space, self.d_in))
 
     def __repr__(self) -> str:
         left = "" if self.remaining is None else f", {self.remaining} left"

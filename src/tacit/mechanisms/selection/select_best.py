@@ -6,21 +6,27 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from tacit import noise
-from tacit.arithmetic.enclosure import Enclosure, exp, log
+from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.calls import public
 from tacit.core import ApproximateDP, Measurement
+from tacit.core.losses.base import PrivacyLoss
+from tacit.core.measures.epsilon_bound import LossMap, implied_loss
 from tacit.errors import UsageError
+from tacit.mechanisms.selection.selection_losses import least_growth, selected
 from tacit.mechanisms.shared.output_distribution import FiniteDistribution, sum_of
 from tacit.mechanisms.shared.pair_map import PairMap, stated_at
 
 __all__ = ["select_best"]
+
+_DISTANCES = 64
 
 
 @public
@@ -36,10 +42,16 @@ def select_best(
     After each run it stops with probability ``stop``, so there are ``1 / stop`` runs on average,
     geometrically many.  The number of runs is not released.
 
-    **Map.** ``d -> 3 map(d)`` in pure DP, however many runs there are on average.  A measurement in
-    approximate DP, of loss (epsilon, beta), gives with ``c = e^epsilon + (1 - stop) beta / stop``
+    **Map.** In pure DP ``d -> map(d) + 2 c``, at most ``3 map(d)``, however many runs there are on
+    average.  In approximate DP a loss (epsilon, beta) gives ``(epsilon + 2 c, beta / stop)``.  With
+    ``delta(.)`` the profile of one run, c is the least number with
 
-        ``(epsilon + 2 ln c, beta / stop)``.
+        ``(1 - stop) delta(c) <= stop (e^c - 1)``,
+
+    which is zero for one run and at most the epsilon of a run in pure DP.  Where the losses of a
+    run are known, its profile is theirs.  ``m.epsilon(delta=)``, ``m.delta(epsilon=)`` and
+    compositions follow the whole curve, ``delta(epsilon - 2 c) / stop``
+    (:mod:`tacit.mechanisms.selection.selection_losses` proves it).
 
     Proof.  Let
     p(y) be the probability of output y in one run, F(s) that of a score of at most s, ``F(s-)`` of
@@ -51,14 +63,8 @@ def select_best(
         ``p(y) (G(F(s)) - G(F(s-))) / (F(s) - F(s-)) = p(y) stop / (A(s) A(s-))``,
 
     ``A(s) = 1 - (1 - stop) F(s) = stop + (1 - stop) P(score > s)``.  Between neighbours p(y) grows
-    by a factor of at most e^epsilon, and each A shrinks by at most that, for it is ``stop`` plus a
+    by a factor of at most e^epsilon, and each A shrinks by at most e^c, for it is ``stop`` plus a
     multiple of the probability of an event.  Three factors.
-
-    In approximate DP let q and B be what p and A are on the neighbour.  So ``B <= e^epsilon A + (1
-    - stop) beta``, at most c A, since A is at least ``stop``.  With ``B B- <= c^2 A A-`` the first
-    probability of y, less ``e^epsilon c^2`` times the other one, is at most ``stop / (A A-)`` times
-    ``p(y) - e^epsilon q(y)``; the first is at most ``1 / stop``, and the positive parts of the
-    second add up to at most beta.
 
     The proof asks for scores in a *total* order, for "the best so far" must not depend on the order
     of the runs.  So NaN is the lowest score there is, below minus infinity, and equal to itself; so
@@ -87,13 +93,13 @@ def select_best(
         >>> from tacit.core import Number as Numbers
         >>> from tacit.mechanisms import Laplace
         >>> noisy = Space(Numbers("int"), AbsoluteDistance()) >> Laplace(6)
-        >>> select_best(noisy, score=lambda released: released, stop="1/10").map(1)
-        Fraction(1, 2)
+        >>> float(select_best(noisy, score=lambda released: released, stop="1/10").map(1))
+        0.4391...
         >>> import tacit as tc
         >>> noisy = Space(Numbers("int"), AbsoluteDistance()) >> tc.gaussian(20)
         >>> best = select_best(noisy, score=lambda released: released, stop="1/10", delta="1e-9")
         >>> [float(part) for part in best.map(1)]
-        [0.7806..., 1e-08]
+        [0.3503..., 1e-08]
     """
     chance = as_fraction(stop, "stop")
     if not 0 < chance <= 1:
@@ -103,7 +109,7 @@ def select_best(
     if not callable(score):
         raise UsageError("score must be a function of a released output")
     measure, privacy = stated_at(measurement, delta)
-    release, law = measurement.function, measurement.law
+    release, law, losses = measurement.function, measurement.law, _losses(measurement)
 
     def best(data: Any) -> Any:
         chosen = release(data)
@@ -119,23 +125,46 @@ def select_best(
         measurement.input,
         measure,
         best,
-        _map(privacy, chance, paired=isinstance(measure, ApproximateDP)),
+        _map(privacy, losses, chance, paired=isinstance(measure, ApproximateDP)),
         distribution=None if law is None else lambda data: _law(law(data), score, chance),
+        losses=_selected(losses, chance),
         name=f"select_best of {measurement.links[-1].title}",
     )
 
 
-def _map(privacy: PairMap, stop: Fraction, *, paired: bool) -> Callable[[Fraction], Any]:
+def _losses(measurement: Measurement) -> LossMap:
+    """Return losses that dominate those of one run: its own, or what its privacy map implies."""
+    own, measure, privacy = measurement.losses, measurement.measure, measurement.privacy
+
+    def losses(d: Fraction) -> PrivacyLoss | None:
+        found = None if own is None else own(d)
+        return implied_loss(measure, privacy(d)) if found is None else found
+
+    return losses
+
+
+def _map(
+    privacy: PairMap, losses: LossMap, stop: Fraction, *, paired: bool
+) -> Callable[[Fraction], Any]:
+    @lru_cache(maxsize=_DISTANCES)
     def loss(d: Fraction) -> Any:
         epsilon, delta = privacy(d)
-        if stop < 1:
-            # ln c is epsilon, and ln(1 + e^-epsilon (1 - stop) delta / stop) more
-            more = exp(-epsilon, 96) * ((1 - stop) * delta / stop)
-            grown = 2 * log(1 + more, 96).rounded(80).upper if delta else Fraction(0)
-            epsilon, delta = 3 * epsilon + grown, min(delta / stop, Fraction(1))
+        known = losses(d) if epsilon or delta else None
+        if known is not None:
+            epsilon += 2 * least_growth(known, stop)
+            delta = min(delta / stop, Fraction(1))
         return (epsilon, delta) if paired else epsilon
 
     return loss
+
+
+def _selected(losses: LossMap, stop: Fraction) -> LossMap:
+    @lru_cache(maxsize=_DISTANCES)
+    def found(d: Fraction) -> PrivacyLoss | None:
+        known = losses(d)
+        return None if known is None else selected(known, stop)
+
+    return found
 
 
 def _points(score: Callable[[Any], Any], output: Any) -> tuple[int, Fraction]:
