@@ -1,5 +1,7 @@
 """Places for a ledger: a file, and tables in the PostgreSQL of the tests."""
 
+import os
+import warnings
 from itertools import count
 
 import pytest
@@ -34,3 +36,23 @@ def place(request, tmp_path):
 def new_process(monkeypatch):
     """Forget what this process saw of ledgers, as the next one would not know it."""
     return lambda: monkeypatch.setattr("tacit.accounting.ledger.checked_chain._seen", {})
+
+
+@pytest.fixture
+def forked():
+    """Let a forked process do something, and see that it does not fail."""
+
+    def run(work):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of threads of the test runner
+            child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                work()
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitpid(child, 0)[1] == 0
+
+    return run

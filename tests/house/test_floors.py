@@ -37,7 +37,8 @@ ROOMS = (
 FOLDERS = {
     "accounting": ("budgets", "ledger", "open_ledger", "epsilon_choice"),
     "accounting.ledger": (
-        *("accounts", "hash_chain", "store", "sqlite_store", "open_release", "keyed_lock"),
+        *("accounts", "hash_chain", "store", "open_files", "sqlite_errors", "sqlite_store"),
+        *("open_release", "keyed_lock"),
         *("entry", "checked_chain", "ledger", "installments", "shared_budget", "postgres"),
     ),
     "audit": ("comparison", "claims", "sampling", "replaying", "attack_suite"),

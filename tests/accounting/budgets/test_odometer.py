@@ -1,8 +1,10 @@
 """The odometer adds up; as a filter it stops before the total is passed."""
 
+import os
 import threading
 import time
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -107,4 +109,19 @@ def test_threads_together_never_pass_the_total(monkeypatch):
     for thread in threads:
         thread.join()
     assert len(granted) == 100
+    assert odometer.spent == epsilon(1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("counts", [epsilon(1), "pure"])
+def test_a_forked_process_spends_nothing_again(counts: Any, forked: Any) -> None:
+    odometer = Odometer(counts)
+    odometer.spend(epsilon("1/2"))
+
+    def child() -> None:
+        with pytest.raises(UsageError, match="cannot follow into a forked process"):
+            odometer.spend(epsilon("1/2"))
+
+    forked(child)
+    odometer.spend(epsilon("1/2"))
     assert odometer.spent == epsilon(1)

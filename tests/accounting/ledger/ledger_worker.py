@@ -42,6 +42,20 @@ def race(path, times):
     tell([granted, refused])
 
 
+def resting(path, times):
+    """Charge until the budget is gone, and close the file before each charge."""
+    granted = refused = 0
+    with open_ledger(path, dataset="d", budget=epsilon(1)) as ledger:
+        for k in range(int(times)):
+            assert ledger.chain.store.rest()
+            try:
+                ledger.charge(f"{os.getpid()}/{k}", COST, {"k": k})
+                granted += 1
+            except BudgetError:
+                refused += 1
+    tell([granted, refused])
+
+
 def capped(path, team, analyst, times):
     """Charge on account of a team and an analyst until the budget or a cap is gone."""
     granted = refused = 0

@@ -1,6 +1,5 @@
 """Ledger files that are missing, broken, moved, copied, put back, or another's."""
 
-import errno
 import os
 import shutil
 import sqlite3
@@ -121,29 +120,6 @@ def test_a_full_disk_at_the_answer_leaves_the_release_open(path):
         assert ledger.release("k", COST, {}, lambda: long).answer == long
         assert ledger.spent == spent
         assert ledger.verify_chain() == 4
-
-
-@pytest.mark.parametrize(("number", "told"), [("ENOSPC", "disk is full"), ("EIO", "failing disk")])
-def test_a_full_disk_is_not_called_a_failing_one(path, number, told, monkeypatch):
-    """SQLite reports what it cannot write to the files beside a ledger as a failure."""
-
-    def full(**_):
-        raise OSError(getattr(errno, number), "no")
-
-    class Broken:
-        in_transaction = False
-
-        def execute(self, statement):
-            error = sqlite3.OperationalError("disk I/O error")
-            error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
-            raise error
-
-    with open_ledger(path) as ledger:
-        monkeypatch.setattr("tacit.accounting.ledger.sqlite_store.tempfile.TemporaryFile", full)
-        monkeypatch.setattr(ledger._store, "_connection", Broken())
-        with pytest.raises(LedgerError, match=told):
-            ledger.charge("k", COST, {})
-        monkeypatch.undo()
 
 
 def test_an_emptied_ledger_with_a_log_is_not_begun_anew(tmp_path):

@@ -31,6 +31,11 @@ class TestAdaptive:
         assert questions.remaining.is_nothing
         assert "spent" in repr(questions)
 
+    @pytest.mark.parametrize("d_in", [0, "0.0"])
+    def test_a_distance_that_makes_every_release_free_is_refused(self, d_in):
+        with pytest.raises(UsageError, match="d_in is above zero"):
+            tc.adaptive(PEOPLE, tc.epsilon(1), d_in)
+
     def test_an_odometer_only_counts(self):
         questions = tc.adaptive(PEOPLE, "concentrated", d_in=2)
         questions.ask(COUNT >> tc.gaussian(1), [1])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +15,12 @@ import pytest
 import tacit as tc
 from support.clinic import make_clinic
 from tacit.accounting import epsilon
+from tacit.accounting.ledger.sqlite_store import open_files
 from tacit.errors import BudgetError, DataSourceError, UsageError
 from tacit.service.access.caller import Caller
 from tacit.service.folder import declarations
+from tacit.service.hosting import open_tables
+from tacit.service.hosting.ask import Ask, preview_of
 from tacit.service.hosting.datasets import Datasets
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
@@ -161,6 +167,98 @@ def test_a_request_does_not_wait_for_the_engine_of_the_workers(open_folder: Any)
         assert asked.wait(30)
     thread.join()
     assert hosted.ledger(None).spent == epsilon(1)
+
+
+def test_tables_that_are_let_go_of_stay_open_for_who_still_asks(open_folder: Any) -> None:
+    hosted = open_folder().of("visits")
+    ask = Ask.from_json({"sql": "select count(*) as n from visits", "epsilon": 1})
+    asked = ask.question(hosted, ADA, on_paper=False)
+    assert ask.question(hosted, ADA, on_paper=False) is asked
+    open_now = weakref.ref(hosted.session(ADA).source.engine)
+    preview_of(ask, hosted, ADA)
+    on_paper = weakref.ref(hosted.session(ADA, on_paper=True).source.engine)
+    hosted.let_go()
+    assert open_now() is not None
+    assert on_paper() is None
+    assert ask.question(hosted, ADA, on_paper=False) is not asked
+    first = asked.release(epsilon=1)
+    assert first.value("n") == ask.question(hosted, ADA, on_paper=False).release(epsilon=1).value(
+        "n"
+    )
+    del asked, first
+    assert open_now() is None
+    assert hosted.ledger(None).spent == epsilon(1)
+
+
+def test_few_open_tables_serve_many_threads_and_data_sets(
+    open_folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_tables, "MOST", 1)
+    monkeypatch.setattr(open_files, "most", 1)
+    for k in range(3):
+        (tmp_path / f"d{k}.csv").write_text("person,cost\n1,20\n2,35\n")
+        (tmp_path / f"d{k}.toml").write_text(
+            f'name = "d{k}"\nunit = {{ person = "person", rows = 5 }}\nbudget = {{ epsilon = 1 }}\n'
+            f'[tables.t]\npath = "d{k}.csv"\n'
+            '[tables.t.columns]\ncost = { kind = "float", bounds = [0, 100] }\n'
+        )
+    open_folder.refreshed.update({f"d{k}": 0 for k in range(3)})
+    datasets = open_folder()
+    ask = Ask.from_json({"sql": "select count(*) as n from t", "epsilon": "1/4"})
+    answers: list[tuple[int, int, float]] = []
+    refused: list[int] = []
+    failed: list[BaseException] = []
+
+    def work(who: int) -> None:
+        try:
+            for k in range(6):
+                hosted = datasets.of(f"d{(k + who) % 3}")
+                question = ask.question(hosted, ADA, on_paper=False)
+                try:
+                    found = question.release(epsilon="1/4", tag=str((who + k) % 5))
+                except BudgetError:
+                    refused.append(who)
+                else:
+                    answers.append(((k + who) % 3, (who + k) % 5, found.value("n")))
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(who,)) for who in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert len(answers) + len(refused) == 24
+    assert len({(data, tag) for data, tag, _ in answers}) == len(set(answers))
+    for k in range(3):
+        ledger = datasets.of(f"d{k}").ledger(None)
+        assert ledger.spent.amount == Fraction(len({a[1] for a in answers if a[0] == k}), 4)
+        assert ledger.verify_chain() > 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not list files")
+def test_more_data_sets_than_a_process_keeps_open(
+    open_folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_tables, "MOST", 4)
+    monkeypatch.setattr(open_files, "most", 2)
+    for k in range(6):
+        (tmp_path / f"d{k}.csv").write_text("person\n1\n2\n")
+        (tmp_path / f"d{k}.toml").write_text(
+            f'name = "d{k}"\nunit = "row"\nbudget = {{ epsilon = 1 }}\n'
+            f'[tables.t]\npath = "d{k}.csv"\n[tables.t.columns]\nperson = {{ kind = "integer" }}\n'
+        )
+        open_folder.refreshed[f"d{k}"] = 0
+    datasets = open_folder()
+    ask = Ask.from_json({"sql": "select count(*) as n from t", "epsilon": 1})
+    found = []
+    for k in range(6):
+        hosted = datasets.of(f"d{k}")
+        preview_of(ask, hosted, ADA)
+        ask.question(hosted, ADA, on_paper=False).release(epsilon=1)
+        found.append(len(os.listdir("/proc/self/fd")))
+    assert max(found[2:]) <= found[1] + 2
 
 
 def test_there_is_no_such_data_set(open_folder: Any) -> None:

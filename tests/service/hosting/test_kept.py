@@ -50,6 +50,17 @@ def test_the_least_used_is_forgotten_first() -> None:
     assert kept.of("b", lambda: "new") == "new"
 
 
+def test_what_is_forgotten_while_it_is_made_stays_forgotten() -> None:
+    kept: Kept[int] = Kept(2)
+
+    def made() -> int:
+        kept.clear()
+        return 1
+
+    assert kept.of("a", made) == 1
+    assert kept.of("a", lambda: 2) == 2
+
+
 def test_what_fails_is_kept_by_nobody() -> None:
     kept: Kept[int] = Kept(2)
 

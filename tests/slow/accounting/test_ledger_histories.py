@@ -1,4 +1,8 @@
-"""Many random histories of a ledger; ``TACIT_HISTORIES=100000`` for as many as one has time for."""
+"""Many random histories of a ledger; ``TACIT_HISTORIES=100000`` for as many as one has time for.
+
+``TACIT_HISTORIES_POSTGRES`` says how many in PostgreSQL, which takes some ten times as long for
+each: by default a fifth.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from support.servers.left_out import leave_out
 from support.servers.postgres_server import PostgresServer, missing
 
 MANY = int(os.environ.get("TACIT_HISTORIES", "10000"))
+MANY_IN_POSTGRES = int(os.environ.get("TACIT_HISTORIES_POSTGRES", str(MANY // 5)))
 
 
 @pytest.fixture
@@ -49,7 +54,7 @@ def test_nor_one_of_many_in_postgresql(memory_folder, monkeypatch):
         with server.database() as database:
             begin = random.randrange(10**9)
             place = ServerPlace(database, reboots=True)
-            histories(place, range(begin, begin + MANY // 5))
+            histories(place, range(begin, begin + MANY_IN_POSTGRES))
     finally:
         server.remove()
 

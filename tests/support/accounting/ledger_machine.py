@@ -245,6 +245,8 @@ class Machine:
             open_ledger(path, dataset="d", budget=self.amount(1)).close()
 
         tried = self.place.hostile(opened, [never(each) for each in self.processes])
+        if not self.place.server:
+            tried.append(self._all_rest)
         what = self.draw.choice([self._back_up, self._fall_back, self._clock, self._new, *tried])
         self.log.append(what.__name__)
         TALLY[what.__name__] += 1
@@ -260,6 +262,7 @@ class Machine:
             (self._part, 2),
             (self._extend, 1),
             (self._cap, 1),
+            (self._rest, 0 if self.place.server else 2),
         ]
         made, weights = zip(*kinds, strict=True)
         kind = self.draw.choices(made, weights)[0]
@@ -329,6 +332,17 @@ class Machine:
             return ledger.charge(name, self.amount(cost), {"key": key})
 
         return self._paying(process, charge)
+
+    def _rest(self, process: Process) -> Callable[[], None]:
+        def rest() -> None:
+            self.log.append("rest")
+            process.ledger.chain.store.rest()  # type: ignore[attr-defined]
+
+        return rest
+
+    def _all_rest(self) -> None:
+        for process in self.processes:
+            self._rest(process)()
 
     def _release(self, process: Process) -> Callable[[], None]:
         drawn, fails = self.draw.randrange(10**6), self.draw.random() < 0.3

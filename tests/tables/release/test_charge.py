@@ -1,6 +1,7 @@
 """A question at its price: what a release takes now, and its one plan."""
 
 import pyarrow
+import pyarrow.parquet
 import pytest
 
 import tacit as tc
@@ -76,6 +77,31 @@ def test_a_plan_at_another_price_is_that_of_the_question_planned_anew(questions,
             assert kept.chains(fresh.size) == fresh.chains(fresh.size)
         assert charges[1].on_paper()._reached is charges[0].on_paper()._reached
         assert charges[1].on_paper() is not charges[0].on_paper()
+
+
+@pytest.mark.parametrize("per_person", [False, True])
+def test_a_table_whose_columns_are_of_other_kinds_by_now_is_planned_anew(tmp_path, per_person):
+    """A plan on whole numbers cut the parts of a whole off every value of the new table."""
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"x": [1, 2, 3] * 50, "p": [*range(150)]}), path)
+    unit = tc.unit("p", rows=1) if per_person else tc.one_row_each
+    with tc.Session(path, unit, tc.epsilon(2 * 10**4), ledger=tc.in_memory) as session:
+
+        def ask():
+            return session.agg(t=tc.sum("x", 0, 10))
+
+        ask().cost(epsilon=5000)
+        ask().cost(epsilon=4000)
+        before = ask()
+        rows = pyarrow.table({"x": [1.5, 2.5, 3.5] * 50, "p": [*range(150)]})
+        pyarrow.parquet.write_table(rows, path)
+        session.refresh()
+        with pytest.raises(UsageError, match="'x' held integer when the question was made"):
+            before.release(epsilon=4000)
+        assert session.remaining == session.budget
+        for price in (4000, 5000):
+            assert abs(ask().release(epsilon=price).value("t") - 375) < 1
+            assert ask()._priced(epsilon=price).on_paper().query.source_schema["x"].kind == "float"
 
 
 def test_keys_or_values_that_only_look_equal_are_another_question():

@@ -23,6 +23,7 @@ at a delta without any budget, whenever one looks: :mod:`tacit.accounting.budget
 
 from __future__ import annotations
 
+import os
 import threading
 
 from tacit.accounting.budgets.budget import Budget, Kind
@@ -39,7 +40,9 @@ class Odometer:
     """Adds up what is spent in memory; with a ``total``, refuses to pass it.
 
     The threads of a process may share one.  It forgets everything when the process ends: what
-    must outlive that is a :class:`~tacit.accounting.ledger.ledger.Ledger`.
+    must outlive that is a :class:`~tacit.accounting.ledger.ledger.Ledger`.  A process that was
+    forked off holds a copy, and what remains must not be spent once in each: there, every charge is
+    refused.
 
     Args:
         total: the budget of a filter, or a kind (``"pure"``, ``"approximate"``,
@@ -66,7 +69,7 @@ class Odometer:
         self._counted = Budget.nothing(self._kind)
         self._spending = None if self._total is None else Spending.begun(self._total)
         self._losses = None if delta is None else LossOdometer.begun(as_fraction(delta, "delta"))
-        self._lock = threading.Lock()
+        self._lock, self._process = threading.Lock(), os.getpid()
 
     @property
     def total(self) -> Budget | None:
@@ -95,8 +98,13 @@ class Odometer:
         Raises:
             BudgetError: more than remains, or deltas that come to more than a quarter of that of
                 an odometer; nothing was spent.
-            UsageError: a cost of another kind without a proven conversion.
+            UsageError: a cost of another kind without a proven conversion, or a forked process.
         """
+        if os.getpid() != self._process:
+            raise UsageError(
+                "what is counted in memory cannot follow into a forked process, where the same "
+                "budget could be spent again: nothing was spent. Keep it in a ledger"
+            )
         with self._lock:
             if self._losses is not None:
                 self._losses = self._losses.charged(Charge.of(cost, losses))

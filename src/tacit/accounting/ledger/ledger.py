@@ -35,15 +35,15 @@ What the rules rest on: the total never passes the budget, since the charge read
 under the lock that it writes with; the sum of costs is a valid bound for questions that are
 chosen after seeing earlier answers (:mod:`tacit.accounting.budgets.odometer`).
 
-**Copies.**  A local file cannot stop its owner from copying it, or from putting back an old copy,
+**Copies.** A local file cannot stop its owner from copying it, or from putting back an old copy,
 and a copy would spend the same budget twice.  What is detected: a ledger file that was copied or
-moved (its path or inode is not the one it was made or restored at), one that is replaced or
-removed while open, and one that in the life of a process goes back behind what this process saw.
-What is *not* detected: an old content written back into the same file between two runs, the
-``-wal`` file of a crash thrown away, the ledger deleted and created anew, or the same data under
-another name.  Against these keep the hash of a certificate, outside the reach of whoever holds
-the file, and ask :meth:`Ledger.contains`.  For tables in PostgreSQL, see
-:mod:`tacit.accounting.ledger.postgres.store`.
+moved (its path or inode is not the one it was made or restored at), one that is replaced or removed
+while open or closed for a while (:mod:`tacit.accounting.ledger.open_files`), and one that in the
+life of a process goes back behind what this process saw.  What is *not* detected: an old content
+written back into the same file between two runs, the ``-wal`` file of a crash thrown away, the
+ledger deleted and created anew, or the same data under another name.  Against these keep the hash
+of a certificate, outside the reach of whoever holds the file, and ask :meth:`Ledger.contains`.  For
+tables in PostgreSQL, see :mod:`tacit.accounting.ledger.postgres.store`.
 
 The ledger holds descriptions of questions, costs, and answers that are already private: never a
 row, and never an aggregate without its noise.

@@ -11,6 +11,10 @@
 The log of the latest commits stands beside the file (``-wal``) while the ledger is in use or
 after a crash, and belongs to it.  The locks work among processes of one machine on a local disk;
 machines that share a budget need one in PostgreSQL (:mod:`tacit.accounting.ledger.postgres.store`).
+
+A process keeps the files of the latest ledgers open, and opens the others again when they are used
+(:mod:`tacit.accounting.ledger.open_files`).  A file that was closed meanwhile must be the same one:
+its inode, and the last event that stood in it.
 """
 
 from __future__ import annotations
@@ -18,23 +22,24 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote
 
 from tacit.accounting.ledger.hash_chain import FORMAT, Event, Head
+from tacit.accounting.ledger.open_files import OpenFiles
+from tacit.accounting.ledger.sqlite_errors import CAUSES, PATIENCE, explained, kind_of
 from tacit.accounting.ledger.store import read_event, read_head, stored_head
 from tacit.errors import LedgerError
 
 __all__ = ["SqliteStore"]
 
 _APPLICATION = 0x54414349  # "TACI", by which the file is known
-_PATIENCE = 60.0  # seconds to wait for another writer
-_PROBE = 1 << 16  # bytes, more than SQLite writes at once to the files beside the ledger
+_PATIENCE = PATIENCE
 
 _SCHEMA = (
     "CREATE TABLE event (sequence INTEGER PRIMARY KEY, about TEXT, body TEXT NOT NULL,"
@@ -46,6 +51,8 @@ _SCHEMA = (
 
 # A connection must not be used, nor even closed, in a process forked from the one that made it.
 _inherited: list[sqlite3.Connection] = []
+
+open_files = OpenFiles()
 
 
 class SqliteStore:
@@ -63,13 +70,17 @@ class SqliteStore:
     def __init__(self, path: Path, *, create: bool) -> None:
         self._path = Path(os.path.realpath(path))
         self._locks: dict[int, threading.Lock] = {}
+        self._closed = False
+        self._rested: Head | None = None  # what stood in the file when it was closed for a while
         self._refuse_what_is_no_file(create)
         if create:
             self._make()
+        self.used = time.monotonic()
         self._open()
-        with _explained(self._path):
+        with explained(self._path):
             self._prepare(create)
         self._inode = os.stat(self._path).st_ino
+        open_files.opened(self)
 
     @property
     def name(self) -> str:
@@ -95,15 +106,37 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close the file; the last one to close it folds the log into it."""
+        self._closed = True
+        open_files.closed(self)
         self._finalizer()
+
+    def rest(self) -> bool:
+        """Close the file until it is used again; return whether it is closed.
+
+        It stays open while it is in use, and where what stands in it cannot be read.
+        """
+        lock = self._lock()
+        if not lock.acquire(blocking=False):
+            return False
+        try:
+            if self._process == os.getpid() and self._finalizer.alive:
+                self._rested = _Transaction(self._connection).head()
+                self._finalizer()
+            return True
+        except (sqlite3.Error, LedgerError):
+            return False
+        finally:
+            lock.release()
+
+    def _lock(self) -> threading.Lock:
+        # One lock a process: after a fork, that of the parent may be held by a thread of its own.
+        return self._locks.setdefault(os.getpid(), threading.Lock())
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[_Transaction]:
-        # One lock a process: after a fork, that of the parent may be held by a thread of its own.
-        with self._locks.setdefault(os.getpid(), threading.Lock()), _explained(self._path):
-            if os.getpid() != self._process:
-                _inherited.append(self._connection)
-                self._open()
+        with self._lock(), explained(self._path):
+            self.used = time.monotonic()
+            self._wake()
             try:
                 self._connection.execute(begin)
                 yield _Transaction(self._connection)
@@ -112,6 +145,34 @@ class SqliteStore:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def _wake(self) -> None:
+        """Open the file where this process has it not open now, and see that it is the same."""
+        inherited = os.getpid() != self._process
+        if self._closed or (self._finalizer.alive and not inherited):
+            return
+        if inherited:
+            _inherited.append(self._connection)
+        self._refuse_if_replaced()  # before SQLite makes files beside another one
+        self._open()
+        try:
+            self._refuse_if_replaced()
+            self._refuse_if_older()
+        except BaseException:
+            self._finalizer()
+            raise
+        open_files.opened(self)
+
+    def _refuse_if_older(self) -> None:
+        """Refuse a file without the last event that stood in it: an inode may be given anew."""
+        rested = self._rested
+        if rested is not None:
+            event = _Transaction(self._connection).at(rested.sequence)
+            if event is None or event.hash != rested.hash:
+                raise LedgerError(
+                    f"{self.name} shows less than was already spent: it was replaced by an old "
+                    "copy. Nothing more was spent; restore the latest copy"
+                )
 
     def _make(self) -> None:
         """Make the file before SQLite does, for its owner alone: questions and answers are in it.
@@ -124,16 +185,22 @@ class SqliteStore:
             pass  # whoever has it decides who reads it
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            raise LedgerError(f"{self.name} {_CAUSES['FULL' if full else 'CANTOPEN']}") from None
+            raise LedgerError(f"{self.name} {CAUSES['FULL' if full else 'CANTOPEN']}") from None
 
     def _open(self) -> None:
-        self._process = os.getpid()
-        with _explained(self._path):
-            self._connection = sqlite3.connect(
-                self._path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+        """Open the file that is there; SQLite makes none in its place."""
+        place = self._path.as_posix()
+        with explained(self._path):
+            connection = sqlite3.connect(
+                f"file://{'' if place.startswith('/') else '/'}{quote(os.fsencode(place))}?mode=rw",
+                uri=True,
+                timeout=_PATIENCE,
+                isolation_level=None,
+                check_same_thread=False,
             )
-        self._finalizer = weakref.finalize(self, _close, self._connection, self._process)
-        with _explained(self._path):
+        self._finalizer = weakref.finalize(self, _close, connection, os.getpid())
+        self._connection, self._process = connection, os.getpid()
+        with explained(self._path):
             self._connection.execute("PRAGMA synchronous = EXTRA")
             self._connection.execute("PRAGMA fullfsync = ON")
 
@@ -254,7 +321,7 @@ class SqliteStore:
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 return
             except sqlite3.OperationalError as error:
-                if _kind(error) != "BUSY" or time.monotonic() >= end:
+                if kind_of(error) != "BUSY" or time.monotonic() >= end:
                     raise
             time.sleep(0.005)
 
@@ -297,46 +364,6 @@ class _Transaction:
     def _select(self, where: str, *values: object) -> Iterator[Event]:
         query = f"SELECT sequence, about, body, hash FROM event {where} ORDER BY sequence"
         return map(read_event, self._run(query, values))
-
-
-_CAUSES = {
-    "NOTADB": "is not a ledger: the file is something else. Name another file",
-    "CANTOPEN": "cannot be opened: look whether the folder exists and can be written",
-    "READONLY": "cannot be written, and a ledger must be: look at the rights of file and folder",
-    "PERM": "cannot be written, and a ledger must be: look at the rights of file and folder",
-    "FULL": "cannot grow: the disk is full; nothing more was spent. Make room and ask again",
-    "BUSY": f"was held by another process for {_PATIENCE:.0f} s; nothing more was spent",
-    "CORRUPT": "is damaged: restore the disk, not an old copy, which would forget what was spent",
-    "IOERR": "met a failing disk; look at its history before asking again",
-}
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        kind = _kind(error)
-        if kind == "IOERR" and _is_full(path.parent):
-            kind = "FULL"
-        cause = _CAUSES.get(kind, f"cannot be used: {error}")
-        raise LedgerError(f"the ledger {str(path)!r} {cause}") from error
-
-
-def _is_full(folder: Path) -> bool:
-    """Whether a little more cannot be written: SQLite calls some writes to a full disk failures."""
-    try:
-        with tempfile.TemporaryFile(dir=folder, buffering=0) as probe:
-            probe.write(b"\0" * _PROBE)
-            os.fsync(probe.fileno())
-    except OSError as error:
-        return error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return False
-
-
-def _kind(error: sqlite3.Error) -> str:
-    """Return the primary code of an error, such as ``BUSY`` for ``SQLITE_BUSY_SNAPSHOT``."""
-    return str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_").split("_")[0]
 
 
 def _close(connection: sqlite3.Connection, process: int) -> None:

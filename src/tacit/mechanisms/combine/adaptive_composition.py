@@ -6,12 +6,12 @@ from typing import Any
 
 from tacit.accounting.budgets.budget import Budget, Kind
 from tacit.accounting.budgets.odometer import Odometer
-from tacit.arithmetic.exact import Number
+from tacit.arithmetic.exact import Number, as_fraction
 from tacit.calls import public
 from tacit.core import ApproximateDP, Measurement, PureDP, Space, ZeroConcentratedDP
 from tacit.core.chain.transformation import read_distance
 from tacit.core.losses.base import PrivacyLoss
-from tacit.errors import MismatchError
+from tacit.errors import MismatchError, UsageError
 
 __all__ = ["Adaptive", "adaptive", "cost_of"]
 
@@ -62,6 +62,9 @@ class Adaptive:
             the privacy losses of all releases together, and holds whenever one stops
             (:mod:`tacit.accounting.budgets.loss_odometer`).  Releases in zCDP count too.
 
+    Raises:
+        UsageError: a distance of zero, or a delta of something else than such an odometer.
+
     Example:
         >>> from tacit.accounting import epsilon
         >>> from tacit.core import SymmetricDistance, Vector
@@ -87,6 +90,11 @@ class Adaptive:
         *,
         delta: Number | None = None,
     ) -> None:
+        if as_fraction(d_in, "d_in") == 0:
+            raise UsageError(
+                "d_in is above zero: at a distance of zero every release is free, and the budget "
+                "would protect nothing"
+            )
         self.space = space
         self.d_in = d_in
         self._odometer = Odometer(budget, delta=delta)

@@ -15,6 +15,7 @@ from tacit.service.hosting.declared import Declared, DeclaredStore
 from tacit.service.hosting.declaring import refuse_declaration, with_hosting
 from tacit.service.hosting.hosted import Hosted
 from tacit.service.hosting.ledgers import Ledgers
+from tacit.service.hosting.open_tables import OpenTables
 from tacit.service.hosting.owners import owners_of
 from tacit.service.problem import Problem
 from tacit.service.seeing.logs import log
@@ -59,7 +60,7 @@ class Datasets:
         self._seen: dict[str, Declared] = {}
         self._hosted: dict[str, Hosted] = {}
         self._before: list[Hosted] = []  # a question may still be at work on them
-        self._lock = threading.Lock()
+        self._lock, self._tables = threading.Lock(), OpenTables()
         self.ledgers = Ledgers({}, settings, database)
         self._files, self._number = self._listed(), self.store.latest()
         self._take(declared, self.store.all())
@@ -209,7 +210,8 @@ class Datasets:
             if name in self._hosted:
                 self._before.append(self._hosted[name])
             self._declared[name] = dataset
-            self._hosted[name] = Hosted(dataset, whole.dataset(name), self.ledgers, self._refreshed)
+            how = whole.dataset(name)
+            self._hosted[name] = Hosted(dataset, how, self.ledgers, self._refreshed, self._tables)
         self._seen, self._settings = dict(every), whole
 
     def _listed(self) -> list[tuple[str, int]]:

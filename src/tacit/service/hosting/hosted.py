@@ -16,6 +16,7 @@ from tacit.errors import BudgetError, UsageError
 from tacit.service.access.caller import Caller
 from tacit.service.hosting.kept import Kept
 from tacit.service.hosting.ledgers import Ledgers
+from tacit.service.hosting.open_tables import OpenTables
 from tacit.service.hosting.owners import Owner
 from tacit.service.problem import Problem
 from tacit.service.settings import DatasetSettings
@@ -44,11 +45,15 @@ class Hosted:
     asked for no row.  An engine does one thing after another, and a request that waited for the
     work of a worker would tell how long that took.
 
+    The tables of a data set that was not asked for long are let go of, with what is kept of its
+    questions, which hold them; whoever still asks one keeps it open until the answer is there.
+
     Args:
         dataset: as declared.
         settings: how it is hosted.
         ledgers: of the service.
         refreshed: returns the number of the latest refresh of a data set.
+        tables: those that are open in the process.
 
     Attributes:
         dataset: as declared.
@@ -63,11 +68,13 @@ class Hosted:
         settings: DatasetSettings,
         ledgers: Ledgers,
         refreshed: Callable[[str], int],
+        tables: OpenTables,
     ) -> None:
-        self.dataset, self.settings = dataset, settings
+        self.dataset, self.settings, self._tables = dataset, settings, tables
         self.owner: Owner = ledgers.owners[dataset.name]
         self._ledgers, self._refreshed = ledgers, refreshed
         self._lock, self._refreshing = threading.Lock(), threading.Lock()
+        self._holding = threading.Lock()  # of the sessions, for a moment each time
         self._opening = {on_paper: threading.Lock() for on_paper in (False, True)}
         self._sessions: dict[tuple[str, bool], Session] = {}
         self._shapes: dict[str, TableShape] | None = None
@@ -239,6 +246,7 @@ class Hosted:
         Raises:
             Problem, UsageError, DataSourceError: as :meth:`session`, and what ``ask`` raises.
         """
+        self._tables.asked(self, len(self._sessions))
         who = caller.name, caller.team
         # A table that was opened anew is asked anew: a question may hold another that it joins.
         opened = 0 if on_paper else self._number
@@ -257,7 +265,7 @@ class Hosted:
         with self._refreshing:
             if number <= self._number:
                 return
-            with self._lock:
+            with self._holding:
                 sessions = [one for (_, on_paper), one in self._sessions.items() if not on_paper]
             for session in sessions:  # previews go on meanwhile: they do not see how long it takes
                 session.refresh()
@@ -265,10 +273,17 @@ class Hosted:
 
     def close(self) -> None:
         """Close its tables."""
-        with self._lock:
+        with self._holding:
             for session in self._sessions.values():
                 session.close()
             self._sessions.clear()
+
+    def let_go(self) -> None:
+        """Let go of its tables, and of the questions that hold them."""
+        with self._holding:
+            self._sessions.clear()
+        self._questions.clear()
+        self.previews.clear()
 
     def _names(self, caller: Caller) -> list[str]:
         return self._ledgers.accounts(self.name, caller.name, caller.team)
@@ -280,15 +295,18 @@ class Hosted:
 
     def _opened(self, table: str, on_paper: bool) -> Session:
         with self._opening[on_paper]:
-            if (table, on_paper) not in self._sessions:
+            with self._holding:
+                opened = self._sessions.get((table, on_paper))
                 working = any(not paper for _, paper in self._sessions)
+            if opened is None:
                 number = self._number if working or on_paper else self._refreshed(self.name)
                 opened = open_dataset(self._without_budget(), table=table, ledger=self._on_paper())
-                with self._lock:
+                with self._holding:
                     self._sessions[table, on_paper] = opened
                 if not on_paper:
                     self._number = number
-            return self._sessions[table, on_paper]
+        self._tables.asked(self, len(self._sessions))
+        return opened
 
     def _without_budget(self) -> Dataset:
         """Return the data set without its budget, which its owner has."""

@@ -39,12 +39,18 @@ class Kept(Generic[_V]):
     def of(self, key: Hashable, make: Callable[[], _V]) -> _V:
         """Return the value of a key; what ``make`` raises is kept by nobody."""
         with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key]
+            values = self._values
+            if key in values:
+                values.move_to_end(key)
+                return values[key]
         made = make()
-        with self._lock:
-            self._values[key] = made
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
+        with self._lock:  # what was forgotten meanwhile stays forgotten
+            values[key] = made
+            while len(values) > self._most:
+                values.popitem(last=False)
         return made
+
+    def clear(self) -> None:
+        """Forget all of them, and what is being made now."""
+        with self._lock:
+            self._values = OrderedDict()

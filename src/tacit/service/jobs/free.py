@@ -159,10 +159,13 @@ class FreeDesk:
         known: dict[str, Charged] = {}
         found: dict[str, _Seen] = {}
         for key, job in seen.items():
-            one = kept[key] if key in kept else self._read(ledger, key)
-            if key not in kept and _size(one) <= left:
-                kept[key] = one
-                left -= _size(one)
+            try:
+                one = kept[key]
+            except KeyError:  # or another request of theirs, with later releases, let go of it
+                one = self._read(ledger, key)
+                if _size(one) <= left:
+                    kept[key] = one
+                    left -= _size(one)
             if one is not None:
                 known[key] = one
                 found[one.body["digest"]] = _Seen(key, job)

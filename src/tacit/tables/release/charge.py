@@ -17,6 +17,7 @@ from tacit.accounting.ledger.entry import Entry
 from tacit.accounting.ledger.hash_chain import canonical, key_of
 from tacit.accounting.ledger.ledger import Ledger
 from tacit.errors import BudgetError
+from tacit.expressions.schema import Schema
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.price import read_tag
 from tacit.tables.plan.query import Query
@@ -40,6 +41,10 @@ P_co = TypeVar("P_co", bound=_Priced, covariant=True)
 
 class Asked(Protocol[P_co]):
     """What is asked, at its price."""
+
+    @property
+    def query(self) -> Query:
+        """The rows and columns that it is about."""
 
     @property
     def request(self) -> Budget:
@@ -101,30 +106,29 @@ class TableQuestion:
 
     def plan(self, granted: Budget, like: Plan | None = None) -> Plan:
         """Return its plan, for a loss that is granted."""
-        if like is None or like.query.schema is not self.query.schema:
-            return Plan(self.query, granted)
-        return like.repriced(granted)
+        return Plan(self.query, granted) if like is None else like.repriced(granted)
 
 
 class KeptPlans:
     """The latest plans: a release that was priced before, on paper, is not planned again.
 
-    Of one question the latest price is kept; another price goes on from what no price changes.
+    Of one question the latest price is kept; another price goes on from what no price changes.  A
+    table that was opened anew is planned anew: its columns may be of other kinds.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[str, Budget, Any]] = {}
+        self._kept: dict[str, tuple[Schema | None, str, Budget, Any]] = {}
         self._lock = Lock()
 
     def of(self, key: str, asked: Asked[P], granted: Budget) -> P:
         """Return the plan of what is asked, whose key is its identity, for what is granted."""
-        name = asked.family or key
-        known, spent, plan = self._kept.get(name, ("", granted, None))
-        if known != key or spent != granted:
-            plan = asked.plan(granted, plan if asked.family else None)
+        name, schema = asked.family or key, asked.query.source_schema
+        of, known, spent, plan = self._kept.get(name, (None, "", granted, None))
+        if of is not schema or known != key or spent != granted:
+            plan = asked.plan(granted, plan if asked.family and of is schema else None)
         with self._lock:
             self._kept.pop(name, None)
-            self._kept[name] = key, granted, plan
+            self._kept[name] = schema, key, granted, plan
             if len(self._kept) > _KEPT:
                 del self._kept[next(iter(self._kept))]
         found: P = plan

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.errors import UsageError
+from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine
 from tacit.tables.open_source import Source
 from tacit.tables.plan.plan import Plan
@@ -48,14 +50,31 @@ class Rehearsed:
 
         Where the engine plans the queries of the table, of which another question has asked the
         very same, they were tried.
+
+        Raises:
+            UsageError: the columns are of other kinds than when the question was made, or as
+                :func:`rehearse`.
+            DataSourceError: as :func:`rehearse`.
         """
         query = plan.query
+        _refuse_other_kinds(query.source_schema, source)
         rounds = 0 if plan.keys is None else plan.keys.rounds
         # keys last: where they are many, they are compared of the same requests alone
         known = requests_of(plan), rounds, source.relation, query.rows, query.keys
         if _planner_of(source, plan) is None or known not in self._last:
             rehearse(source, plan, anew=self._apart)
             self._last.append(known)
+
+
+def _refuse_other_kinds(asked: Schema, source: Source) -> None:
+    """Refuse a question that was made before the table was opened anew with columns that differ."""
+    for name, column in () if asked is source.schema else asked.items():
+        kind = source.schema[name].kind if name in source.schema else column.kind
+        if kind != column.kind:
+            raise UsageError(
+                f"{name!r} held {column.kind} when the question was made, and holds {kind} since "
+                "the table was opened again; nothing was spent. Make the question again"
+            )
 
 
 def _planner_of(source: Source, plan: Plan, anew: bool = False) -> Callable[[str], None] | None:

@@ -21,6 +21,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
+from weakref import proxy
 
 from tacit.errors import DataSourceError, DataSourceWarning, UsageError, did_you_mean
 from tacit.expressions.cell_grammar import is_date, read_cell
@@ -78,9 +79,8 @@ def open_csv(
         columns.append(Column(name, kind, declared))
     schema = Schema(columns)
     table = engine.empty_table({c.name: c.declared for c in columns})
-    engine.before_reading(
-        partial(import_csv, found, replace(form, types=types), table, engine, notice)
-    )
+    form = replace(form, types=types)
+    engine.before_reading(partial(import_csv, found, form, table, proxy(engine), notice))
     return table, schema
 
 

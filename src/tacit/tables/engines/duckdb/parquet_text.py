@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from weakref import proxy
 
 from tacit.errors import DataSourceError
 from tacit.tables.engines.duckdb.columns import types_of
@@ -31,7 +32,7 @@ def text_view(scan: Callable[[str], str], engine: DuckEngine) -> str:
         engine: to make the view in.
     """
     view = engine.view(f"select * from {scan('')}")
-    engine.mend(partial(_mend, view, scan, engine))
+    engine.mend(partial(_mend, view, scan, proxy(engine)))  # which nobody keeps open for this
     return view
 
 
