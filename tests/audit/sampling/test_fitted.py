@@ -46,11 +46,12 @@ def test_one_step_from_the_pilot_is_as_good_as_a_fit_to_all():
     rows = np.concatenate([bets._rows(side) for side in sides]).astype(float)
     of_u = np.arange(6000) < 3000
     weights = np.zeros(rows.shape[1])
+    prior = 4.0 * len(weights)
     for _ in range(30):
         chance = 1 / (1 + np.exp(-(rows @ weights)))
-        bend = (rows * (chance * (1 - chance))[:, None]).T @ rows + 300 * np.eye(len(weights))
-        weights += np.linalg.solve(bend, rows.T @ (of_u - chance) - 300 * weights)
-    apart = rows @ weights - rows @ bets._weights(300.0)
+        bend = (rows * (chance * (1 - chance))[:, None]).T @ rows + prior * np.eye(len(weights))
+        weights += np.linalg.solve(bend, rows.T @ (of_u - chance) - prior * weights)
+    apart = rows @ weights - rows @ bets._weights(4.0)
     assert np.abs(apart).max() < 0.1 * np.abs(rows @ weights).max()
 
 

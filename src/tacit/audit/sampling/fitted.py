@@ -7,10 +7,10 @@ a normal prior; its cells of nearly equal scores have the mean score as their ra
 them is estimated alone.
 
 **The regression** is gathered round by round.  A pilot fit gives weights w0.  From then on each
-round adds to H = sum of x x' p (1 - p) and to g = sum of x (y - p), where p is the chance of u that
-the pilot gives.  The weights for a prior precision k are one step of Newton from the pilot,
-w0 + (H + k)^-1 (g - k w0): as good as a fit to all outputs seen, when the pilot is near it, and no
-output need be kept.  Several k are tried, each with money of its own.
+round adds to H = sum of x x' p (1 - p) and to g = sum of x (y - p), where y is 1 for an output of u
+and p its probability by the pilot.  The weights for a prior precision k are one step of Newton from
+the pilot, w0 + (H + k)^-1 (g - k w0): as good as a fit to all outputs seen, when the pilot is near
+it, and no output need be kept.  Two k are tried, each with money of its own.
 
 **Why it is valid.**  A round is bet on by weights and cells that rounds before it gave, and then
 counted.  The payoffs of cells are those of :mod:`tacit.audit.sampling.graded`, whose factors have a
@@ -34,8 +34,9 @@ from tacit.audit.sampling.graded import gained
 
 __all__ = ["FittedBets"]
 
-_PRECISIONS = (300.0, 3_000.0)
-"""Of the prior of each weight, on features of variance 1."""
+_PRECISIONS = (4.0, 40.0)
+"""Of the prior of each weight, on features of variance 1, times their number: scores have a
+standard deviation of 1/2 and of 1/6 before anything is seen."""
 _ROUNDS = 8
 _MOST_WORK = 4e10
 """Rows times the square of their features: outputs after that are bet on, and not learned from."""
@@ -153,8 +154,9 @@ class FittedBets:
                 self._bend += (part * (chance * (1 - chance))[:, None]).T @ part
 
     def _weights(self, precision: float) -> NDArray[np.float64]:
-        bend = self._bend + precision * np.eye(len(self._bend))
-        slope = self._slope - precision * self._pilot
+        prior = precision * len(self._pilot)
+        bend = self._bend + prior * np.eye(len(self._bend))
+        slope = self._slope - prior * self._pilot
         return np.asarray(self._pilot + np.linalg.solve(bend, slope), dtype=np.float64)
 
 

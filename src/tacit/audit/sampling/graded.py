@@ -142,10 +142,13 @@ def gained(
     >>> gained(np.array([0.9, 0.1]), np.array([0.1, 0.9]), runs, np.zeros(1), 0.0).round(1)
     array([7.3])
     """
-    a, b = payoffs(p, q, grid, delta)
-    gain = _total(counts[0], np.log1p(_SHARE * (a - 1)))
-    gain += _total(counts[1], np.log1p(_SHARE * (b - 1)))
-    return np.asarray(gain - _ROUNDED * counts.sum(), dtype=np.float64)
+    gain = np.zeros(len(grid))
+    against = grid < np.abs(np.log(p / q)).max()  # nothing is bet on claims that all ratios keep
+    a, b = payoffs(p, q, grid[against], delta)
+    gain[against] += _total(counts[0], np.log1p(_SHARE * (a - 1)))
+    gain[against] += _total(counts[1], np.log1p(_SHARE * (b - 1)))
+    gain[against] -= _ROUNDED * counts.sum()
+    return gain
 
 
 class GradedBets:
