@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.audit.sampling.betting import Bets
-from tacit.audit.sampling.graded import GradedBets, _chances, payoffs
+from tacit.audit.sampling.graded import GradedBets, _chances, expected_bound, payoffs
 
 DRAW = np.random.default_rng(5)
 
@@ -126,6 +126,15 @@ def test_both_directions_count_and_a_bet_is_made_before_its_rounds():
     assert bets.log_wealth()[1] < both
     bets.add([0] * 500, [1] * 500)
     assert bets.log_wealth()[0] < both
+
+
+def test_the_expected_bound_rises_to_the_loss_and_is_smaller_at_a_delta():
+    grades = np.repeat([0.0, 1.0], [1000, 3000]), np.repeat([0.0, 1.0], [3000, 1000])
+    bounds = [expected_bound(grades, runs, 0.0, 0.99) for runs in (5, 100, 10_000, 10**7)]
+    assert bounds[0] == 0
+    assert sorted(bounds) == bounds
+    assert 0.95 * math.log(3) < bounds[-1] <= math.log(3)
+    assert 0.4 < expected_bound(grades, 10_000, 0.1, 0.99) < bounds[2]
 
 
 def test_ratios_rise_with_the_score_and_bins_against_the_order_are_joined():

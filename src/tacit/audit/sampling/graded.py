@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEVELS", "GradedBets", "gained", "payoffs"]
+__all__ = ["LEVELS", "GradedBets", "expected_bound", "gained", "payoffs"]
 
 Score = Callable[[Sequence[Any]], NDArray[np.float64]]
 
@@ -149,6 +149,36 @@ def gained(
     gain[against] += _total(counts[1], np.log1p(_SHARE * (b - 1)))
     gain[against] -= _ROUNDED * counts.sum()
     return gain
+
+
+def expected_bound(
+    grades: tuple[NDArray[np.float64], NDArray[np.float64]],
+    samples: int,
+    delta: float,
+    confidence: float,
+) -> float:
+    """Estimate the bound that bets on a score reach, from grades that it was not fitted to.
+
+    Args:
+        grades: of outputs of u, and of v.
+        samples: the runs of the audit on each side.
+        delta: at which epsilon is bounded.
+        confidence: of the audit.
+
+    >>> grades = np.repeat([0.0, 1.0], [10, 30]), np.repeat([0.0, 1.0], [30, 10])
+    >>> few, more = (expected_bound(grades, n, 0.0, 0.99) for n in (60, 2000))
+    >>> bool(0 < few < more < np.log(3))
+    True
+    """
+    p, q = _chances(_counted(grades, _cuts(np.concatenate(grades))))
+    claims = np.linspace(0, float(np.abs(np.log(p / q)).max()), _CLAIMS)
+    a, b = payoffs(p, q, claims, delta)
+    growth = np.log1p(_SHARE * (a - 1)) @ p + np.log1p(_SHARE * (b - 1)) @ q
+    refuted = samples * growth >= -math.log1p(-confidence)
+    return float(claims[refuted].max(initial=0.0))
+
+
+_CLAIMS = 60
 
 
 class GradedBets:
