@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.audit.sampling.betting import Bets
-from tacit.audit.sampling.graded import GradedBets, _chances, payoffs
+from tacit.audit.sampling.graded import GradedBets, _chances, expected_bound, payoffs
 
 DRAW = np.random.default_rng(5)
 
@@ -68,6 +68,41 @@ def test_the_payoffs_are_the_best_against_the_claim():
             assert float(p @ np.log(one) + q @ np.log(other)) <= growth + 1e-9
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.2), (0.3, 0.01), (2.0, 0.1)])
+def test_no_factor_has_a_mean_above_1_under_a_true_claim_at_a_delta(epsilon, delta):
+    """Pairs within (epsilon, delta): a pair within epsilon, and delta of each on one output.
+
+    P = (1 - delta) P0 + delta e_i <= exp(epsilon) (1 - delta) Q0 + delta, on every event.
+    """
+    truths = [
+        ((1 - delta) * p + delta * np.eye(4)[i], (1 - delta) * q + delta * np.eye(4)[j])
+        for p, q in corners(4, epsilon)[::3]
+        for i in range(4)
+        for j in range(4)
+    ]
+    loss = math.exp(epsilon)
+    p, q = (np.array(side) for side in zip(*truths, strict=True))
+    for one, other in ((p, q), (q, p)):
+        assert np.maximum(one - loss * other, 0).sum(axis=1).max() <= delta + 1e-9
+    for _ in range(60):
+        guess = DRAW.dirichlet(np.ones(4) / 2, size=2) + 1e-6
+        a, b = payoffs(guess[0], guess[1], np.array([epsilon]), delta)
+        assert (a >= 0).all()
+        assert (b >= 0).all()
+        assert ((p @ a[0]) * (q @ b[0])).max() <= 1 + 1e-12
+
+
+def test_what_tells_all_is_bet_on_at_a_small_delta_and_not_at_its_own():
+    """An output in one run of ten tells all: (0, 0.1), and no finite epsilon below that delta."""
+    p, q = np.array([0.1, 0.9, 1e-9]), np.array([1e-9, 0.9, 0.1])
+    grows = []
+    for delta in (0.0, 0.05, 0.09, 0.11):
+        a, b = payoffs(p, q, np.array([1.0]), delta)
+        grows.append(float(p @ np.log(np.maximum(a[0], 1e-9)) + q @ np.log(np.maximum(b[0], 1e-9))))
+    assert grows[0] > grows[1] > grows[2] > 1e-4
+    assert grows[3] == pytest.approx(0, abs=1e-12)
+
+
 def test_within_the_claim_nothing_is_bet():
     p, q = np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.35, 0.25])
     a, b = payoffs(p, q, np.array([1.0]))
@@ -86,25 +121,20 @@ def test_both_directions_count_and_a_bet_is_made_before_its_rounds():
     bets.learn(score, left, right)
     assert not bets.log_wealth().any()
     bets.add(left, right)
-    both = bets.log_wealth()[0, 0]
+    both = bets.log_wealth()[0]
     assert both > 4
-    assert bets.log_wealth()[0, 1] < both
+    assert bets.log_wealth()[1] < both
     bets.add([0] * 500, [1] * 500)
-    assert bets.log_wealth()[0, 0] < both
+    assert bets.log_wealth()[0] < both
 
 
-def test_the_second_account_bets_from_a_later_round_with_money_of_its_own():
-    bets = GradedBets(np.array([0.1]), later=100)
-    left, right = [1] * 70 + [0] * 30, [1] * 30 + [0] * 70
-    bets.learn(lambda outputs: np.asarray(outputs, dtype=float), left, right)
-    bets.add(left, right)
-    first, second = bets.log_wealth()[:, 0]
-    assert first > 4
-    assert second == 0
-    bets.add(left, right)
-    gained = bets.log_wealth()[:, 0] - [first, second]
-    assert gained[0] == pytest.approx(gained[1])
-    assert gained[1] > 4
+def test_the_expected_bound_rises_to_the_loss_and_is_smaller_at_a_delta():
+    grades = np.repeat([0.0, 1.0], [1000, 3000]), np.repeat([0.0, 1.0], [3000, 1000])
+    bounds = [expected_bound(grades, runs, 0.0, 0.99) for runs in (5, 100, 10_000, 10**7)]
+    assert bounds[0] == 0
+    assert sorted(bounds) == bounds
+    assert 0.95 * math.log(3) < bounds[-1] <= math.log(3)
+    assert 0.4 < expected_bound(grades, 10_000, 0.1, 0.99) < bounds[2]
 
 
 def test_ratios_rise_with_the_score_and_bins_against_the_order_are_joined():

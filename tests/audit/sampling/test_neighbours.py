@@ -71,3 +71,12 @@ def test_the_witness_of_a_sensitivity_comes_first():
     assert abs(sum(u) - sum(v)) == 9
     u, v = proposed(SPACES["sized"], Fraction(1), random.Random(0), "mean")[0]
     assert abs(sum(u) - sum(v)) == 1
+
+
+def test_one_against_all_others_and_halves_are_among_the_pairs():
+    """The pairs on which sparse vectors lose the most, each coordinate moved by its bound."""
+    queries = Space(Vector(Number("int", 0, 1), size=10), LInfinityDistance())
+    pairs = proposed(queries, Fraction(1), random.Random(0))
+    for split in (1, 5, 9):
+        pair = [0] * split + [1] * (10 - split), [1] * split + [0] * (10 - split)
+        assert pair in pairs or pair[::-1] in pairs

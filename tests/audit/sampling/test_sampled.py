@@ -119,6 +119,18 @@ def test_a_batch_of_another_size_is_refused():
         sampled(lambda x, n: [x], 0, 1, batch=True)
 
 
+@pytest.mark.parametrize("delta", [0, "1/100"])
+def test_the_shares_and_the_curve_are_of_what_was_found(delta):
+    """The shares alone show most of the bound, and the curve is on or above the true one."""
+    found = sampled(geometric(2), 0, 2, delta=delta, batch=True, samples=4000, confidence=1 - 1e-6)
+    assert 0.3 < found.lower < 1
+    assert np.log(found.shares[0] / found.shares[1]) > found.lower
+    for type_i, type_ii in found.trade_off:
+        assert type_ii >= 1 - np.e * type_i - 1e-9
+        assert type_ii >= (1 - type_i) / np.e - 1e-9
+    assert min(a + b for a, b in found.trade_off) < 0.75
+
+
 @pytest.mark.full
 def test_the_bound_and_the_trade_off_are_drawn():
     found = sampled(geometric(1), 0, 3, epsilon=1, batch=True, samples=1000)
@@ -127,7 +139,7 @@ def test_the_bound_and_the_trade_off_are_drawn():
     names = [[text.get_text() for text in one.get_legend().get_texts()] for one in drawn]
     assert names == [
         ["lower bound", "claim: 1"],
-        ["claim", "lower bound on epsilon", "event, as counted"],
+        ["of the claim", "of the lower bound on epsilon", "upper bound on the true one"],
     ]
 
 

@@ -12,8 +12,7 @@ bins k, and l + m = 2, such that
 Then E_P[a] + E_Q[b] = 2 + (E_P[r] - c E_Q[r]) + (E_Q[s] - c E_P[s]) <= 2.  A run of u and a run of
 v are independent, so the factor a(y) b(y') of a round has the mean E_P[a] E_Q[b], and that is at
 most the square of half their sum, 1.  So the product over rounds is a nonnegative supermartingale
-from 1, when bins and numbers are chosen before the round, and so is a mean of such products, also
-where one of them bets nothing until a round that was fixed before; so is
+from 1, when bins and numbers are chosen before the round, and so is a mean of such products; so is
 1 + k (a - 1), 1 + k (b - 1) in place of a and b, for k in [0, 1], since these conditions are linear
 and hold for a = b = 1.  Ville's inequality then bounds the probability that a true claim is
 refuted, as in :mod:`tacit.audit.sampling.betting`.
@@ -25,6 +24,14 @@ the whole claim grows faster (Gruenwald, de Heide and Koolen 2024).  Written out
 with p / l > c q / m, r = (p m - c q l) / (c (p + q)); where q / m > c p / l, s is that with u and v
 changed about; elsewhere a = l and b = m.  P* sums to 1 at one l, found by bisection.  Whatever l is
 found and however wrong p and q are, the conditions above hold.
+
+**At delta.**  Let the claim be P <= c Q + delta and Q <= c P + delta on every event, and let r <= R
+and s <= S in all bins.  Then E_P[r] - c E_Q[r] is at most R times the positive part of P - c Q,
+which is at most delta; with s likewise, E_P[a] + E_Q[b] <= 2 + delta (R + S).  So a and b are both
+divided by 1 + delta (R + S) / 2.  Large numbers are dear: r and s are cut at a cap.  One of them is
+0 in each bin, so the cut takes from the gain of one factor and from the loss of the other, and both
+stay at or above 0.  Of some caps, that of the largest growth by p and q is taken, or a = b = 1
+where none grows.
 
 Source: Gruenwald, de Heide and Koolen, "Safe testing" (JRSS B 2024); Ville (1939).
 """
@@ -38,7 +45,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GradedBets", "payoffs"]
+__all__ = ["LEVELS", "GradedBets", "expected_bound", "gained", "payoffs"]
 
 Score = Callable[[Sequence[Any]], NDArray[np.float64]]
 
@@ -54,7 +61,7 @@ _ROUNDED = 1e-14
 
 
 def payoffs(
-    p: NDArray[np.float64], q: NDArray[np.float64], grid: NDArray[np.float64]
+    p: NDArray[np.float64], q: NDArray[np.float64], grid: NDArray[np.float64], delta: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the factors of the bins for a run of u, and for one of v, a row for each claim.
 
@@ -62,6 +69,7 @@ def payoffs(
         p: estimated chances of the bins under u, above 0.
         q: the same under v.
         grid: the claims.
+        delta: their delta.
 
     >>> a, b = payoffs(np.array([0.9, 0.1]), np.array([0.1, 0.9]), np.array([0.0, 9.0]))
     >>> a.round(3).tolist(), b.round(3).tolist()
@@ -71,43 +79,125 @@ def payoffs(
     low, high = np.zeros((len(grid), 1)), np.full((len(grid), 1), 2.0)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        a, _ = _factors(p, q, c, middle)
+        a, _ = _factors(*_numbers(p, q, c, middle), c, middle)
         above = (p / a).sum(axis=1, keepdims=True) > 1  # P* falls with l
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return _factors(p, q, c, (low + high) / 2)
+    u = (low + high) / 2
+    r, s = _numbers(p, q, c, u)
+    if not delta:
+        return _factors(r, s, c, u)
+    best = np.ones((2, len(grid), len(p)))
+    most = np.zeros((len(grid), 1))
+    largest = np.maximum(r, s).max(axis=1, keepdims=True)
+    for cap in (largest * part for part in _CAPS):
+        cut = np.minimum(r, cap), np.minimum(s, cap)
+        price = 1 + delta * sum(x.max(axis=1, keepdims=True) for x in cut) / 2
+        factors = np.stack(_factors(*cut, c, u)) / price
+        logs = np.log1p(_SHARE * (factors - 1))
+        growth = (p * logs[0] + q * logs[1]).sum(axis=1, keepdims=True)
+        best = np.where(growth > most, factors, best)
+        most = np.maximum(most, growth)
+    return best[0], best[1]
 
 
-def _factors(
+LEVELS = np.array([0.001, 0.003, 0.01, 0.03, *np.linspace(0.1, 0.9, 9), 0.97, 0.99, 0.997, 0.999])
+"""The shares of all outputs that lie above the levels of a score."""
+_CAPS = 0.5 ** np.arange(0, 12, 0.5)
+
+
+def _numbers(
     p: NDArray[np.float64], q: NDArray[np.float64], c: NDArray[np.float64], u: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the factors at l = u, in the form whose mean is bounded whatever p and q are."""
+    """Return r and s at l = u: in each bin one of them is 0."""
     v = 2 - u
     r = np.maximum(0, p * v - c * q * u) / (c * (p + q))
     s = np.maximum(0, q * u - c * p * v) / (c * (p + q))
-    return np.maximum(u + r - c * s, 0), np.maximum(v + s - c * r, 0)
+    return r, s
+
+
+def _factors(
+    r: NDArray[np.float64], s: NDArray[np.float64], c: NDArray[np.float64], u: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the factors, in the form whose mean is bounded whatever r and s are."""
+    return np.maximum(u + r - c * s, 0), np.maximum(2 - u + s - c * r, 0)
+
+
+def gained(
+    p: NDArray[np.float64],
+    q: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    grid: NDArray[np.float64],
+    delta: float,
+) -> NDArray[np.float64]:
+    """Return what bets on bins add to the logarithm of the wealth against each claim.
+
+    Args:
+        p: estimated chances of the bins under u, above 0, from rounds before.
+        q: the same under v.
+        counts: how many runs of u, and of v, fell into each bin.
+        grid: the claims.
+        delta: their delta.
+
+    >>> runs = np.array([[9.0, 1.0], [1.0, 9.0]])
+    >>> gained(np.array([0.9, 0.1]), np.array([0.1, 0.9]), runs, np.zeros(1), 0.0).round(1)
+    array([7.3])
+    """
+    gain = np.zeros(len(grid))
+    against = grid < np.abs(np.log(p / q)).max()  # nothing is bet on claims that all ratios keep
+    a, b = payoffs(p, q, grid[against], delta)
+    gain[against] += _total(counts[0], np.log1p(_SHARE * (a - 1)))
+    gain[against] += _total(counts[1], np.log1p(_SHARE * (b - 1)))
+    gain[against] -= _ROUNDED * counts.sum()
+    return gain
+
+
+def expected_bound(
+    grades: tuple[NDArray[np.float64], NDArray[np.float64]],
+    samples: int,
+    delta: float,
+    confidence: float,
+) -> float:
+    """Estimate the bound that bets on a score reach, from grades that it was not fitted to.
+
+    Args:
+        grades: of outputs of u, and of v.
+        samples: the runs of the audit on each side.
+        delta: at which epsilon is bounded.
+        confidence: of the audit.
+
+    >>> grades = np.repeat([0.0, 1.0], [10, 30]), np.repeat([0.0, 1.0], [30, 10])
+    >>> few, more = (expected_bound(grades, n, 0.0, 0.99) for n in (60, 2000))
+    >>> bool(0 < few < more < np.log(3))
+    True
+    """
+    p, q = _chances(_counted(grades, _cuts(np.concatenate(grades))))
+    claims = np.linspace(0, float(np.abs(np.log(p / q)).max()), _CLAIMS)
+    a, b = payoffs(p, q, claims, delta)
+    growth = np.log1p(_SHARE * (a - 1)) @ p + np.log1p(_SHARE * (b - 1)) @ q
+    refuted = samples * growth >= -math.log1p(-confidence)
+    return float(claims[refuted].max(initial=0.0))
+
+
+_CLAIMS = 60
 
 
 class GradedBets:
-    """The wealth of bets on grades, against each claim of a grid, in two accounts.
-
-    Early bets, on little that is known, lose: one account bets from the first score on, for gross
-    violations, and one with money of its own from a later round on, for those that take all runs.
+    """The wealth of bets on grades, against each claim of a grid.
 
     Args:
         grid: the claims, rising.
-        later: the round from which the second account bets.
+        delta: the delta of the claims.
 
     >>> bets = GradedBets(np.array([0.0, 1.0]))
     >>> bets.learn(lambda outputs: np.array(outputs, float), [0, 1, 1, 1] * 9, [1, 0, 0, 0] * 9)
-    >>> bets.add([1] * 9, [0] * 9)
-    >>> bool(bets.log_wealth()[0, 0] > bets.log_wealth()[0, 1])
+    >>> found = bets.add([1] * 9, [0] * 9)
+    >>> bool(bets.log_wealth()[0] > bets.log_wealth()[1])
     True
     """
 
-    def __init__(self, grid: NDArray[np.float64], later: int = 0) -> None:
-        self._grid = grid
-        self._later, self._rounds = later, 0
-        self._logs = np.zeros((2, len(grid)))
+    def __init__(self, grid: NDArray[np.float64], delta: float = 0.0) -> None:
+        self._grid, self._delta = grid, delta
+        self._logs = np.zeros(len(grid))
         self._score: Score | None = None
         self._cuts: NDArray[np.float64] = np.empty(0)
         self._counts: NDArray[np.float64] = np.empty((2, 0))
@@ -124,27 +214,30 @@ class GradedBets:
         self._score = score
         self._cuts = _cuts(np.concatenate(grades))
         self._counts = _counted(grades, self._cuts)
+        levels = np.quantile(np.concatenate(grades), 1 - LEVELS)
+        self._levels = np.searchsorted(self._cuts, levels, side="right")
 
-    def add(self, left: Sequence[Any], right: Sequence[Any]) -> None:
+    def add(self, left: Sequence[Any], right: Sequence[Any]) -> NDArray[np.int64] | None:
         """Bet on rounds by what was learned and counted before, then count them too.
 
         Args:
             left: an output of u for each round.
             right: as many of v.
+
+        Returns:
+            How many outputs of u and of v are above each of the levels, which are events chosen
+            before, near the shares of :data:`LEVELS`.  None where nothing was learned.
         """
-        late = self._rounds >= self._later
-        self._rounds += len(left)
         if self._score is None:
-            return
+            return None
         fresh = _counted((self._score(left), self._score(right)), self._cuts)
-        a, b = payoffs(*_chances(self._counts), self._grid)
-        gain = _total(fresh[0], np.log1p(_SHARE * (a - 1)))
-        gain += _total(fresh[1], np.log1p(_SHARE * (b - 1)))
-        self._logs[: 1 + late] += gain - _ROUNDED * (len(left) + len(right))
+        self._logs += gained(*_chances(self._counts), fresh, self._grid, self._delta)
         self._counts += fresh
+        up_to = np.concatenate([np.zeros((2, 1)), fresh.cumsum(axis=1)], axis=1)
+        return np.asarray(up_to[:, -1:] - up_to[:, self._levels], dtype=np.int64)
 
     def log_wealth(self) -> NDArray[np.float64]:
-        """Return the logarithm of the wealth of each account against each claim of the grid."""
+        """Return the logarithm of the wealth against each claim of the grid."""
         return self._logs.copy()
 
 

@@ -65,7 +65,8 @@ def data_sets(space: Space, draw: random.Random) -> Iterator[Any]:
             for end in ends[:6]:
                 yield [end] * size
             for first, second in pairwise(ends[:3]):
-                yield [first] * (size // 2) + [second] * (size - size // 2)
+                for part in {size // 2, 1 if size > 1 else 0, max(0, size - 1)}:
+                    yield [first] * part + [second] * (size - part)
     elif isinstance(domain, Frame):
         for size in _SIZES if domain.size is None else (domain.size,):
             columns = [(name, extremes(kind) or [None]) for name, kind in domain.columns]
@@ -105,9 +106,10 @@ def _vector_moves(
     yield from ([*data[:place], end, *data[place + 1 :]] for end in ends)
     for signs in ([1] * len(data), [-1] * len(data), [draw.choice((-1, 1)) for _ in data]):
         yield [_as_kind(domain.element, x, s * d_in) for x, s in zip(data, signs, strict=True)]
-    half = len(data) // 2
-    signs = [1] * half + [-1] * (len(data) - half)
-    yield [_as_kind(domain.element, x, s * d_in) for x, s in zip(data, signs, strict=True)]
+    for part in {len(data) // 2, 1, len(data) - 1}:
+        for sign in (1, -1):  # the first ones up and the others down, or the other way
+            signs = [sign] * part + [-sign] * (len(data) - part)
+            yield [_as_kind(domain.element, x, s * d_in) for x, s in zip(data, signs, strict=True)]
     for step in (d_in, -d_in):
         yield [*data[:place], _as_kind(domain.element, data[place], step), *data[place + 1 :]]
 

@@ -15,7 +15,9 @@ from tacit import plotting
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.audit.sampling.betting import Bets
 from tacit.audit.sampling.events import Event, learned_event, learned_score
-from tacit.audit.sampling.graded import GradedBets
+from tacit.audit.sampling.fitted import FittedBets
+from tacit.audit.sampling.graded import LEVELS, GradedBets
+from tacit.audit.sampling.trade_off import TradeOff
 from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.errors import UsageError
@@ -39,8 +41,11 @@ class SampledAudit(Shown):
         delta: the delta at which epsilon is bounded.
         confidence: how sure the bound is, at whatever moment the runs stopped.
         path: pairs of a number of runs and the bound after them.
-        shares: how often the chosen events occurred, on the data set that they indicate and on the
-            other.  Bets on grades may have given the bound; then the events alone show less.
+        shares: how often a given event occurred, of u and of v.  Where none is given: how often
+            those occurred that show the most, on the data set that they indicate and on the other;
+            the chosen ones, or outputs on one side of a level of their grades.
+        trade_off: corners of a curve, type I and type II errors of telling the data sets apart; the
+            trade-off curve is nowhere above it, with the same confidence, at whatever moment.
     """
 
     lower: float
@@ -51,6 +56,7 @@ class SampledAudit(Shown):
     confidence: float
     path: tuple[tuple[int, float], ...]
     shares: tuple[float, float]
+    trade_off: tuple[tuple[float, float], ...]
 
     def __bool__(self) -> bool:
         return not self.refuted
@@ -67,7 +73,7 @@ class SampledAudit(Shown):
         return f"epsilon is above {self.lower:.4g}{at}{claimed} ({sure}; this proves no claim)"
 
     def plot(self) -> Any:
-        """Draw the bound over the runs beside the claim, and the trade-off curve beside the event.
+        """Draw the bound over the runs beside the claim, and what is known of the trade-off curve.
 
         Raises:
             MissingExtraError: matplotlib is not installed.
@@ -81,21 +87,23 @@ class SampledAudit(Shown):
             claimed = f"claim: {self.epsilon:.4g}"
             panels[0].axhline(self.epsilon, color=plotting.SECOND, linestyle="--", label=claimed)
         panels[0].legend(frameon=False, fontsize=9)
+        panels[0].set_xscale("log")
         panels[0].set_xlabel("runs on each side")
         panels[0].set_ylabel("lower bound on epsilon")
         errors = np.linspace(0, 1, 201)
         for loss, colour, dash, name in (
-            (self.epsilon, plotting.SECOND, "--", "claim"),
-            (self.lower, plotting.ACCENT, "-", "lower bound on epsilon"),
+            (self.epsilon, plotting.SECOND, "--", "of the claim"),
+            (self.lower, plotting.ACCENT, "-", "of the lower bound on epsilon"),
         ):
             if loss is not None:
                 curve = _trade_off(errors, loss, self.delta)
                 panels[1].plot(errors, curve, dash, color=colour, label=name)
-        type_i, type_ii = self.shares[1], 1 - self.shares[0]
-        panels[1].plot([type_i], [type_ii], "o", color=plotting.INK, label="event, as counted")
+        corners = ([a for a, _ in self.trade_off], [b for _, b in self.trade_off])
+        panels[1].plot(*corners, ".-", color=plotting.INK, label="upper bound on the true one")
         panels[1].legend(frameon=False, fontsize=9)
         panels[1].set_xlabel("type I error")
         panels[1].set_ylabel("type II error")
+        panels[1].set_title("trade-off curves", fontsize=10)
         return fig
 
 
@@ -123,9 +131,10 @@ def sampled(
 
     The first 50 runs on each side choose an event; from then on every run is counted on the event
     that the runs before it chose, and the bound holds at every moment at once
-    (:mod:`tacit.audit.sampling.betting` has the proof).  From 200 runs on, a third of the money is
-    bet on grades of the outputs, and from a sixth of ``samples`` on another third, where no event
-    is given and delta is 0 (:mod:`tacit.audit.sampling.graded`).  So the runs end as soon as the
+    (:mod:`tacit.audit.sampling.betting` has the proof).  Where no event is given, a
+    quarter of the money is bet on grades of the outputs from 200 runs on
+    (:mod:`tacit.audit.sampling.graded`), and half of it on a fitted ratio from 500 on
+    (:mod:`tacit.audit.sampling.fitted`).  So the runs end as soon as the
     claim is refuted, with no penalty for having looked: a gross violation takes some hundred runs.
 
     Nothing here proves a claim.  What is rarer than the runs can show stays unseen, which
@@ -168,9 +177,11 @@ def sampled(
     if not 0 <= rest < 1 or (claim is not None and claim < 0):
         raise UsageError("epsilon is at least 0, and delta at least 0 and below 1")
     bets = Bets(rest, confidence)
-    graded = GradedBets(bets.grid, limit // _LATER) if event is None and rest == 0 else None
-    graded_at = _GRADED_FROM / _AGAIN
+    graded = GradedBets(bets.grid, rest) if event is None else None
+    fitted = FittedBets(bets.grid, rest)
+    graded_at, fitted_at = _GRADED_FROM / _AGAIN, _FITTED_FROM / _FITTED_AGAIN
     seen: tuple[list[Any], list[Any]] = ([], [])
+    curve = TradeOff(1 if graded is None else 1 + len(LEVELS))
     path: list[tuple[int, float]] = []
     chosen: Event | None = None if event is None else _given(event)
     done, learned, tells_of_v = 0, 0, False
@@ -179,11 +190,17 @@ def sampled(
         fresh = [outputs_of(mechanism, data, count, batch) for data in (u, v)]
         done += count
         if chosen is not None:
+            beside = None
             if graded is not None:
-                graded.add(*fresh)
-            beside = None if graded is None else graded.log_wealth()
+                above = graded.add(*fresh)
+                if above is not None:
+                    curve.add(slice(1, None), above, count)
+                fitted.add(*fresh)
+                beside = np.vstack([graded.log_wealth(), fitted.log_wealth()])
             inside = chosen(fresh[tells_of_v]), chosen(fresh[not tells_of_v])
             bets.add(inside[0], list(inside[1]), beside)
+            hits = np.array([[np.sum(side)] for side in inside])
+            curve.add(slice(0, 1), count - hits[::-1] if tells_of_v else hits, count)
         path.append((done, bets.lower))
         if event is None:
             for side, more in zip(seen, fresh, strict=True):
@@ -195,21 +212,31 @@ def sampled(
                 chosen, tells_of_v = event_now, event_now.tells_of_v
             if graded is not None and _AGAIN * graded_at <= done <= _MOST_KEPT:
                 graded_at = done
-                fitted = learned_score(*(side[::2] for side in seen))
-                graded.learn(fitted, *(side[1::2] for side in seen))
-    refuted = claim is not None and bets.refutes(claim)
+                score = learned_score(*(side[::2] for side in seen))
+                graded.learn(score, *(side[1::2] for side in seen))
+            if graded is not None and _FITTED_AGAIN * fitted_at <= done <= _MOST_KEPT:
+                fitted_at = done
+                fitted.learn(*seen)
     return SampledAudit(
-        bets.lower, done, refuted, claim, rest, confidence, tuple(path), bets.shares
+        bets.lower,
+        done,
+        claim is not None and bets.refutes(claim),
+        claim,
+        rest,
+        confidence,
+        tuple(path),
+        curve.shares(confidence, rest) if event is None else bets.shares,
+        curve.corners(confidence),
     )
 
 
 _MOST_KEPT = 500_000
-_LATER = 6
-"""The second account of graded bets begins after such a part of the runs."""
 _GRADED_FROM = 200
 """Runs from which grades are learned, one half of them for the score and one for its bins."""
 _AGAIN = 1.4
 """An event is learned again from so many times as many runs."""
+_FITTED_FROM, _FITTED_AGAIN = 500, 4
+"""Runs from which a ratio is fitted; in between it learns from every run."""
 
 
 def _given(event: Callable[[Any], bool]) -> Event:

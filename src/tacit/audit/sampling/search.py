@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.arithmetic.mixing import Repeatable
-from tacit.audit.sampling.events import learned_event
+from tacit.audit.sampling.events import learned_score
+from tacit.audit.sampling.graded import expected_bound
 from tacit.audit.sampling.neighbours import Pair, changed, proposed
 from tacit.audit.sampling.sampled import SampledAudit, outputs_of, sampled
 from tacit.calls import public
@@ -20,10 +22,10 @@ from tacit.errors import UsageError
 
 __all__ = ["Search", "search"]
 
-_SHORT = 60
-"""Runs a side of the first look at a pair; each later look has four times as many."""
-_OF_BATCHES = 10
-"""So many times as many where the mechanism gives many outputs at once."""
+_SHORT, _SHORT_OF_BATCHES = 60, 600
+"""Runs a side of the first look at a pair, at least; each later look has four times as many."""
+_PART = 4
+"""The first looks have this part of the runs of the audit together, or more."""
 
 
 @public
@@ -70,10 +72,11 @@ def search(
 
     Pairs are proposed from the extremes of the space (its bounds, NaN and infinities where it holds
     them, the empty data set, ties, one record beside many), and, where a ``statistic`` is named,
-    from the neighbours that attain its exact sensitivity.  A short run of each estimates the log
-    ratio of the best event, with its error against it; the best quarter is run four times as long,
-    and neighbours of the best one are tried.  The audit of the last pair counts runs of its own, so
-    its bound is valid however the pair was chosen.
+    from the neighbours that attain its exact sensitivity.  A short run of each estimates
+    the bound that an audit would reach, and how far apart the outputs are; the best quarter by
+    either is run four times as long, and neighbours of the best one are tried.  All of that takes
+    about as many runs as the audit.  The audit of the last pair counts runs of its own, so its
+    bound is valid however the pair was chosen.
 
     Args:
         mechanism: called with a data set, gives an output, as for :func:`tacit.audit.sampled`.
@@ -105,6 +108,7 @@ def search(
     """
     draw = Repeatable(seed)
     far, most = as_fraction(d_in, "d_in"), as_integer(pairs, "pairs", minimum=1)
+    limit = as_integer(samples, "samples", minimum=100)
     rest = float(as_fraction(delta, "delta"))
     every = proposed(space, far, draw, statistic)
     if not every:
@@ -113,11 +117,17 @@ def search(
         )
     first, later = every[: most // 2], every[most // 2 :]
     pool = first + draw.sample(later, min(len(later), most - len(first)))
-    tried, runs = len(pool), _SHORT * (_OF_BATCHES if batch else 1)
+    tried = len(pool)
+    runs = max(_SHORT_OF_BATCHES if batch else _SHORT, limit // (_PART * tried))
 
     def best(candidates: list[Pair], keep: int) -> list[Pair]:
-        scored = [(_score(mechanism, pair, runs, rest, batch), pair) for pair in candidates]
-        return [pair for _, pair in sorted(scored, key=lambda one: -one[0])[:keep]]
+        scores = [
+            _scores(mechanism, pair, runs, rest, batch, limit, confidence) for pair in candidates
+        ]
+        ways = [np.argsort([-one[way] for one in scores], kind="stable") for way in (0, 1)]
+        # the first by either score in turn, each once
+        both = dict.fromkeys(int(i) for pair in zip(*ways, strict=True) for i in pair)
+        return [candidates[i] for i in list(both)[:keep]]
 
     pool = best(pool, max(1, len(pool) // 4))
     while len(pool) > 1:
@@ -139,16 +149,28 @@ def search(
     return Search(u, v, audit, tried)
 
 
-def _score(
-    mechanism: Callable[..., Any], pair: Pair, runs: int, delta: float, batch: bool
-) -> float:
-    """Estimate what an event tells: learned on one half of the runs, counted on the other."""
+def _scores(
+    mechanism: Callable[..., Any],
+    pair: Pair,
+    runs: int,
+    delta: float,
+    batch: bool,
+    samples: int,
+    confidence: float,
+) -> tuple[float, float]:
+    """Estimate what an audit of a pair may reach, and how far apart its outputs are.
+
+    Grades are learned on one half of the runs and counted on the other.  The first score is the
+    largest claim against which bets on them would grow, in all samples of the audit, to what
+    refutes.  Few runs tell little of that; the second is the difference of the mean grades in its
+    standard errors, which few runs tell better and rare outputs hardly move.
+    """
     sides = [outputs_of(mechanism, data, runs, batch) for data in pair]
     half = runs // 2
-    event = learned_event(sides[0][:half], sides[1][:half], delta)
-    shares = [float(np.mean(event(side[half:]))) for side in sides]
-    p, q = shares[::-1] if event.tells_of_v else shares
-    error = 1 / (runs - half)
-    low = p - delta - 2 * (p * (1 - p) * error) ** 0.5 - error
-    high = q + 2 * (q * (1 - q) * error) ** 0.5 + error
-    return float(np.log(max(low, 1e-9 * (1 + p)) / high))
+    score = learned_score(sides[0][:half], sides[1][:half])
+    grades = score(sides[0][half:]), score(sides[1][half:])
+    error = math.sqrt(sum(float(np.var(one)) + 1e-12 for one in grades) / (runs - half))
+    return (
+        expected_bound(grades, samples, delta, confidence),
+        float(np.mean(grades[0]) - np.mean(grades[1])) / error,
+    )

@@ -1,0 +1,177 @@
+"""Bets on the ratio itself that a regression fits, for claims that are wrong by little.
+
+Bins with a count each (:mod:`tacit.audit.sampling.graded`) need many outputs in each.  Where a
+claim is wrong by a tenth, and for one output of a hundred, they lose more money on their errors
+than there is to gain.  Here a regression states the log ratio of every output, drawn towards 0 by
+a normal prior; its cells of nearly equal scores have the mean score as their ratio, and none of
+them is estimated alone.
+
+**The regression** is gathered round by round.  A pilot fit gives weights w0.  From then on each
+round adds to H = sum of x x' p (1 - p) and to g = sum of x (y - p), where y is 1 for an output of u
+and p its probability by the pilot.  The weights for a prior precision k are one step of Newton from
+the pilot, w0 + (H + k)^-1 (g - k w0): as good as a fit to all outputs seen, when the pilot is near
+it, and no output need be kept.  Two k are tried, each with money of its own.
+
+**Why it is valid.**  A round is bet on by weights and cells that rounds before it gave, and then
+counted.  The payoffs of cells are those of :mod:`tacit.audit.sampling.graded`, whose factors have a
+mean of at most 1 under a true claim, whatever chances are put in.  The mean of the accounts is a
+nonnegative supermartingale from 1 again.
+
+Source: Bishop, *Pattern Recognition and Machine Learning* (2006), sections 4.3 and 4.4; Gruenwald,
+de Heide and Koolen, "Safe testing" (JRSS B 2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.audit.sampling.features import Design
+from tacit.audit.sampling.graded import gained
+
+__all__ = ["FittedBets"]
+
+_PRECISIONS = (4.0, 40.0)
+"""Of the prior of each weight, on features of variance 1, times their number: scores have a
+standard deviation of 1/2 and of 1/6 before anything is seen."""
+_ROUNDS = 8
+_MOST_WORK = 4e10
+"""Rows times the square of their features: outputs after that are bet on, and not learned from."""
+_MOST_CELLS = 4_000_000
+"""Features of the outputs that are kept to place the cells."""
+_CHUNK = 50_000
+_SHARES = np.concatenate([np.geomspace(1e-5, 3e-3, 6), np.linspace(0.01, 0.99, 60)])
+_PLACES = np.unique(np.concatenate([_SHARES, 1 - _SHARES[:6]]))
+
+Rows = NDArray[np.float32]
+
+
+class FittedBets:
+    """The wealth of bets on a fitted ratio, against each claim of a grid.
+
+    Args:
+        grid: the claims, rising.
+        delta: the delta of the claims.
+
+    >>> bets = FittedBets(np.array([0.0, 1.0]))
+    >>> draw = np.random.default_rng(1)
+    >>> u, v = draw.normal(0.5, 1, 4000), draw.normal(0, 1, 4000)
+    >>> bets.learn(u[:2000], v[:2000])
+    >>> bets.add(u[2000:], v[2000:])
+    >>> bool(bets.log_wealth()[0, 0] > 100 > bets.log_wealth()[0, 1] > 0)
+    True
+    """
+
+    def __init__(self, grid: NDArray[np.float64], delta: float = 0.0) -> None:
+        self._grid, self._delta = grid, delta
+        self._logs = np.zeros((len(_PRECISIONS), len(grid)))
+        self._design: Design | None = None
+        self._work = 0.0
+
+    def learn(self, left: Sequence[Any], right: Sequence[Any]) -> None:
+        """Choose features and fit the pilot anew, on outputs seen before; bet by it from now on.
+
+        Args:
+            left: outputs of u.
+            right: as many of v.
+        """
+        self._design = Design.of(left, right)
+        raw = self._design([*left[:_CHUNK], *right[:_CHUNK]])[:, 1:]
+        self._mean, self._scale = raw.mean(axis=0), np.maximum(raw.std(axis=0), 1e-3)
+        sides = self._rows(left), self._rows(right)
+        self._pilot = np.zeros(sides[0].shape[1])
+        for _ in range(_ROUNDS):
+            self._forget()
+            self._gather(*sides)
+            step = self._weights(_PRECISIONS[0]) - self._pilot
+            self._pilot = self._pilot + step
+            if np.abs(step).max() < 1e-4:
+                break
+        self._forget()
+        self._gather(*sides)
+
+    def add(self, left: Sequence[Any], right: Sequence[Any]) -> None:
+        """Bet on rounds by what was learned before, then learn from them too.
+
+        Args:
+            left: an output of u for each round.
+            right: as many of v.
+        """
+        if self._design is None:
+            return
+        weights = np.array([self._weights(k) for k in _PRECISIONS], dtype=np.float32).T
+        seen = np.concatenate(self._kept) @ weights
+        cuts = [np.unique(np.quantile(scores, _PLACES)) for scores in seen.T]
+        counts = [np.zeros((2, len(some) + 1)) for some in cuts]
+        for start in range(0, len(left), _CHUNK):
+            rows = [self._rows(side[start : start + _CHUNK]) for side in (left, right)]
+            for side in (0, 1):
+                for place, scores in enumerate((rows[side] @ weights).T):
+                    cell = np.searchsorted(cuts[place], scores, side="right")
+                    counts[place][side] += np.bincount(cell, minlength=len(cuts[place]) + 1)
+            self._gather(rows[0], rows[1])
+        for place, scores in enumerate(seen.T):
+            p, q = _chances(scores, cuts[place])
+            self._logs[place] += gained(p, q, counts[place], self._grid, self._delta)
+
+    def log_wealth(self) -> NDArray[np.float64]:
+        """Return the logarithm of the wealth of the account of each prior, a row for each."""
+        return self._logs.copy()
+
+    def _rows(self, outputs: Sequence[Any]) -> Rows:
+        assert self._design is not None
+        found = self._design(outputs)
+        found[:, 1:] = (found[:, 1:] - self._mean) / self._scale
+        return found
+
+    def _forget(self) -> None:
+        size = len(self._pilot)
+        self._bend, self._slope = np.zeros((size, size)), np.zeros(size)
+        self._kept: tuple[Rows, Rows] = (
+            np.empty((0, size), dtype=np.float32),
+            np.empty((0, size), dtype=np.float32),
+        )
+
+    def _gather(self, left: Rows, right: Rows) -> None:
+        size = left.shape[1]
+        most = _MOST_CELLS // (2 * size)
+        self._kept = (
+            np.concatenate([self._kept[0], left[-most:]])[-most:],
+            np.concatenate([self._kept[1], right[-most:]])[-most:],
+        )
+        if self._work > _MOST_WORK:
+            return
+        self._work += 2.0 * len(left) * size * size
+        pilot = self._pilot.astype(np.float32)
+        for rows, of_u in ((left, 1.0), (right, 0.0)):
+            for start in range(0, len(rows), _CHUNK):
+                part = rows[start : start + _CHUNK]
+                chance = 1 / (1 + np.exp(-np.clip(part @ pilot, -30, 30)))
+                self._slope += part.T @ (of_u - chance)
+                self._bend += (part * (chance * (1 - chance))[:, None]).T @ part
+
+    def _weights(self, precision: float) -> NDArray[np.float64]:
+        prior = precision * len(self._pilot)
+        bend = self._bend + prior * np.eye(len(self._bend))
+        slope = self._slope - prior * self._pilot
+        return np.asarray(self._pilot + np.linalg.solve(bend, slope), dtype=np.float64)
+
+
+def _chances(
+    scores: NDArray[np.float32], cuts: NDArray[np.float32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the chances of the cells of a score, which is the log ratio, of u and of v.
+
+    >>> p, q = _chances(np.log(np.array([3.0, 3.0, 1 / 3, 1 / 3], dtype=np.float32)), np.zeros(1))
+    >>> p.round(2).tolist(), q.round(2).tolist()
+    ([0.26, 0.74], [0.74, 0.26])
+    """
+    cell = np.searchsorted(cuts, scores, side="right")
+    count = np.bincount(cell, minlength=len(cuts) + 1) + 0.1
+    mean = np.bincount(cell, scores, minlength=len(cuts) + 1) / count
+    both = 2 * count / count.sum()
+    p = both / (1 + np.exp(-mean))
+    return p, both - p

@@ -1,0 +1,73 @@
+"""Bets on a fitted ratio, learned from rounds before alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit.audit.sampling.fitted import FittedBets, _chances
+
+DRAW = np.random.default_rng(11)
+GRID = np.array([0.0, 0.1, 0.5])
+
+
+def normal(shift, runs):
+    return DRAW.normal(shift, 1, (runs, 2))
+
+
+def test_nothing_is_bet_before_anything_is_learned_or_where_nothing_differs():
+    bets = FittedBets(GRID)
+    bets.add(normal(0.5, 100), normal(0, 100))
+    assert not bets.log_wealth().any()
+    bets.learn(normal(0, 1000), normal(0, 1000))
+    assert not bets.log_wealth().any()
+    bets.add(normal(0, 1000), normal(0, 1000))
+    assert (bets.log_wealth() < 4).all()
+    assert (bets.log_wealth() > -4).all()
+
+
+def test_rounds_are_bet_on_before_they_are_learned_from():
+    """Rounds that differ the other way than all before lose, however many they are."""
+    bets = FittedBets(GRID)
+    bets.learn(normal(0.5, 1000), normal(0, 1000))
+    bets.add(normal(0, 5000), normal(0.5, 5000))
+    assert (bets.log_wealth()[:, 0] < -20).all()
+    bets.add(normal(0, 5000), normal(0.5, 5000))
+    assert (np.diff(bets.log_wealth()[:, :2], axis=1) < 0).any()
+
+
+def test_one_step_from_the_pilot_is_as_good_as_a_fit_to_all():
+    """The weights after three batches, against Newton to the end on all outputs at once."""
+    bets = FittedBets(GRID)
+    sides = [normal(0.3, 3000), normal(0, 3000)]
+    bets.learn(*(side[:1000] for side in sides))
+    for start in (1000, 2000):
+        bets.add(*(side[start : start + 1000] for side in sides))
+    rows = np.concatenate([bets._rows(side) for side in sides]).astype(float)
+    of_u = np.arange(6000) < 3000
+    weights = np.zeros(rows.shape[1])
+    prior = 4.0 * len(weights)
+    for _ in range(30):
+        chance = 1 / (1 + np.exp(-(rows @ weights)))
+        bend = (rows * (chance * (1 - chance))[:, None]).T @ rows + prior * np.eye(len(weights))
+        weights += np.linalg.solve(bend, rows.T @ (of_u - chance) - prior * weights)
+    apart = rows @ weights - rows @ bets._weights(4.0)
+    assert np.abs(apart).max() < 0.1 * np.abs(rows @ weights).max()
+
+
+def test_at_a_delta_the_bets_are_smaller_and_a_claim_with_it_true_is_left_alone():
+    """Normal outputs half a deviation apart are (0, 0.2) apart."""
+    ends = []
+    for delta in (0.0, 0.05, 0.3):
+        bets = FittedBets(GRID, delta)
+        bets.learn(normal(0.5, 2000)[:, :1], normal(0, 2000)[:, :1])
+        bets.add(normal(0.5, 2000)[:, :1], normal(0, 2000)[:, :1])
+        ends.append(bets.log_wealth()[0, 0])
+    assert ends[0] > ends[1] > 5
+    assert ends[2] == pytest.approx(0, abs=1e-6)
+
+
+def test_a_cell_that_no_output_seen_fell_into_tells_nothing():
+    p, q = _chances(np.array([1.0, 1.0], dtype=np.float32), np.array([0.5, 2.0]))
+    assert p[[0, 2]] == pytest.approx(q[[0, 2]])
+    assert p[1] > 2 * q[1]
