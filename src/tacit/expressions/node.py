@@ -7,6 +7,7 @@ is written in Python is :class:`~tacit.expressions.expression.Expression`.
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
@@ -24,7 +25,9 @@ __all__ = [
     "Constant",
     "Node",
     "constants_of",
+    "farthest",
     "from_plain",
+    "literal_kind",
     "to_plain",
 ]
 
@@ -105,6 +108,35 @@ class Node:
 def constants_of(node: Node) -> tuple[Any, ...]:
     """Return the parameters of a node, for who knows from its operation of which kinds they are."""
     return node.parameters
+
+
+def literal_kind(value: object) -> str:
+    """Return the kind of a public value.
+
+    >>> literal_kind(True), literal_kind(None)
+    ('boolean', 'missing')
+    """
+    if value is None:
+        return "missing"
+    names = {bool: "boolean", int: "integer", float: "float", str: "text"}
+    return names.get(type(value), "date")
+
+
+def farthest(node: Node) -> float:
+    """Return how far from zero a value is at most; infinite where literals alone do not decide it.
+
+    >>> five, two = Node("literal", (), (5,)), Node("literal", (), (-2.0,))
+    >>> chosen = Node("when", (Node("col", (), ("is_old",)), five, two))
+    >>> farthest(Node("+", (chosen, two))), farthest(Node("col", (), ("age",)))
+    (7.0, inf)
+    """
+    if node.operation == "literal":
+        value = node.parameters[0]
+        known = value is None or isinstance(value, (bool, int, float))
+        return abs(float(value or 0)) if known else math.inf  # type: ignore[arg-type]
+    if node.operation in ("when", "fill"):
+        return max(map(farthest, node.operands[node.operation == "when" :]))
+    return sum(map(farthest, node.operands)) if node.operation in ("+", "-") else math.inf
 
 
 # ---- parameters as JSON carries them

@@ -17,7 +17,7 @@ from tacit.expressions.cell_grammar import GIVES, read_cell, reading_sql
 from tacit.expressions.column_sql import column_sql, compared_sql, has_time, is_wide, seconds_sql
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.functions.table import FUNCTIONS
-from tacit.expressions.node import FAR, NUMBERS, Node, constants_of
+from tacit.expressions.node import FAR, NUMBERS, Node, constants_of, farthest, literal_kind
 from tacit.expressions.schema import Schema
 
 __all__ = ["evaluate", "kind", "known", "render"]
@@ -61,13 +61,6 @@ def known(node: Node) -> None:
         FUNCTIONS[node.operation].check(node.operation, node.parameters)
 
 
-def _literal_kind(value: object) -> str:
-    if value is None:
-        return "missing"
-    names = {bool: "boolean", int: "integer", float: "float", str: "text"}
-    return names.get(type(value), "date")
-
-
 def _date(text: object) -> datetime.date | None:
     try:
         return datetime.date.fromisoformat(str(text))
@@ -106,15 +99,24 @@ def _together(node: Node, kinds: list[str]) -> str:
     return "float" if present else "missing"
 
 
-def _sides(node: Node, schema: Schema) -> list[Node]:
+def _sides(node: Node, schema: Schema, found: dict[int, str]) -> list[Node]:
     """Return the operands, with the text of dates read as dates where they are compared."""
     compared = node.operation in _COMPARE or node.operation == "is_in"
-    dates = compared and any(kind(o, schema) == "date" for o in node.operands)
+    dates = compared and any(kind(o, schema, found) == "date" for o in node.operands)
     return [_dated(o, "date") if dates else o for o in node.operands]
 
 
-def kind(node: Node, schema: Schema) -> str:
-    """Return the kind of a node, checking every operand."""
+def kind(node: Node, schema: Schema, found: dict[int, str] | None = None) -> str:
+    """Return the kind of a node, checking every operand; ``found`` has what is known of some."""
+    found = {} if found is None else found
+    if not node.operands:
+        return _kind(node, schema, found)
+    if id(node) not in found:  # leaves are left out: those of dates do not live as long as this
+        found[id(node)] = _kind(node, schema, found)
+    return found[id(node)]
+
+
+def _kind(node: Node, schema: Schema, found: dict[int, str]) -> str:
     name = node.operation
     if name == "col":
         column = schema.column(constants_of(node)[0])
@@ -126,9 +128,9 @@ def kind(node: Node, schema: Schema) -> str:
             raise UsageError(f"the column {column.name!r} {problem}")
         return "float" if column.kind == "decimal" else column.kind
     if name == "literal":
-        return _literal_kind(node.parameters[0])
-    sides = _sides(node, schema)
-    kinds = [kind(o, schema) for o in sides]
+        return literal_kind(node.parameters[0])
+    sides = _sides(node, schema, found)
+    kinds = [kind(o, schema, found) for o in sides]
     if name in _COMPARE or name == "is_in":
         common = _together(node, kinds)
         if name not in ("==", "!=", "is_in"):
@@ -169,16 +171,16 @@ def kind(node: Node, schema: Schema) -> str:
     return _together(node, kinds)  # fill
 
 
-def render(node: Node, schema: Schema, d: Dialect) -> str:
-    """Return the SQL of a node whose kinds were checked."""
-    name = node.operation
+def render(node: Node, schema: Schema, d: Dialect, found: dict[int, str] | None = None) -> str:
+    """Return the SQL of a node whose kinds were checked; ``found`` as in :func:`kind`."""
+    name, found = node.operation, {} if found is None else found
     if name == "col":
         return column_sql(node, schema, d)
     if name == "literal":
         return d.literal(node.parameters[0])
-    sides = _sides(node, schema)
-    kinds = [kind(o, schema) for o in sides]
-    parts = [render(o, schema, d) for o in sides]
+    sides = _sides(node, schema, found)
+    kinds = [kind(o, schema, found) for o in sides]
+    parts = [render(o, schema, d, found) for o in sides]
     doubles = [
         d.to_double(p, wide=k == "integer" and is_wide(o, schema))
         for p, k, o in zip(parts, kinds, sides, strict=True)
@@ -200,7 +202,7 @@ def render(node: Node, schema: Schema, d: Dialect) -> str:
     if name == "is_null":
         return f"({parts[0]} is null)"
     if name in _ARITHMETIC:
-        return _render_arithmetic(name, doubles, d)
+        return _render_arithmetic(name, doubles, [farthest(o) <= FAR for o in node.operands], d)
     if name == "abs":
         return f"abs({doubles[0]})"
     if name == "clamp":
@@ -256,15 +258,16 @@ def _render_function(
     return f"coalesce({found}, false)" if function.gives == "boolean" else found
 
 
-def _render_arithmetic(name: str, doubles: list[str], d: Dialect) -> str:
+def _render_arithmetic(name: str, doubles: list[str], near: list[bool], d: Dialect) -> str:
     if name in ("+", "-"):
-        x, y = (_clip(side, -FAR, FAR, d) for side in doubles)
+        both = zip(doubles, near, strict=True)
+        x, y = (side if small else _clip(side, -FAR, FAR, d) for side, small in both)
         return f"({x} {name} {y})"
-    near, zero = d.literal(1 / FAR), d.literal(0.0)
+    least, zero = d.literal(1 / FAR), d.literal(0.0)
 
     def held(x: str) -> str:
         inside = f"greatest(least({x}, {d.literal(FAR)}), {d.literal(-FAR)})"
-        return f"(case when abs({x}) >= {near} then {inside} when {x} is not null then {zero} end)"
+        return f"(case when abs({x}) >= {least} then {inside} when {x} is not null then {zero} end)"
 
     x, y = (d.share(side, held) for side in doubles)
     return f"({x} * {y})" if name == "*" else f"({x} / nullif({y}, {zero}))"

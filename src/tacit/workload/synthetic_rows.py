@@ -76,10 +76,20 @@ def _codes(table: _Rows, axes: Subset, shape: Sequence[int]) -> _Rows:
 
 
 def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return counts that are not below zero, and sum to one."""
-    held = np.maximum(counts, 0.0)
-    total = float(held.sum())
-    return held / total if total > 0 else np.full(counts.shape, 1 / counts.size)
+    """Return the nearest counts that are not below zero and have the same sum, as shares of it.
+
+    To cut at zero alone would add the noise of empty cells to the sum, and take it from the others.
+
+    >>> _shares(np.array([7.0, 4.0, -1.0])).tolist()
+    [0.65, 0.35, 0.0]
+    """
+    total = float(counts.sum())
+    if total <= 0:
+        return np.full(counts.shape, 1 / counts.size)
+    falling = np.sort(counts, axis=None)[::-1]
+    lowered = (np.cumsum(falling) - total) / np.arange(1, counts.size + 1)
+    kept = np.flatnonzero(falling > lowered)[-1]
+    return np.asarray(np.maximum(counts - lowered[kept], 0.0) / total)
 
 
 def _alone(axis: int, size: int, wanted: Sequence[Marginal]) -> NDArray[np.float64]:

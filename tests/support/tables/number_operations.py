@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tacit.expressions.expression import Expression, when
+from tacit.expressions.node import FAR
 
 
 def of_one(x: Expression) -> list[Expression]:
@@ -46,7 +47,9 @@ LIKES += ["%(a|b)*[^c]+?^$%"]
 def of_two(x: Expression, y: Expression) -> list[Expression]:
     """Operations on two numbers."""
     choice = when(x < y).then(x).otherwise(y)
-    return [x == y, x < y, x + y, x - y, x * y, x / y, x.fill(y), choice, choice == x]
+    near = when(x < y).then(5).otherwise(-0.25)  # is not held within what is far, but a sum may be
+    sums = [near + when(y < 0).then(-3).otherwise(None), (near + FAR) + (near + FAR), near - x]
+    return [*sums, x == y, x < y, x + y, x - y, x * y, x / y, x.fill(y), choice, choice == x]
 
 
 def of_text(x: Expression) -> list[Expression]:

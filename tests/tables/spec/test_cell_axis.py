@@ -36,6 +36,7 @@ BOTH = Axis(("sex", "age"), (("f", 3), ("m", 5), (None, 5), ("m", None)))
 )
 def test_the_cell_of_a_row(axis, row, cell):
     assert axis.code(tc.col).evaluate(row) == cell
+    assert axis.code(tc.col, 7).evaluate(row) == 7 * cell
 
 
 @pytest.mark.parametrize("axis", [SEX, AGE, BOTH])
@@ -48,6 +49,15 @@ def test_many_keys_are_no_deep_expression():
     axis = Axis(("site",), tuple((i,) for i in range(100)))
     code = axis.code(tc.col)
     assert [code.evaluate({"site": i}) for i in (0, 57, 99, 100, -1)] == [0, 57, 99, 100, 100]
+
+
+@pytest.mark.parametrize("listed", [1, 2, 12, 13, 27])
+def test_each_of_few_keys_and_of_many_has_its_place(listed):
+    axis = Axis(("site",), (*((3 * i,) for i in range(listed - 1)), (None,)))
+    code = axis.code(tc.col, 5)
+    for row in [*(3 * i for i in range(listed - 1)), None, 1, -3, 3 * listed]:
+        place = axis.exact_places.get(((type(row), row),), listed)
+        assert code.evaluate({"site": row}) == 5 * place
 
 
 def test_keys_of_two_questions_share_an_axis():

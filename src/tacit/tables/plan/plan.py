@@ -283,15 +283,15 @@ class Plan:
     def requests(self, size: int) -> list[list[Request]]:
         """Return what the first step of each chain asks of the engine, part by part."""
         if size not in self._requests:
+            columns = Columns(self.query.resolved, alone=self.query.unit.column is None)
             self._requests[size] = [
-                for_each_step(ends, partial(self._request, part))
+                for_each_step(ends, partial(self._request, part, columns))
                 for part, ends in zip(self.parts, self.chains(size), strict=True)
             ]
         return self._requests[size]
 
-    def _request(self, part: Part, step: Step) -> Request:
+    def _request(self, part: Part, columns: Columns, step: Step) -> Request:
         if (id(part), step) not in self._asked:
-            columns = Columns(self.query.resolved, alone=self.query.unit.column is None)
             self._asked[id(part), step] = part.request(step, columns)
         return self._asked[id(part), step]
 

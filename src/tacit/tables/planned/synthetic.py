@@ -16,9 +16,10 @@ from tacit.arithmetic.exact import as_fraction, as_integer
 from tacit.arithmetic.mixing import Repeatable
 from tacit.calls import listed, public
 from tacit.display.card import Card, Shown, Table
-from tacit.errors import UsageError
+from tacit.errors import UsageError, did_you_mean
 from tacit.tables.answers.aggregate import kind_of
 from tacit.tables.release.answer import Answer
+from tacit.workload.graphical_rows import graphical_rows
 from tacit.workload.synthetic_rows import Marginal, counts_of, fitted_rows
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = ["SyntheticTable", "synthetic_table"]
 
 _MOST_ROWS = 10_000_000
 _MOST_CELLS = 1 << 24
+_METHODS = ("gradual", "graphical")
 
 
 @dataclass
@@ -113,7 +115,11 @@ class SyntheticTable(Shown):
 
 @public
 def synthetic_table(
-    answers: Sequence[Answer], rows: int | None = None, *, seed: int | None = None
+    answers: Sequence[Answer],
+    rows: int | None = None,
+    *,
+    method: str = "gradual",
+    seed: int | None = None,
 ) -> SyntheticTable:
     """Make up a table whose counts are near to those that were published.
 
@@ -124,11 +130,19 @@ def synthetic_table(
     Args:
         answers: about the same rows of one table.  All pairs of columns are a good choice.
         rows: how many; the mean of what the answers sum to if not given.
+        method: ``"gradual"`` moves rows until they fit (Zhang et al., "PrivSyn", USENIX Security
+            2021); ``"graphical"`` draws rows of the distribution of largest entropy that fits
+            (McKenna et al., ICML 2019), by the library mbi, which ``pip install
+            'tacit[synthetic]'`` brings: what was not asked is then as independent as the answers
+            leave it.  It takes half a minute and more, and its tables grow with the columns that
+            the answers link.
         seed: of the random choices, for the same table again.
 
     Raises:
         UsageError: no counts among the answers, answers about different rows, a column that is
-            grouped by in one answer and in bins in another, too many rows or cells.
+            grouped by in one answer and in bins in another, too many rows or cells, an unknown
+            method.
+        MissingExtraError: ``"graphical"`` without mbi.
 
     Example:
         >>> import pyarrow as pa, tacit as tc
@@ -144,6 +158,8 @@ def synthetic_table(
     given = listed(several, "give a list of answers, such as plan.release(...) gives")
     if not given or not all(isinstance(one, Answer) for one in given):
         raise UsageError("a synthetic table is made of answers, such as plan.release(...) gives")
+    if method not in _METHODS:
+        raise UsageError(f"there is no method {method!r}; {did_you_mean(str(method), _METHODS)}")
     _of_same_rows(given)
     columns: dict[str, _Column] = {}
     unused: list[str] = []
@@ -168,13 +184,14 @@ def synthetic_table(
             "none of these answers counts rows by group or in bins; ask for "
             "group_by(..., keys=...).agg(n=tc.count()) or for tc.histogram(...)"
         )
-    return _made(list(columns.values()), found, rows, seed, given, tuple(unused))
+    return _made(list(columns.values()), found, rows, method, seed, given, tuple(unused))
 
 
 def _made(
     columns: list[_Column],
     found: list[tuple[str, tuple[str, ...], Any, Any, list[tuple[Any, ...]]]],
     rows: int | None,
+    method: str,
     seed: int | None,
     answers: Sequence[Answer],
     unused: tuple[str, ...],
@@ -183,22 +200,28 @@ def _made(
 
     place_of = {column.name: place for place, column in enumerate(columns)}
     marginals: list[Marginal] = []
-    for _, names, values, _, keys in found:
+    spreads: list[Any] = []
+    for _, names, values, spread, keys in found:
         axes = tuple(place_of[name] for name in names)
-        marginals.append((axes, _counts(columns, axes, values, keys)))
-    totals = [float(np.maximum(counts, 0).sum()) for _, counts in marginals]
+        marginals.append((axes, _counts(columns, axes, values, keys, 0.0)))
+        spreads.append(_counts(columns, axes, spread, keys, math.inf))
+    totals = [float(counts.sum()) for _, counts in marginals]
     count = round(math.fsum(totals) / len(totals)) if rows is None else as_integer(rows, "rows", 1)
     if not 1 <= count <= _MOST_ROWS:
         raise UsageError(
             f"a synthetic table has from 1 to {_MOST_ROWS:,} rows, not {count:,}; give rows="
         )
     stream = Repeatable(secrets.randbits(64) if seed is None else as_integer(seed, "seed"))
-    table = fitted_rows([column.size for column in columns], marginals, count, stream)
+    sizes = [column.size for column in columns]
+    if method == "graphical":
+        table = graphical_rows(sizes, marginals, spreads, count, stream)
+    else:
+        table = fitted_rows(sizes, marginals, count, stream)
     errors: list[dict[str, str | int | float]] = []
     for (label, _, _, spread, _), (axes, counts), total in zip(
         found, marginals, totals, strict=True
     ):
-        made = counts_of(table, axes, counts.shape) * (total / count)
+        made = counts_of(table, axes, counts.shape) * (max(total, 0.0) / count)
         errors.append(
             {
                 "label": label,
@@ -258,13 +281,15 @@ def _both(name: str) -> UsageError:
     )
 
 
-def _counts(columns: list[_Column], axes: tuple[int, ...], values: Any, keys: Any) -> Any:
+def _counts(
+    columns: list[_Column], axes: tuple[int, ...], values: Any, keys: Any, unknown: float
+) -> Any:
     shape = tuple(columns[axis].size for axis in axes)
     if math.prod(shape) > _MOST_CELLS:
         raise UsageError(
             f"an answer about {math.prod(shape):,} cells is too large; at most {_MOST_CELLS:,}"
         )
-    counts = np.zeros(shape)
+    counts = np.full(shape, unknown)
     places = [
         {(type(key), key): place for place, key in enumerate(columns[axis].keys)} for axis in axes
     ]

@@ -141,8 +141,12 @@ class Query:
             raise UsageError("the keys are not known: give keys, or release them first")
         for request in requests:
             self.check(request)
-        with self.source.engine.reading():
-            return ExactAggregates(self._found(requests), self._size)
+        try:
+            with self.source.engine.reading():
+                return ExactAggregates(self._found(requests), self._size)
+        finally:
+            if len(self._written) > _MOST_WRITTEN:  # not before: each is asked for three times
+                self._written.clear()
 
     def _found(self, requests: Sequence[Request]) -> dict[Request, Any]:
         found: dict[Request, Any] = {}
@@ -211,8 +215,6 @@ class Query:
         """Return the SQL of where a row's values are on the grids of a request."""
         known = self._written.get(request)
         if known is None:
-            if len(self._written) >= _MOST_WRITTEN:
-                self._written.clear()
             schema, d, clamp = self.source.schema, self._dialect, not isinstance(request, Bins)
             known = [offset_sql(x, grid, schema, d, clamp=clamp) for x, grid in request.columns]
             self._written[request] = known

@@ -59,24 +59,20 @@ class _OfValue:
         """The value that is read, with its grid."""
         return ((self.value, self.grid),)
 
-    def __hash__(self) -> int:
-        return self._hash
+    @cached_property
+    def _identity(self) -> tuple[Any, ...]:
+        rest = [getattr(self, n) for n in self.__dataclass_fields__ if n != "value"]
+        return type(self), str(self.value.to_json()), *rest
 
     @cached_property
     def _hash(self) -> int:
-        return hash((type(self), str(self.value), self.grid))
+        return hash(self._identity)
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return (
-            type(self) is type(other)
-            and isinstance(other, _OfValue)
-            and _plain(self) == _plain(other)
-        )
-
-
-def _plain(request: _OfValue) -> list[Any]:
-    rest = [getattr(request, n) for n in request.__dataclass_fields__ if n != "value"]
-    return [request.value.to_json(), *rest]
+        return isinstance(other, _OfValue) and self._identity == other._identity
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,9 @@ __all__ = ["Axis", "axis_from", "every_listed"]
 
 Key = tuple[Any, ...]
 
+_FEW = 12
+"""So many keys are compared one after another, which is less to write than halves of them."""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -97,19 +100,26 @@ class Axis:
         """
         return {_exactly(key): place for place, key in enumerate(self.keys)}
 
-    def code(self, value: Callable[[str], Expression]) -> Expression:
+    def code(self, value: Callable[[str], Expression], stride: int = 1) -> Expression:
         """Return the number of a row's cell, from 0; the last one for what is not listed.
 
         Args:
             value: what a column holds, by its name.
+            stride: what each number is a multiple of, for codes that are added up.
         """
+        other = (self.size - 1) * stride
         if self.edges:
-            labels = [str(place) for place in range(self.listed)]
+            labels = [str(place * stride) for place in range(self.listed)]
             cut = value(self.columns[0]).cut(self.edges, labels)
-            return cut.read_number().fill(self.size - 1)
+            return cut.read_number().fill(other)
         held = [value(name) for name in self.columns]
+        if len(self.keys) <= _FEW:
+            found: Any = other
+            for place, key in reversed(list(enumerate(self.keys))):
+                found = when(_among(held, [key])).then(place * stride).otherwise(found)
+            return found  # type: ignore[no-any-return]
         inside = _among(held, self.keys)
-        return when(inside).then(_tree(held, self.keys, 0)).otherwise(self.size - 1)
+        return when(inside).then(_tree(held, self.keys, 0, stride)).otherwise(other)
 
     def holds(self, value: Callable[[str], Expression]) -> Expression:
         """Return whether a row has one of the keys, or is in one of the bins.
@@ -175,12 +185,13 @@ def _exactly(key: Key) -> tuple[tuple[type, Any], ...]:
     return tuple((type(part), part) for part in key)
 
 
-def _tree(held: Sequence[Expression], keys: Sequence[Key], first: int) -> Any:
+def _tree(held: Sequence[Expression], keys: Sequence[Key], first: int, stride: int) -> Any:
     """Return the number of the key of a row that has one: halves are distinguished, then theirs."""
     if len(keys) == 1:
         return first
     half = len(keys) // 2
-    low, high = _tree(held, keys[:half], first), _tree(held, keys[half:], first + half)
+    low = _tree(held, keys[:half], first, stride)
+    high = _tree(held, keys[half:], first + half * stride, stride)
     return when(_among(held, keys[:half])).then(low).otherwise(high)
 
 

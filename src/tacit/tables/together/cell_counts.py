@@ -127,8 +127,7 @@ class CellsPart(CellsOfPlan):
         stride = math.prod(self.axes[i].size for i in subset)
         for axis in (self.axes[i] for i in subset):
             stride //= axis.size
-            code = axis.code(columns.value)
-            codes.append(code if stride == 1 else code * stride)
+            codes.append(axis.code(columns.value, stride))
         return reduce(lambda a, b: a + b, codes) if codes else _NOTHING
 
     def vector(self, step: Step, found: Any) -> Any:
