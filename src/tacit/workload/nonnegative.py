@@ -1,16 +1,19 @@
-"""The nearest counts that are not below zero, in the metric of the noise.
+"""The nearest counts that are not below zero, in a metric that is chosen.
 
-Let x be estimates of counts by least squares, with the covariance K.  Of all counts z that add up
-with one another and are at least zero, the nearest in the metric of the noise minimises ``(z - x)^T
-K^-1 (z - x)``.  The true counts t are among these z.
+Let x be estimates of counts by least squares, and K a positive matrix.  Of all counts z that add up
+with one another and are at least zero, the nearest minimises ``(z - x)^T K^-1 (z - x)``.  The true
+counts t are among these z.
 
 *Theorem.*  In that metric the nearest counts are never farther from t than x is, whatever the noise
 was.  *Proof.*  The z form a closed convex set, and t is in it.  For the nearest point p the angle
 at p between x and any point of the set is at least a right one, so that ``|x - t|^2 >= |x - p|^2 +
 |p - t|^2``.
 
-That is a bound for all counts together; a single count may get worse.  Where no estimate is below
-zero, nothing changes.
+That is a bound for all counts together; a single count may get worse.  With the covariance of the
+estimates as K (the cells of a line) it is about what the noise tells.  With K for which the form is
+a sum of squared errors (marginals) that sum is never larger than before, which does not hold of the
+covariance: it moves what is least known farthest, and with it cells that were near.  Where no
+estimate is below zero, nothing changes.
 
 *Algorithm.*  The alternating direction method of multipliers, which converges for every convex
 problem with a solution (Boyd, Parikh, Chu, Peleato, Eckstein, *Distributed optimization and
@@ -47,7 +50,7 @@ def nonnegative_cells(counts: Array, covariance: Array, along: int = 0) -> Array
 
     Args:
         counts: the estimates; each line along an axis is fitted by itself.
-        covariance: of the numbers of a line.
+        covariance: of the numbers of a line; or another K.
         along: the axis.
 
     >>> found = nonnegative_cells(np.array([-1.0, 3.0]), np.array([[2.0, 1.0], [1.0, 2.0]]))
@@ -76,8 +79,8 @@ def nonnegative_marginals(
 
     Args:
         marginals: estimates of all cells of marginals that agree, by their axes.
-        variances: of each set of axes within one of them the number s of its residual, whose
-            covariance is ``s P`` (:mod:`tacit.tables.together.strategy`).
+        variances: of each set of axes within one of them the number s of its residual, on which K
+            is ``s P`` (:mod:`tacit.tables.together.strategy`).
 
     >>> table = {(0, 1): np.array([[-1.0, 2.0], [3.0, 4.0]])}
     >>> whole = nonnegative_marginals(table, {(): 4, (0,): 2, (1,): 2, (0, 1): 1})[0, 1]

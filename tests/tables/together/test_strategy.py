@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from tacit.errors import UsageError
+from tacit.tables.together.counted_sets import largest_sets
 from tacit.tables.together.strategy import CellStrategy, subsets_of
+from tacit.workload.nonnegative import nonnegative_marginals
 
 
 def residual_matrix(sizes):
@@ -117,3 +119,45 @@ def test_one_question_is_answered_as_by_itself():
 def test_more_cells_than_fit_are_refused_with_their_number():
     with pytest.raises(UsageError, match=r"100,000,000 cells"):
         CellStrategy((10_000, 10_000), (((0, 1), 1),), residual=True)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_counts_lifted_above_zero_have_no_larger_total_of_squared_errors(seed):
+    source = random.Random(seed)
+    sizes, asked = drawn(source)
+    strategy = CellStrategy(sizes, asked, residual=True)
+    turns = np.random.RandomState(seed)
+    truth = turns.poisson(0.4, sizes)
+    noisy = truth + turns.normal(0, 2, sizes)
+    covers = largest_sets(s for s, _ in asked)
+
+    def on(table, subset, axes):
+        return table.sum(axis=tuple(p for p, i in enumerate(axes) if i not in subset))
+
+    every = tuple(range(len(sizes)))
+    start = {s: np.asarray(on(noisy, s, every)) for s in dict.fromkeys(covers.values())}
+    lifted = nonnegative_marginals(start, {p: 1 / w for p, w in strategy.weights.items()})
+
+    def total(tables, against):
+        return sum(
+            weight * np.mean((on(tables[covers[s]], s, covers[s]) - on(against, s, every)) ** 2)
+            for s, weight in asked
+        )
+
+    assert min(table.min() for table in lifted.values()) >= 0
+    assert total(lifted, truth) <= total(start, truth) * (1 + 1e-9)
+    # the sum of squares over the residuals is that of the definition
+    part = residuals_of(noisy, every)
+    found = sum(w * float((part[p] ** 2).sum()) for p, w in strategy.weights.items())
+    assert found == pytest.approx(total(start, np.zeros(sizes)))
+
+
+def residuals_of(table, every):
+    """The residual of each set of axes: its marginal, less the means along each of them."""
+    found = {}
+    for part in subsets_of(every):
+        told = np.asarray(table.sum(axis=tuple(i for i in every if i not in part)))
+        for axis in range(told.ndim):
+            told = told - told.mean(axis=axis, keepdims=True)
+        found[part] = told
+    return found

@@ -145,8 +145,10 @@ class CellsPart(CellsOfPlan):
         """Return the counts of each question, by least squares: they add up with one another.
 
         Where none may be below zero, each value is that of the nearest counts of that kind
-        (:mod:`tacit.workload.nonnegative`).  Its standard error and its interval stay those of
-        least squares, which hold whatever is published in the middle of them.
+        (:mod:`tacit.workload.nonnegative`): nearest by the total of squares that the plan makes
+        least, over all cells, so that this total is never larger than that of least squares.  Its
+        standard error and its interval stay those of least squares, which hold whatever is
+        published in the middle of them.
         """
         values = self._values(released, noise, lifted=False)
         shares = [asked for asked in self.asked if asked.reading == SHARES]
@@ -183,7 +185,8 @@ class CellsPart(CellsOfPlan):
         tables = {each: self._added_up(each, residuals) for each in dict.fromkeys(covers.values())}
         lifted = lifted and self.nonnegative
         if lifted and tables:
-            tables = nonnegative_marginals(tables, self._variances(noise))
+            weights = self.strategy(noise.kind).weights
+            tables = nonnegative_marginals(tables, {part: 1 / w for part, w in weights.items()})
         found = {}
         for asked in self.asked:
             order = self.subset(asked)

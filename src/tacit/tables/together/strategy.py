@@ -141,6 +141,22 @@ class CellStrategy:
                 found += weight * known[part] * kept / rest**2
         return found
 
+    @cached_property
+    def weights(self) -> dict[Subset, float]:
+        """How much the square of each residual counts in the weighted total over all cells.
+
+        A marginal on S is the sum over its parts A of the residuals of A, each spread evenly over
+        the rest of S; these are orthogonal, so the square of its norm is ``sum_A |r_A|^2 / rest``.
+
+        >>> CellStrategy((2, 3), (((0, 1), 6), ((0,), 2)), residual=True).weights[0,]
+        1.3333333333333333
+        """
+        found = dict.fromkeys(self.needed, 0.0)
+        for subset, weight in self.asked:
+            for part in subsets_of(subset):
+                found[part] += weight * self.cells(part) / self.cells(subset) ** 2
+        return found
+
     def _needed_within(self, subset: Subset) -> list[Subset]:
         return [part for part in self.needed if set(part) <= set(subset)]
 
