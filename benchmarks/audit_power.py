@@ -20,9 +20,11 @@ All of that at so many runs on each side, and at half as many: so many on both s
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import math
 import os
+import platform
 import sys
 import time
 from collections.abc import Callable
@@ -37,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import _published_distributions as exact
+import tacit as tc
 from support.audit import published_mechanisms as mechanisms
 from tacit.audit import sampled
 from tacit.audit.sampling.graded import payoffs
@@ -209,7 +212,13 @@ def main() -> None:
         print(f"| {name} | {' | '.join(shown)} |", flush=True)
     if asked.out:
         known = json.loads(asked.out.read_text())["rows"] if asked.out.exists() else {}
-        text = {"runs on each side": runs, "rows": known | results}
+        text = {
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "python": platform.python_version(),
+            "tacit": tc.__version__,
+            "runs on each side": runs,
+            "rows": known | {name: known.get(name, {}) | row for name, row in results.items()},
+        }
         asked.out.write_text(json.dumps(text, indent=1) + "\n")
 
 

@@ -23,7 +23,7 @@ def test_the_best_published_lower_bound_is_reached(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NEAR)
 def test_a_wrong_claim_is_refuted_and_the_bound_is_true(name):
-    mechanism, u, v, truth = NEAR[name]
-    found = sampled(mechanism, u, v, epsilon="1/10", batch=True, samples=SAMPLES)
+    mechanism, u, v, floor, truth = NEAR[name]
+    found = sampled(mechanism, u, v, epsilon=floor, batch=True, samples=SAMPLES)
     assert found.refuted, str(found)
     assert found.lower <= truth

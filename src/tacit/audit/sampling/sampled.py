@@ -45,7 +45,8 @@ class SampledAudit(Shown):
             those occurred that show the most, on the data set that they indicate and on the other;
             the chosen ones, or outputs on one side of a level of their grades.
         trade_off: corners of a curve, type I and type II errors of telling the data sets apart; the
-            trade-off curve is nowhere above it, with the same confidence, at whatever moment.
+            trade-off curve is nowhere above it, with the same confidence for it alone, at whatever
+            moment.
     """
 
     lower: float

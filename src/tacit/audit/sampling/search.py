@@ -76,7 +76,8 @@ def search(
     the bound that an audit would reach, and how far apart the outputs are; the best quarter by
     either is run four times as long, and neighbours of the best one are tried.  All of that takes
     about as many runs as the audit.  The audit of the last pair counts runs of its own, so its
-    bound is valid however the pair was chosen.
+    bound is valid however the pair was chosen.  Where all pairs lose little, a better one than
+    the last may be missed: one is told from another by as many runs as a refutation takes.
 
     Args:
         mechanism: called with a data set, gives an output, as for :func:`tacit.audit.sampled`.
