@@ -175,6 +175,23 @@ def _side_by_side(results: Path, staged: Stage) -> str:
     return f"{_table(['library', *(t.replace('_', ' ') for t in tasks)], rows)}\n\n{said}"
 
 
+def _audit_power(results: Path, staged: Stage) -> str:
+    run = _read(results, "audit_power")
+    rows = [
+        [name, one["true"] or "-", *(f"{one[k]:.3g}" if k in one else "-" for k in _POWER)]
+        for name, one in run["rows"].items()
+    ]
+    head = ["mechanism", "true epsilon", "published", "best bet", "no test above", "ours"]
+    said = (
+        f"{run['runs on each side']:,} runs on each side. Run on {run['date']}, "
+        f"Python {run['python']}."
+    )
+    return f"{_table(head, rows)}\n\n{said}"
+
+
+_POWER = ("published", "best bet", "no test", "ours")
+
+
 def _picture(made: Any, name: str, alt: str, staged: Stage) -> str:
     out = io.BytesIO()
     made.savefig(out, format="svg", metadata={"Date": None})
@@ -189,5 +206,6 @@ DRAWN = {
     "marginals": _marginals,
     "accounting": _accounting,
     "side_by_side": _side_by_side,
+    "audit_power": _audit_power,
 }
 """What each mark of the page stands for."""
