@@ -14,7 +14,8 @@ from support.audit.published_mechanisms import FINE, fine, first_above, laplace
 from tacit.audit import sampled
 
 AUDITS = 1_000
-SAMPLES = 400
+SAMPLES = 1_200
+"""On each side: bets on a fitted ratio begin after 500."""
 STEP_LOSS = Fraction(100, 849)
 MOST = 28
 """Of 1,000 audits at 99% confidence: more of them fail by chance with probability below 1e-6."""
