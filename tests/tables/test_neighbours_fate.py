@@ -8,6 +8,6 @@ from support.tables.neighbour_fuzz import try_questions
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize("seed", [11, 12, 5])  # most of their questions can be asked
+@pytest.mark.parametrize("seed", [11, 12, 10])  # most of their questions can be asked
 def test_neighbours_meet_the_same_fate(request, seed):
     assert try_questions("duckdb", request, seed, questions=2) > 2

@@ -178,7 +178,7 @@ def charges_again(ledger):
 )
 def test_the_machine_finds_a_ledger_that_is_wrong(tmp_path, mutant):
     with pytest.raises((AssertionError, TacitError, sqlite3.Error)) as found:
-        histories(tmp_path, range(400), mutate=mutant)
+        histories(tmp_path, range(600), mutate=mutant)
     assert found.value.__notes__
 
 
