@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -78,16 +78,24 @@ class TacitService(TacitSession):
         for served in self._all:
             served.stop()
 
-    @contextlib.contextmanager
-    def session(self, columns: Mapping[str, Column], each: Any, budget: Any) -> Iterator[Any]:
-        """Declare a data set, and return a connection to it."""
+    def session(self, columns: Mapping[str, Column], each: Any, budget: Any) -> Connection:
+        """Declare a data set, and return a connection to it, closed at the end of its block."""
         service = self._service
         name = service.fresh()
         write_parquet(columns, service.data / f"{name}.parquet")
         told = {"path": f"data/{name}.parquet"}
         service.declare(name, {"rows": told}, each, budget)
-        with service.analyst(name) as connection:
-            yield connection
+        return service.analyst(name)
+
+    def repeated(
+        self, columns: Mapping[str, Column], price: float
+    ) -> contextlib.AbstractContextManager[Any]:
+        """Return the connection to a data set of these rows whose budget is never used up."""
+        service, rows = self._service, repr(columns)
+        if rows not in service.asked:
+            opened = self.session(columns, one_row_each, epsilon_budget(PLENTY))
+            service.asked[rows] = service.until.enter_context(opened)
+        return contextlib.nullcontext(service.asked[rows])
 
     def joined_count(self, keys: Rows, public_keys: Rows, *, epsilon: float) -> float:
         """Release a count of rows joined with a public table; both are CSV files."""
@@ -119,6 +127,12 @@ class TacitService(TacitSession):
         with quiet(), service.analyst(name) as connection:
             found: Any = connection.agg(s=total(column, *bounds)).release(epsilon=epsilon)
             return float(found.value("s"))
+
+    def planned_counts(
+        self, keys: Sequence[str], public: Sequence[str], copies: int, *, epsilon: float
+    ) -> Sequence[float]:
+        """Analysts ask one question at a time."""
+        raise NotOfferedError("a plan of several questions over HTTP")
 
     def changing_source(self, rows_each: int, *, epsilon: float) -> float:
         """Curators declare files, which do not change by being read."""
@@ -186,6 +200,7 @@ class _Served:
 
     Attributes:
         kept: whether an account is kept in it.
+        asked: connections that are asked again and again, by the rows that they ask.
     """
 
     kept = False
@@ -193,6 +208,7 @@ class _Served:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tacit-attacked-"))
         self.until = contextlib.ExitStack()
+        self.asked: dict[str, Connection] = {}
         self.data, self.log = self.folder / "data", self.folder / "service.log"
         self.data.mkdir()
         (self.folder / "service.toml").write_text(_SETTINGS)

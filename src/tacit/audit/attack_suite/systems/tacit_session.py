@@ -82,11 +82,16 @@ class TacitSession(System):
         """
         return Session(duckdb_table(columns), each, budget, in_memory, table=TABLE)
 
-    def _session(
-        self, budget: Any = None, **columns: Rows
+    def repeated(
+        self, columns: Mapping[str, Column], price: float
     ) -> contextlib.AbstractContextManager[Any]:
-        spend = epsilon(PLENTY) if budget is None else budget
-        return self.session(columns_of(columns), one_row_each, spend)
+        """Return a session for one of many equal releases, on rows that are a person each.
+
+        Args:
+            columns: of the table.
+            price: the epsilon of the release.
+        """
+        return self.session(columns, one_row_each, budget_for(price))
 
     def statistic(
         self,
@@ -108,7 +113,7 @@ class TacitSession(System):
             ask = _STATISTICS[kind]("x")  # type: ignore[operator]
         else:
             ask = _STATISTICS[kind]("x", *bounds)  # type: ignore[operator]
-        with quiet(), self._session(budget_for(epsilon), x=rows) as session:
+        with quiet(), self.repeated(columns_of({"x": rows}), epsilon) as session:
             answer = session.agg(answer=ask).release(epsilon=epsilon)
             if kind == "histogram":
                 bars: Any = answer.value("answer")
@@ -138,7 +143,7 @@ class TacitSession(System):
     ) -> Sequence[float]:
         """Release a plan: the count of all rows so often, and the counts by key."""
         column: Column = [*keys], "varchar"
-        with quiet(), self.session({"g": column}, one_row_each, budget_for(epsilon)) as session:
+        with quiet(), self.repeated({"g": column}, epsilon) as session:
             asked = [session.agg(**{f"n{i}": count()}) for i in range(copies)]
             if public:
                 asked.append(session.group_by("g", keys=list(public)).agg(n=count()))
@@ -229,7 +234,7 @@ class TacitSession(System):
         }
         if predicate not in asked:
             raise NotOfferedError(f"the predicate {predicate}")
-        with quiet(), self._session(budget_for(epsilon), x=rows) as session:
+        with quiet(), self.repeated(columns_of({"x": rows}), epsilon) as session:
             question = session.filter(asked[predicate]()).agg(n=count())
             return _value(question.release(epsilon=epsilon), "n")
 
@@ -309,7 +314,7 @@ class TacitSession(System):
         return told.getvalue() if where == "warning" else text
 
     def _released(self, where: str, rows: Rows) -> str:
-        with self._session(epsilon(1), x=rows) as session:
+        with self.session(columns_of({"x": rows}), one_row_each, epsilon(1)) as session:
             if where == "session":
                 return f"{session!r}{session}"
             if where == "log of a failure":
@@ -331,7 +336,7 @@ class TacitSession(System):
         return json.dumps(self._certified())
 
     def _certified(self) -> dict[str, Any]:
-        with self._session(epsilon(1), x=[1.0, 2.0]) as session:
+        with self.session(columns_of({"x": [1.0, 2.0]}), one_row_each, epsilon(1)) as session:
             answer = session.agg(s=total("x", 0, 10)).release(epsilon="1/2")
             return dict(answer.certificate.body)
 
