@@ -35,6 +35,17 @@ def test_a_service_of_many_data_sets_is_followed_by_another(monkeypatch):
 
 
 @pytest.mark.full
+def test_the_same_rows_are_one_data_set_and_every_release_has_noise_of_its_own():
+    system = tacit_service.TacitService()
+    try:
+        found = [system.statistic("count", [1.0] * 9, epsilon=0.001) for _ in range(4)]
+        assert len(set(found)) > 1
+        assert len(list(system._service.data.iterdir())) == 1
+    finally:
+        system.close()
+
+
+@pytest.mark.full
 def test_the_service():
     failure = "a failure between charge and answer/1 failures"
     assert attacked("tacit-service", {failure})[failure].verdict == HOLDS

@@ -8,6 +8,7 @@ import io
 import json
 import logging
 import math
+import secrets
 import tempfile
 import time
 import warnings
@@ -87,6 +88,8 @@ class TacitSession(System):
     ) -> contextlib.AbstractContextManager[Any]:
         """Return a session for one of many equal releases, on rows that are a person each.
 
+        It may be the same for all of them, and each has a tag: without one, all are the first.
+
         Args:
             columns: of the table.
             price: the epsilon of the release.
@@ -114,7 +117,7 @@ class TacitSession(System):
         else:
             ask = _STATISTICS[kind]("x", *bounds)  # type: ignore[operator]
         with quiet(), self.repeated(columns_of({"x": rows}), epsilon) as session:
-            answer = session.agg(answer=ask).release(epsilon=epsilon)
+            answer = session.agg(answer=ask).release(epsilon=epsilon, tag=_another())
             if kind == "histogram":
                 bars: Any = answer.value("answer")
                 return [float(v) for v in np.ravel(bars)]
@@ -143,7 +146,7 @@ class TacitSession(System):
     ) -> Sequence[float]:
         """Release a plan: the count of all rows so often, and the counts by key."""
         column: Column = [*keys], "varchar"
-        with quiet(), self.repeated({"g": column}, epsilon) as session:
+        with quiet(), self.session({"g": column}, one_row_each, budget_for(epsilon)) as session:
             asked = [session.agg(**{f"n{i}": count()}) for i in range(copies)]
             if public:
                 asked.append(session.group_by("g", keys=list(public)).agg(n=count()))
@@ -236,7 +239,7 @@ class TacitSession(System):
             raise NotOfferedError(f"the predicate {predicate}")
         with quiet(), self.repeated(columns_of({"x": rows}), epsilon) as session:
             question = session.filter(asked[predicate]()).agg(n=count())
-            return _value(question.release(epsilon=epsilon), "n")
+            return _value(question.release(epsilon=epsilon, tag=_another()), "n")
 
     def read_sum(
         self, text: str, column: str, kind: str, bounds: Bounds, *, epsilon: float
@@ -378,6 +381,10 @@ def _value(answer: Any, name: str) -> float:
 def budget_for(amount: float) -> Any:
     """Return a budget that pays for one release, or for none where the amount is no price."""
     return epsilon(max(1, 2 * amount)) if math.isfinite(amount) and amount > 0 else epsilon(1)
+
+
+def _another() -> str:
+    return secrets.token_hex(8)
 
 
 def _pickled(thing: Any) -> str:
