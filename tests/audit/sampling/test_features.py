@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from tacit.audit.sampling.events import learned_event
-from tacit.audit.sampling.features import Design, numbers_of
+from tacit.audit.sampling.features import Design, FewFeatures, numbers_of
 
 
 def test_arrays_lists_and_tuples_of_one_shape_have_the_same_features():
@@ -61,3 +62,26 @@ def test_what_a_program_prints_is_read_as_numbers():
     left, right = [f"{i / 977}" for i in range(99)], [f"{9 + i / 977}" for i in range(99)]
     event = learned_event(left, right, 0.0)
     assert event(["9.05"]).tolist() != event(["0.05"]).tolist()
+
+
+def test_few_features_are_counts_as_they_are_ranks_and_their_products():
+    """Failures, with the first number above the threshold behind them, or 0 where there is none."""
+    ends = [i / 7 for i in range(90)] + [0.0] * 10
+    outputs = [(i % 6, end) for i, end in enumerate(ends)]
+    few = FewFeatures.of(outputs[::2], outputs[1::2])
+    found = few([(0, 0.0), (5, 0.0), (2, 9.0), (2, 1e9)])
+    assert found.shape == (4, 1 + 1 + 2 + 3)
+    assert found[:, 1].tolist() == [0, 5, 2, 2]  # and not their ranks
+    assert found[:, 3].tolist() == [1, 1, 0, 0]  # nothing to tell
+    low, inside, out = found[[0, 2, 3], 2]
+    assert 0 < low < inside < out < 1
+    assert found[:, 5] == pytest.approx(found[:, 1] * found[:, 2])
+
+
+def test_of_long_outputs_the_numbers_and_products_of_the_summary():
+    outputs = [[float(i >> k & 1) for k in range(5)] for i in range(32)]
+    few = FewFeatures.of(outputs, outputs)
+    assert few.kept[9:13].all()  # the last number is in the summary too
+    assert not few.multiplied[9:].any()
+    assert few.multiplied.any()
+    assert few(outputs).shape[1] < Design.of(outputs, outputs)(outputs).shape[1] + 10

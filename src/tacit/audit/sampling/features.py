@@ -11,15 +11,21 @@ with a number behind it is recognised by such a product: the number of failures 
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SUMMARIES", "Design", "numbers_of"]
+__all__ = ["SUMMARIES", "Design", "Features", "FewFeatures", "numbers_of"]
+
+Features = Callable[[Sequence[Any]], NDArray[np.float32]]
+"""From outputs to their features, a row for each, with a column of ones."""
+Knots = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Values, rising, and what stands for each; between them by interpolation."""
 
 _WIDEST = 64
 _HUGE = 1e150
@@ -149,7 +155,7 @@ class Design:
         cut: those of them with more than two values.
     """
 
-    knots: tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]
+    knots: tuple[Knots, ...]
     kept: NDArray[np.bool_]
     cut: NDArray[np.bool_]
 
@@ -159,17 +165,9 @@ class Design:
         features = numbers_of(list(left) + list(right))
         low, high = features.min(axis=0), features.max(axis=0)
         two = np.all((features == low) | (features == high), axis=0)
-        kept = low != high
         knots = tuple(_ranks(x) for x in features.T)
-        some = features[:: max(1, len(features) // _COMPARED)].T
-        ranks = np.array([np.interp(x, *ends) for x, ends in zip(some, knots, strict=True)])
-        ranks -= ranks.mean(axis=1, keepdims=True)
-        ranks /= np.maximum(np.sqrt((ranks**2).sum(axis=1, keepdims=True)), 1e-300)
-        alike = np.abs(ranks @ ranks.T) > _ALIKE
-        for place in np.flatnonzero(kept):
-            kept[place] = not (alike[place, :place] & kept[:place]).any()
-        width = (features.shape[1] - SUMMARIES + 1) // 6
-        bits = slice(SUMMARIES, SUMMARIES + width)
+        kept = _kept(features, knots, np.ones(len(knots), dtype=np.bool_))
+        bits = slice(SUMMARIES, SUMMARIES + _width(features))
         if two[bits].all():
             kept[bits.stop :] = False  # all else about bits is a sum of them
         return cls(knots, kept, kept & ~two)
@@ -181,13 +179,10 @@ class Design:
 
     def __call__(self, outputs: Sequence[Any]) -> NDArray[np.float32]:
         """Return the features of outputs, one row each, with a column of ones."""
-        rows = numbers_of(outputs)
-        width = len(self.knots)
-        fitted = np.zeros((len(rows), width))
-        fitted[:, : min(width, rows.shape[1])] = rows[:, :width]
+        rows = _fitting(numbers_of(outputs), len(self.knots))
         columns, summary = [np.ones(len(rows))], []
         for place in np.flatnonzero(self.kept):
-            rank = np.interp(fitted[:, place], *self.knots[place])
+            rank = np.interp(rows[:, place], *self.knots[place])
             mine = [2 * rank - 1]
             if self.cut[place]:
                 mine.append(np.log(rank / (1 - rank)) / _SPREADS)
@@ -197,6 +192,66 @@ class Design:
         return np.column_stack(columns).astype(np.float32)
 
 
+@dataclass(frozen=True)
+class FewFeatures:
+    """Few features, for a claim that is wrong by little: each that is fitted costs money.
+
+    The numbers of an output, and all products of two of them; or, where there are more than three,
+    the numbers and its summary, and all products of two of the summary.  What counts or places
+    something has few different whole values and stands as it is, for each of many independent
+    answers changes the ratio by a factor; of any other number stands the rank, and whether it is
+    the one value that is more frequent than all others, as 0 where there was nothing to tell.
+
+    Attributes:
+        knots: of each feature, values at which its form is known, and these forms.
+        kept: the features that say something, as of :class:`Design`.
+        multiplied: those of them of which products are made.
+        frequent: of each feature the frequent value; NaN where there is none.
+    """
+
+    knots: tuple[Knots, ...]
+    kept: NDArray[np.bool_]
+    multiplied: NDArray[np.bool_]
+    frequent: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, left: Sequence[Any], right: Sequence[Any]) -> FewFeatures:
+        """Learn the forms from outputs of both data sets."""
+        features = numbers_of(list(left) + list(right))
+        width = _width(features)
+        features = features[:, : SUMMARIES + width]
+        knots, frequent = [], np.full(SUMMARIES + width, np.nan)
+        for place, column in enumerate(features.T):
+            values, times = np.unique(column, return_counts=True)
+            if len(values) <= _FEW and (values == np.floor(values)).all():
+                knots.append((values, np.clip(values, *np.quantile(column, [_RARE, 1 - _RARE]))))
+                continue
+            knots.append(_ranks(column))
+            if times.max() >= _FREQUENT * len(column):
+                frequent[place] = values[times.argmax()]
+        asked = np.ones(SUMMARIES + width, dtype=np.bool_)
+        asked[:SUMMARIES] = width > _SHORT
+        kept = _kept(features, knots, asked)
+        multiplied = kept & ((np.arange(len(kept)) < SUMMARIES) | (width <= _SHORT))
+        return cls(tuple(knots), kept, multiplied, frequent)
+
+    def __call__(self, outputs: Sequence[Any]) -> NDArray[np.float32]:
+        """Return the features of outputs, one row each, with a column of ones."""
+        rows = _fitting(numbers_of(outputs), len(self.knots))
+        columns, some = [np.ones(len(rows))], []
+        for place in np.flatnonzero(self.kept):
+            columns.append(np.interp(rows[:, place], *self.knots[place]))
+            some += [columns[-1]] if self.multiplied[place] else []
+            if not math.isnan(self.frequent[place]):
+                columns.append(rows[:, place] == self.frequent[place])
+        columns += [some[i] * some[j] for i in range(len(some)) for j in range(i + 1)]
+        return np.column_stack(columns).astype(np.float32)
+
+
+_SHORT = 3
+_FEW, _RARE, _FREQUENT = 100, 1e-3, 0.02
+"""Different values of a number that stands as it is, but for so few outputs at both ends; and the
+share of a frequent value."""
 _SPREADS = 3.0
 """Odds of ranks are divided by so much, so that they are about as large as ranks."""
 _ALIKE = 0.99
@@ -206,7 +261,34 @@ _KNOTS = 300
 _TAIL = 30
 
 
-def _ranks(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _width(features: NDArray[np.float64]) -> int:
+    """Return how many numbers the outputs had of which these are the features."""
+    return int(features.shape[1] - SUMMARIES + 1) // 6
+
+
+def _fitting(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Return rows with so many features, those that are missing 0."""
+    fitted = np.zeros((len(rows), width))
+    fitted[:, : min(width, rows.shape[1])] = rows[:, :width]
+    return fitted
+
+
+def _kept(
+    features: NDArray[np.float64], knots: Sequence[Knots], asked: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which of those asked for differ, and are not nearly a copy of one before."""
+    kept = asked & (features.min(axis=0) != features.max(axis=0))
+    some = features[:: max(1, len(features) // _COMPARED)].T
+    forms = np.array([np.interp(x, *ends) for x, ends in zip(some, knots, strict=True)])
+    forms -= forms.mean(axis=1, keepdims=True)
+    forms /= np.maximum(np.sqrt((forms**2).sum(axis=1, keepdims=True)), 1e-300)
+    alike = np.abs(forms @ forms.T) > _ALIKE
+    for place in np.flatnonzero(kept):
+        kept[place] = not (alike[place, :place] & kept[:place]).any()
+    return np.asarray(kept)
+
+
+def _ranks(column: NDArray[np.float64]) -> Knots:
     """Return values and the share of outputs below each, half of its equals among them.
 
     >>> values, shares = _ranks(np.array([1.0, 1.0, 5.0, 7.0]))

@@ -10,7 +10,7 @@ them is estimated alone.
 round adds to H = sum of x x' p (1 - p) and to g = sum of x (y - p), where y is 1 for an output of u
 and p its probability by the pilot.  The weights for a prior precision k are one step of Newton from
 the pilot, w0 + (H + k)^-1 (g - k w0): as good as a fit to all outputs seen, when the pilot is near
-it, and no output need be kept.  Two k are tried, each with money of its own.
+it, and no output need be kept.
 
 **Why it is valid.**  A round is bet on by weights and cells that rounds before it gave, and then
 counted.  The payoffs of cells are those of :mod:`tacit.audit.sampling.graded`, whose factors have a
@@ -23,20 +23,22 @@ de Heide and Koolen, "Safe testing" (JRSS B 2024).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.sampling.features import Design
+from tacit.audit.sampling.features import Design, Features
 from tacit.audit.sampling.graded import gained
 
 __all__ = ["FittedBets"]
 
-_PRECISIONS = (4.0, 40.0)
+_PRECISION = 16.0
 """Of the prior of each weight, on features of variance 1, times their number: scores have a
-standard deviation of 1/2 and of 1/6 before anything is seen."""
+standard deviation of 1/4 before anything is seen."""
+_LEAST_SPREAD = 0.05
+"""What few outputs have in common is not to weigh as much as what divides them in halves."""
 _ROUNDS = 8
 _MOST_WORK = 4e10
 """Rows times the square of their features: outputs after that are bet on, and not learned from."""
@@ -55,20 +57,27 @@ class FittedBets:
     Args:
         grid: the claims, rising.
         delta: the delta of the claims.
+        features: learns from outputs of u and of v what a regression is on.
 
     >>> bets = FittedBets(np.array([0.0, 1.0]))
     >>> draw = np.random.default_rng(1)
     >>> u, v = draw.normal(0.5, 1, 4000), draw.normal(0, 1, 4000)
     >>> bets.learn(u[:2000], v[:2000])
     >>> bets.add(u[2000:], v[2000:])
-    >>> bool(bets.log_wealth()[0, 0] > 100 > bets.log_wealth()[0, 1] > 0)
+    >>> bool(bets.log_wealth()[0] > 100 > bets.log_wealth()[1] > 0)
     True
     """
 
-    def __init__(self, grid: NDArray[np.float64], delta: float = 0.0) -> None:
+    def __init__(
+        self,
+        grid: NDArray[np.float64],
+        delta: float = 0.0,
+        features: Callable[[Sequence[Any], Sequence[Any]], Features] = Design.of,
+    ) -> None:
         self._grid, self._delta = grid, delta
-        self._logs = np.zeros((len(_PRECISIONS), len(grid)))
-        self._design: Design | None = None
+        self._logs = np.zeros(len(grid))
+        self._learn_features = features
+        self._features: Features | None = None
         self._work = 0.0
 
     def learn(self, left: Sequence[Any], right: Sequence[Any]) -> None:
@@ -78,15 +87,15 @@ class FittedBets:
             left: outputs of u.
             right: as many of v.
         """
-        self._design = Design.of(left, right)
-        raw = self._design([*left[:_CHUNK], *right[:_CHUNK]])[:, 1:]
-        self._mean, self._scale = raw.mean(axis=0), np.maximum(raw.std(axis=0), 1e-3)
+        self._features = self._learn_features(left, right)
+        raw = self._features([*left[:_CHUNK], *right[:_CHUNK]])[:, 1:]
+        self._mean, self._scale = raw.mean(axis=0), np.maximum(raw.std(axis=0), _LEAST_SPREAD)
         sides = self._rows(left), self._rows(right)
         self._pilot = np.zeros(sides[0].shape[1])
         for _ in range(_ROUNDS):
             self._forget()
             self._gather(*sides)
-            step = self._weights(_PRECISIONS[0]) - self._pilot
+            step = self._weights() - self._pilot
             self._pilot = self._pilot + step
             if np.abs(step).max() < 1e-4:
                 break
@@ -100,30 +109,28 @@ class FittedBets:
             left: an output of u for each round.
             right: as many of v.
         """
-        if self._design is None:
+        if self._features is None:
             return
-        weights = np.array([self._weights(k) for k in _PRECISIONS], dtype=np.float32).T
+        weights = self._weights().astype(np.float32)
         seen = np.concatenate(self._kept) @ weights
-        cuts = [np.unique(np.quantile(scores, _PLACES)) for scores in seen.T]
-        counts = [np.zeros((2, len(some) + 1)) for some in cuts]
+        cuts = np.unique(np.quantile(seen, _PLACES))
+        counts = np.zeros((2, len(cuts) + 1))
         for start in range(0, len(left), _CHUNK):
             rows = [self._rows(side[start : start + _CHUNK]) for side in (left, right)]
             for side in (0, 1):
-                for place, scores in enumerate((rows[side] @ weights).T):
-                    cell = np.searchsorted(cuts[place], scores, side="right")
-                    counts[place][side] += np.bincount(cell, minlength=len(cuts[place]) + 1)
+                cell = np.searchsorted(cuts, rows[side] @ weights, side="right")
+                counts[side] += np.bincount(cell, minlength=len(cuts) + 1)
             self._gather(rows[0], rows[1])
-        for place, scores in enumerate(seen.T):
-            p, q = _chances(scores, cuts[place])
-            self._logs[place] += gained(p, q, counts[place], self._grid, self._delta)
+        p, q = _fitted_chances(seen, cuts)
+        self._logs += gained(p, q, counts, self._grid, self._delta)
 
     def log_wealth(self) -> NDArray[np.float64]:
-        """Return the logarithm of the wealth of the account of each prior, a row for each."""
+        """Return the logarithm of the wealth against each claim."""
         return self._logs.copy()
 
     def _rows(self, outputs: Sequence[Any]) -> Rows:
-        assert self._design is not None
-        found = self._design(outputs)
+        assert self._features is not None
+        found = self._features(outputs)
         found[:, 1:] = (found[:, 1:] - self._mean) / self._scale
         return found
 
@@ -149,29 +156,37 @@ class FittedBets:
         for rows, of_u in ((left, 1.0), (right, 0.0)):
             for start in range(0, len(rows), _CHUNK):
                 part = rows[start : start + _CHUNK]
-                chance = 1 / (1 + np.exp(-np.clip(part @ pilot, -30, 30)))
+                chance = 1 / (1 + np.exp(-np.clip(part @ pilot, -_SURE, _SURE)))
                 self._slope += part.T @ (of_u - chance)
                 self._bend += (part * (chance * (1 - chance))[:, None]).T @ part
 
-    def _weights(self, precision: float) -> NDArray[np.float64]:
-        prior = precision * len(self._pilot)
+    def _weights(self) -> NDArray[np.float64]:
+        prior = _PRECISION * len(self._pilot)
         bend = self._bend + prior * np.eye(len(self._bend))
         slope = self._slope - prior * self._pilot
         return np.asarray(self._pilot + np.linalg.solve(bend, slope), dtype=np.float64)
 
 
-def _chances(
+def _fitted_chances(
     scores: NDArray[np.float32], cuts: NDArray[np.float32]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the chances of the cells of a score, which is the log ratio, of u and of v.
 
-    >>> p, q = _chances(np.log(np.array([3.0, 3.0, 1 / 3, 1 / 3], dtype=np.float32)), np.zeros(1))
+    Every output seen is of u with the chance that its score says, so that one with a wild score
+    moves its cell by no more than itself.
+
+    >>> scores = np.log(np.array([3.0, 3.0, 1 / 3, 1 / 3], dtype=np.float32))
+    >>> p, q = _fitted_chances(scores, np.zeros(1))
     >>> p.round(2).tolist(), q.round(2).tolist()
     ([0.26, 0.74], [0.74, 0.26])
     """
     cell = np.searchsorted(cuts, scores, side="right")
-    count = np.bincount(cell, minlength=len(cuts) + 1) + 0.1
-    mean = np.bincount(cell, scores, minlength=len(cuts) + 1) / count
-    both = 2 * count / count.sum()
-    p = both / (1 + np.exp(-mean))
-    return p, both - p
+    of_u = 1 / (1 + np.exp(-np.clip(scores, -_SURE, _SURE)))
+    p = np.bincount(cell, of_u, len(cuts) + 1) + _UNSEEN / 2
+    q = np.bincount(cell, 1 - of_u, len(cuts) + 1) + _UNSEEN / 2
+    return 2 * p / (p + q).sum(), 2 * q / (p + q).sum()
+
+
+_SURE = 30.0
+_UNSEEN = 0.1
+"""Outputs of both sides that are added to a cell, so that one which none fell into has a ratio."""

@@ -15,6 +15,7 @@ from tacit import plotting
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.audit.sampling.betting import Bets
 from tacit.audit.sampling.events import Event, learned_event, learned_score
+from tacit.audit.sampling.features import Design, FewFeatures
 from tacit.audit.sampling.fitted import FittedBets
 from tacit.audit.sampling.graded import LEVELS, GradedBets
 from tacit.audit.sampling.trade_off import TradeOff
@@ -134,8 +135,8 @@ def sampled(
     that the runs before it chose, and the bound holds at every moment at once
     (:mod:`tacit.audit.sampling.betting` has the proof).  Where no event is given, a
     quarter of the money is bet on grades of the outputs from 200 runs on
-    (:mod:`tacit.audit.sampling.graded`), and half of it on a fitted ratio from 500 on
-    (:mod:`tacit.audit.sampling.fitted`).  So the runs end as soon as the
+    (:mod:`tacit.audit.sampling.graded`), and half of it on ratios that are fitted to many features
+    and to few from 500 on (:mod:`tacit.audit.sampling.fitted`).  So the runs end as soon as the
     claim is refuted, with no penalty for having looked: a gross violation takes some hundred runs.
 
     Nothing here proves a claim.  What is rarer than the runs can show stays unseen, which
@@ -179,7 +180,7 @@ def sampled(
         raise UsageError("epsilon is at least 0, and delta at least 0 and below 1")
     bets = Bets(rest, confidence)
     graded = GradedBets(bets.grid, rest) if event is None else None
-    fitted = FittedBets(bets.grid, rest)
+    fitted = [FittedBets(bets.grid, rest, kind) for kind in (Design.of, FewFeatures.of)]
     graded_at, fitted_at = _GRADED_FROM / _AGAIN, _FITTED_FROM / _FITTED_AGAIN
     seen: tuple[list[Any], list[Any]] = ([], [])
     curve = TradeOff(1 if graded is None else 1 + len(LEVELS))
@@ -196,8 +197,11 @@ def sampled(
                 above = graded.add(*fresh)
                 if above is not None:
                     curve.add(slice(1, None), above, count)
-                fitted.add(*fresh)
-                beside = np.vstack([graded.log_wealth(), fitted.log_wealth()])
+                for account in fitted:
+                    account.add(*fresh)
+                beside = np.vstack(
+                    [graded.log_wealth(), *(account.log_wealth() for account in fitted)]
+                )
             inside = chosen(fresh[tells_of_v]), chosen(fresh[not tells_of_v])
             bets.add(inside[0], list(inside[1]), beside)
             hits = np.array([[np.sum(side)] for side in inside])
@@ -217,7 +221,8 @@ def sampled(
                 graded.learn(score, *(side[1::2] for side in seen))
             if graded is not None and _FITTED_AGAIN * fitted_at <= done <= _MOST_KEPT:
                 fitted_at = done
-                fitted.learn(*seen)
+                for account in fitted:
+                    account.learn(*seen)
     return SampledAudit(
         bets.lower,
         done,
