@@ -21,6 +21,7 @@ from tacit.core import (
     SymmetricDistance,
     Vector,
 )
+from tacit.core.spaces.metric import records_of
 
 SPACES = {
     "column": Space(Vector(Number("int", 0, 9)), SymmetricDistance()),
@@ -80,3 +81,21 @@ def test_one_against_all_others_and_halves_are_among_the_pairs():
     for split in (1, 5, 9):
         pair = [0] * split + [1] * (10 - split), [1] * split + [0] * (10 - split)
         assert pair in pairs or pair[::-1] in pairs
+
+
+@pytest.mark.parametrize("name", ["column", "table"])
+def test_as_many_records_as_the_distance_allows_come_and_go_at_once(name):
+    """All rows of a person: equal ones, and each under another key."""
+    space = SPACES[name]
+    added = [
+        records_of(v)[len(records_of(u)) :]
+        for u, v in proposed(space, Fraction(4), random.Random(0))
+        if records_of(v)[: len(records_of(u))] == records_of(u)
+    ]
+    assert any(len(rows) == 4 and len(set(rows)) == 1 for rows in added)
+    assert any(len(rows) == 4 and len(set(rows)) > 2 for rows in added)
+
+
+def test_all_rows_of_a_key_are_left_out_at_once():
+    pairs = proposed(SPACES["table"], Fraction(4), random.Random(0))
+    assert any(len(u["g"]) > len(v["g"]) and set(u["g"]) > set(v["g"]) for u, v in pairs)

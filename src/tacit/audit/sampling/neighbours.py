@@ -56,54 +56,104 @@ def extremes(domain: Domain) -> list[Any]:
     return [x for i, x in enumerate(found) if domain.contains(x) and x not in found[:i]]
 
 
-def data_sets(space: Space, draw: random.Random) -> Iterator[Any]:
-    """Yield members of a space: all equal, halves, of several sizes, and some at random."""
-    domain = space.domain
+def _record_ends(domain: Domain) -> list[Any]:
+    """Return extreme records: of a table the rows in which one column is at another of its ends.
+
+    >>> _record_ends(Frame({"g": Category(("a", "b")), "x": Number("int", 0, 5)}))
+    [('a', 0), ('b', 0), ('a', 5), ('a', 1), ('b', 1)]
+    """
     if isinstance(domain, Vector):
-        ends = extremes(domain.element)
-        for size in _SIZES if domain.size is None else (domain.size,):
+        return extremes(domain.element)
+    assert isinstance(domain, Frame)
+    ends = [extremes(kind) or [None] for _, kind in domain.columns]
+    first = tuple(column[0] for column in ends)
+    one = [
+        (*first[:place], end, *first[place + 1 :])
+        for place, column in enumerate(ends)
+        for end in column
+    ]
+    return list(dict.fromkeys([*one, tuple(column[-1] for column in ends)]))
+
+
+def _records(domain: Domain, data: Any) -> list[Any]:
+    return (
+        list(zip(*(data[name] for name in domain.names), strict=True))
+        if isinstance(domain, Frame)
+        else list(data)
+    )
+
+
+def _of_records(domain: Domain, records: list[Any]) -> Any:
+    if not isinstance(domain, Frame):
+        return records
+    return {name: [row[place] for row in records] for place, name in enumerate(domain.names)}
+
+
+def data_sets(space: Space, d_in: Fraction, draw: random.Random) -> Iterator[Any]:
+    """Yield members of a space: all equal, halves, all different, of several sizes, and random."""
+    domain = space.domain
+    if isinstance(domain, (Vector, Frame)):
+        ends = _record_ends(domain)
+        more = (min(int(d_in), _MOST_RECORDS),) if d_in > max(_SIZES) else ()
+        for size in (*_SIZES, *more) if domain.size is None else (domain.size,):
             for end in ends[:6]:
-                yield [end] * size
+                yield _of_records(domain, [end] * size)
             for first, second in pairwise(ends[:3]):
                 for part in {size // 2, 1 if size > 1 else 0, max(0, size - 1)}:
-                    yield [first] * part + [second] * (size - part)
-    elif isinstance(domain, Frame):
-        for size in _SIZES if domain.size is None else (domain.size,):
-            columns = [(name, extremes(kind) or [None]) for name, kind in domain.columns]
-            yield {name: [ends[0]] * size for name, ends in columns}
-            yield {name: [draw.choice(ends) for _ in range(size)] for name, ends in columns}
+                    yield _of_records(domain, [first] * part + [second] * (size - part))
+            if ends:
+                yield _of_records(domain, [ends[i % len(ends)] for i in range(size)])
     else:
         yield from extremes(domain)
     for _ in range(4):
         yield domain.sample(draw)
 
 
+_MOST_RECORDS = 50
+
+
 def moves(space: Space, data: Any, d_in: Fraction, draw: random.Random) -> Iterator[Any]:
     """Yield data sets near one: records added, left out or changed, numbers moved."""
     domain = space.domain
-    if isinstance(domain, Frame):
-        row = {name: draw.choice(extremes(kind) or [None]) for name, kind in domain.columns}
-        yield {name: [*data[name], row[name]] for name in domain.names}
-        yield {name: list(data[name])[:-1] for name in domain.names}
-    elif not isinstance(domain, Vector):
+    if isinstance(domain, (Vector, Frame)):
+        if Frame in space.metric.carries:
+            records, ends = _records(domain, data), _record_ends(domain)
+            for moved in _record_moves(records, ends, int(d_in), draw):
+                yield _of_records(domain, moved)
+        if isinstance(domain, Vector) and len(data):
+            yield from _number_moves(domain, list(data), d_in, draw)
+    else:
         yield from extremes(domain)
         if isinstance(space.metric, AbsoluteDistance):
             yield from (_as_kind(domain, data, step) for step in (d_in, -d_in))
-    else:
-        yield from _vector_moves(domain, list(data), d_in, draw)
 
 
-def _vector_moves(
+def _record_moves(
+    records: list[Any], ends: list[Any], most: int, draw: random.Random
+) -> Iterator[list[Any]]:
+    """Yield records of which at most so many were added, left out or changed.
+
+    Also all at once, as those of one person are: equal ones, or each of another kind, as under
+    other keys; and all records of one kind left out, so that a key is gone.
+    """
+    place = draw.randrange(len(records)) if records else 0
+    for many in dict.fromkeys((min(most, _MOST_RECORDS), 1)):
+        yield from ([*records, *[end] * many] for end in ends)
+        if many > 1:
+            yield [*records, *(ends[i % len(ends)] for i in range(many) if ends)]
+        yield records[many:]
+        yield records[: max(0, len(records) - many)]
+        some = min(many, len(records) - place)
+        yield from ([*records[:place], *[end] * some, *records[place + some :]] for end in ends)
+    for kind in list(dict.fromkeys(map(repr, records)))[:3]:
+        yield [record for record in records if repr(record) != kind]
+
+
+def _number_moves(
     domain: Vector, data: list[Any], d_in: Fraction, draw: random.Random
 ) -> Iterator[Any]:
-    ends = extremes(domain.element)
-    if domain.size is None:
-        yield from ([*data, end] for end in ends)
-        yield from (data[:place] + data[place + 1 :] for place in {0, len(data) - 1} if data)
-    if not data:
-        return
     place = draw.randrange(len(data))
-    yield from ([*data[:place], end, *data[place + 1 :]] for end in ends)
+    yield from ([*data[:place], end, *data[place + 1 :]] for end in extremes(domain.element))
     for signs in ([1] * len(data), [-1] * len(data), [draw.choice((-1, 1)) for _ in data]):
         yield [_as_kind(domain.element, x, s * d_in) for x, s in zip(data, signs, strict=True)]
     for part in {len(data) // 2, 1, len(data) - 1}:
@@ -141,7 +191,7 @@ def proposed(
     found = _witnesses(space, statistic)
     each = [
         [(data, other) for other in moves(space, data, d_in, draw)]
-        for data in data_sets(space, draw)
+        for data in data_sets(space, d_in, draw)
     ]
     # one pair of each data set in turn, each beginning with another move: all ends come early
     turned = [

@@ -71,7 +71,8 @@ def search(
     """Search for the pair of neighbours with the largest privacy loss, and audit it.
 
     Pairs are proposed from the extremes of the space (its bounds, NaN and infinities where it holds
-    them, the empty data set, ties, one record beside many), and, where a ``statistic`` is named,
+    them, the empty data set, ties, one record beside many, all records of a person or under a key
+    at once, as far as ``d_in`` goes), and, where a ``statistic`` is named,
     from the neighbours that attain its exact sensitivity.  A short run of each estimates
     the bound that an audit would reach, and how far apart the outputs are; the best quarter by
     either is run four times as long, and neighbours of the best one are tried.  All of that takes
