@@ -29,25 +29,12 @@ def hang():
     raise AssertionError("nobody came to kill this process")
 
 
-def race(path, times):
-    """Charge until the budget is gone."""
+def race(path, times, rests=""):
+    """Charge until the budget is gone; who rests closes the file before each charge."""
     granted = refused = 0
     with open_ledger(path, dataset="d", budget=epsilon(1)) as ledger:
         for k in range(int(times)):
-            try:
-                ledger.charge(f"{os.getpid()}/{k}", COST, {"k": k})
-                granted += 1
-            except BudgetError:
-                refused += 1
-    tell([granted, refused])
-
-
-def resting(path, times):
-    """Charge until the budget is gone, and close the file before each charge."""
-    granted = refused = 0
-    with open_ledger(path, dataset="d", budget=epsilon(1)) as ledger:
-        for k in range(int(times)):
-            assert ledger.chain.store.rest()
+            assert not rests or ledger.chain.store.rest()
             try:
                 ledger.charge(f"{os.getpid()}/{k}", COST, {"k": k})
                 granted += 1

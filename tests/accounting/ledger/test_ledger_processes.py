@@ -89,7 +89,7 @@ def test_eight_racing_processes_are_granted_exactly_the_budget(path):
 
 @pytest.mark.full
 def test_processes_that_close_the_file_before_each_charge_are_granted_exactly_the_budget(file):
-    with workers(4, "resting", file, 40) as crew:
+    with workers(4, "race", file, 40, "rests") as crew:
         told = [worker.told() for worker in crew]
     assert (sum(g for g, _ in told), sum(r for _, r in told)) == (100, 60)
     with open_ledger(file) as ledger:

@@ -190,20 +190,25 @@ def test_tables_that_are_let_go_of_stay_open_for_who_still_asks(open_folder: Any
     assert hosted.ledger(None).spent == epsilon(1)
 
 
+def small_data_sets(count: int, open_folder: Any, tmp_path: Path) -> Datasets:
+    """Data sets ``d0``, ``d1`` ... with a table ``t`` of two people."""
+    for k in range(count):
+        (tmp_path / f"d{k}.csv").write_text("person\n1\n2\n")
+        (tmp_path / f"d{k}.toml").write_text(
+            f'name = "d{k}"\nunit = "row"\nbudget = {{ epsilon = 1 }}\n'
+            f'[tables.t]\npath = "d{k}.csv"\n[tables.t.columns]\nperson = {{ kind = "integer" }}\n'
+        )
+        open_folder.refreshed[f"d{k}"] = 0
+    opened: Datasets = open_folder()
+    return opened
+
+
 def test_few_open_tables_serve_many_threads_and_data_sets(
     open_folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_tables, "MOST", 1)
     monkeypatch.setattr(open_files, "most", 1)
-    for k in range(3):
-        (tmp_path / f"d{k}.csv").write_text("person,cost\n1,20\n2,35\n")
-        (tmp_path / f"d{k}.toml").write_text(
-            f'name = "d{k}"\nunit = {{ person = "person", rows = 5 }}\nbudget = {{ epsilon = 1 }}\n'
-            f'[tables.t]\npath = "d{k}.csv"\n'
-            '[tables.t.columns]\ncost = { kind = "float", bounds = [0, 100] }\n'
-        )
-    open_folder.refreshed.update({f"d{k}": 0 for k in range(3)})
-    datasets = open_folder()
+    datasets = small_data_sets(3, open_folder, tmp_path)
     ask = Ask.from_json({"sql": "select count(*) as n from t", "epsilon": "1/4"})
     answers: list[tuple[int, int, float]] = []
     refused: list[int] = []
@@ -243,14 +248,7 @@ def test_more_data_sets_than_a_process_keeps_open(
 ) -> None:
     monkeypatch.setattr(open_tables, "MOST", 4)
     monkeypatch.setattr(open_files, "most", 2)
-    for k in range(6):
-        (tmp_path / f"d{k}.csv").write_text("person\n1\n2\n")
-        (tmp_path / f"d{k}.toml").write_text(
-            f'name = "d{k}"\nunit = "row"\nbudget = {{ epsilon = 1 }}\n'
-            f'[tables.t]\npath = "d{k}.csv"\n[tables.t.columns]\nperson = {{ kind = "integer" }}\n'
-        )
-        open_folder.refreshed[f"d{k}"] = 0
-    datasets = open_folder()
+    datasets = small_data_sets(6, open_folder, tmp_path)
     ask = Ask.from_json({"sql": "select count(*) as n from t", "epsilon": 1})
     found = []
     for k in range(6):

@@ -15,8 +15,8 @@ from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.accounts import Accounts
 from tacit.accounting.ledger.entry import Entry, entry_from
 from tacit.accounting.ledger.hash_chain import GENESIS, Event, Head, count
-from tacit.accounting.ledger.store import Store, Transaction
-from tacit.errors import LedgerError, UsageError
+from tacit.accounting.ledger.store import Store, Transaction, went_back
+from tacit.errors import UsageError
 
 __all__ = ["CheckedChain", "Payer", "affordable", "appended"]
 
@@ -148,10 +148,7 @@ class CheckedChain:
         head = transaction.head()
         known = head is not None and (seen is None or _has(transaction, head, *seen))
         if head is None or not known:
-            raise LedgerError(
-                f"{self.store.name} shows less than was already spent: it was replaced by an old "
-                "copy. Nothing more was spent; restore the latest copy"
-            )
+            raise went_back(self.store.name)
         self._remember(head)
         return head
 

@@ -33,13 +33,12 @@ from urllib.parse import quote
 from tacit.accounting.ledger.hash_chain import FORMAT, Event, Head
 from tacit.accounting.ledger.open_files import OpenFiles
 from tacit.accounting.ledger.sqlite_errors import CAUSES, PATIENCE, explained, kind_of
-from tacit.accounting.ledger.store import read_event, read_head, stored_head
+from tacit.accounting.ledger.store import read_event, read_head, stored_head, went_back
 from tacit.errors import LedgerError
 
 __all__ = ["SqliteStore"]
 
 _APPLICATION = 0x54414349  # "TACI", by which the file is known
-_PATIENCE = PATIENCE
 
 _SCHEMA = (
     "CREATE TABLE event (sequence INTEGER PRIMARY KEY, about TEXT, body TEXT NOT NULL,"
@@ -169,10 +168,7 @@ class SqliteStore:
         if rested is not None:
             event = _Transaction(self._connection).at(rested.sequence)
             if event is None or event.hash != rested.hash:
-                raise LedgerError(
-                    f"{self.name} shows less than was already spent: it was replaced by an old "
-                    "copy. Nothing more was spent; restore the latest copy"
-                )
+                raise went_back(self.name)
 
     def _make(self) -> None:
         """Make the file before SQLite does, for its owner alone: questions and answers are in it.
@@ -194,7 +190,7 @@ class SqliteStore:
             connection = sqlite3.connect(
                 f"file://{'' if place.startswith('/') else '/'}{quote(os.fsencode(place))}?mode=rw",
                 uri=True,
-                timeout=_PATIENCE,
+                timeout=PATIENCE,
                 isolation_level=None,
                 check_same_thread=False,
             )
@@ -315,7 +311,7 @@ class SqliteStore:
         SQLite waits for other locks by itself; but of two connections that both have the file
         open and both want it alone, one learns at once that it is busy.
         """
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + PATIENCE
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode = WAL")

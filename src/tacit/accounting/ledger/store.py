@@ -30,6 +30,7 @@ __all__ = [
     "read_head",
     "same_home",
     "stored_head",
+    "went_back",
 ]
 
 
@@ -219,6 +220,14 @@ def read_event(row: Sequence[Any]) -> Event:
     if (event.sequence, event.key) != (sequence, key):
         raise LedgerError(f"event {sequence} is in the wrong place: the ledger was changed")
     return event
+
+
+def went_back(name: str) -> LedgerError:
+    """Return the error of a ledger that lacks an event which this process saw in it."""
+    return LedgerError(
+        f"{name} shows less than was already spent: it was replaced by an old copy. Nothing more "
+        "was spent; restore the latest copy"
+    )
 
 
 def same_home(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> bool:

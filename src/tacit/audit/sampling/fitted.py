@@ -172,8 +172,8 @@ def _fitted_chances(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the chances of the cells of a score, which is the log ratio, of u and of v.
 
-    Every output seen is of u with the chance that its score says, so that one with a wild score
-    moves its cell by no more than itself.
+    Every output seen is of u with the probability that its score says: one with a wild score moves
+    its cell by no more than itself.
 
     >>> scores = np.log(np.array([3.0, 3.0, 1 / 3, 1 / 3], dtype=np.float32))
     >>> p, q = _fitted_chances(scores, np.zeros(1))

@@ -117,7 +117,7 @@ class TacitSession(System):
         else:
             ask = _STATISTICS[kind]("x", *bounds)  # type: ignore[operator]
         with quiet(), self.repeated(columns_of({"x": rows}), epsilon) as session:
-            answer = session.agg(answer=ask).release(epsilon=epsilon, tag=_another())
+            answer = session.agg(answer=ask).release(epsilon=epsilon, tag=secrets.token_hex(8))
             if kind == "histogram":
                 bars: Any = answer.value("answer")
                 return [float(v) for v in np.ravel(bars)]
@@ -239,7 +239,7 @@ class TacitSession(System):
             raise NotOfferedError(f"the predicate {predicate}")
         with quiet(), self.repeated(columns_of({"x": rows}), epsilon) as session:
             question = session.filter(asked[predicate]()).agg(n=count())
-            return _value(question.release(epsilon=epsilon, tag=_another()), "n")
+            return _value(question.release(epsilon=epsilon, tag=secrets.token_hex(8)), "n")
 
     def read_sum(
         self, text: str, column: str, kind: str, bounds: Bounds, *, epsilon: float
@@ -381,10 +381,6 @@ def _value(answer: Any, name: str) -> float:
 def budget_for(amount: float) -> Any:
     """Return a budget that pays for one release, or for none where the amount is no price."""
     return epsilon(max(1, 2 * amount)) if math.isfinite(amount) and amount > 0 else epsilon(1)
-
-
-def _another() -> str:
-    return secrets.token_hex(8)
 
 
 def _pickled(thing: Any) -> str:
