@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tacit.audit.sampling.events import learned_event
+from tacit.audit.sampling.events import learned_event, learned_score
 from tacit.audit.sampling.features import numbers_of
 
 
@@ -49,3 +49,10 @@ def test_a_rare_event_is_not_chosen_below_delta():
     right = ["a"] * 35 + ["b"] * 65
     event = learned_event(left, right, 0.1)
     assert event(["a"]).tolist() != event(["b"]).tolist()
+
+
+def test_a_score_reads_outputs_of_other_lengths_as_those_that_it_was_learned_from():
+    lists = [[float((k * i) % 11) + i % 2 * (k == 1) for k in range(2 + i % 3)] for i in range(900)]
+    score = learned_score(lists[::2], lists[1::2])
+    short = [one[:2] for one in lists[:50]]
+    assert np.array_equal(score(short), score([*short, [0.0] * 4])[:-1])

@@ -85,3 +85,15 @@ def test_of_long_outputs_the_numbers_and_products_of_the_summary():
     assert not few.multiplied[9:].any()
     assert few.multiplied.any()
     assert few(outputs).shape[1] < Design.of(outputs, outputs)(outputs).shape[1] + 10
+
+
+@pytest.mark.parametrize("kind", [Design, FewFeatures])
+@pytest.mark.parametrize("longest", [3, 9])
+def test_outputs_have_the_same_features_whatever_the_lengths_of_those_beside_them(kind, longest):
+    """Lists that end with a first success: the next outputs may all be shorter, or one longer."""
+    lists = [[float(k * i % 7) for k in range(2 + i % 4)] for i in range(200)]
+    design = kind.of(lists[::2], lists[1::2])
+    few = [one[:2] for one in lists[:20]]
+    beside = design([*few, [1.0] * longest])
+    assert np.array_equal(design(few), beside[:-1])
+    assert np.array_equal(design(lists)[0], design(lists[:1])[0])

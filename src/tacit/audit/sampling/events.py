@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.sampling.boosted import boosted
-from tacit.audit.sampling.features import SUMMARIES, Design, numbers_of
+from tacit.audit.sampling.features import SUMMARIES, Design, numbers_of, width_of
 
 __all__ = ["Event", "LearnedEvent", "learned_event", "learned_score"]
 
@@ -80,7 +80,9 @@ def learned_event(
     if len(names[0] | names[1]) <= max(4, _REPEATS * (len(left) + len(right))):
         scores = [_by_count(names[0], names[1])]
     else:
-        scores = [_by_regression(left, right), *(_by_summary(place) for place in range(SUMMARIES))]
+        width = width_of(numbers_of([*left, *right]))
+        summaries = (_by_summary(place, width) for place in range(SUMMARIES))
+        scores = [_by_regression(left, right), *summaries]
 
     def best(claim: float | None) -> tuple[float, LearnedEvent]:
         found = [_best_threshold(score, left, right, delta, claim) for score in scores]
@@ -117,21 +119,16 @@ def learned_score(
     most = max(1_000, _TREE_CELLS // (2 * numbers_of(left[:2]).shape[1]))
     both = [*left[-most:], *right[-most:]]
     of_u = np.arange(len(both)) < len(both) // 2
-    shape = numbers_of(both).shape[1]
-    trees = boosted(numbers_of(both), of_u, first(both))
-
-    def score(outputs: Sequence[Any]) -> NDArray[np.float64]:
-        rows = numbers_of(outputs)
-        fitted = np.zeros((len(rows), shape))
-        fitted[:, : min(shape, rows.shape[1])] = rows[:, :shape]
-        return np.asarray(first(outputs) + trees(fitted), dtype=np.float64)
-
-    return score
+    rows = numbers_of(both)
+    trees, width = boosted(rows, of_u, first(both)), width_of(rows)
+    return lambda outputs: np.asarray(
+        first(outputs) + trees(numbers_of(outputs, width)), dtype=np.float64
+    )
 
 
-def _by_summary(place: int) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
+def _by_summary(place: int, width: int) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
     """Score by one number of the summary, whose tails a regression over all outputs may miss."""
-    return lambda outputs: numbers_of(outputs)[:, place]
+    return lambda outputs: numbers_of(outputs, width)[:, place]
 
 
 def _best_threshold(
@@ -207,7 +204,8 @@ def _by_regression(
     left: Sequence[Any], right: Sequence[Any]
 ) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
     """Fit a logistic regression by Newton's method, with a small ridge."""
-    most = max(1_000, _MOST_CELLS // (2 * Design.width_of(left[:1_000], right[:1_000])))
+    size = Design.of(left[:1_000], right[:1_000])(left[:1]).shape[1]
+    most = max(1_000, _MOST_CELLS // (2 * size))
     left, right = left[-most:], right[-most:]
     design = Design.of(left, right)
     x = design(list(left) + list(right))

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SUMMARIES", "Design", "Features", "FewFeatures", "numbers_of"]
+__all__ = ["SUMMARIES", "Design", "Features", "FewFeatures", "numbers_of", "width_of"]
 
 Features = Callable[[Sequence[Any]], NDArray[np.float32]]
 """From outputs to their features, a row for each, with a column of ones."""
@@ -31,13 +31,20 @@ _WIDEST = 64
 _HUGE = 1e150
 
 
-def numbers_of(outputs: Sequence[Any]) -> NDArray[np.float64]:
+def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.float64]:
     """Return features of outputs, one row each; what is no number counts as its length.
 
-    >>> numbers_of([0.5, 2.0]).shape[0]
-    2
+    Args:
+        outputs: of a mechanism, of any lengths.
+        width: of how many numbers of each output there are features, zeros where it has fewer, so
+            that the same features stand in the same places; None for as many as the longest has.
+
+    >>> numbers_of([[0.5], [2.0, 1.0]]).shape, numbers_of([0.5, 2.0], 2).shape
+    ((2, 20), (2, 20))
     """
     table, sizes = _table(outputs)
+    if width is not None:
+        table = np.pad(table[:, :width], ((0, 0), (0, max(0, width - table.shape[1]))))
     odd = ~np.isfinite(table)
     plain = np.clip(np.where(odd, 0.0, table), -_HUGE, _HUGE)
     scaled = np.abs(plain) * 2.0**53
@@ -50,6 +57,15 @@ def numbers_of(outputs: Sequence[Any]) -> NDArray[np.float64]:
 
 SUMMARIES = 9
 """Features of a whole output, which come first."""
+
+
+def width_of(features: NDArray[np.float64]) -> int:
+    """Return of how many numbers of an output these are the features.
+
+    >>> width_of(numbers_of([[1, 2, 3]]))
+    3
+    """
+    return int(features.shape[1] - SUMMARIES + 1) // 6
 
 
 def _summary(
@@ -149,12 +165,14 @@ class Design:
     that are of the summary.
 
     Attributes:
+        width: of how many numbers of an output there are features.
         knots: of each feature, values at which its rank is known, and these ranks.
         kept: the features that say something: others are the same for all outputs, or nearly
             a copy of one before.
         cut: those of them with more than two values.
     """
 
+    width: int
     knots: tuple[Knots, ...]
     kept: NDArray[np.bool_]
     cut: NDArray[np.bool_]
@@ -167,19 +185,15 @@ class Design:
         two = np.all((features == low) | (features == high), axis=0)
         knots = tuple(_ranks(x) for x in features.T)
         kept = _kept(features, knots, np.ones(len(knots), dtype=np.bool_))
-        bits = slice(SUMMARIES, SUMMARIES + _width(features))
+        width = width_of(features)
+        bits = slice(SUMMARIES, SUMMARIES + width)
         if two[bits].all():
             kept[bits.stop :] = False  # all else about bits is a sum of them
-        return cls(knots, kept, kept & ~two)
-
-    @staticmethod
-    def width_of(left: Sequence[Any], right: Sequence[Any]) -> int:
-        """Return how many features a design of such outputs has."""
-        return int(Design.of(left, right)(left[:1]).shape[1])
+        return cls(width, knots, kept, kept & ~two)
 
     def __call__(self, outputs: Sequence[Any]) -> NDArray[np.float32]:
         """Return the features of outputs, one row each, with a column of ones."""
-        rows = _fitting(numbers_of(outputs), len(self.knots))
+        rows = numbers_of(outputs, self.width)
         columns, summary = [np.ones(len(rows))], []
         for place in np.flatnonzero(self.kept):
             rank = np.interp(rows[:, place], *self.knots[place])
@@ -203,12 +217,14 @@ class FewFeatures:
     the one value that is more frequent than all others, as 0 where there was nothing to tell.
 
     Attributes:
+        width: of how many numbers of an output there are features.
         knots: of each feature, values at which its form is known, and these forms.
         kept: the features that say something, as of :class:`Design`.
         multiplied: those of them of which products are made.
         frequent: of each feature the frequent value; NaN where there is none.
     """
 
+    width: int
     knots: tuple[Knots, ...]
     kept: NDArray[np.bool_]
     multiplied: NDArray[np.bool_]
@@ -218,7 +234,7 @@ class FewFeatures:
     def of(cls, left: Sequence[Any], right: Sequence[Any]) -> FewFeatures:
         """Learn the forms from outputs of both data sets."""
         features = numbers_of(list(left) + list(right))
-        width = _width(features)
+        width = width_of(features)
         features = features[:, : SUMMARIES + width]
         knots, frequent = [], np.full(SUMMARIES + width, np.nan)
         for place, column in enumerate(features.T):
@@ -233,11 +249,11 @@ class FewFeatures:
         asked[:SUMMARIES] = width > _SHORT
         kept = _kept(features, knots, asked)
         multiplied = kept & ((np.arange(len(kept)) < SUMMARIES) | (width <= _SHORT))
-        return cls(tuple(knots), kept, multiplied, frequent)
+        return cls(width, tuple(knots), kept, multiplied, frequent)
 
     def __call__(self, outputs: Sequence[Any]) -> NDArray[np.float32]:
         """Return the features of outputs, one row each, with a column of ones."""
-        rows = _fitting(numbers_of(outputs), len(self.knots))
+        rows = numbers_of(outputs, self.width)
         columns, some = [np.ones(len(rows))], []
         for place in np.flatnonzero(self.kept):
             columns.append(np.interp(rows[:, place], *self.knots[place]))
@@ -259,18 +275,6 @@ _ALIKE = 0.99
 _COMPARED = 4_000
 _KNOTS = 300
 _TAIL = 30
-
-
-def _width(features: NDArray[np.float64]) -> int:
-    """Return how many numbers the outputs had of which these are the features."""
-    return int(features.shape[1] - SUMMARIES + 1) // 6
-
-
-def _fitting(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Return rows with so many features, those that are missing 0."""
-    fitted = np.zeros((len(rows), width))
-    fitted[:, : min(width, rows.shape[1])] = rows[:, :width]
-    return fitted
 
 
 def _kept(
