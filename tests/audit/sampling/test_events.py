@@ -52,7 +52,7 @@ def test_a_rare_event_is_not_chosen_below_delta():
 
 
 def test_a_score_reads_outputs_of_other_lengths_as_those_that_it_was_learned_from():
-    lists = [[float((k * i) % 11) + i % 2 * (k == 1) for k in range(2 + i % 3)] for i in range(900)]
+    lists = [[(i * (k + 3) % 101) / 7 + i % 2 for k in range(2 + i % 3)] for i in range(900)]
     score = learned_score(lists[::2], lists[1::2])
     short = [one[:2] for one in lists[:50]]
     assert np.array_equal(score(short), score([*short, [0.0] * 4])[:-1])
