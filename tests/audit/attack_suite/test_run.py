@@ -88,3 +88,33 @@ def test_tacit_falls_under_none_of_all(name):
     found = under_attack(name, ids).outcomes
     wrong = {k: o.evidence for k, o in found.items() if o.verdict in (FALLS, UNDECIDED)}
     assert wrong == {}
+
+
+SLOW = """
+import json, subprocess, sys, time
+ids = json.loads(sys.stdin.readline() or "[]")
+outcomes = {}
+for name in ids[:2]:
+    outcomes[name] = ["holds", "seen"]
+    print(json.dumps({"system": "tacit", "version": "1", "absent": "", "outcomes": outcomes}))
+print('{"system": "tac', end="", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        ("subprocess.Popen(['sleep', '600']); time.sleep(600)", "stopped after 2 seconds"),
+        ("sys.exit('no memory left')", "no memory left"),
+    ],
+)
+def test_what_was_found_stands_where_a_system_does_not_come_to_its_end(tmp_path, end, why):
+    python = tmp_path / "python"
+    (tmp_path / "slow.py").write_text(SLOW + end + "\n")
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{tmp_path}/slow.py"\n')
+    python.chmod(0o755)
+    (found,) = attacks(["tacit"], only=["NaN"], pythons={"tacit": str(python)}, timeout=2).results
+    verdicts = [outcome.verdict for outcome in found.outcomes.values()]
+    assert verdicts[:2] == [HOLDS, HOLDS]
+    assert set(verdicts[2:]) == {UNDECIDED}
+    assert why in list(found.outcomes.values())[-1].evidence

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import tacit
-from tacit.audit.attack_suite.case import Case
+from tacit.audit.attack_suite.case import UNDECIDED, Case, Outcome
 from tacit.audit.attack_suite.registry import SYSTEMS, load_cases
 from tacit.audit.attack_suite.table import AttackTable, Result
 from tacit.calls import public
@@ -45,7 +48,8 @@ def attacks(
         systems: the names of systems, such as ``"tacit"`` or ``"opendp"``; none to list the cases.
         only: classes of attack, or ids of cases; all where none is given.
         pythons: interpreters by the names of systems.
-        timeout: the seconds after which a system is stopped.
+        timeout: the seconds after which a system is stopped; the cases that it did not come to are
+            undecided.
 
     Raises:
         UsageError: an unknown system, class or case.
@@ -93,19 +97,41 @@ def _result(name: str, cases: Sequence[Case], pythons: Mapping[str, str], timeou
     root = str(Path(tacit.__file__).parents[1])
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     try:
-        found = subprocess.run(
+        process = subprocess.Popen(
             [python, "-W", "ignore", "-m", _WORKER, name],
-            input=json.dumps([case.id for case in cases]),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            capture_output=True,
             text=True,
-            timeout=timeout,
-            check=False,
+            start_new_session=True,  # what a system starts, such as a service, ends with it
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         return Result(name, "", {}, f"it could not be run: {type(error).__name__}")
-    lines = found.stdout.splitlines()
-    if found.returncode or not lines:
-        last = (found.stderr.strip().splitlines() or ["no message"])[-1]
-        return Result(name, "", {}, f"it could not be run: {last:.200}")
-    return Result.from_dict(json.loads(lines[-1]))
+    try:
+        out, said = process.communicate(json.dumps([case.id for case in cases]), timeout)
+        why = (said.strip().splitlines() or ["no message"])[-1]
+    except subprocess.TimeoutExpired:
+        _stop(process)
+        out, _ = process.communicate()
+        why = f"it was stopped after {timeout:g} seconds"
+    except BaseException:
+        _stop(process)
+        raise
+    whole = out[: out.rfind("\n") + 1].splitlines()  # the last one may have been cut
+    if not whole:
+        return Result(name, "", {}, f"it could not be run: {why:.200}")
+    found = Result.from_dict(json.loads(whole[-1]))
+    missing = [] if found.absent else [case for case in cases if case.id not in found.outcomes]
+    undecided = {case.id: Outcome(UNDECIDED, f"it was not run: {why:.200}") for case in missing}
+    return replace(found, outcomes={**found.outcomes, **undecided})
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """End a process and all that it started."""
+    for sign, patience in ((signal.SIGTERM, 20), (signal.SIGKILL, None)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, sign)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(patience)
+            return

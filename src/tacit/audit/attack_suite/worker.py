@@ -1,6 +1,7 @@
 """One system under the cases, in a process of its own: ids on standard input, JSON out.
 
-What a library prints goes to stderr; the last line of stdout is the result.
+What a library prints goes to stderr.  After each case a line of stdout is the result so far: what
+was found is known also where the process does not come to its end.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import contextlib
 import json
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 
 from tacit.audit.attack_suite.registry import load_cases, system_named
 from tacit.audit.attack_suite.system import NotReadyError
@@ -17,8 +20,13 @@ from tacit.audit.attack_suite.table import Result
 __all__ = ["under_attack"]
 
 
-def under_attack(name: str, ids: set[str]) -> Result:
+def under_attack(name: str, ids: set[str], tell: Callable[[Result], object] = repr) -> Result:
     """Run cases on a system in this process.
+
+    Args:
+        name: of the system.
+        ids: of the cases.
+        tell: is called with what was found after each case.
 
     >>> found = under_attack("tacit-framework", {"sums in a tree/4 leaves in L2"})
     >>> [outcome.verdict for outcome in found.outcomes.values()]
@@ -31,8 +39,12 @@ def under_attack(name: str, ids: set[str]) -> Result:
         return Result(name, "", {}, str(error))
     with contextlib.closing(system):
         version = system.version()
-        outcomes = {case.id: case.run(system) for case in load_cases() if case.id in ids}
-    return Result(name, version, outcomes)
+        found = Result(name, version, {})
+        for case in load_cases():
+            if case.id in ids:
+                found = replace(found, outcomes={**found.outcomes, case.id: case.run(system)})
+                tell(found)
+    return found
 
 
 def main() -> None:
@@ -40,10 +52,12 @@ def main() -> None:
     ids = set(json.load(sys.stdin))
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+
+    def tell(found: Result) -> None:
+        print(json.dumps(found.as_dict()), file=answers, flush=True)
+
     with contextlib.redirect_stdout(sys.stderr):
-        found = under_attack(sys.argv[1], ids)
-    answers.write(json.dumps(found.as_dict()) + "\n")
-    answers.flush()
+        tell(under_attack(sys.argv[1], ids, tell))
 
 
 if __name__ == "__main__":

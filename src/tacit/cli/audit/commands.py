@@ -41,6 +41,12 @@ def attacks(
             metavar="NAME=PATH",
         ),
     ] = None,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            "--timeout", help="Seconds after which a system is stopped; what it did stands.", min=1
+        ),
+    ] = 3600,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, with the evidence.")] = False,
     html: Annotated[
         str | None, typer.Option("--html", help="Also write a page, with the evidence.")
@@ -64,7 +70,8 @@ def attacks(
     if any(not path for _, _, path in pairs):
         raise UsageError("write --python NAME=PATH, for example --python opendp=/venv/bin/python")
     names = [name.strip() for name in systems.split(",") if name.strip()]
-    found = run(names, only=only or (), pythons={name: path for name, _, path in pairs})
+    pythons = {name: path for name, _, path in pairs}
+    found = run(names, only=only or (), pythons=pythons, timeout=timeout)
     if json:
         print(found.to_json())
     elif not names:
