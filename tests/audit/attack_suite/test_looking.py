@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from itertools import count
 
 import pytest
 
 from tacit.audit.attack_suite.case import FALLS, HOLDS
-from tacit.audit.attack_suite.looking import moved_at_most, rarely_shown
+from tacit.audit.attack_suite.looking import moved_at_most, moved_beyond_noise, rarely_shown
 
 
 def refuse():
@@ -41,3 +42,15 @@ def test_a_rare_event_of_one_side_falls_and_one_of_both_holds():
     )
     assert both.verdict == HOLDS
     assert rarely_shown(lambda: 1, lambda: 1, lambda x: x == 0, **asked).verdict == HOLDS
+
+
+@pytest.mark.parametrize("moved", [1, -2, 2, 4, 20])
+@pytest.mark.parametrize("made_for", [1, 2, 4, 20])
+def test_a_row_may_count_for_several_where_the_noise_is_made_for_them(moved, made_for):
+    draw = random.Random(5)
+
+    def noisy(value):
+        return lambda epsilon: value + draw.choice((-1, 1)) * draw.expovariate(epsilon / made_for)
+
+    found = moved_beyond_noise(noisy(3 + moved), noisy(3), "a row")
+    assert found.verdict == (HOLDS if abs(moved) <= made_for else FALLS)

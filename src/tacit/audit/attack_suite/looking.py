@@ -16,7 +16,15 @@ from tacit.audit.attack_suite.rare_events import count_hits
 from tacit.audit.attack_suite.system import NotOfferedError
 from tacit.audit.sampling.sampled import sampled
 
-__all__ = ["LOUD", "attempt", "compared", "distinguished", "moved_at_most", "rarely_shown"]
+__all__ = [
+    "LOUD",
+    "attempt",
+    "compared",
+    "distinguished",
+    "moved_at_most",
+    "moved_beyond_noise",
+    "rarely_shown",
+]
 
 LOUD = 10.0**6
 _SLACK = 1e-2
@@ -63,6 +71,44 @@ def moved_at_most(
     moved = sum(abs(a - b) for a, b in zip(first, second, strict=True))
     told = f"{change} moved the answer by {moved:.6g}, where {allowed:.6g} is allowed"
     return holds(told) if moved <= allowed * (1 + _SLACK) else falls(told)
+
+
+def moved_beyond_noise(
+    left: Callable[[float], Any], right: Callable[[float], Any], change: str
+) -> Outcome:
+    """Return whether one number moves by more than its noise is made for, whatever that is.
+
+    A system may count one row for several, if its noise is larger by as much.  So where two loud
+    releases differ by more than 1, and the noise of a few at epsilon 1 is not on average about as
+    large as they differ, many at epsilon 1 are distinguished by the middle of the two.
+
+    Args:
+        left: from an epsilon to a release on one data set.
+        right: the same on its neighbour.
+        change: what differs between the two, as a sentence begins.
+    """
+    found = compared(lambda: left(LOUD), lambda: right(LOUD), change)
+    if isinstance(found, Outcome):
+        return found
+    (first,), (second,) = found
+    moved, middle = abs(first - second), (first + second) / 2
+    told = f"{change} moved the answer by {moved:.6g}"
+    if moved <= 1 + _SLACK:
+        return holds(f"{told}, where 1 is allowed")
+    noise = math.fsum(abs(left(1.0) - first) for _ in range(_FEW)) / _FEW
+    if noise > _ABOUT * moved:
+        return holds(f"{told}, and the noise at epsilon 1 is {noise:.2g} on average, as for that")
+    return distinguished(
+        lambda: left(1.0),
+        lambda: right(1.0),
+        lambda answer: bool((answer > middle) == (first > second)),
+        epsilon=1.0,
+        what=f"{told}; an answer on its side of the middle",
+        runs=_MANY,
+    )
+
+
+_FEW, _MANY, _ABOUT = 60, 2_000, 0.7
 
 
 def compared(

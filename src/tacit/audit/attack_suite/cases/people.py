@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.audit.attack_suite.case import Outcome, case, falls, holds
-from tacit.audit.attack_suite.looking import LOUD, attempt, moved_at_most
+from tacit.audit.attack_suite.looking import LOUD, attempt, moved_at_most, moved_beyond_noise
 from tacit.audit.attack_suite.system import System
 
 __all__: list[str] = []
@@ -66,10 +66,9 @@ def _join(name: str, public: Sequence[int | None], key: int | None) -> None:
     )
     def _(system: System) -> Outcome:
         rows: list[int | None] = [1, 2, 2]
-        return moved_at_most(
-            lambda: system.joined_count([*rows, key], public, epsilon=LOUD),
-            lambda: system.joined_count(rows, public, epsilon=LOUD),
-            1.0,
+        return moved_beyond_noise(
+            lambda epsilon: system.joined_count([*rows, key], public, epsilon=epsilon),
+            lambda epsilon: system.joined_count(rows, public, epsilon=epsilon),
             "one more row",
         )
 

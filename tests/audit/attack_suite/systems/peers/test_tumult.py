@@ -32,7 +32,7 @@ class Session:
         self.spent, self.asked = 0.0, []
 
     def evaluate(self, query, budget):
-        self.spent += budget.value[0]
+        self.spent += budget.epsilon
         self.asked.append(query.steps)
         rows = [("a", 2), ("b", 1)] if query.steps[0][0] in ("groupby", "enforce") else [(5,)]
         if query.steps[0][0] == "get_groups":
@@ -44,7 +44,7 @@ class Session:
 
     @property
     def remaining_privacy_budget(self):
-        return SimpleNamespace(value=[self.total.value[0] - self.spent])
+        return SimpleNamespace(epsilon=self.total.epsilon - self.spent)
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def system():
         Session=SimpleNamespace(from_dataframe=from_dataframe),
         QueryBuilder=lambda name: Query(),
         KeySet=SimpleNamespace(from_dict=dict),
-        PureDPBudget=lambda epsilon: SimpleNamespace(value=[epsilon]),
-        ApproxDPBudget=lambda epsilon, delta: SimpleNamespace(value=[epsilon, delta]),
+        PureDPBudget=lambda epsilon: SimpleNamespace(epsilon=epsilon),
+        ApproxDPBudget=lambda epsilon, delta: SimpleNamespace(epsilon=epsilon, delta=delta),
         AddOneRow=lambda: "one row",
         AddRowsWithID=lambda column: f"rows of {column}",
         MaxGroupsPerID=lambda column, most: ("groups", most),
@@ -88,7 +88,7 @@ def test_groups_are_public_or_found_at_delta(system):
     tumult, made = system
     assert tumult.group_counts(["a"], ["a", "b"], epsilon=1.0) == {"a": 2.0, "b": 1.0}
     assert list(tumult.group_counts(["a"], None, epsilon=1.0, delta=0.1)) == ["a"]
-    assert made[1].total.value == [1.0, 0.1]
+    assert (made[1].total.epsilon, made[1].total.delta) == (1.0, 0.1)
 
 
 def test_people_are_bounded_in_rows_and_in_groups(system):

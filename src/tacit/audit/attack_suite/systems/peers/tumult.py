@@ -176,7 +176,7 @@ class _Budget(Account):
 
     def spent(self) -> float:
         """Return what is missing of the budget."""
-        return self._budget - float(self._session.remaining_privacy_budget.value[0])
+        return self._budget - float(self._session.remaining_privacy_budget.epsilon)
 
 
 def _column(rows: Rows) -> tuple[str, list[tuple[Any]]]:
