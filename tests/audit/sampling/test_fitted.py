@@ -37,23 +37,46 @@ def test_rounds_are_bet_on_before_they_are_learned_from():
     assert np.diff(bets.log_wealth()[:2]) < 0
 
 
+def fit_to_the_end(rows, of_u, prior):
+    """Return the weights of one precision, and the logarithm of the probability of what was seen.
+
+    By Newton's method on all outputs at once, and Laplace's approximation at its end.
+    """
+    weights = np.zeros(rows.shape[1])
+    for _ in range(30):
+        scores = rows @ weights
+        chance = 1 / (1 + np.exp(-scores))
+        bend = (rows * (chance * (1 - chance))[:, None]).T @ rows + prior * np.eye(len(weights))
+        weights += np.linalg.solve(bend, rows.T @ (of_u - chance) - prior * weights)
+    seen = -np.logaddexp(0, np.where(of_u, -scores, scores)).sum() - prior * weights @ weights / 2
+    return weights, seen + (len(weights) * np.log(prior) - np.linalg.slogdet(bend)[1]) / 2
+
+
 def test_one_step_from_the_pilot_is_as_good_as_a_fit_to_all():
-    """The weights after three batches, against Newton to the end on all outputs at once."""
+    """The weights after three batches, against fits to all outputs, a mean over the precisions."""
     bets = FittedBets(GRID)
     sides = [normal(0.3, 3000), normal(0, 3000)]
     bets.learn(*(side[:1000] for side in sides))
     for start in (1000, 2000):
         bets.add(*(side[start : start + 1000] for side in sides))
     rows = np.concatenate([bets._rows(side) for side in sides]).astype(float)
-    of_u = np.arange(6000) < 3000
-    weights = np.zeros(rows.shape[1])
-    prior = 16.0 * len(weights)
-    for _ in range(30):
-        chance = 1 / (1 + np.exp(-(rows @ weights)))
-        bend = (rows * (chance * (1 - chance))[:, None]).T @ rows + prior * np.eye(len(weights))
-        weights += np.linalg.solve(bend, rows.T @ (of_u - chance) - prior * weights)
+    fits = [fit_to_the_end(rows, np.arange(6000) < 3000, len(rows.T) * 4.0**k) for k in range(10)]
+    each, seen = (np.array(part) for part in zip(*fits, strict=True))
+    likely = np.exp(seen - seen.max())
+    weights = likely @ each / likely.sum()
     apart = rows @ weights - rows @ bets._weights()
     assert np.abs(apart).max() < 0.1 * np.abs(rows @ weights).max()
+
+
+@pytest.mark.parametrize("runs", [500, 20_000])
+def test_outputs_that_tell_nothing_cost_nothing(runs):
+    """Of many features, after few runs and after many; a prior of one precision lost 1.5 and 7.8."""
+    draw = np.random.default_rng(runs)
+    u, v = (draw.normal(0, 1, (2 * runs, 6)) for _ in "uv")
+    bets = FittedBets(GRID)
+    bets.learn(u[:runs], v[:runs])
+    bets.add(u[runs:], v[runs:])
+    assert (bets.log_wealth() > -0.2).all()
 
 
 def test_at_a_delta_the_bets_are_smaller_and_a_claim_with_it_true_is_left_alone():

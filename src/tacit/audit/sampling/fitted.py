@@ -3,22 +3,30 @@
 Bins with a count each (:mod:`tacit.audit.sampling.graded`) need many outputs in each.  Where a
 claim is wrong by a tenth, and for one output of a hundred, they lose more money on their errors
 than there is to gain.  Here a regression states the log ratio of every output, drawn towards 0 by
-a normal prior; its cells of nearly equal scores have the mean score as their ratio, and none of
-them is estimated alone.
+a normal prior; its cells of nearly equal scores have the mean probability as their ratio, and none
+of them is estimated alone.
 
 **The regression** is gathered round by round.  A pilot fit gives weights w0.  From then on each
 round adds to H = sum of x x' p (1 - p) and to g = sum of x (y - p), where y is 1 for an output of u
-and p its probability by the pilot.  The weights for a prior precision k are one step of Newton from
-the pilot, w0 + (H + k)^-1 (g - k w0): as good as a fit to all outputs seen, when the pilot is near
-it, and no output need be kept.
+and p its probability by the pilot.  With b = g + H w0, the weights for a prior precision k are one
+step of Newton from the pilot, (H + k)^-1 b: as good as a fit to all outputs seen, when the pilot is
+near it, and no output need be kept.
+
+**The prior** says of a few precisions k that each is as likely as the others.  What was seen has,
+for each of them, the probability (Laplace's approximation, up to a factor that is the same for all)
+
+    exp(b' (H + k)^-1 b / 2) det(k (H + k)^-1)^(1/2),
+
+and the weights are the mean over k by these.  So nothing is bet while little is known, and what is
+learned late is not drawn to 0 by a prior that was made for the beginning.
 
 **Why it is valid.**  A round is bet on by weights and cells that rounds before it gave, and then
 counted.  The payoffs of cells are those of :mod:`tacit.audit.sampling.graded`, whose factors have a
 mean of at most 1 under a true claim, whatever chances are put in.  The mean of the accounts is a
 nonnegative supermartingale from 1 again.
 
-Source: Bishop, *Pattern Recognition and Machine Learning* (2006), sections 4.3 and 4.4; Gruenwald,
-de Heide and Koolen, "Safe testing" (JRSS B 2024).
+Source: Bishop, *Pattern Recognition and Machine Learning* (2006), sections 3.5, 4.3 and 4.4;
+Gruenwald, de Heide and Koolen, "Safe testing" (JRSS B 2024).
 """
 
 from __future__ import annotations
@@ -34,9 +42,9 @@ from tacit.audit.sampling.graded import gained
 
 __all__ = ["FittedBets"]
 
-_PRECISION = 16.0
-"""Of the prior of each weight, on features of variance 1, times their number: scores have a
-standard deviation of 1/4 before anything is seen."""
+_PRECISIONS = 4.0 ** np.arange(0, 10)
+"""Of the prior of each weight, on features of variance 1, over their number: scores have a standard
+deviation of 1, of 1/2, and so on, before anything is seen."""
 _LEAST_SPREAD = 0.05
 """What few outputs have in common is not to weigh as much as what divides them in halves."""
 _ROUNDS = 8
@@ -161,10 +169,14 @@ class FittedBets:
                 self._bend += (part * (chance * (1 - chance))[:, None]).T @ part
 
     def _weights(self) -> NDArray[np.float64]:
-        prior = _PRECISION * len(self._pilot)
-        bend = self._bend + prior * np.eye(len(self._bend))
-        slope = self._slope - prior * self._pilot
-        return np.asarray(self._pilot + np.linalg.solve(bend, slope), dtype=np.float64)
+        steep, axes = np.linalg.eigh(self._bend)
+        steep = np.maximum(steep, 0.0)  # but for rounding they are
+        slope = axes.T @ (self._slope + self._bend @ self._pilot)
+        prior = len(slope) * _PRECISIONS[:, None]
+        each = slope / (steep + prior)  # the weights of a precision, a row each
+        seen = ((each * slope).sum(axis=1) - np.log1p(steep / prior).sum(axis=1)) / 2
+        likely = np.exp(seen - seen.max())
+        return np.asarray(axes @ (likely @ each) / likely.sum(), dtype=np.float64)
 
 
 def _fitted_chances(
