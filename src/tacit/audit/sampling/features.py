@@ -220,14 +220,12 @@ class FewFeatures:
         width: of how many numbers of an output there are features.
         knots: of each feature, values at which its form is known, and these forms.
         kept: the features that say something, as of :class:`Design`.
-        multiplied: those of them of which products are made.
         frequent: of each feature the frequent value; NaN where there is none.
     """
 
     width: int
     knots: tuple[Knots, ...]
     kept: NDArray[np.bool_]
-    multiplied: NDArray[np.bool_]
     frequent: NDArray[np.float64]
 
     @classmethod
@@ -248,8 +246,7 @@ class FewFeatures:
         asked = np.ones(SUMMARIES + width, dtype=np.bool_)
         asked[:SUMMARIES] = width > _SHORT
         kept = _kept(features, knots, asked)
-        multiplied = kept & ((np.arange(len(kept)) < SUMMARIES) | (width <= _SHORT))
-        return cls(width, tuple(knots), kept, multiplied, frequent)
+        return cls(width, tuple(knots), kept, frequent)
 
     def __call__(self, outputs: Sequence[Any]) -> NDArray[np.float32]:
         """Return the features of outputs, one row each, with a column of ones."""
@@ -257,7 +254,7 @@ class FewFeatures:
         columns, some = [np.ones(len(rows))], []
         for place in np.flatnonzero(self.kept):
             columns.append(np.interp(rows[:, place], *self.knots[place]))
-            some += [columns[-1]] if self.multiplied[place] else []
+            some += [columns[-1]] if place < SUMMARIES or self.width <= _SHORT else []
             if not math.isnan(self.frequent[place]):
                 columns.append(rows[:, place] == self.frequent[place])
         columns += [some[i] * some[j] for i in range(len(some)) for j in range(i + 1)]
