@@ -70,7 +70,7 @@ def test_one_step_from_the_pilot_is_as_good_as_a_fit_to_all():
 
 @pytest.mark.parametrize("runs", [500, 20_000])
 def test_outputs_that_tell_nothing_cost_nothing(runs):
-    """Of many features, after few runs and after many; a prior of one precision lost 1.5 and 7.8."""
+    """After few runs and after many; a prior of one precision lost 1.5 and 7.8."""
     draw = np.random.default_rng(runs)
     u, v = (draw.normal(0, 1, (2 * runs, 6)) for _ in "uv")
     bets = FittedBets(GRID)
