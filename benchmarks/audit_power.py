@@ -187,6 +187,19 @@ def ours(row: Row, samples: int, repeats: int) -> dict[str, Any]:
     }
 
 
+def written(path: Path, runs: int, rows: dict[str, dict[str, Any]]) -> None:
+    """Put rows beside those that a file has; what a row was not asked for stays."""
+    known = json.loads(path.read_text())["rows"] if path.exists() else {}
+    text = {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "tacit": tc.__version__,
+        "runs on each side": runs,
+        "rows": known | {name: known.get(name, {}) | row for name, row in rows.items()},
+    }
+    path.write_text(json.dumps(text, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("samples", nargs="?", type=int, default=0)
@@ -194,7 +207,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=list(ROWS))
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
-    runs, results = asked.samples or 2_100_000, {}
+    runs = asked.samples or 2_100_000
     print("| | true | published | best bet, half | no test, half | best bet | no test ", end="")
     print("| ours, half | ours | least | s |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
@@ -207,19 +220,10 @@ def main() -> None:
             found[f"no test {label}".strip()] = reached(p, q, count, LEAST)
         if asked.samples:
             found |= ours(row, asked.samples, asked.seeds)
-        results[name] = found
         shown = [f"{x:.3f}" if isinstance(x, float) else x for x in found.values()]
         print(f"| {name} | {' | '.join(shown)} |", flush=True)
-    if asked.out:
-        known = json.loads(asked.out.read_text())["rows"] if asked.out.exists() else {}
-        text = {
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            "python": platform.python_version(),
-            "tacit": tc.__version__,
-            "runs on each side": runs,
-            "rows": known | {name: known.get(name, {}) | row for name, row in results.items()},
-        }
-        asked.out.write_text(json.dumps(text, indent=1) + "\n")
+        if asked.out:
+            written(asked.out, runs, {name: found})
 
 
 if __name__ == "__main__":
