@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from benchmarks.peers import setup
+
+from tacit.audit.attack_suite.run import end_group
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -95,8 +95,7 @@ class Peer:
 
     def close(self) -> None:
         """End the process and what it started."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        end_group(self._process)
         self._process.communicate()
 
 

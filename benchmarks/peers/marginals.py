@@ -11,14 +11,12 @@ that were answered at the limit of time (the noise of each count is the same).
 from __future__ import annotations
 
 import argparse
-import contextlib
 import csv
 import datetime
 import itertools
 import json
 import os
 import platform
-import signal
 import subprocess
 import sys
 import tempfile
@@ -31,6 +29,7 @@ from benchmarks.peers import setup
 from benchmarks.plans import ADULT, adult
 
 import tacit as tc
+from tacit.audit.attack_suite.run import end_group
 
 LIMITS = {"mbi": 180, "opendp": 60, "tumult": 60}
 """Seconds for each answer, beside a minute to start in."""
@@ -88,8 +87,7 @@ def ask(name: str, task: dict[str, Any], limit: float) -> list[dict[str, Any]]:
     try:
         told, _ = process.communicate(json.dumps(task).encode(), timeout=limit)
     except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        end_group(process)
         told, _ = process.communicate()
     return [json.loads(line) for line in told.splitlines()]
 

@@ -54,3 +54,11 @@ def test_a_row_may_count_for_several_where_the_noise_is_made_for_them(moved, mad
 
     found = moved_beyond_noise(noisy(3 + moved), noisy(3), "a row")
     assert found.verdict == (HOLDS if abs(moved) <= made_for else FALLS)
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf")])
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_answer_that_is_no_number_falls_however_large_the_noise_is(odd, turned):
+    left, right = (odd, 3.0) if turned else (3.0, odd)
+    found = moved_beyond_noise(lambda epsilon: left, lambda epsilon: right, "a row")
+    assert found.verdict == FALLS

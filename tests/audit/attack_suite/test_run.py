@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import pytest
 
 from tacit.audit.attack_suite.case import FALLS, HOLDS, UNDECIDED
 from tacit.audit.attack_suite.registry import OURS, SYSTEMS, load_cases, system_named
-from tacit.audit.attack_suite.run import attacks, interpreter_of
+from tacit.audit.attack_suite.run import attacks, end_group, interpreter_of
 from tacit.audit.attack_suite.worker import under_attack
 from tacit.errors import UsageError
 
@@ -118,3 +119,18 @@ def test_what_was_found_stands_where_a_system_does_not_come_to_its_end(tmp_path,
     assert verdicts[:2] == [HOLDS, HOLDS]
     assert set(verdicts[2:]) == {UNDECIDED}
     assert why in list(found.outcomes.values())[-1].evidence
+
+
+def test_a_process_ends_with_what_it_started_and_that_does_not_want_to():
+    """The child holds the pipe, which is read to its end only once both are gone."""
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True)"
+    deaf += "; time.sleep(600)"
+    started = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {deaf!r}])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", started], stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"1\n"
+    end_group(process, 0.2)
+    assert process.stdout.read() == b""
+    process.stdout.close()

@@ -63,12 +63,7 @@ def moved_at_most(
     found = compared(left, right, change)
     if isinstance(found, Outcome):
         return found
-    first, second = found
-    if len(first) != len(second):
-        return falls(f"{change} changed the number of answers from {len(first)} to {len(second)}")
-    if any(not math.isfinite(x) for x in (*first, *second)):
-        return falls(f"{change} gave an answer that is no finite number")
-    moved = sum(abs(a - b) for a, b in zip(first, second, strict=True))
+    moved = sum(abs(a - b) for a, b in zip(*found, strict=True))
     told = f"{change} moved the answer by {moved:.6g}, where {allowed:.6g} is allowed"
     return holds(told) if moved <= allowed * (1 + _SLACK) else falls(told)
 
@@ -114,7 +109,7 @@ _FEW, _MANY, _ABOUT = 60, 2_000, 0.7
 def compared(
     left: Callable[[], Any], right: Callable[[], Any], change: str
 ) -> tuple[list[float], list[float]] | Outcome:
-    """Return the numbers of two releases, or the verdict where only one of them fails."""
+    """Return the numbers of two releases, all finite and as many, or the verdict without them."""
     first, error = attempt(left)
     second, other = attempt(right)
     if error is not None and other is not None:
@@ -125,7 +120,13 @@ def compared(
     if error is not None or other is not None:
         name = type(error or other).__name__
         return falls(f"{change} decided whether an error was raised: {name}")
-    return _plain(first), _plain(second)
+    numbers = _plain(first), _plain(second)
+    if len(numbers[0]) != len(numbers[1]):
+        lengths = " to ".join(str(len(part)) for part in numbers)
+        return falls(f"{change} changed the number of answers from {lengths}")
+    if not all(math.isfinite(x) for part in numbers for x in part):
+        return falls(f"{change} gave an answer that is no finite number")
+    return numbers
 
 
 def distinguished(

@@ -8,10 +8,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import tacit
 from tacit.audit.attack_suite.case import UNDECIDED, Case, Outcome
@@ -20,7 +22,7 @@ from tacit.audit.attack_suite.table import AttackTable, Result
 from tacit.calls import public
 from tacit.errors import UsageError, did_you_mean
 
-__all__ = ["attacks", "interpreter_of"]
+__all__ = ["attacks", "end_group", "interpreter_of"]
 
 _WORKER = "tacit.audit.attack_suite.worker"
 
@@ -112,11 +114,11 @@ def _result(name: str, cases: Sequence[Case], pythons: Mapping[str, str], timeou
         out, said = process.communicate(json.dumps([case.id for case in cases]), timeout)
         why = (said.strip().splitlines() or ["no message"])[-1]
     except subprocess.TimeoutExpired:
-        _stop(process)
+        end_group(process)
         out, _ = process.communicate()
         why = f"it was stopped after {timeout:g} seconds"
     except BaseException:
-        _stop(process)
+        end_group(process)
         raise
     whole = out[: out.rfind("\n") + 1].splitlines()  # the last one may have been cut
     if not whole:
@@ -127,11 +129,19 @@ def _result(name: str, cases: Sequence[Case], pythons: Mapping[str, str], timeou
     return replace(found, outcomes={**found.outcomes, **undecided})
 
 
-def _stop(process: subprocess.Popen[str]) -> None:
-    """End a process and all that it started."""
-    for sign, patience in ((signal.SIGTERM, 20), (signal.SIGKILL, None)):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, sign)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(patience)
-            return
+def end_group(process: subprocess.Popen[Any], patience: float = 20.0) -> None:
+    """End a process that leads a group, and all that it started there.
+
+    Args:
+        process: begun with ``start_new_session``.
+        patience: the seconds after which what has not ended by itself is killed.
+    """
+    last = time.monotonic() + patience
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+        while time.monotonic() < last:
+            process.poll()  # the group is there until its leader was waited for
+            os.killpg(process.pid, 0)
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

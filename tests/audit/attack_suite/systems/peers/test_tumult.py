@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,6 +25,19 @@ class Query:
         return lambda *words, **named: Query((*self.steps, (name, words, named)))
 
 
+class Groups:
+    """The table of group numbers."""
+
+    def __init__(self, groups):
+        self.groups = groups
+
+    def toDF(self, name):
+        return self
+
+    def crossJoin(self, table):
+        return (self.groups, *table)
+
+
 class Session:
     """Answers every query with what it is told to, and keeps what it was asked."""
 
@@ -34,9 +48,14 @@ class Session:
     def evaluate(self, query, budget):
         self.spent += budget.epsilon
         self.asked.append(query.steps)
-        rows = [("a", 2), ("b", 1)] if query.steps[0][0] in ("groupby", "enforce") else [(5,)]
-        if query.steps[0][0] == "get_groups":
+        names = [name for name, *_ in query.steps]
+        keys = [step[1][0] for step in query.steps if step[0] == "groupby"]
+        rows = [(5,)]
+        if "get_groups" in names:
             rows = [("a",)]
+        elif keys:
+            found = product(*keys[0].values())
+            rows = [(*key, at + 1) for at, key in reversed(list(enumerate(found)))]
         return SimpleNamespace(collect=lambda: rows)
 
     def add_public_dataframe(self, name, table):
@@ -60,6 +79,7 @@ def system():
         Session=SimpleNamespace(from_dataframe=from_dataframe),
         QueryBuilder=lambda name: Query(),
         KeySet=SimpleNamespace(from_dict=dict),
+        BinningSpec=lambda edges, names: (edges, names),
         PureDPBudget=lambda epsilon: SimpleNamespace(epsilon=epsilon),
         ApproxDPBudget=lambda epsilon, delta: SimpleNamespace(epsilon=epsilon, delta=delta),
         AddOneRow=lambda: "one row",
@@ -67,7 +87,9 @@ def system():
         MaxGroupsPerID=lambda column, most: ("groups", most),
         MaxRowsPerGroupPerID=lambda column, most: ("rows a group", most),
     )
-    found.__dict__["_spark"] = SimpleNamespace(createDataFrame=lambda rows, shape: (shape, rows))
+    found.__dict__["_spark"] = SimpleNamespace(
+        createDataFrame=lambda rows, shape: (shape, rows), range=Groups
+    )
     return found, made
 
 
@@ -84,9 +106,61 @@ def test_columns_and_bounds_have_one_kind(system):
         tumult.statistic("sum", ["a"], bounds=(0, 1))
 
 
+def test_what_is_asked_again_is_asked_of_many_equal_groups_at_once(system):
+    """Each answer is given once, and other rows, bounds or amounts are asked for themselves."""
+    tumult, made = system
+    asked = {"bounds": (0.0, 1.0), "epsilon": 0.5}
+    answers = [tumult.statistic("sum", [1.0], **asked) for _ in range(1 + 500 + 1)]
+    assert answers[0] == 5
+    assert sorted(answers[1:501]) == list(range(1, 501))
+    assert [session.table[0] for session in made] == ["x double", 500, 500]
+    assert [session.spent for session in made] == [0.5] * 3
+    tumult.statistic("sum", [2.0], **asked)
+    tumult.statistic("sum", [2.0], bounds=(0.0, 2.0), epsilon=0.5)
+    tumult.statistic("sum", [2.0], bounds=(0.0, 1.0), epsilon=1.0)
+    assert [session.table for session in made[3:]] == [("x double", [(2.0,)])] * 3
+
+
+def test_seeded_answers_are_asked_for_after_the_seed(system):
+    tumult, made = system
+    tumult.seeded(0)
+    tumult.seeded(0)
+    assert [session.table[0] for session in made] == ["x double"] * 6
+
+
+def test_bars_stand_in_the_order_of_their_edges(system):
+    tumult, made = system
+    asked = {"edges": [0.0, 2.0, 5.0, 10.0], "epsilon": 1.0}
+    assert tumult.statistic("histogram", [1.0], **asked) == [1, 2, 3]
+    assert made[0].asked[0][0][:2] == ("bin_column", ("x", ([0, 2, 5, 10], [0, 1, 2]), "bin"))
+    again = [tumult.statistic("histogram", [1.0], **asked) for _ in range(500)]
+    assert sorted(again)[-1] == [1498, 1499, 1500]
+    with pytest.raises(TypeError):
+        tumult.statistic("histogram", [1.0])
+
+
+def test_rows_are_filtered_by_sql(system):
+    tumult, made = system
+    assert tumult.filtered_count("number", ["1", "many"], epsilon=1.0) == 5
+    assert made[0].table == ("x string", [("1",), ("many",)])
+    assert made[0].asked[0][0] == ("filter", ("double(x) > 0",), {})
+    tumult.filtered_count("quotient", [1, 0], epsilon=1.0)
+    assert made[1].table[0] == "x long"
+    with pytest.raises(NotOfferedError):
+        tumult.filtered_count("equal", ["a"], epsilon=1.0, other=["a"])
+
+
+def test_keys_of_people_are_found_under_a_bound_of_their_groups(system):
+    tumult, made = system
+    assert tumult.people_keys([(7, "a"), (7, "b")], 2, epsilon=1.0, delta=0.1) == ["a"]
+    assert (made[0].unit, made[0].total.delta) == ("rows of person", 0.1)
+    first, second, *_ = made[0].asked[0]
+    assert (first[1][0], second[1][0]) == (("groups", 2), ("rows a group", 1))
+
+
 def test_groups_are_public_or_found_at_delta(system):
     tumult, made = system
-    assert tumult.group_counts(["a"], ["a", "b"], epsilon=1.0) == {"a": 2.0, "b": 1.0}
+    assert tumult.group_counts(["a"], ["a", "b"], epsilon=1.0) == {"a": 1.0, "b": 2.0}
     assert list(tumult.group_counts(["a"], None, epsilon=1.0, delta=0.1)) == ["a"]
     assert (made[1].total.epsilon, made[1].total.delta) == (1.0, 0.1)
 

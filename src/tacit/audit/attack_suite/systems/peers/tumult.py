@@ -18,6 +18,9 @@ from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 __all__ = ["SYSTEM", "Tumult"]
 
 _METHODS = {"sum": "sum", "mean": "average", "variance": "variance", "median": "median"}
+_FILTERS = {"quotient": "1 / x > 0", "logarithm": "ln(x) > 0", "number": "double(x) > 0"}
+_PEOPLE = "person long, g string"
+_AT_ONCE = 500
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -59,15 +62,16 @@ class Tumult(PeerLibrary):
             self._folder.cleanup()
 
     def _session(self, budget: Any, shape: str, rows: Sequence[Any], unit: Any = None) -> Any:
-        table = self._spark.createDataFrame(rows, shape)
+        return self._opened(budget, self._spark.createDataFrame(rows, shape), unit)
+
+    def _opened(self, budget: Any, table: Any, unit: Any = None) -> Any:
         protected = unit or self._library.AddOneRow()
         return self._library.Session.from_dataframe(
             budget, "rows", table, protected_change=protected
         )
 
     def _asked(self, query: Any, budget: Any, shape: str, rows: Sequence[Any], **unit: Any) -> Any:
-        session = self._session(budget, shape, rows, **unit)
-        return [tuple(row) for row in session.evaluate(query, budget).collect()]
+        return _answers(self._session(budget, shape, rows, **unit), query, budget)
 
     def statistic(
         self,
@@ -78,20 +82,76 @@ class Tumult(PeerLibrary):
         edges: Sequence[float] | None = None,
         epsilon: float = 1.0,
     ) -> Any:
-        """Ask one aggregate of a column."""
+        """Ask one aggregate of a column.
+
+        The second time that the same is asked, and later, it is asked for many public groups at
+        once, each with these rows.  The library adds noise to each group by itself, and to a table
+        without groups as to one group, so that each is an answer as the first one was.
+        """
+        asked = kind, rows, bounds, edges, epsilon
+        key = repr(asked)
+        if key not in self._ahead:
+            self._ahead[key] = []
+            return self._released(*asked)[0]
+        self._ahead[key] = self._ahead[key] or self._released(*asked, groups=_AT_ONCE)
+        return self._ahead[key].pop()
+
+    @cached_property
+    def _ahead(self) -> dict[str, list[Any]]:
+        """Answers that were not asked for yet, by what was asked."""
+        return {}
+
+    def _released(
+        self,
+        kind: str,
+        rows: Rows,
+        bounds: Bounds | None,
+        edges: Sequence[float] | None,
+        epsilon: float,
+        groups: int = 0,
+    ) -> list[Any]:
+        """Return the answers of one release: of all rows, or of each of so many equal groups."""
+        library, spark = self._library, self._spark
         shape, values = _column(rows)
-        budget = self._pure(epsilon)
-        start = self._library.QueryBuilder("rows")
-        if kind == "count":
-            query = start.count(name="a")
-        elif kind in _METHODS:
-            if bounds is None:
-                raise TypeError("low and high are required")  # as its own signature says it
-            limits = map(int if shape == "x long" else float, bounds)
-            query = getattr(start, _METHODS[kind])("x", *limits, name="a")
+        number = int if shape == "x long" else float
+        query: Any = library.QueryBuilder("rows")
+        table = spark.createDataFrame(values, shape)
+        keys: dict[str, list[int]] = {}
+        if groups:
+            table = spark.range(groups).toDF("g").crossJoin(table)
+            keys["g"] = list(range(groups))
+        if kind == "histogram":
+            if edges is None:
+                raise TypeError("bin_edges is required")  # as its own signature says it
+            keys["bin"] = list(range(len(edges) - 1))
+            spec = library.BinningSpec([number(edge) for edge in edges], keys["bin"])
+            query = query.bin_column("x", spec, "bin")
+        if keys:
+            query = query.groupby(library.KeySet.from_dict(keys))
+        if kind in ("count", "histogram"):
+            query = query.count(name="a")
+        elif bounds is None:
+            raise TypeError("low and high are required")  # as its own signature says it
         else:
-            raise NotOfferedError(f"a {kind} in one query")
-        return float(self._asked(query, budget, shape, values)[0][0])
+            query = getattr(query, _METHODS[kind])("x", *map(number, bounds), name="a")
+        budget = self._pure(epsilon)
+        found = _answers(self._opened(budget, table), query, budget)
+        if kind != "histogram":
+            return [float(answer) for *_, answer in found]
+        bars = [float(answer) for *_, answer in sorted(found)]
+        width = len(keys["bin"])
+        return [bars[at : at + width] for at in range(0, len(bars), width)]
+
+    def filtered_count(
+        self, predicate: str, rows: Rows, *, epsilon: float, other: Rows = ()
+    ) -> float:
+        """Count under a condition in the SQL of Spark."""
+        if predicate not in _FILTERS:
+            raise NotOfferedError(f"the predicate {predicate}")
+        texts = any(isinstance(value, str) for value in rows)
+        shape, values = ("x string", [(x,) for x in rows]) if texts else _column(rows)
+        query = self._library.QueryBuilder("rows").filter(_FILTERS[predicate]).count(name="a")
+        return float(self._asked(query, self._pure(epsilon), shape, values)[0][0])
 
     def _pure(self, epsilon: float) -> Any:
         whole = math.isfinite(epsilon) and epsilon == int(epsilon)
@@ -116,6 +176,21 @@ class Tumult(PeerLibrary):
         query = start.groupby(keyset).count(name="n")
         return {k: float(n) for k, n in self._asked(query, self._pure(epsilon), "g string", rows)}
 
+    def people_keys(
+        self, rows: Sequence[tuple[int, str]], groups_each: int, *, epsilon: float, delta: float
+    ) -> Sequence[str]:
+        """Find keys under a bound of the groups of a person."""
+        library = self._library
+        query = (
+            library.QueryBuilder("rows")
+            .enforce(library.MaxGroupsPerID("g", groups_each))
+            .enforce(library.MaxRowsPerGroupPerID("g", 1))
+            .get_groups(["g"])
+        )
+        unit = library.AddRowsWithID("person")
+        budget = library.ApproxDPBudget(epsilon, delta)
+        return [key for (key,) in self._asked(query, budget, _PEOPLE, list(rows), unit=unit)]
+
     def people_sum(
         self,
         rows: Sequence[tuple[int, str, float]],
@@ -137,7 +212,7 @@ class Tumult(PeerLibrary):
             .sum("x", 0.0, float(upper), name="s")
         )
         unit = library.AddRowsWithID("person")
-        shape = "person long, g string, x double"
+        shape = f"{_PEOPLE}, x double"
         found = self._asked(query, self._pure(epsilon), shape, list(rows), unit=unit)
         return {group: float(total) for group, total in found}
 
@@ -158,7 +233,7 @@ class Tumult(PeerLibrary):
     def seeded(self, seed: int) -> Sequence[float]:
         """Seed Python's and numpy's generators, and count."""
         seed_everything(seed)
-        return [self.statistic("count", [1.0] * 9, epsilon=0.01) for _ in range(3)]
+        return [self._released("count", [1.0] * 9, None, None, 0.01)[0] for _ in range(3)]
 
 
 class _Budget(Account):
@@ -177,6 +252,10 @@ class _Budget(Account):
     def spent(self) -> float:
         """Return what is missing of the budget."""
         return self._budget - float(self._session.remaining_privacy_budget.epsilon)
+
+
+def _answers(session: Any, query: Any, budget: Any) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in session.evaluate(query, budget).collect()]
 
 
 def _column(rows: Rows) -> tuple[str, list[tuple[Any]]]:
