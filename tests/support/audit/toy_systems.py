@@ -76,13 +76,12 @@ def wrapped(own, kind, rows, bounds, epsilon):
 FALLING["overflow"] = other_statistic(wrapped)
 
 
-def rounded_up(own, kind, rows, bounds, epsilon):
-    """Every addition to a large total rounds to the grid of 2^30 above it."""
-    big = rows[0] >= 2**24 - 2 and len(rows) > 1
-    return float(rows[0] + (2 * bounds[1] if big else 0) + sum(rows[1:]))
+def in_single_precision_or_order(own, kind, rows, bounds, epsilon):
+    number = np.float32 if bounds[1] == 2.0**24 else np.float64
+    return float(np.cumsum(np.array(rows, dtype=number))[-1])
 
 
-FALLING["rounding that repeats"] = other_statistic(rounded_up)
+FALLING["rounding that repeats"] = other_statistic(in_single_precision_or_order)
 FALLING["rows left out in silence"] = other_statistic(
     lambda own, kind, rows, bounds, epsilon: own(rows[: 2**20])
 )

@@ -134,6 +134,15 @@ class System:
         """
         raise NotOfferedError(f"a {kind}")
 
+    def sum_sensitivity(self, rows: Rows, bounds: Bounds) -> float:
+        """Return how far one row moves a sum of these, by what the system states.
+
+        Args:
+            rows: what is summed.
+            bounds: of a row; the larger one, unless a system allows for its rounding.
+        """
+        return max(map(abs, bounds))
+
     def group_counts(
         self,
         keys: Sequence[Any],
