@@ -47,7 +47,7 @@ from tacit.tables.dataset.opening import open_dataset
 __all__ = ["PLENTY", "SYSTEM", "TacitSession", "budget_for", "quiet"]
 
 _STATISTICS = {"sum": total, "mean": mean, "median": median, "variance": var}
-PLENTY = 10**9
+PLENTY = 10**30
 """The epsilon of a budget that no case uses up."""
 
 
