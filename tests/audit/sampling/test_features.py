@@ -98,3 +98,12 @@ def test_outputs_have_the_same_features_whatever_the_lengths_of_those_beside_the
     beside = design([*few, [1.0] * longest])
     assert np.array_equal(design(few), beside[:-1])
     assert np.array_equal(design(lists)[0], design(lists[:1])[0])
+
+
+def test_few_large_whole_numbers_have_finite_features_that_differ():
+    """The square of 2^64 is no number of single precision: the fit was of infinities."""
+    for pair in ([-1, 2**64 - 1], [0, 1e200], [2**53, 2**53 + 2], [-(10**400), 10**9]):
+        few = FewFeatures.of(pair * 20, pair * 20)
+        found = few(pair)
+        assert np.isfinite(found).all()
+        assert not np.array_equal(found[0], found[1])

@@ -238,7 +238,7 @@ class FewFeatures:
         for place, column in enumerate(features.T):
             values, times = np.unique(column, return_counts=True)
             if len(values) <= _FEW and (values == np.floor(values)).all():
-                knots.append((values, np.clip(values, *np.quantile(column, [_RARE, 1 - _RARE]))))
+                knots.append((values, _as_they_are(column, values)))
                 continue
             knots.append(_ranks(column))
             if times.max() >= _FREQUENT * len(column):
@@ -261,6 +261,22 @@ class FewFeatures:
         return np.column_stack(columns).astype(np.float32)
 
 
+def _as_they_are(column: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return whole values but for the rarest; large ones from the least on, in steps that fit.
+
+    >>> _as_they_are(np.array([2.0, 3.0]), np.array([2.0, 3.0])).round(2).tolist()
+    [2.0, 3.0]
+    >>> _as_they_are(np.array([-1.0, 1e150]), np.array([-1.0, 1e150])).round().tolist()
+    [1000.0, 999000.0]
+    """
+    forms = np.clip(values, *np.quantile(column, [_RARE, 1 - _RARE]))
+    if np.abs(forms).max() <= _LARGE:
+        return forms
+    return (forms - values[0]) / max(1.0, float(values[-1] - values[0]) / _LARGE)
+
+
+_LARGE = 1e6
+"""Of a number whose square and its neighbours' are told apart in single precision."""
 _SHORT = 3
 _FEW, _RARE, _FREQUENT = 100, 1e-3, 0.02
 """Different values of a number that stands as it is, but for so few outputs at both ends; and the
