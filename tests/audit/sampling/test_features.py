@@ -107,3 +107,15 @@ def test_few_large_whole_numbers_have_finite_features_that_differ():
         found = few(pair)
         assert np.isfinite(found).all()
         assert not np.array_equal(found[0], found[1])
+
+
+def test_numbers_next_to_zero_are_no_numbers_that_a_fit_fails_on():
+    pair = [5e-324 * k for k in range(2000)]
+    for kind in (Design, FewFeatures):
+        assert np.isfinite(kind.of(pair[::2], pair[1::2])(pair)).all()
+    assert not np.array_equal(numbers_of([1e-320]), numbers_of([0.0]))
+
+
+def test_numbers_in_lists_of_lists_are_read():
+    deep = numbers_of([[[0.5], [1, {"a": [2.0]}]], [[0.5], [1, {"a": [3.0]}]]])
+    assert np.array_equal(deep, numbers_of([[0.5, 1, 2.0], [0.5, 1, 3.0]]))

@@ -28,7 +28,7 @@ Knots = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Values, rising, and what stands for each; between them by interpolation."""
 
 _WIDEST = 64
-_HUGE = 1e150
+_HUGE, _TINY = 1e150, 1e-150
 
 
 def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.float64]:
@@ -49,6 +49,7 @@ def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.f
     plain = np.clip(np.where(odd, 0.0, table), -_HUGE, _HUGE)
     scaled = np.abs(plain) * 2.0**53
     fine = (np.abs(plain) < 0.5) & (scaled != np.floor(scaled))
+    plain[np.abs(plain) < _TINY] = 0.0  # nothing is interpolated between numbers so near
     whole = plain == np.floor(plain)
     largest = plain == plain.max(axis=1, keepdims=True)
     steps = np.diff(plain, axis=1)
@@ -149,6 +150,9 @@ def _flat(output: Any) -> list[float]:
         output = list(output.values())
     found: list[float] = []
     for value in np.ravel(np.asarray(output, dtype=object)).tolist():
+        if isinstance(value, (list, tuple, dict, np.ndarray)):
+            found += _flat(value)
+            continue
         try:
             found.append(float(value))
         except (TypeError, ValueError, OverflowError):
@@ -269,10 +273,10 @@ def _as_they_are(column: NDArray[np.float64], values: NDArray[np.float64]) -> ND
     >>> _as_they_are(np.array([-1.0, 1e150]), np.array([-1.0, 1e150])).round().tolist()
     [1000.0, 999000.0]
     """
-    forms = np.clip(values, *np.quantile(column, [_RARE, 1 - _RARE]))
+    forms = np.asarray(np.clip(values, *np.quantile(column, [_RARE, 1 - _RARE])), np.float64)
     if np.abs(forms).max() <= _LARGE:
         return forms
-    return (forms - values[0]) / max(1.0, float(values[-1] - values[0]) / _LARGE)
+    return np.asarray((forms - values[0]) / max(1.0, float(values[-1] - values[0]) / _LARGE))
 
 
 _LARGE = 1e6
