@@ -118,3 +118,26 @@ def test_what_was_found_stands_where_a_system_does_not_come_to_its_end(tmp_path,
     assert verdicts[:2] == [HOLDS, HOLDS]
     assert set(verdicts[2:]) == {UNDECIDED}
     assert why in list(found.outcomes.values())[-1].evidence
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"systems": "tacit"},
+        {"systems": [3]},
+        {"only": "float gaps"},
+        {"timeout": 0},
+        {"timeout": "soon"},
+        {"pythons": "python"},
+        {"pythons": {"opendpp": sys.executable}},
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused(wrong):
+    with pytest.raises(UsageError):
+        attacks(**({"systems": ["tacit-framework"], "only": ["float gaps"]} | wrong))
+
+
+def test_an_interpreter_that_is_none_is_told():
+    found = attacks(["opendp"], only=["float gaps"], pythons={"opendp": "/bin/echo"})
+    assert "/bin/echo printed something else" in found.results[0].absent
