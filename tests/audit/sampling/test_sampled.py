@@ -138,6 +138,8 @@ def test_the_bound_and_the_trade_off_are_drawn():
     found = sampled(geometric(1), 0, 3, epsilon=1, batch=True, samples=1000)
     drawn = found.plot().axes
     assert len(drawn) == 2
+    assert [text.get_text() for text in drawn[0].get_xticklabels()][:2] == ["50", "100"]
+    assert not drawn[0].get_xticks(minor=True).size
     names = [[text.get_text() for text in one.get_legend().get_texts()] for one in drawn]
     assert names == [
         ["lower bound", "claim: 1"],

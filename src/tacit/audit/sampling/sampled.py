@@ -92,6 +92,9 @@ class SampledAudit(Shown):
             panels[0].axhline(self.epsilon, color=plotting.SECOND, linestyle="--", label=claimed)
         panels[0].legend(frameon=False, fontsize=9)
         panels[0].set_xscale("log")
+        places = _ticks(runs[0], runs[-1])
+        panels[0].set_xticks(places, [f"{n:,}" for n in places])
+        panels[0].set_xticks([], minor=True)
         panels[0].set_xlabel("runs on each side")
         panels[0].set_ylabel("lower bound on epsilon")
         errors = np.linspace(0, 1, 201)
@@ -109,6 +112,16 @@ class SampledAudit(Shown):
         panels[1].set_ylabel("type II error")
         panels[1].set_title("trade-off curves", fontsize=10)
         return fig
+
+
+def _ticks(first: int, last: int) -> list[int]:
+    """Return a few numbers of runs that are read beside each other on a scale of logarithms.
+
+    >>> _ticks(50, 700), _ticks(50, 2_000_000)
+    ([50, 100, 200, 500], [50, 1000, 20000, 500000])
+    """
+    found = [k * 10**n for n in range(9) for k in (1, 2, 5) if first <= k * 10**n <= last]
+    return found[:: max(1, math.ceil(len(found) / 4))]
 
 
 def _trade_off(errors: Any, epsilon: float, delta: float) -> Any:
