@@ -280,7 +280,7 @@ def _as_they_are(column: NDArray[np.float64], values: NDArray[np.float64]) -> ND
 
 
 _LARGE = 1e6
-"""Of a number whose square and its neighbours' are told apart in single precision."""
+"""Whole numbers up to it are distinguished in single precision, and their squares are finite."""
 _SHORT = 3
 _FEW, _RARE, _FREQUENT = 100, 1e-3, 0.02
 """Different values of a number that stands as it is, but for so few outputs at both ends; and the
