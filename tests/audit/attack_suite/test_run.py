@@ -134,3 +134,26 @@ def test_a_process_ends_with_what_it_started_and_that_does_not_want_to():
     end_group(process, 0.2)
     assert process.stdout.read() == b""
     process.stdout.close()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"systems": "tacit"},
+        {"systems": [3]},
+        {"only": "float gaps"},
+        {"timeout": 0},
+        {"timeout": "soon"},
+        {"pythons": "python"},
+        {"pythons": {"opendpp": sys.executable}},
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused(wrong):
+    with pytest.raises(UsageError):
+        attacks(**({"systems": ["tacit-framework"], "only": ["float gaps"]} | wrong))
+
+
+def test_an_interpreter_that_is_none_is_told():
+    found = attacks(["opendp"], only=["float gaps"], pythons={"opendp": "/bin/echo"})
+    assert "/bin/echo printed something else" in found.results[0].absent

@@ -196,3 +196,12 @@ def test_a_domain_without_neighbours_proves_nothing():
 def test_events_that_one_input_cannot_give_are_an_infinite_loss(name):
     verdict = verify(WRONG[name]())
     assert verdict.found == math.inf
+
+
+@pytest.mark.parametrize("nothing", [None, [1], 5], ids=str)
+def test_what_is_no_distribution_is_refused_where_it_is_the_same_on_all_inputs(nothing):
+    """A function that forgot its return: nothing equals nothing, and the claim held."""
+    bit = tc.Space(tc.Category((0, 1)), tc.DiscreteDistance())
+    claim = tc.measurement(bit, lambda b: b, lambda d: d, distribution=lambda b: nothing)
+    with pytest.raises(UsageError, match="a distribution is a mapping"):
+        tc.verify(claim, draws=0)

@@ -224,7 +224,9 @@ def test_a_coin_of_the_person_is_not_judged():
 
 def test_refusals_of_both_are_equal_and_nan_is_itself():
     assert replay(lambda rows: math.nan, U, V, runs=1)
-    assert replay(lambda rows: [] + 1, U, V, runs=1)
+    often = replay(lambda rows: 1 // int(max(0, laplace() + len(rows))), U, V, runs=20)
+    assert often
+    assert often.complete
     assert not replay(lambda rows: len(rows), U, V, runs=1)
 
 
@@ -261,3 +263,81 @@ def test_a_session_holds():
     assert found.complete
     assert found.draws > 2
     assert 0.5 < float(found.epsilon) <= 1
+
+
+# --- what cannot be seen is told, and is no verdict -------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [5, lambda: 1, lambda rows: 1 // 0],
+    ids=["no function", "no argument", "raises"],
+)
+def test_a_mechanism_that_always_raises_has_no_verdict(wrong):
+    with pytest.raises(UsageError, match=r"cannot be|raises in all of 20 runs"):
+        replay(wrong, U, V)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda rows: laplace() // 2 + sum(rows),
+        lambda rows: laplace() % 2 + sum(rows),
+        lambda rows: 7 // (1 + laplace() ** 2) + sum(rows),
+        lambda rows: 2.0 ** laplace() + sum(rows),
+        lambda rows: laplace().bit_length() + sum(rows),
+    ],
+    ids=["//", "%", "**", "base", "method"],
+)
+def test_noise_that_becomes_a_number_in_any_operation_is_told(around):
+    """It raised in the replay alone, in both runs, and nothing was found."""
+    found = replay(around, U, V)
+    assert not found.complete
+    assert found.unseen
+
+
+def test_noise_alone_may_be_an_output():
+    assert replay(lambda rows: [laplace(), {"a": (laplace(),)}], U, V).complete
+    assert replay(lambda rows: sorted([laplace(), laplace()]), U, V)
+    assert replay(lambda rows: laplace(3) if len(rows) > 2 else laplace(2), U, V).findings
+
+
+def test_numbers_of_numpy_do_not_wrap_around():
+    """A move of 2^40 under a part of 2^-40 of the noise is one of 2^80."""
+
+    def wide(rows):
+        return laplace(2**80) * 2.0**-40 + np.int64(len(rows)) * np.int64(2**40)
+
+    assert replay(wide, U, V).epsilon == 1
+    assert replay(
+        lambda rows: (
+            laplace(
+                6,
+            )
+            / 3
+            + np.int64(len(rows))
+        ),
+        U,
+        V,
+    ).epsilon == Fraction(1, 2)
+
+
+def test_a_move_that_is_no_double_is_hidden_by_nothing():
+    found = replay(lambda rows: 10**400 * len(rows) + laplace(), U, V, epsilon=1)
+    assert found.epsilon == math.inf
+    assert "does not hide" in str(found)
+
+
+def test_outputs_may_be_tables():
+    pandas = pytest.importorskip("pandas")
+    right = replay(lambda rows: pandas.DataFrame({"a": [sum(rows) + laplace(9)]}), U, V)
+    assert right
+    assert right.complete
+    assert not replay(lambda rows: pandas.DataFrame({"a": [sum(rows)]}), U, V)
+
+
+def test_a_coin_that_is_not_seen_is_no_finding():
+    """One run of two repeats a coin by chance; then the neighbour's output differed by it."""
+    found = replay(lambda rows: random.random() < 0.5, U, V, runs=20)
+    assert found
+    assert not found.complete

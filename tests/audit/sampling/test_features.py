@@ -98,3 +98,24 @@ def test_outputs_have_the_same_features_whatever_the_lengths_of_those_beside_the
     beside = design([*few, [1.0] * longest])
     assert np.array_equal(design(few), beside[:-1])
     assert np.array_equal(design(lists)[0], design(lists[:1])[0])
+
+
+def test_few_large_whole_numbers_have_finite_features_that_differ():
+    """The square of 2^64 is no number of single precision: the fit was of infinities."""
+    for pair in ([-1, 2**64 - 1], [0, 1e200], [2**53, 2**53 + 2], [-(10**400), 10**9]):
+        few = FewFeatures.of(pair * 20, pair * 20)
+        found = few(pair)
+        assert np.isfinite(found).all()
+        assert not np.array_equal(found[0], found[1])
+
+
+def test_numbers_next_to_zero_are_no_numbers_that_a_fit_fails_on():
+    pair = [5e-324 * k for k in range(2000)]
+    for kind in (Design, FewFeatures):
+        assert np.isfinite(kind.of(pair[::2], pair[1::2])(pair)).all()
+    assert not np.array_equal(numbers_of([1e-320]), numbers_of([0.0]))
+
+
+def test_numbers_in_lists_of_lists_are_read():
+    deep = numbers_of([[[0.5], [1, {"a": [2.0]}]], [[0.5], [1, {"a": [3.0]}]]])
+    assert np.array_equal(deep, numbers_of([[0.5, 1, 2.0], [0.5, 1, 3.0]]))

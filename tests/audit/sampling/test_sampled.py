@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import sys
 
 import numpy as np
@@ -106,8 +108,8 @@ def test_a_command_that_fails_on_one_neighbour_is_refuted():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"confidence": 1}, {"samples": 50}, {"delta": 1}, {"epsilon": -1}],
-    ids=lambda w: next(iter(w)),
+    [{"confidence": 1}, {"confidence": "much"}, {"samples": 50}, {"delta": 1}, {"epsilon": -1}],
+    ids=str,
 )
 def test_what_makes_no_sense_is_refused(wrong):
     with pytest.raises(UsageError):
@@ -136,6 +138,8 @@ def test_the_bound_and_the_trade_off_are_drawn():
     found = sampled(geometric(1), 0, 3, epsilon=1, batch=True, samples=1000)
     drawn = found.plot().axes
     assert len(drawn) == 2
+    assert [text.get_text() for text in drawn[0].get_xticklabels()][:2] == ["50", "100"]
+    assert not drawn[0].get_xticks(minor=True).size
     names = [[text.get_text() for text in one.get_legend().get_texts()] for one in drawn]
     assert names == [
         ["lower bound", "claim: 1"],
@@ -193,3 +197,60 @@ def test_controls_are_never_flagged():
         assert noisy
         right = above_threshold(1)
         assert sampled(right, LEFT, RIGHT, epsilon="1/10", batch=True, confidence=sure, samples=400)
+
+
+def test_that_a_mechanism_raises_is_an_output():
+    found = sampled(lambda rows: 1 / rows, 0, 1, epsilon=1, samples=200)
+    assert found.refuted
+    always = sampled(lambda rows: 1 / tc.noise.bernoulli("1/2"), 0, 1, epsilon=1, samples=100)
+    assert not always.refuted
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (5, "cannot be"),
+        (lambda: 1, "all of its first 100 runs: TypeError"),
+        (lambda rows: 1 / 0, "ZeroDivisionError: division by zero"),
+        (command("/no/such/program"), "cannot be run: No such file"),
+    ],
+    ids=["no function", "no argument", "raises", "no program"],
+)
+def test_what_gives_no_output_at_all_is_refused(wrong, told):
+    with pytest.raises(UsageError, match=told):
+        sampled(wrong, 0, 1)
+
+
+def test_a_batch_that_is_one_output_is_refused():
+    with pytest.raises(UsageError, match="many outputs, not a float"):
+        sampled(lambda rows, n: 3.0, 0, 1, batch=True)
+    assert sampled(lambda rows, n: (0 for _ in range(n)), 0, 1, batch=True, samples=100)
+
+
+def test_what_changes_with_time_alone_is_no_difference_of_the_data():
+    """Fifty runs of u and then fifty of v: each saw one half of a period of a hundred."""
+    turn = itertools.cycle([0] * 50 + [1] * 50)
+    stands = sampled(lambda rows: next(turn), 0, 1, epsilon=1, samples=300, confidence=1 - 1e-6)
+    assert not stands.refuted
+
+
+def test_what_a_program_printed_before_it_failed_is_an_output():
+    assert command(["sh", "-c", "cat; exit 3"])("7") == "7 exit 3"
+
+
+def test_bytes_that_are_no_text_are_an_output():
+    one, other = (command(["printf", code])("") for code in (r"\351", r"\352"))
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    ("line", "timeout"),
+    [("a 'b", 1), (None, 1), ("cat", 0), ("cat", -1), ("cat", "soon"), ("cat", math.nan)],
+)
+def test_commands_that_make_no_sense_are_refused(line, timeout):
+    with pytest.raises(UsageError):
+        command(line, timeout=timeout)
+
+
+def test_a_claim_larger_than_any_double_stands():
+    assert sampled(lambda rows: rows, 0, 1, epsilon=10**400, samples=100)

@@ -118,3 +118,31 @@ def test_a_space_without_neighbours_is_refused():
     alone = Space(Vector(Number("int", 3, 3), size=2), LInfinityDistance())
     with pytest.raises(UsageError, match="no two members"):
         search(lambda data: 0, alone, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"space": None}, "space is a"),
+        ({"space": COLUMN.domain}, "space is a"),
+        ({"statistic": "nope"}, "'nope' is unknown"),
+        ({"statistic": 5}, "a statistic is a name"),
+        ({"seed": "x"}, "seed"),
+        ({"confidence": 2}, "between 0 and 1"),
+        ({"d_in": 0}, "d_in"),
+        ({"mechanism": 7}, "cannot be"),
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused_with_what_to_do(wrong, told):
+    given = {"mechanism": sum, "space": COLUMN, "epsilon": 1} | wrong
+    with pytest.raises(UsageError, match=told):
+        search(given.pop("mechanism"), given.pop("space"), **given)
+
+
+def test_a_mechanism_that_raises_on_some_data_sets_falls_there():
+    """A mean of nobody: that it raises is an output of one neighbour alone."""
+    found = search(
+        lambda ages: sum(ages) / len(ages), COLUMN, epsilon=1, pairs=4, samples=100, d_in=1
+    )
+    assert not found

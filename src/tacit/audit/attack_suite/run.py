@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import tacit
+from tacit.arithmetic.exact import positive
 from tacit.audit.attack_suite.case import UNDECIDED, Case, Outcome
 from tacit.audit.attack_suite.registry import SYSTEMS, load_cases
 from tacit.audit.attack_suite.table import AttackTable, Result
@@ -54,18 +55,25 @@ def attacks(
             undecided.
 
     Raises:
-        UsageError: an unknown system, class or case.
+        UsageError: an unknown system, class or case; one text in place of a list of them; a
+            timeout that is not above 0.
 
     Example:
         >>> found = attacks(only=["float gaps"])
         >>> found.classes, len(found)
         (['float gaps'], 4)
     """
-    for name in systems:
+    for given, example in ((systems, "tacit"), (only, "float gaps")):
+        if isinstance(given, str) or not all(isinstance(name, str) for name in given):
+            raise UsageError(f"systems and only are lists of names, for example [{example!r}]")
+    if not isinstance(pythons or {}, Mapping):
+        raise UsageError("pythons names interpreters, for example {'opendp': '/venv/bin/python'}")
+    for name in (*systems, *(pythons or {})):
         if name not in SYSTEMS:
             raise UsageError(f"there is no system {name!r}; {did_you_mean(name, list(SYSTEMS))}")
+    seconds = float(positive(timeout, "timeout"))
     cases = _chosen(only)
-    results = [_result(name, cases, dict(pythons or {}), timeout) for name in systems]
+    results = [_result(name, cases, dict(pythons or {}), seconds) for name in systems]
     return AttackTable(cases, results)
 
 
@@ -123,7 +131,10 @@ def _result(name: str, cases: Sequence[Case], pythons: Mapping[str, str], timeou
     whole = out[: out.rfind("\n") + 1].splitlines()  # the last one may have been cut
     if not whole:
         return Result(name, "", {}, f"it could not be run: {why:.200}")
-    found = Result.from_dict(json.loads(whole[-1]))
+    try:
+        found = Result.from_dict(json.loads(whole[-1]))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Result(name, "", {}, f"it could not be run: {python} printed something else")
     missing = [] if found.absent else [case for case in cases if case.id not in found.outcomes]
     undecided = {case.id: Outcome(UNDECIDED, f"it was not run: {why:.200}") for case in missing}
     return replace(found, outcomes={**found.outcomes, **undecided})

@@ -94,12 +94,13 @@ def tables(p: Any, q: Any, orders: Fraction = Fraction(1)) -> list[Table]:
             as far as the terms of that order do.
 
     Raises:
-        UsageError: distributions that cannot be listed side by side.
+        UsageError: what is no distribution; distributions that cannot be listed side by side.
     """
     if isinstance(p, Product) and isinstance(q, Product) and len(p.parts) == len(q.parts):
         pairs = zip(p.parts, q.parts, strict=True)
         return [t for a, b in pairs if a != b for t in tables(a, b, orders)]
     if p == q:
+        _check_kind(p)
         return []
     return [_side_by_side(_read(p), _read(q), orders)]
 
@@ -211,6 +212,24 @@ def _mixed(p: Any, unit: int, known: Mapping[int, Enclosure]) -> Enclosure:
     return total.rounded(96)
 
 
+def _check_kind(p: Any) -> None:
+    """Refuse what is no distribution, such as the None of a function that returns nothing."""
+    known = (
+        Mapping,
+        Product,
+        Mixture,
+        FiniteDistribution,
+        ClampedDistribution,
+        LatticeDistribution,
+    )
+    if isinstance(p, known) or (hasattr(p, "probability") and hasattr(p, "support")):
+        return
+    raise UsageError(
+        "a distribution is a mapping of outcomes to probabilities, or answers probability(value) "
+        "and support(mass)"
+    )
+
+
 def listed(p: Any) -> FiniteDistribution:
     """List a distribution that stands alone; its tails become the rest."""
     if isinstance(p, FiniteDistribution):
@@ -229,12 +248,8 @@ def listed(p: Any) -> FiniteDistribution:
         return FiniteDistribution(table, _TAIL)
     if isinstance(p, Mixture):
         return _listed_mixture(p)
-    if hasattr(p, "probability") and hasattr(p, "support"):
-        return _asked(p)
-    raise UsageError(
-        "a distribution is a mapping of outcomes to probabilities, or answers probability(value) "
-        "and support(mass)"
-    )
+    _check_kind(p)
+    return _asked(p)
 
 
 def _listed_mixture(p: Mixture) -> FiniteDistribution:

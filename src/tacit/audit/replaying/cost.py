@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.audit.replaying.tape import Drawn, Meeting, Tape
+from tacit.audit.replaying.tape import Drawn, Meeting, Tape, exactly
 from tacit.core.measures.conversion import pure_to_concentrated
 from tacit.noise import DiscreteGaussian, DiscreteLaplace, ExponentialChoice
 from tacit.noise.bits import Choice
@@ -112,7 +112,7 @@ def _moved(before: Any, after: Any) -> Fraction | float:
     if len(pair[0]) != len(pair[1]):
         return math.inf
     try:
-        moves = {Fraction(b) - Fraction(a) for a, b in zip(*pair, strict=True)}
+        moves = {exactly(b) - exactly(a) for a, b in zip(*pair, strict=True)}
     except (TypeError, ValueError, OverflowError):
         same = all(a is b or a == b or (a != a and b != b) for a, b in zip(*pair, strict=True))
         return Fraction(0) if same else math.inf
@@ -132,7 +132,7 @@ def _add_noise(
         moves = set(uses[call, place])
         moved = moves.pop() if len(moves) == 1 else math.inf
         found.append((_noise_loss(calls[call].law, moved), calls[call].line))
-    (pure, loss), line = min(found, key=lambda one: (float(one[0][1]), not one[0][0]))
+    (pure, loss), line = min(found, key=lambda one: (one[0][1], not one[0][0]))
     (cost.pure if pure else cost.concentrated)(loss, line)
 
 
@@ -140,13 +140,17 @@ def _noise_loss(law: Any, moved: Fraction | float) -> tuple[bool, Fraction | flo
     """Return whether a loss is one of pure DP, and the loss."""
     if not moved:
         return True, Fraction(0)
-    if not isinstance(moved, Fraction) or moved.denominator != 1:
+    if not isinstance(moved, Fraction) or moved.denominator != 1 or abs(moved) > _FAR:
         return True, math.inf
     if isinstance(law, DiscreteLaplace):
         return True, abs(moved) / law.scale
     if isinstance(law, DiscreteGaussian):
         return False, moved * moved / (2 * law.sigma_squared)
     return True, math.inf
+
+
+_FAR = 10**100
+"""Noise hides no move by more, whatever its scale; beyond are losses that are no doubles."""
 
 
 def _choice_loss(one: Any, other: Any) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.audit.replaying.cost import Cost, coins, cost_of
-from tacit.audit.replaying.tape import Diverged, Tape
+from tacit.audit.replaying.tape import Diverged, Noise, Tape
 from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.errors import UsageError
@@ -99,7 +99,8 @@ def replay(
         What was found; falsy where anything was.
 
     Raises:
-        UsageError: fewer than one run.
+        UsageError: fewer than one run, a claim below 0, a mechanism that cannot be called or
+            raises in all runs.
 
     Source: "dp-recorder", PETS 2026, which found 13 violations in 12 libraries so.
 
@@ -115,6 +116,8 @@ def replay(
         >>> bool(found), found.epsilon
         (True, Fraction(1, 2))
     """
+    if not callable(mechanism):
+        raise UsageError(f"a mechanism is called with a data set; {mechanism!r:.60} cannot be")
     times = as_integer(runs, "runs", minimum=1)
     claims = [
         None if c is None else as_fraction(c, n) for c, n in ((epsilon, "epsilon"), (rho, "rho"))
@@ -124,13 +127,17 @@ def replay(
     findings: dict[str, None] = {}
     unseen: dict[str, None] = {}
     most, complete = Cost(), True
-    draws = 0
+    draws, always_steady = 0, True
+    failures: list[_Raised] = []
     for data, other in [(u, v), (v, u)] * times:
         recorded = Tape()
         output = run_once(mechanism, data, recorded)
+        if isinstance(output, _Raised):
+            failures.append(output)
         draws = max(draws, len(recorded.draws))
         unseen.update(dict.fromkeys(recorded.lost))
         steady = _is_steady(mechanism, data, recorded, output)
+        always_steady &= steady
         replayed = Tape(recorded)
         found, cost = _compared(mechanism, other, recorded, replayed, output)
         tossed = coins(recorded, replayed) if _AROUND in found else []
@@ -141,6 +148,13 @@ def replay(
         findings.update(dict.fromkeys(found))
         if cost is not None and (cost.epsilon, cost.rho) > (most.epsilon, most.rho):
             most = cost
+    if len(failures) == 2 * times:
+        raise UsageError(
+            f"the mechanism raises in all of {len(failures)} runs, so nothing of it was seen: "
+            f"{failures[0].name}: {failures[0].told}"
+        )
+    if not always_steady:  # noise of few values repeats itself by chance, in some of the runs
+        findings.pop(_AROUND, None)
     findings.update(dict.fromkeys(_dear(most, claims[0], claims[1])))
     return Replay(
         tuple(findings), draws, 2 * times, most.epsilon, most.rho, complete, tuple(unseen)
@@ -152,14 +166,31 @@ class _Raised:
     """That a mechanism fails is an output."""
 
     name: str
+    told: str = field(compare=False)
 
 
 def run_once(mechanism: Callable[[Any], Any], data: Any, tape: Tape) -> Any:
     with watched(tape.watch):
         try:
-            return mechanism(data)
+            return _released(mechanism(data))
         except Exception as error:
-            return _Raised(type(error).__name__)
+            return _Raised(type(error).__name__, str(error))
+
+
+def _released(output: Any) -> Any:
+    """Return an output whose noise is plain numbers: noise that met nothing hides a 0."""
+    if isinstance(output, Noise):
+        return output + 0
+    if isinstance(output, Mapping):
+        return {key: _released(value) for key, value in output.items()}
+    if isinstance(output, (list, tuple)):
+        parts = [_released(part) for part in output]
+        return tuple(parts) if isinstance(output, tuple) else parts
+    if isinstance(output, np.ndarray) and output.dtype == object:
+        found = np.empty(output.size, dtype=object)
+        found[:] = [_released(part) for part in output.ravel()]
+        return found.reshape(output.shape)
+    return output
 
 
 def _is_steady(mechanism: Callable[[Any], Any], data: Any, recorded: Tape, output: Any) -> bool:
@@ -215,4 +246,12 @@ def _same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, float) and isinstance(other, float) and math.isnan(one):
         return math.isnan(other)
-    return type(one) is type(other) and bool(one == other)
+    return type(one) is type(other) and _equal(one, other)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Return whether two outputs of one kind are equal; tables have a method for it."""
+    try:
+        return bool(one.equals(other) if hasattr(one, "equals") else np.all(one == other))
+    except (TypeError, ValueError):
+        return False

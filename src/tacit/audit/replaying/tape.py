@@ -22,7 +22,7 @@ from tacit.noise import ExponentialChoice, Law
 from tacit.noise.bits import Choice
 from tacit.noise.shape import Size, shape_of
 
-__all__ = ["Diverged", "Drawn", "Meeting", "Noise", "Tape"]
+__all__ = ["Diverged", "Drawn", "Meeting", "Noise", "Tape", "exactly"]
 
 _HERE = Path(__file__).parent
 _PACKAGE = _HERE.parents[1]
@@ -201,14 +201,14 @@ class Noise:
     def __mul__(self, factor: Any) -> Any:
         if isinstance(factor, Noise) or not _is_number(factor):
             return self.tape.lose(self) * factor
-        return self._times(Fraction(factor), self.amount * factor)
+        return self._times(exactly(factor), self.amount * factor)
 
     __rmul__ = __mul__
 
     def __truediv__(self, factor: Any) -> Any:
         if isinstance(factor, Noise) or not _is_number(factor) or not factor:
             return self.tape.lose(self) / factor
-        return self._times(1 / Fraction(factor), self.amount / factor)
+        return self._times(1 / exactly(factor), self.amount / factor)
 
     def _times(self, factor: Fraction, amount: Any) -> Noise:
         draws = tuple((call, i, c * factor) for call, i, c in self.draws)
@@ -231,6 +231,41 @@ class Noise:
 
     def __ne__(self, other: object) -> Any:
         return self - other != 0
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / self.tape.lose(self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self.tape.lose(self) // other
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return other // self.tape.lose(self)
+
+    def __mod__(self, other: Any) -> Any:
+        return self.tape.lose(self) % other
+
+    def __rmod__(self, other: Any) -> Any:
+        return other % self.tape.lose(self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return divmod(self.tape.lose(self), other)
+
+    def __pow__(self, other: Any) -> Any:
+        return self.tape.lose(self) ** other
+
+    def __rpow__(self, other: Any) -> Any:
+        return other ** self.tape.lose(self)
+
+    def __and__(self, other: Any) -> Any:
+        return self.tape.lose(self) & other
+
+    def __rand__(self, other: Any) -> Any:
+        return other & self.tape.lose(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what numpy and others ask whether it is there
+            raise AttributeError(name)
+        return getattr(self.tape.lose(self), name)
 
     def __hash__(self) -> int:
         return hash(self.tape.lose(self))
@@ -255,6 +290,15 @@ class Noise:
 
     def __repr__(self) -> str:
         return "Noise()"
+
+
+def exactly(value: Any) -> Fraction:
+    """Return a number as a fraction of whole numbers that do not wrap around, as numpy's do.
+
+    >>> exactly(np.int64(2**62)) * 4 == 2**64
+    True
+    """
+    return Fraction(value.item() if isinstance(value, np.generic) else value)
 
 
 def _is_number(value: Any) -> bool:

@@ -28,7 +28,7 @@ Knots = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Values, rising, and what stands for each; between them by interpolation."""
 
 _WIDEST = 64
-_HUGE = 1e150
+_HUGE, _TINY = 1e150, 1e-150
 
 
 def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.float64]:
@@ -49,6 +49,7 @@ def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.f
     plain = np.clip(np.where(odd, 0.0, table), -_HUGE, _HUGE)
     scaled = np.abs(plain) * 2.0**53
     fine = (np.abs(plain) < 0.5) & (scaled != np.floor(scaled))
+    plain[np.abs(plain) < _TINY] = 0.0  # nothing is interpolated between numbers so near
     whole = plain == np.floor(plain)
     largest = plain == plain.max(axis=1, keepdims=True)
     steps = np.diff(plain, axis=1)
@@ -149,6 +150,9 @@ def _flat(output: Any) -> list[float]:
         output = list(output.values())
     found: list[float] = []
     for value in np.ravel(np.asarray(output, dtype=object)).tolist():
+        if isinstance(value, (list, tuple, dict, np.ndarray)):
+            found += _flat(value)
+            continue
         try:
             found.append(float(value))
         except (TypeError, ValueError, OverflowError):
@@ -238,7 +242,7 @@ class FewFeatures:
         for place, column in enumerate(features.T):
             values, times = np.unique(column, return_counts=True)
             if len(values) <= _FEW and (values == np.floor(values)).all():
-                knots.append((values, np.clip(values, *np.quantile(column, [_RARE, 1 - _RARE]))))
+                knots.append((values, _as_they_are(column, values)))
                 continue
             knots.append(_ranks(column))
             if times.max() >= _FREQUENT * len(column):
@@ -261,6 +265,22 @@ class FewFeatures:
         return np.column_stack(columns).astype(np.float32)
 
 
+def _as_they_are(column: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return whole values but for the rarest; large ones from the least on, in steps that fit.
+
+    >>> _as_they_are(np.array([2.0, 3.0]), np.array([2.0, 3.0])).round(2).tolist()
+    [2.0, 3.0]
+    >>> _as_they_are(np.array([-1.0, 1e150]), np.array([-1.0, 1e150])).round().tolist()
+    [1000.0, 999000.0]
+    """
+    forms = np.asarray(np.clip(values, *np.quantile(column, [_RARE, 1 - _RARE])), np.float64)
+    if np.abs(forms).max() <= _LARGE:
+        return forms
+    return np.asarray((forms - values[0]) / max(1.0, float(values[-1] - values[0]) / _LARGE))
+
+
+_LARGE = 1e6
+"""Whole numbers up to it are distinguished in single precision, and their squares are finite."""
 _SHORT = 3
 _FEW, _RARE, _FREQUENT = 100, 1e-3, 0.02
 """Different values of a number that stands as it is, but for so few outputs at both ends; and the

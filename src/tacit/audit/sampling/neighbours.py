@@ -25,7 +25,7 @@ from tacit.core import (
     Space,
     Vector,
 )
-from tacit.errors import TacitError
+from tacit.errors import TacitError, UsageError
 from tacit.statistics import Interval, sensitivity
 
 __all__ = ["Pair", "changed", "proposed"]
@@ -234,14 +234,18 @@ def _witnesses(space: Space, statistic: Any) -> list[Pair]:
     if low is None or high is None:
         return []
     found: list[Pair] = []
+    wrong: TacitError | None = None
     for size in (2, 5) if domain.size is None else (domain.size,):
         try:
             pair = sensitivity(
                 statistic, over=Interval(low, high, size=size), relation=relation
             ).witness
-        except TacitError:
+        except TacitError as error:
+            wrong = error
             continue
         if pair is not None:
             kind = int if domain.element.kind == "int" else float
             found.append(([kind(x) for x in pair[0]], [kind(x) for x in pair[1]]))
+    if wrong is not None and not found and type(wrong) is UsageError:
+        raise wrong  # such as a name that is none; what is too hard to find is left out
     return found

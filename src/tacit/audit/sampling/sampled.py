@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import secrets
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from tacit import plotting
-from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive
 from tacit.audit.sampling.betting import Bets
 from tacit.audit.sampling.events import Event, learned_event, learned_score
 from tacit.audit.sampling.features import Design, FewFeatures
@@ -23,7 +25,7 @@ from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.errors import UsageError
 
-__all__ = ["SampledAudit", "command", "outputs_of", "sampled"]
+__all__ = ["SampledAudit", "checked_numbers", "command", "outputs_of_both", "sampled"]
 
 _FIRST = 50
 """The runs a side that choose the first event, and are not counted."""
@@ -90,6 +92,9 @@ class SampledAudit(Shown):
             panels[0].axhline(self.epsilon, color=plotting.SECOND, linestyle="--", label=claimed)
         panels[0].legend(frameon=False, fontsize=9)
         panels[0].set_xscale("log")
+        places = _ticks(runs[0], runs[-1])
+        panels[0].set_xticks(places, [f"{n:,}" for n in places])
+        panels[0].set_xticks([], minor=True)
         panels[0].set_xlabel("runs on each side")
         panels[0].set_ylabel("lower bound on epsilon")
         errors = np.linspace(0, 1, 201)
@@ -107,6 +112,16 @@ class SampledAudit(Shown):
         panels[1].set_ylabel("type II error")
         panels[1].set_title("trade-off curves", fontsize=10)
         return fig
+
+
+def _ticks(first: int, last: int) -> list[int]:
+    """Return a few numbers of runs that are read beside each other on a scale of logarithms.
+
+    >>> _ticks(50, 700), _ticks(50, 2_000_000)
+    ([50, 100, 200, 500], [50, 1000, 20000, 500000])
+    """
+    found = [k * 10**n for n in range(9) for k in (1, 2, 5) if first <= k * 10**n <= last]
+    return found[:: max(1, math.ceil(len(found) / 4))]
 
 
 def _trade_off(errors: Any, epsilon: float, delta: float) -> Any:
@@ -145,7 +160,11 @@ def sampled(
     Args:
         mechanism: called with u or v, gives an output: a number, a text, a list, a dictionary of
             numbers or an array; see :func:`tacit.audit.command` for programs that are not Python.
-            Its runs are to be independent: one that draws from a fixed seed is outside the proof.
+            That it raises is an output too, the text ``raised`` with the name of the error.
+            Its runs are to be independent: one that draws from a fixed seed, or whose answers
+            depend on earlier runs, is outside the proof.  A coin decides for each pair of runs
+            whether u or v comes first, so that what changes with time alone is rarely taken for
+            a difference of the data.
         u: a data set, in the form that the mechanism takes.
         v: its neighbour.
         epsilon: the claim, where there is one: runs stop when it is refuted.
@@ -154,12 +173,14 @@ def sampled(
         samples: the most runs on each side.
         event: from an output to True or False, in place of one that is chosen from the runs.
         batch: the mechanism is called with a data set and a number, and returns that many outputs.
+            What it raises is no output: nobody knows of how many runs.
 
     Returns:
         The bound with its path; falsy where the claim is refuted.
 
     Raises:
-        UsageError: a confidence outside of (0, 1), fewer than 100 samples, a delta outside [0, 1).
+        UsageError: a confidence outside of (0, 1), fewer than 100 samples, a delta outside [0, 1);
+            a mechanism whose first runs all raise, or that gives another number of outputs.
 
     Source: Gonzalez et al., "Sequentially auditing differential privacy" (arXiv 2509.07055);
         the bets are those of Waudby-Smith and Ramdas (2024).
@@ -171,13 +192,10 @@ def sampled(
         >>> bool(sampled(forgetful, [0, 0], [0, 9], epsilon=1, samples=2000))
         False
     """
-    limit = as_integer(samples, "samples", minimum=100)
-    claim = None if epsilon is None else float(as_fraction(epsilon, "epsilon"))
-    rest = float(as_fraction(delta, "delta"))
-    if not 0 < confidence < 1:
-        raise UsageError("confidence is a number between 0 and 1, for example 0.99")
-    if not 0 <= rest < 1 or (claim is not None and claim < 0):
-        raise UsageError("epsilon is at least 0, and delta at least 0 and below 1")
+    limit, rest, confidence = checked_numbers(samples, delta, confidence)
+    claim = None if epsilon is None else float(min(as_fraction(epsilon, "epsilon"), _ANY_CLAIM))
+    if claim is not None and claim < 0:
+        raise UsageError("epsilon is at least 0")
     bets = Bets(rest, confidence)
     graded = GradedBets(bets.grid, rest) if event is None else None
     fitted = [FittedBets(bets.grid, rest, kind) for kind in (Design.of, FewFeatures.of)]
@@ -189,7 +207,9 @@ def sampled(
     done, learned, tells_of_v = 0, 0, False
     while done < limit and not (claim is not None and bets.refutes(claim)):
         count = min(limit - done, _FIRST if done < 4 * _FIRST else done // 4)
-        fresh = [outputs_of(mechanism, data, count, batch) for data in (u, v)]
+        fresh = outputs_of_both(mechanism, (u, v), count, batch)
+        if not done:
+            _check_some_answer(fresh)
         done += count
         if chosen is not None:
             beside = None
@@ -236,6 +256,8 @@ def sampled(
     )
 
 
+_ANY_CLAIM = Fraction(1_000_000)
+"""A claim of more is as far out of reach as this one."""
 _MOST_KEPT = 500_000
 _GRADED_FROM = 200
 """Runs from which grades are learned, one half of them for the score and one for its bins."""
@@ -249,21 +271,83 @@ def _given(event: Callable[[Any], bool]) -> Event:
     return lambda outputs: np.array([bool(event(output)) for output in outputs], dtype=np.bool_)
 
 
-def outputs_of(mechanism: Callable[..., Any], data: Any, count: int, batch: bool) -> Sequence[Any]:
-    """Run a mechanism so often.
+def checked_numbers(samples: Any, delta: Any, confidence: Any) -> tuple[int, float, float]:
+    """Return the numbers that an audit is asked with.
 
     Raises:
-        UsageError: a mechanism of batches gave another number of outputs.
-
-    >>> outputs_of(lambda data: data + 1, 5, 2, batch=False)
-    [6, 6]
+        UsageError: fewer than 100 samples, a delta outside [0, 1), a confidence outside (0, 1).
     """
-    if not batch:
-        return [mechanism(data) for _ in range(count)]
-    found = list(mechanism(data, count))
+    limit = as_integer(samples, "samples", minimum=100)
+    rest, sure = float(as_fraction(delta, "delta")), float(as_fraction(confidence, "confidence"))
+    if not 0 < sure < 1:
+        raise UsageError("confidence is a number between 0 and 1, for example 0.99")
+    if not 0 <= rest < 1:
+        raise UsageError("delta is at least 0 and below 1")
+    return limit, rest, sure
+
+
+class _Raised(str):
+    """The output of a run that raised."""
+
+    error: Exception
+
+
+def outputs_of_both(
+    mechanism: Callable[..., Any], pair: tuple[Any, Any], count: int, batch: bool
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Run a mechanism so often on each of two data sets, in an order that coins decide.
+
+    Raises:
+        UsageError: the mechanism cannot be called, or one of batches gave another number of
+            outputs.
+
+    >>> outputs_of_both(lambda data: 1 / data, (2, 0), 2, batch=False)
+    ([0.5, 0.5], ['raised ZeroDivisionError', 'raised ZeroDivisionError'])
+    """
+    if not callable(mechanism):
+        raise UsageError(f"a mechanism is called with a data set; {mechanism!r:.60} cannot be")
+    found: tuple[list[Any], list[Any]] = ([], [])
+    coins = secrets.randbits(count)
+    for run in range(1 if batch else count):
+        for side in (0, 1) if coins >> run & 1 else (1, 0):
+            if batch:
+                found[side].extend(_batch(mechanism, pair[side], count))
+            else:
+                found[side].append(_output(mechanism, pair[side]))
+    return found
+
+
+def _output(mechanism: Callable[[Any], Any], data: Any) -> Any:
+    try:
+        return mechanism(data)
+    except Exception as error:
+        output = _Raised(f"raised {type(error).__name__}")
+        output.error = error
+        return output
+
+
+def _batch(mechanism: Callable[[Any, int], Any], data: Any, count: int) -> list[Any]:
+    given = mechanism(data, count)
+    try:
+        found = list(given)
+    except TypeError:
+        kind = type(given).__name__
+        raise UsageError(
+            f"with batch=True a mechanism returns many outputs, not a {kind}"
+        ) from None
     if len(found) != count:
         raise UsageError(f"the mechanism was asked for {count} outputs and gave {len(found)}")
     return found
+
+
+def _check_some_answer(outputs: tuple[Sequence[Any], Sequence[Any]]) -> None:
+    every = [*outputs[0], *outputs[1]]
+    if all(isinstance(output, _Raised) for output in every):
+        error = every[0].error
+        raise UsageError(
+            f"the mechanism raises in all of its first {len(every)} runs: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 @public
@@ -271,30 +355,45 @@ def command(line: str | Sequence[str], *, timeout: float = 60.0) -> Callable[[st
     """Return a mechanism for :func:`tacit.audit.sampled` that runs a program.
 
     The program gets the data set on its standard input, as the text that ``u`` or ``v`` is, and its
-    output is what it prints.  Where it fails, the output is the text ``exit`` with its code: that a
-    program fails on one of two neighbours is an output like any other.
+    output is what it prints there; its standard error is not read.  Where it fails, ``exit`` with
+    its code stands behind what it printed: that a program fails on one of two neighbours is an
+    output like any other.
 
     Args:
         line: the program with its arguments; no shell reads it.
         timeout: the seconds after which a run counts as the output ``timeout``.
 
     Raises:
-        UsageError: the line is empty.
+        UsageError: the line is empty or no command, the timeout is not above 0; when it is called,
+            there is no such program.
 
     >>> command("cat")("7")
     '7'
     """
-    words = shlex.split(line) if isinstance(line, str) else list(line)
+    try:
+        words = shlex.split(line) if isinstance(line, str) else [str(word) for word in line]
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"this is no command: {error}") from None
     if not words:
         raise UsageError("a command has at least the name of a program")
+    seconds = float(positive(timeout, "timeout"))
 
     def run(data: str) -> str:
         try:
             found = subprocess.run(
-                words, input=str(data), capture_output=True, text=True, timeout=timeout, check=False
+                words,
+                input=str(data),
+                capture_output=True,
+                text=True,
+                errors="backslashreplace",  # bytes that are no text, so that all outputs differ
+                timeout=seconds,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             return "timeout"
-        return found.stdout.strip() if found.returncode == 0 else f"exit {found.returncode}"
+        except OSError as error:
+            raise UsageError(f"{words[0]} cannot be run: {error.strerror}") from None
+        printed = found.stdout.strip()
+        return f"{printed} exit {found.returncode}".strip() if found.returncode else printed
 
     return run

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.arithmetic.exact import Number, as_integer, positive
 from tacit.arithmetic.mixing import Repeatable
 from tacit.audit.sampling.events import learned_score
 from tacit.audit.sampling.graded import expected_bound
 from tacit.audit.sampling.neighbours import Pair, changed, proposed
-from tacit.audit.sampling.sampled import SampledAudit, outputs_of, sampled
+from tacit.audit.sampling.sampled import SampledAudit, checked_numbers, outputs_of_both, sampled
 from tacit.calls import public
 from tacit.core import Space
 from tacit.display.card import Shown
@@ -94,7 +94,8 @@ def search(
         seed: of the proposals; the mechanism draws its own noise.
 
     Raises:
-        UsageError: the space has no two members that near to each other, or as for ``sampled``.
+        UsageError: the space has no two members that near to each other, there is no such
+            statistic, or as for ``sampled``.
 
     Source: Bichsel et al., "DP-Sniper" (S&P 2021), and Ding et al., "Detecting violations of
         differential privacy" (CCS 2018), for searches of this kind.
@@ -108,14 +109,17 @@ def search(
         >>> bool(found), abs(sum(found.u) - sum(found.v)) > 1
         (False, True)
     """
-    draw = Repeatable(seed)
-    far, most = as_fraction(d_in, "d_in"), as_integer(pairs, "pairs", minimum=1)
-    limit = as_integer(samples, "samples", minimum=100)
-    rest = float(as_fraction(delta, "delta"))
+    if not isinstance(space, Space):
+        kind = type(space).__name__
+        raise UsageError(f"space is a tc.Space of a domain and a distance, not a {kind}")
+    draw = Repeatable(as_integer(seed, "seed", minimum=0))
+    far, most = positive(d_in, "d_in"), as_integer(pairs, "pairs", minimum=1)
+    limit, rest, confidence = checked_numbers(samples, delta, confidence)
     every = proposed(space, far, draw, statistic)
     if not every:
         raise UsageError(
-            f"no two members of {space.domain} at a distance of at most {far} were found"
+            f"no two members of {space.domain} at a distance of at most {far} were found; "
+            "is d_in too small for this distance?"
         )
     first, later = every[: most // 2], every[most // 2 :]
     pool = first + draw.sample(later, min(len(later), most - len(first)))
@@ -167,7 +171,7 @@ def _scores(
     refutes.  Few runs tell little of that; the second is the difference of the mean grades in its
     standard errors, which few runs tell better and rare outputs hardly move.
     """
-    sides = [outputs_of(mechanism, data, runs, batch) for data in pair]
+    sides = outputs_of_both(mechanism, pair, runs, batch)
     half = runs // 2
     score = learned_score(sides[0][:half], sides[1][:half])
     grades = score(sides[0][half:]), score(sides[1][half:])
