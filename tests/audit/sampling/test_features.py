@@ -16,7 +16,9 @@ def test_arrays_lists_and_tuples_of_one_shape_have_the_same_features():
     expected = numbers_of(rows)
     assert np.array_equal(numbers_of([np.array(row) for row in rows]), expected)
     assert np.array_equal(numbers_of(list(map(tuple, rows))), expected)
-    assert np.array_equal(numbers_of([{"a": 1.0, "b": -2.0, "c": 3.0}, rows[1]]), expected)
+    keyed = numbers_of([{"a": 1.0, "b": -2.0, "c": 3.0}, rows[1]])
+    assert keyed[0, 0] > expected[0, 0] == np.floor(keyed[0, 0])  # the keys, behind the point
+    assert np.array_equal(keyed[:, 1:], expected[:, 1:])
 
 
 def test_the_summary_is_of_the_whole_output():
@@ -119,3 +121,22 @@ def test_numbers_next_to_zero_are_no_numbers_that_a_fit_fails_on():
 def test_numbers_in_lists_of_lists_are_read():
     deep = numbers_of([[[0.5], [1, {"a": [2.0]}]], [[0.5], [1, {"a": [3.0]}]]])
     assert np.array_equal(deep, numbers_of([[0.5, 1, 2.0], [0.5, 1, 3.0]]))
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        lambda name, value: {name: value},
+        lambda name, value: {"all": value, name: 1.0},
+        lambda name, value: f"{name}: {value}",
+        lambda name, value: [value, name],
+    ],
+)
+def test_keys_and_words_as_long_as_others_are_seen(named):
+    """Beside noise, so that no output comes twice."""
+    left, right = ([named(name, i / 997 - 3) for i in range(300)] for name in ("flu", "hiv"))
+    event = learned_event(left, right, 0.0)
+    shares = [
+        event([named(name, i / 991 - 3) for i in range(200)]).mean() for name in ("flu", "hiv")
+    ]
+    assert abs(shares[0] - shares[1]) > 0.98

@@ -3,16 +3,18 @@
 For each number of an output, and for the difference of each to the one before it: the number,
 whether it is no number or infinite, whether it is a multiple of 2^-53 and of 1 (what floating-point
 noise leaves behind), and whether it is the largest.  Of a whole output a *summary*: how many
-numbers there are, how many of them are odd, and how many positive; where the first positive one
-stands and where the largest; the sum, the largest, the smallest and the last.  A regression gets
-their ranks, and all products of two ranks of the summary.  A list of answers until a first success
-with a number behind it is recognised by such a product: the number of failures times the last.
+numbers there are, and under which keys; how many of them are odd, and how many positive; where the
+first positive one stands and where the largest; the sum, the largest, the smallest and the last.  A
+regression gets their ranks, and all products of two ranks of the summary.  A list of answers until
+a first success with a number behind it is recognised by such a product: the number of failures
+times the last.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +34,7 @@ _HUGE, _TINY = 1e150, 1e-150
 
 
 def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.float64]:
-    """Return features of outputs, one row each; what is no number counts as its length.
+    """Return features of outputs, one row each; a number stands for what is none.
 
     Args:
         outputs: of a mechanism, of any lengths.
@@ -75,7 +77,7 @@ def _summary(
     positive = (plain > 0) & ~odd
     width = plain.shape[1]
     first = np.where(positive.any(axis=1), positive.argmax(axis=1), width)
-    there = ~odd & (np.arange(width) < sizes[:, None])
+    there = ~odd & (np.arange(width) < np.floor(sizes)[:, None])
     last = np.where(there.any(axis=1), width - 1 - there[:, ::-1].argmax(axis=1), 0)
     return np.column_stack(
         [
@@ -87,7 +89,10 @@ def _summary(
 
 
 def _table(outputs: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the numbers of each output, zeros behind them, and how many there are."""
+    """Return the numbers of each output, zeros behind them, and how many there are.
+
+    Of a dictionary digits behind the point of how many tell one set of keys from others.
+    """
     plain = _as_array(outputs)
     if plain is not None:
         sizes = np.full(len(plain), float(plain.shape[1]))
@@ -97,7 +102,8 @@ def _table(outputs: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.floa
     table = np.zeros((len(rows), width))
     for place, row in enumerate(rows):
         table[place, : len(row[:width])] = row[:width]
-    return table, np.array([len(row) for row in rows], dtype=np.float64)
+    counts = [len(row) + _keys(output) for row, output in zip(rows, outputs, strict=True)]
+    return table, np.array(counts, dtype=np.float64)
 
 
 _PLAIN = (int, float, bool, np.integer, np.floating, np.bool_)
@@ -122,10 +128,10 @@ def _as_array(outputs: Sequence[Any]) -> NDArray[np.float64] | None:
 
 
 def _numbers_in(text: str) -> list[float]:
-    """Return the numbers that a program printed; of a word, and of a text without any, the length.
+    """Return the numbers that a program printed; of a word, and of a text without any, one for it.
 
-    >>> _numbers_in("a: 3.5, -1e2"), _numbers_in("exit 1"), _numbers_in("no")
-    ([1.0, 3.5, -100.0], [4.0, 1.0], [2.0])
+    >>> _numbers_in("a: 3.5, -1e2")[1:], [int(x) for x in _numbers_in("exit 1")]
+    ([3.5, -100.0], [4, 1])
     """
     found, numbers = [], 0
     for word in _BETWEEN.split(text):
@@ -134,8 +140,22 @@ def _numbers_in(text: str) -> list[float]:
             numbers += 1
         except ValueError:
             if word:
-                found.append(float(len(word)))
-    return found if numbers else [float(len(text))]
+                found.append(_number_of(word))
+    return found if numbers else [_number_of(text)]
+
+
+def _number_of(text: str) -> float:
+    """Return the length of a text, with digits behind the point that tell it from others.
+
+    >>> int(_number_of("yes")), _number_of("yes") == _number_of("not"), _number_of("")
+    (3, False, 0.0)
+    """
+    return len(text) + zlib.crc32(text.encode("utf-8", "surrogatepass")) / 2**32
+
+
+def _keys(output: Any) -> float:
+    """Return a number below 1 for the keys of a dictionary; of any other output 0."""
+    return _number_of(repr(list(output))) % 1 if isinstance(output, dict) else 0.0
 
 
 _BETWEEN = re.compile(r"[\s,;:=\[\](){}\"']+")
@@ -145,7 +165,7 @@ def _flat(output: Any) -> list[float]:
     if isinstance(output, str):
         return _numbers_in(output)
     if isinstance(output, bytes) or output is None:
-        return [float(len(output or b""))]
+        return [_number_of((output or b"").decode("latin-1"))]
     if isinstance(output, dict):
         output = list(output.values())
     found: list[float] = []
@@ -156,7 +176,7 @@ def _flat(output: Any) -> list[float]:
         try:
             found.append(float(value))
         except (TypeError, ValueError, OverflowError):
-            found.append(float(len(str(value))))
+            found.append(_number_of(str(value)))
     return found or [0.0]
 
 
