@@ -32,7 +32,6 @@ THROUGH: dict[str, tuple[str, ...]] = {
         "audit.attack_suite.cases.hostile_values",
         "audit.attack_suite.cases.leaks",
         "audit.attack_suite.cases.local_model",
-        "audit.attack_suite.cases.numbers",
         "audit.attack_suite.cases.people",
     ),
     "audit/comparison/test_compare.py": ("audit.comparison.candidate",),

@@ -56,7 +56,19 @@ for _kind in ("sum", "mean", "laplace noise", "gaussian noise"):
     _float_gaps(_kind)
 
 
-def _order(name: str, rows: Sequence[float], bound: float, kind: str) -> None:
+def _moved(
+    system: System, rows: Sequence[float], others: Sequence[float], bound: float, change: str
+) -> float | Outcome:
+    """Return how far two sums are apart whose noise is below a millionth."""
+    left, right = (
+        lambda r=given: system.statistic("sum", r, bounds=(-bound, bound), epsilon=LOUD * bound)
+        for given in (rows, others)
+    )
+    found = compared(left, right, change)
+    return found if isinstance(found, Outcome) else abs(found[0][0] - found[1][0])
+
+
+def _order(name: str, rows: Sequence[float], bound: float) -> None:
     @case(
         "order of summation",
         name,
@@ -64,22 +76,16 @@ def _order(name: str, rows: Sequence[float], bound: float, kind: str) -> None:
         _CASACUBERTA,
     )
     def _(system: System) -> Outcome:
-        turned = rows[::-1]
-        left, right = (
-            lambda r=given: system.statistic(kind, r, bounds=(-bound, bound), epsilon=LOUD * bound)
-            for given in (rows, turned)
-        )
-        found = compared(left, right, "turning the order round")
-        if isinstance(found, Outcome):
-            return found
-        moved = abs(found[0][0] - found[1][0])
-        told = f"the same rows in another order moved the {kind} by {moved:.6g}"
+        moved = _moved(system, rows, rows[::-1], bound, "turning the order round")
+        if isinstance(moved, Outcome):
+            return moved
+        told = f"the same rows in another order moved the sum by {moved:.6g}"
         return holds(told) if moved < 0.5 else falls(f"{told}; it may not move at all")
 
 
-_order("large first", [2.0**53, *[1.0] * 64], 2.0**53, "sum")
-_order("cancelling", [2.0**60, -(2.0**60), *[1.0] * 64], 2.0**60, "sum")
-_order("small ones in blocks", [*[1.0] * 200, 2.0**54, *[1.0] * 3], 2.0**54, "sum")
+_order("large first", [2.0**53, *[1.0] * 64], 2.0**53)
+_order("cancelling", [2.0**60, -(2.0**60), *[1.0] * 64], 2.0**60)
+_order("small ones in blocks", [*[1.0] * 200, 2.0**54, *[1.0] * 3], 2.0**54)
 
 
 def _overflow(name: str, rows: Sequence[Any], bound: float, kind: str = "sum") -> None:
@@ -114,16 +120,11 @@ def _rounding(name: str, rows: Sequence[float], bound: float) -> None:
         _CASACUBERTA,
     )
     def _(system: System) -> Outcome:
-        bounds = -bound, bound
-        left, right = (
-            lambda r=given: system.statistic("sum", r, bounds=bounds, epsilon=LOUD * bound)
-            for given in (rows, rows[1:])
-        )
-        found = compared(left, right, "the large row")
-        if isinstance(found, Outcome):
-            return found
-        more = abs(found[0][0] - found[1][0]) - bound
-        stated = system.sum_sensitivity(rows, bounds) - bound
+        moved = _moved(system, rows, rows[1:], bound, "the large row")
+        if isinstance(moved, Outcome):
+            return moved
+        more = moved - bound
+        stated = system.sum_sensitivity(rows, (-bound, bound)) - bound
         told = f"the large row moved the sum by {more:.6g} more than its bound of {bound:.6g}"
         told += f", where {stated:.6g} more is stated" if stated > 0 else ""
         return holds(told) if more <= stated + _LAST_DIGITS else falls(told)
