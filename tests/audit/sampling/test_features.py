@@ -17,7 +17,7 @@ def test_arrays_lists_and_tuples_of_one_shape_have_the_same_features():
     assert np.array_equal(numbers_of([np.array(row) for row in rows]), expected)
     assert np.array_equal(numbers_of(list(map(tuple, rows))), expected)
     keyed = numbers_of([{"a": 1.0, "b": -2.0, "c": 3.0}, rows[1]])
-    assert keyed[0, 0] > expected[0, 0] == np.floor(keyed[0, 0])  # the keys, behind the point
+    assert keyed[0, 0] > expected[0, 0] == np.floor(keyed[0, 0])  # the keys
     assert np.array_equal(keyed[:, 1:], expected[:, 1:])
 
 

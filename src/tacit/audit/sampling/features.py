@@ -91,7 +91,7 @@ def _summary(
 def _table(outputs: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the numbers of each output, zeros behind them, and how many there are.
 
-    Of a dictionary digits behind the point of how many tell one set of keys from others.
+    Of a dictionary digits after the decimal point of how many tell one set of keys from others.
     """
     plain = _as_array(outputs)
     if plain is not None:
@@ -145,7 +145,7 @@ def _numbers_in(text: str) -> list[float]:
 
 
 def _number_of(text: str) -> float:
-    """Return the length of a text, with digits behind the point that tell it from others.
+    """Return the length of a text, with digits after the decimal point that tell it from others.
 
     >>> int(_number_of("yes")), _number_of("yes") == _number_of("not"), _number_of("")
     (3, False, 0.0)
