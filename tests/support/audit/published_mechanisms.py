@@ -138,7 +138,7 @@ million runs.
 """
 
 NEAR: dict[str, tuple[Batch, Sequence[float], Sequence[float], str, float]] = {
-    "SVT3": (svt3, [0] * 9 + [1], [1] * 9 + [0], "0.13", math.inf),
+    "SVT3": (svt3, [0] * 9 + [1], [1] * 9 + [0], "0.15", math.inf),
     "SVT6 of 10 answers": (svt6, [0] * 5 + [1] * 5, [1] * 5 + [0] * 5, "0.25", 0.42),
     "largest with exponential noise": (largest_with_exponential, [0] * 5, [1] * 5, "0.7", math.inf),
     "RAPPOR": (rappor, ITEM, OTHER, "0.1", 0.41),
