@@ -6,10 +6,6 @@ import re
 
 from house.project import PACKAGE, ROOT, sources, tracked
 
-LONGEST = 400
-LONGER_WITH_REASON: dict[str, str] = {}
-"""Files over the limit, each with the reason why it is one room and not several."""
-
 ROOMS = {".ci", "benchmarks", "docs", "src", "tests", "tools"}
 PAPERS = {".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md"}
 PAPERS |= {"SECURITY.md", "pyproject.toml"}
@@ -33,15 +29,6 @@ def hits(pattern: re.Pattern[str]) -> list[str]:
             if pattern.search(line)
         ]
     return found
-
-
-def test_no_file_is_too_long() -> None:
-    lengths = {
-        str(path.relative_to(PACKAGE)): len(path.read_text(encoding="utf-8").splitlines())
-        for path in sources()
-    }
-    too_long = {name: n for name, n in lengths.items() if n > LONGEST}
-    assert set(too_long) == set(LONGER_WITH_REASON), too_long
 
 
 def test_nothing_lies_beside_the_rooms() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from house.import_graph import circles, graph, modules
-from house.project import PACKAGE, ROOT
+from house.project import ROOT
 
 ROOMS = (
     ("errors",),
@@ -180,10 +180,3 @@ def test_the_page_for_contributors_tells_the_floors() -> None:
     told = [tuple(re.findall(r"`(\w+)`", names)) for _, names in reversed(rows)]
     assert told == list(ROOMS)
     assert [int(number) for number, _ in reversed(rows)] == list(range(1, len(ROOMS) + 1))
-
-
-def test_no_folder_is_too_full() -> None:
-    most = 15
-    for folder in [PACKAGE, *(p for p in PACKAGE.rglob("*") if p.is_dir())]:
-        files = [p for p in folder.iterdir() if p.suffix == ".py" and p.name != "__init__.py"]
-        assert len(files) <= most, folder
