@@ -6,7 +6,7 @@ import re
 
 from house.project import PACKAGE, ROOT, sources, tracked
 
-ROOMS = {".ci", "benchmarks", "docs", "src", "tests", "tools"}
+ROOMS = {".ci", "benchmarks", "docs", "findings", "src", "tests", "tools"}
 PAPERS = {".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md"}
 PAPERS |= {"SECURITY.md", "pyproject.toml"}
 

@@ -22,7 +22,11 @@ class Diffprivlib(Adapter):
     def load(self, columns: Columns) -> None:
         self.age, self.hours = columns["age"], columns["hours"]
         self.occupation = columns["occupation"]
-        self.ones = np.ones(len(self.age), dtype=np.int64)
+        # The size of an array is public here, and a count is cut to 0..size. A count of the ones of
+        # an array of ones would lose half of its noise, which no user's count does: the rows that
+        # are counted are half of the array.
+        rows = len(self.age)
+        self.counted = np.repeat([1, 0], rows)
 
     def group_count(self, epsilon: float) -> list[float]:
         counts, _ = tools.histogram(
@@ -38,7 +42,7 @@ class Diffprivlib(Adapter):
 
     def tasks(self) -> Mapping[str, Callable[[float], Answer]]:
         return {
-            "count": lambda epsilon: float(tools.count_nonzero(self.ones, epsilon=epsilon)),
+            "count": lambda epsilon: float(tools.count_nonzero(self.counted, epsilon=epsilon)),
             "sum": lambda epsilon: float(tools.sum(self.hours, epsilon=epsilon, bounds=HOURS)),
             "mean": lambda epsilon: float(tools.mean(self.age, epsilon=epsilon, bounds=AGE)),
             "median": lambda epsilon: float(tools.median(self.age, epsilon=epsilon, bounds=AGE)),
