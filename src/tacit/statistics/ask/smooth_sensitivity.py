@@ -93,8 +93,10 @@ def local_sensitivity_at(
     """Return ``A(distance)``: the largest local sensitivity within ``distance`` steps of the data.
 
     Exact (a ``Fraction``) for counts, sums, means and quantiles under every relation, for the
-    variance under ``bounded``, and for any function over ``values``.  For the variance where
-    records join or leave, and for the standard deviation, a proven upper bound as a float.
+    variance under ``bounded``, and for any function over ``values``.  A proven upper bound for the
+    interquartile range (a ``Fraction``, at most the span of the bounds), for the variance where
+    records join or leave, and for the standard deviation (floats).  ``at_distance(...).exact`` says
+    which.
 
     Args:
         statistic: a name such as ``"median"``, a statistic, or (with ``values``) any function.

@@ -16,11 +16,11 @@ relation       within ``k``                             exactly ``k``, one direc
 Moves that the domain cannot make (no such records left) drop out, and so does a move to the empty
 release where the statistic has no value on it (``fewest`` is 1; a count, a sum and a histogram have
 one, and are asked with ``fewest`` 0: noise that hides the last record must cover the step from one
-record to none).  Records are people: one that is substituted may be followed by another with an equal
-value, so that over values without limit exactly ``k`` substitutions include fewer.  Within ``k``
-is the definition of differential privacy's neighbours (the symmetric distance, or the change-one
-distance).  Exactly ``k`` is what experiments in the literature use; it is not monotone in ``k``
-and misses mixed neighbours, so no noise may be based on it.
+record to none).  Records are people: one that is substituted may be followed by another with an
+equal value, so that over values without limit exactly ``k`` substitutions include fewer.  Within
+``k`` is the definition of differential privacy's neighbours (the symmetric distance, or the
+change-one distance).  Exactly ``k`` is what experiments in the literature use; it is not monotone
+in ``k`` and misses mixed neighbours, so no noise may be based on it.
 """
 
 from __future__ import annotations
