@@ -74,8 +74,9 @@ def sensitivity(
             changed, the answer says in ``.notes`` how far neighbours go.
 
     The empty release is a neighbour where the statistic has a value on it: a count, a sum, a
-    histogram, and a function that declares one, ``tc.statistics.Function(f, empty=0)``.  Where it
-    has none, such a neighbour is left out, and ``.notes`` says so.
+    histogram, and a function that declares one, ``tacit.statistics.Function(f, empty=0)`` or
+    ``tc.batched(f, empty=0)``.  Where it has none, such a neighbour is left out, and ``.notes``
+    says so.
 
     Returns:
         A :class:`~tacit.statistics.base.result.Sensitivity`, or a dict of them by column.  (A type
