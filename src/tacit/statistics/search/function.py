@@ -41,7 +41,7 @@ class Function(Statistic):
 
     function: Callable[..., object]
     many: bool = False
-    empty: Any = None
+    empty: Number | None = None
 
     def __post_init__(self) -> None:
         if self.empty is not None:
@@ -65,7 +65,7 @@ class Function(Statistic):
         """
         rows = np.asarray(rows, dtype=np.float64)
         if not rows.shape[1] and self.empty is not None:
-            return np.full(len(rows), self.empty)
+            return np.full(len(rows), float(as_fraction(self.empty)))
         if not self.many:
             return np.array([self._one(row) for row in rows], dtype=np.float64)
         try:

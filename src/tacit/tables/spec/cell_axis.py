@@ -79,7 +79,7 @@ class Axis:
         """Return whether both are of the same columns, and may share the cells."""
         return self.columns == other.columns and self.edges == other.edges
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, list[str]]:
         """Return what distinguishes it from other axes of a plan: its columns, and its edges.
 
         >>> Axis(("age",), edges=(Fraction(0), Fraction(18))).described()
