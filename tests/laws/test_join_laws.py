@@ -52,7 +52,9 @@ class Tables:
         self.source, self.schema = joined(made, by_key, beside), base.schema
         self.joins = (people, by_key)
 
-    def vectors(self, plan: Plan, visits: Sequence[Row], patients: Sequence[Row]) -> dict[Any, Any]:
+    def vectors(
+        self, plan: Plan, visits: Sequence[Row], patients: Sequence[Row]
+    ) -> list[dict[Any, Any]]:
         """Return what the plan computes of these rows."""
         self.connection.execute("delete from visits; delete from patients")
         for name, rows in (("visits", visits), ("patients", patients)):
@@ -109,11 +111,11 @@ def test_a_person_moves_every_vector_of_a_join_by_its_map_at_most(
         for person in (1, 2):
             rest = [[row for row in rows if row[0] != person] for rows in (visits, patients)]
             without = tables.vectors(plan, *rest)
-            for ends, measurements in zip(chains, whole, strict=True):
+            for ends, measurements, *pair in zip(chains, whole, found, without, strict=True):
                 for (step, _), chain in zip(ends, measurements, strict=True):
                     grid = chain.links[-2].output.domain.element.grid
                     metric = L1Distance() if step.norm == "L1" else L2Distance()
-                    sides = ([x * grid for x in part[step]] for part in (found, without))
+                    sides = ([x * grid for x in part[step]] for part in pair)
                     distance = metric.distance(*sides)
                     assert distance <= before_noise(chain), (step, seed, person)
                     moved += distance > 0

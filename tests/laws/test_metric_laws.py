@@ -51,6 +51,7 @@ CASES = [
     (SparseDistance(2), FIXED),
     (DiscreteDistance(), Category(("a", "b", "c"))),
     (ReleaseDistance(), Releases(Values([0, 1, 4]))),
+    (ReleaseDistance(empty=True), Releases(Values([0, 1, 4]), empty=True)),
     (ReleaseDistance("bounded", 3), Releases(Records([0, 1, 1, 4, 5], size=3))),
     (PartsDistance(SymmetricDistance()), Parts(("a", "b"), COLUMN)),
     (PartsDistance(HammingDistance()), Parts((1, 2, 3), FIXED)),

@@ -85,8 +85,8 @@ def ends(table, unit, norm_request, aggregates):
     chains = plan.chains(len(KEYS))
     vectors = exact.vectors(chains, list(KEYS))
     found = [
-        (plan.measurement(end, part.on_people), end[0], vectors[end[0]])
-        for part, part_ends in zip(plan.parts, chains, strict=True)
+        (plan.measurement(end, part.on_people), end[0], exact_of[end[0]])
+        for part, part_ends, exact_of in zip(plan.parts, chains, vectors, strict=True)
         for end in part_ends
     ]
     source.close()

@@ -16,7 +16,6 @@ from support.by_hand import statistics_oracle as oracle
 from support.examples import examples
 from tacit.errors import InfeasibleError
 from tacit.statistics.base.extreme_pair import differing_pair
-from tacit.statistics.search.exhaustive import exhaustive
 
 RELATIONS = ["unbounded", "add", "remove", "bounded"]
 NAMES = [name for name in oracle.VALUES if name != "var"]
@@ -57,14 +56,20 @@ def over_values(draw: Any) -> tuple[list[Fraction], int | None, tuple[Fraction, 
     return values, size, at, draw(st.integers(1, 3))
 
 
-def check_witness(answer: ts.Sensitivity, value: oracle.Value, truth: Fraction) -> None:
+def fewest_of(name: str) -> int:
+    """The fewest records of a release: none where the statistic has a value on none."""
+    return 0 if name in oracle.ON_EMPTY else 1
+
+
+def check_witness(
+    answer: ts.Sensitivity, value: oracle.Value, truth: Fraction, fewest: int = 1
+) -> None:
     if answer.witness is None:  # no release can be changed: held by tests/laws/test_witness_laws.py
         assert truth == 0
         assert differing_pair(answer.question, answer.statistic.least) is None
         return
     x, y = (tuple(map(Fraction, side)) for side in answer.witness)
-    assert x
-    assert y
+    assert min(len(x), len(y)) >= fewest
     assert x != y
     assert abs(value(x) - value(y)) == truth
     lost, gained = (Counter(x) - Counter(y)).total(), (Counter(y) - Counter(x)).total()
@@ -107,20 +112,44 @@ def test_known_population(
     try:
         found = ts.sensitivity(name, over, release, k, relation, within)
     except InfeasibleError:
-        assert no_neighbour_at(len(population), size, at, k, relation, within)
+        assert no_neighbour_at(len(population), size, at, k, relation, within, fewest_of(name))
         return
-    value = oracle.VALUES[name]
-    truth = oracle.over_records(value, population, size, k, relation, within, at)
+    value, fewest = oracle.VALUES[name], fewest_of(name)
+    truth = oracle.over_records(value, population, size, k, relation, within, at, fewest=fewest)
     assert found.value == truth
     assert found.exact
-    check_witness(found, value, truth)
+    check_witness(found, value, truth, fewest)
+    check_what_is_left_out(found, len(population), size if at is None else len(at), name)
+
+
+def check_what_is_left_out(answer: ts.Sensitivity, n: int, size: int | None, name: str) -> None:
+    """An answer says that the empty release is left out, if and only if it would be in question."""
+    question = answer.question
+    k = question.distance if question._asked is None else question._asked
+    starts = range(n + 1) if size is None else [size]
+    everything = list(oracle.subsets(n, range(n + 1)))
+    concerned = any(
+        oracle.is_asked(len(x - y), len(y - x), k, question.relation, question.within)
+        for x in everything
+        if len(x) in starts
+        for y in everything
+        if not x or not y
+    )
+    said = any("empty release" in note for note in answer.notes)
+    assert said is (concerned and name not in oracle.ON_EMPTY)
 
 
 def no_neighbour_at(
-    n: int, size: int | None, at: frozenset[int] | None, k: int, relation: str, within: bool
+    n: int,
+    size: int | None,
+    at: frozenset[int] | None,
+    k: int,
+    relation: str,
+    within: bool,
+    fewest: int = 1,
 ) -> bool:
     """Whether no two releases have exactly that distance."""
-    everything = list(oracle.subsets(n, range(1, n + 1)))
+    everything = list(oracle.subsets(n, range(fewest, n + 1)))
     starts = [at] if at is not None else [s for s in everything if size in (None, len(s))]
     return not any(
         oracle.is_asked(len(x - y), len(y - x), k, relation, within)
@@ -139,7 +168,8 @@ def test_values_without_limit(
     within: bool,
 ) -> None:
     values, size, at, k = case
-    sizes = [len(at)] if at else [size] if size else range(1, k + 3)
+    fewest = fewest_of(name)
+    sizes = [len(at)] if at else [size] if size else range(fewest, k + 3)
     try:
         found = ts.sensitivity(name, ts.Values(values, size=size), at, k, relation, within)
     except InfeasibleError:
@@ -147,12 +177,12 @@ def test_values_without_limit(
         if n is None:
             assert name in SEARCHED
             return
-        assert k >= n if relation == "remove" else k > n
+        assert k > n - fewest if relation == "remove" else k > n
         return
     value = oracle.VALUES[name]
-    truth = oracle.over_values(value, values, sizes, k, relation, within, at)
+    truth = oracle.over_values(value, values, sizes, k, relation, within, at, fewest=fewest)
     assert found.value == truth
-    check_witness(found, value, truth)
+    check_witness(found, value, truth, fewest)
 
 
 @pytest.mark.full
@@ -174,7 +204,9 @@ def test_an_interval_is_its_two_ends(
         found = ts.sensitivity(name, ts.Interval(lower, lower + width, size), None, k, relation)
     except InfeasibleError:
         return
-    truth = oracle.over_values(oracle.VALUES[name], sorted(grid), [size], k, relation, True)
+    truth = oracle.over_values(
+        oracle.VALUES[name], sorted(grid), [size], k, relation, True, fewest=fewest_of(name)
+    )
     assert found.value == truth
 
 
@@ -202,27 +234,37 @@ def test_square_roots(
 
 
 @examples(3)
-@given(over_records(), st.sampled_from(RELATIONS), st.booleans())
+@given(over_records(), st.sampled_from(RELATIONS), st.booleans(), st.sampled_from([None, 0, -9]))
 def test_exhaustive_search_agrees_with_enumeration(
     case: tuple[list[Fraction], int | None, frozenset[int] | None, int],
     relation: Any,
     within: bool,
+    empty: int | None,
 ) -> None:
     population, size, at, k = case
     release = None if at is None else ts.Sample([population[i] for i in at])
-    try:
-        question = ts.Question(ts.Records(population, size=size), release, k, relation, within)
-    except InfeasibleError:
-        return
+    fewest = 1 if empty is None else 0
 
     def odd(x: Any) -> Any:
         """Exact in floats on these populations, and of no special shape."""
         return 4 * x[0] - 3 * x[-1] + len(x) * x[len(x) // 3]
 
-    found = exhaustive(ts.lookup(odd), question)
+    try:
+        over = ts.Records(population, size=size)
+        found = ts.sensitivity(ts.Function(odd, empty=empty), over, release, k, relation, within)
+    except InfeasibleError:
+        assert no_neighbour_at(len(population), size, at, k, relation, within, fewest)
+        return
     exact_population = [Fraction(float(v)) for v in population]
     truth = oracle.over_records(
-        lambda x: Fraction(odd(sorted(x))), exact_population, size, k, relation, within, at
+        lambda x: Fraction(odd(sorted(x)) if x else empty or 0),
+        exact_population,
+        size,
+        k,
+        relation,
+        within,
+        at,
+        fewest=fewest,
     )
     assert abs(found.value - truth) <= abs(truth) / 2**40  # a third is not a float
     if all(v.denominator in (1, 2, 4) for v in population):

@@ -62,7 +62,7 @@ def exact_of(data, unit=tc.one_row_each, keys=("a", "b"), asked=ASKED, **options
         exact = Collector(s.source).collect(plan)
         chains = plan.chains(len(keys))
         vectors = exact.vectors(chains, plan.query.keys)
-        return plan, chains, vectors
+        return plan, chains, {step: v for part in vectors for step, v in part.items()}
 
 
 def plain(vector):

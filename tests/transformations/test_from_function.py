@@ -9,7 +9,7 @@ import pytest
 import tacit as tc
 from laws.laws import exact_output
 from tacit.errors import UsageError
-from tacit.statistics import Histogram
+from tacit.statistics import Function, Histogram
 from tacit.transformations import consistent_tree
 
 
@@ -39,6 +39,43 @@ def test_the_map_is_the_largest_move_over_all_pairs(function, relation):
             if t.input.metric.distance(u, v) <= d:
                 worst = max(worst, abs(exact_output(t, u) - exact_output(t, v)))
         assert worst <= t.map(d) <= worst + 2 * step + Fraction(1, 2**48)
+
+
+@pytest.mark.parametrize("relation", ["unbounded", "add", "remove", "bounded"])
+@pytest.mark.parametrize("size", [None, 1, 2])
+@pytest.mark.parametrize(
+    "function",
+    ["count", "sum", Histogram([-3, 1, 5]), Function(spread, empty=-9)],
+    ids=["count", "sum", "histogram", "declared"],
+)
+def test_the_empty_data_set_is_a_neighbour_where_there_is_a_value_on_it(function, size, relation):
+    """Within 1 of one record the count was said not to move at all."""
+    if isinstance(function, Function) and size is None:
+        over = tc.Records([-3, 1, 5])  # a function is searched, which must end
+        sets = [list(c) for n in range(4) for c in itertools.combinations([-3, 1, 5], n)]
+    else:
+        over, sets = tc.Values([-3, 1, 5], size=size), data_sets([-3, 1, 5], range(4))
+    t = tc.transformation(function, over=over, relation=relation)
+    assert t.input.domain.contains([])
+    for d in (1, 2, 3):
+        worst = Fraction(0)
+        for u, v in itertools.product(sets, repeat=2):
+            if t.input.metric.distance(u, v) <= d:
+                pair = (exact_output(t, u), exact_output(t, v))
+                worst = max(worst, Fraction(t.output.metric.distance(*pair)))
+        assert worst <= t.map(d), (d, worst)
+        if d == 1:  # farther neighbours are larger than those listed
+            assert t.map(d) <= worst + Fraction(1, 2**18)
+    assert t.map(1) > 0 or relation == "bounded"
+
+
+def test_without_a_value_on_no_records_the_answer_says_so():
+    t = tc.transformation("mean", over=tc.Values([1, 3], size=1))
+    assert not t.input.domain.contains([])
+    for name, size, said in (("mean", 1, True), ("mean", 2, False), ("count", 1, False)):
+        found = tc.sensitivity(name, over=tc.Values([1, 3], size=size))
+        assert any("empty release" in note for note in found.notes) is said
+        assert ("empty release" in str(found.card())) is said
 
 
 def test_known_populations_use_each_record_once():

@@ -17,7 +17,7 @@ from tacit.report import Certificate
 from tacit.tables.asking import Asking
 from tacit.tables.earlier.free_answer import Earlier, free_errors_of
 from tacit.tables.live.counter import TimeCounter
-from tacit.tables.live.period_plan import refuse_groups
+from tacit.tables.live.period_plan import require_rows
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
 from tacit.tables.plan.notes import asked_loss, noted, warn_if_weak
 from tacit.tables.plan.plan import Plan
@@ -300,9 +300,10 @@ class Question(Asking, Priced):
 
         Raises:
             UsageError: a column that holds no times, periods that do not fit it, groups or
-                aggregates in the question, or neither epsilon nor rho.
+                aggregates in the question, a left join with a protected table, or neither epsilon
+                nor rho.
         """
-        refuse_groups(self._query)
+        require_rows(self._query)
         line = Timeline.of(self._table.source.schema, column, start, every, periods)
         wait = 0 if grace is None else span(grace, line.reads, "grace")
         paid = request_of(self._ledger.kind, epsilon, None, rho)

@@ -34,6 +34,7 @@ from tacit.tables.plan.stated_method import as_stated, has_choice, record_of
 from tacit.tables.release.draw_noise import answer_of, in_order
 from tacit.tables.together import kind as _counts_of_plans  # noqa: F401  (makes itself known)
 from tacit.tables.together import sums_of_bins as _sums_of_bins  # noqa: F401  (likewise)
+from tacit.tables.together.cell_counts import CellsPart
 
 __all__ = ["Replanned", "of_certificate", "replan"]
 
@@ -119,7 +120,17 @@ class _Release(Replanned):
         return keys + sum(len(ends) * (rows + 3 - part.on_people) for part, ends in parts)
 
     def describe(self) -> dict[str, Any]:
-        return self.plan.describe(self.groups)
+        described = self.plan.describe(self.groups)
+        return described if self.states_axes else _without_axes(described)
+
+    states_axes = True
+    """Whether the steps that count cells state the axes; earlier versions only named them."""
+
+    @property
+    def confused(self) -> bool:
+        """Whether it is a plan in which an earlier version took one axis for another."""
+        cells = (part for part in self.plan.parts if isinstance(part, CellsPart))
+        return not self.states_axes and any(part.has_one_name_twice for part in cells)
 
     def _keys(self, keys: Any) -> None:
         if self.query.keys is not None or not self.query.by:
@@ -134,6 +145,11 @@ class _Release(Replanned):
             raise UsageError("its keys are not in order, or one is given twice")
 
     def answer(self, keys: Any, released: Any) -> dict[str, Any]:
+        if self.confused:
+            raise UsageError(
+                "two of its axes have one name, and the version that made it counted one of them "
+                "for both: ask again, with a tag"
+            )
         self._keys(keys)
         sizes = [step.size for ends in self.plan.chains(len(keys)) for step, _ in ends]  # type: ignore[attr-defined]
         if [len(numbers) for numbers in released] != sizes:
@@ -178,6 +194,14 @@ class _Release(Replanned):
             found["bins"] = names
         method = self.plan.record(aggregate)
         return found if method is None else {**found, "method": method}
+
+
+def _without_axes(described: Mapping[str, Any]) -> dict[str, Any]:
+    chains = [
+        {**chain, "steps": [{k: v for k, v in s.items() if k != "axes"} for s in chain["steps"]]}
+        for chain in described["chains"]
+    ]
+    return {**described, "chains": chains}
 
 
 _READ_FROM = {"integers": ("integer",), "days": ("date",), "seconds": ("date", "other")}
@@ -336,7 +360,11 @@ def of_certificate(body: Mapping[str, Any]) -> Replanned:
     groups = len(body["answer"]["keys"])
     unknown = question["query"]["by"] and question["query"]["keys"] is None
     keys_by = body["chains"][0]["steps"][-1]["step"] if unknown else None
-    return replan(question, schemas, groups, budget, left, cost, methods, keys_by)
+    again = replan(question, schemas, groups, budget, left, cost, methods, keys_by)
+    if isinstance(again, _Release):
+        steps = (step for chain in body["chains"] for step in chain["steps"])
+        again.states_axes = any("axes" in step for step in steps)
+    return again
 
 
 register_planner(Planner(identity_of, of_certificate, published, followed))

@@ -47,14 +47,16 @@ _BITS = 20
 class Releases(Domain):
     """Data sets of a :class:`~tacit.statistics.Records`, ``Values`` or ``Interval`` domain.
 
-    Numbers outside it are read as the nearest member; a data set without records as one of the
-    least member alone (it is at distance infinity from all others, so no map speaks of it).  Over
-    a known population each record is used once: the numbers, each take a record of their own value,
+    Numbers outside it are read as the nearest member.  A data set without records is a member where
+    ``empty`` says so: where the statistic has a value on it.  Elsewhere it is read as one of the
+    least member alone (it is at distance infinity from all others, so no map speaks of it).  Over a
+    known population each record is used once: the numbers, each take a record of their own value,
     those for which none is free the nearest that is (the lower one of two), and those for which no
     record at all is free are left out.  A part of the population is read as itself.
     """
 
     over: Any
+    empty: bool = False
 
     def contains(self, value: Any) -> bool:
         """Return whether every number is a member, and each record is used once."""
@@ -62,7 +64,7 @@ class Releases(Domain):
             numbers = [as_fraction(x) for x in np.asarray(value).tolist()]
         except (UsageError, TypeError):
             return False
-        return bool(numbers) and self._admits(numbers)
+        return self._admits(numbers) if numbers else self.empty
 
     def _admits(self, numbers: list[Fraction]) -> bool:
         from tacit.statistics import Interval, Records, Sample
@@ -86,7 +88,7 @@ class Releases(Domain):
         nearest = sorted(map(self._nearest, floats(value).tolist()))
         if isinstance(self.over, Records):
             nearest = _each_once(nearest, self.over.sample.fractions())
-        return nearest or [self.over.lower]
+        return nearest or ([] if self.empty else [self.over.lower])
 
     def _nearest(self, value: float) -> Fraction:
         from tacit.statistics import Interval
@@ -110,14 +112,17 @@ class Releases(Domain):
         from tacit.statistics import Records
 
         members = [float(x) for x in self.over.sample.fractions()]
-        size = self.over.size or source.randint(1, 5)
+        size = self.over.size or source.randint(0 if self.empty else 1, 5)
+        if self.empty and source.random() < 0.1:
+            return []
         if isinstance(self.over, Records):
             return source.sample(members, min(size, len(members)))
         return [source.choice(members) for _ in range(size)]
 
     def describe(self) -> dict[str, Any]:
         """Return the domain as plain JSON values."""
-        return {"domain": "releases", "over": repr(self.over)}
+        empty = {"empty": True} if self.empty else {}
+        return {"domain": "releases", "over": repr(self.over), **empty}
 
     def __str__(self) -> str:
         return f"data sets over {self.over!r}"
@@ -156,12 +161,14 @@ class ReleaseDistance(Metric):
         relation: ``"unbounded"``, ``"add"``, ``"remove"`` (all count in records come or gone) or
             ``"bounded"`` (records changed).
         size: the public size of the release, or None for any.
+        empty: whether a data set without records is one of them; else it is infinitely far.
 
     Infinite where no move of the relation leads from a data set of that size to the other.
     """
 
     relation: str = "unbounded"
     size: int | None = None
+    empty: bool = False
 
     carries = (Releases,)
 
@@ -172,8 +179,8 @@ class ReleaseDistance(Metric):
 
     def distance(self, u: Any, v: Any) -> Fraction | float:
         """Count records; symmetric in u and v."""
-        if not len(u) or not len(v):
-            return math.inf
+        if not self.empty and not (len(u) and len(v)):
+            return 0 if len(u) == len(v) else math.inf
         if self.relation == "bounded":
             fits = self.size in (None, len(u))
             return ChangeOneDistance().distance(u, v) if fits else math.inf
@@ -188,7 +195,9 @@ class ReleaseDistance(Metric):
 
     def describe(self) -> dict[str, Any]:
         """Return the metric as plain JSON values."""
-        return {"metric": type(self).__name__, "relation": self.relation, "size": self.size}
+        empty = {"empty": True} if self.empty else {}
+        named = {"metric": type(self).__name__, "relation": self.relation, "size": self.size}
+        return {**named, **empty}
 
     def __str__(self) -> str:
         sized = "" if self.size is None else f" from a release of {self.size}"
@@ -217,7 +226,8 @@ def transformation(
     **Map.** ``d -> g ceil(S(d) / g)``, with S the exact sensitivity *within* d over the domain and
     g the grid: values that differ by at most S(d) are rounded to multiples of g that differ by at
     most that.  With the grid left alone ``map(1)`` is the sensitivity itself.  S is computed when
-    it is asked for, and cached.
+    it is asked for, and cached.  Where the statistic has a value on no records (a count, a sum, a
+    histogram, or ``Function(f, empty=0)``), the empty data set is a neighbour like any other.
 
     Raises:
         UsageError: a lower bound, a local sensitivity, or one at exactly a distance: no guarantee
@@ -241,9 +251,8 @@ def transformation(
         raise UsageError("give the domain: over=Records(...), Values(...) or Interval(...)")
     else:
         computed = stability_map(_statistic(function), over, relation)
-    space = Space(
-        Releases(computed.domain), ReleaseDistance(computed.relation, computed.domain.size)
-    )
+    empty, domain = not computed.statistic.least, computed.domain
+    space = Space(Releases(domain, empty), ReleaseDistance(computed.relation, domain.size, empty))
     example = computed.statistic.exact([computed.domain.lower])
     if isinstance(example, tuple):
         return _vector(space, computed, len(example))

@@ -1,6 +1,7 @@
 """The least epsilon of a release at a delta: on its worst pair, and what the map implies."""
 
 import math
+import random
 from fractions import Fraction
 
 import pytest
@@ -63,3 +64,28 @@ def test_a_delta_that_promises_nothing_is_refused(delta):
             with pytest.raises(UsageError, match="such as '1e-6'"):
                 ask(delta)
     assert known.epsilon("999/1000").upper >= 0  # a weak one is an honest answer
+
+
+def test_epsilon_of_staircase_noise_at_delta_zero_is_its_map():
+    """Listed losses take a small mass for infinite: no finite epsilon was said to suffice."""
+    m = WHOLE >> tc.staircase(epsilon="1/2")
+    assert m.epsilon(0).upper == m.map(1) == Fraction(1, 2)
+    assert m.delta(m.map(1)).upper == 0
+    assert m.epsilon("1e-12").upper <= m.map(1)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(4))
+def test_epsilon_is_never_above_the_map(seed):
+    """5.187 was said at a delta of 1e-9 where the map proves 4.853."""
+    source = random.Random(seed)
+    m = tc.compose(
+        [
+            WHOLE >> source.choice([tc.staircase(epsilon=e), tc.laplace(1 / e)])
+            for e in (Fraction(source.randint(1, 20), 8) for _ in range(source.randint(2, 3)))
+        ]
+    )
+    for delta in (0, "1e-12", "1e-9"):
+        found = m.epsilon(delta)
+        assert found.lower <= found.upper <= m.map(1), (seed, delta)
+    assert m.delta(m.map(1)).upper == 0

@@ -36,7 +36,8 @@ def released(question: Any, runs: int, price: Any) -> list[float]:
     """Answer again and again from one reading of the table, as fresh sessions would."""
     plan = Plan(question._query, price)
     (part,), chains = plan.parts, plan.chains(1)
-    answers = Answers(question._table.collector.collect(plan).vectors(chains, [()]))
+    (exact,) = question._table.collector.collect(plan).vectors(chains, [()])
+    answers = Answers(exact)
     drawn = [plan.measurement(end, part.on_people) for end in chains[0]]
     kind = question._query.aggregates[0][1].kind
     values = [

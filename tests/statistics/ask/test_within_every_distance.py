@@ -16,10 +16,10 @@ from tacit.statistics.base.statistic import distance_between
 NAMES = ["count", "sum", "mean", "median", "percentile(30)", "min", "max", "var", "std"]
 
 
-def parts(population):
+def parts(population, fewest):
     """Every release as the places of its records: equal values are distinct people."""
-    places = range(len(population))
-    return [c for n in range(1, len(population) + 1) for c in itertools.combinations(places, n)]
+    places, sizes = range(len(population)), range(fewest, len(population) + 1)
+    return [c for n in sizes for c in itertools.combinations(places, n)]
 
 
 def distance(u, v, relation):
@@ -44,7 +44,8 @@ def test_within_k_is_the_worst_of_all_pairs_within_k(population, size, k, name, 
     population = sorted(population)
     size = min(size, len(population))
     statistic = lookup(name)
-    value = {u: statistic.exact([Fraction(population[i]) for i in u]) for u in parts(population)}
+    releases = parts(population, 0 if name in ("count", "sum") else 1)
+    value = {u: statistic.exact([Fraction(population[i]) for i in u]) for u in releases}
     starts = [u for u in value if len(u) == size][: 1 if local else None]
     gaps = {
         (u, v): distance_between(value[u], value[v])

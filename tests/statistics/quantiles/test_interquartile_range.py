@@ -25,3 +25,13 @@ def test_interquartile_range_is_never_below_the_definition(data: list[int], step
     assert not found.exact
     assert found.at(steps) >= by_definition(statistic, data, [0, 1, 5, 12], steps)
     assert statistic(data) == pytest.approx(float(statistic.exact(sorted(map(Fraction, data)))))
+
+
+@pytest.mark.parametrize("relation", ["unbounded", "bounded"])
+def test_the_bound_is_within_the_range_of_the_statistic(relation: str) -> None:
+    """24 was said within bounds of 0 and 12."""
+    found = at_distance("interquartile_range", [0, 1, 11, 12], (0, 12), relation)
+    assert max(found.at(t) for t in range(found.last + 2)) == 12
+    assert found.smooth(Fraction(1, 100)) <= 12.0001
+    assert found.instability(Fraction(12)) is None
+    assert found.instability(Fraction(11)) is not None

@@ -21,6 +21,7 @@ from tacit.statistics.ask.smooth_sensitivity import (
     local_sensitivity_at,
 )
 from tacit.statistics.base.question import RELATIONS
+from tacit.statistics.search.function import Function
 from tacit.statistics.variances.variance import Variance
 
 
@@ -77,3 +78,15 @@ def test_tables_refuse_what_they_do_not_know() -> None:
         at_distance("median", range(40), None, "bounded", values=range(40))
     with pytest.raises(UsageError, match="not one of the values"):
         at_distance("median", [1, 3], None, "bounded", values=[1, 2])
+
+
+@pytest.mark.parametrize("distance", [0, 1, 2])
+def test_the_last_record_may_leave_where_there_is_a_value_on_none(distance: int) -> None:
+    declared = Function(np.ptp, empty=7)
+    for statistic, worst in ((declared, 7), ("count", 1), ("sum", 3)):
+        told = {"values": [1, 3], "relation": "remove", "distance": distance}
+        local = local_sensitivity_at(statistic, [1, 3], **told)
+        assert local == (worst if statistic != declared or distance else 2)
+        assert local_sensitivity_at(statistic, [3], **told) == worst
+    with pytest.raises(InfeasibleError, match="nothing would remain"):
+        local_sensitivity_at("mean", [1], values=[1, 3], relation="remove")

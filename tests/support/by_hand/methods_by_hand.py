@@ -125,7 +125,7 @@ class Release:
                 ]
             found = {}
             for keys in sets:
-                vectors = Collector(source).collect(self.plan).vectors(
+                (vectors,) = Collector(source).collect(self.plan).vectors(
                     self.plan.chains(len(keys)), list(keys)
                 )  # fmt: skip
                 (counted,) = vectors.values()

@@ -65,6 +65,9 @@ VALUES: dict[str, Value] = {
 }
 """Every statistic that is a fraction, by a name that it is asked for with, written out again."""
 
+ON_EMPTY = ("count", "sum")
+"""Those that have a value on no records: the empty release is a neighbour then."""
+
 ROOTS: dict[str, Value] = {"std": variance}
 """Every statistic that is a square root, with what it is the root of."""
 
@@ -103,10 +106,12 @@ def over_records(
     relation: str,
     within: bool,
     at: frozenset[int] | None = None,
+    *,
+    fewest: int = 1,
 ) -> Fraction:
     """The sensitivity over a population whose records are told apart by their index."""
     n = len(population)
-    everything = list(subsets(n, range(1, n + 1)))
+    everything = list(subsets(n, range(fewest, n + 1)))
     known = {s: value(tuple(population[i] for i in sorted(s))) for s in everything}
     if at is not None:
         starts = [at]
@@ -131,6 +136,8 @@ def over_values(
     relation: str,
     within: bool,
     at: Release | None = None,
+    *,
+    fewest: int = 1,
 ) -> Fraction:
     """The sensitivity over releases that hold each value as often as they like."""
     values = sorted(set(values))
@@ -138,7 +145,7 @@ def over_values(
     largest = max(sizes) + k
     everything = [
         (Counter(c), value(c))
-        for size in range(1, largest + 1)
+        for size in range(fewest, largest + 1)
         for c in itertools.combinations_with_replacement(values, size)
     ]
     starts = [e for e in everything if e[0].total() in sizes]

@@ -61,7 +61,7 @@ def vectors(table, unit):
     found = Collector(source).collect(plan).vectors(chains, list(KEYS))
     source.close()
     return [
-        (plan.measurement(end, part.on_people), end[0], found[end[0]])
-        for part, ends in zip(plan.parts, chains, strict=True)
+        (plan.measurement(end, part.on_people), end[0], exact[end[0]])
+        for part, ends, exact in zip(plan.parts, chains, found, strict=True)
         for end in ends
     ]

@@ -28,7 +28,8 @@ def counts_of(frame, unit, keys, by=()):
         question = session.agg(top=tc.top_k("x", 1, keys))
         plan = Plan(question._query, tc.epsilon(1))
         chains = plan.chains(1)
-        ((vector),) = Collector(session.source).collect(plan).vectors(chains, [()]).values()
+        (found,) = Collector(session.source).collect(plan).vectors(chains, [()])
+        (vector,) = found.values()
         return vector, plan
 
 

@@ -244,12 +244,12 @@ def _vectors(table: list[tuple[int, float]]) -> dict[str, tuple[Any, Fraction]]:
         chains = plan.chains(1)
         vectors = Collector(source).collect(plan).vectors(chains, [()])
         found = {}
-        for part, ends in zip(plan.parts, chains, strict=True):
+        for part, ends, exact in zip(plan.parts, chains, vectors, strict=True):
             for end in ends:
                 links = plan.measurement(end, part.on_people).links
                 grid = links[-2].output.domain.element.grid
                 limit = Fraction(1)
                 for link in links[:-1]:
                     limit = link.map(limit)
-                found[part.title] = [v * grid for v in vectors[end[0]]], limit
+                found[part.title] = [v * grid for v in exact[end[0]]], limit
         return found

@@ -322,3 +322,12 @@ def test_people_are_made_of_joined_rows(session):
     assert report, report.failures
     with pytest.raises(UsageError, match="join first"):
         session.per_person(n=tc.count()).join("patients")
+
+
+def test_a_count_over_time_of_a_left_join_with_people_is_refused_before_the_charge(session):
+    asked = {"start": 0, "every": 10, "periods": 4, "epsilon": 100_000}
+    with pytest.raises(UsageError, match="'patients' with how='inner'"):
+        session.join("patients", how="left").count_over_time("cost", **asked)
+    assert session.spent.is_nothing
+    for rows in (session.join("patients"), session.join("sites", how="left")):
+        assert len(rows.count_over_time("cost", **asked).update(now=40)) == 4

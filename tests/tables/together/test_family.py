@@ -58,7 +58,7 @@ def vectors(rows, unit, request):
         for i, each in enumerate(ASKED)
     )
     plan = Plan(Query(source.schema, unit, aggregates=asked), request)
-    found = Collector(source).collect(plan).vectors(plan.chains(1), [()])
+    (found,) = Collector(source).collect(plan).vectors(plan.chains(1), [()])
     source.close()
     return plan, found
 

@@ -175,6 +175,7 @@ def _record(row: Any) -> dict[str, Any]:
         "method": found.method,
         "evaluations": found.evaluations,
         "guarantee": found.is_guarantee,
+        "notes": list(found.notes),
         "witness": None if witness is None else [[str(v) for v in side] for side in witness],
     }
 

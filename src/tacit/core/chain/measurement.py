@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from tacit.core.measures.epsilon_bound import (
     losses_behind,
 )
 from tacit.core.measures.gaussian_mu import least_mu
-from tacit.core.measures.measure import Loss, Measure
+from tacit.core.measures.measure import ApproximateDP, Loss, Measure, PureDP
 from tacit.core.measures.profile_points import ProfilePoints
 from tacit.core.measures.tradeoff_function import TradeoffFunction
 from tacit.core.spaces.witness import EVERY, Witness
@@ -171,7 +172,7 @@ class Measurement(Shown):
         distance = read_distance(self.input, d_in)
         known = None if self.losses is None else self.losses(distance)
         if known is not None:
-            return known.epsilon(target)
+            return self._at_most_map(known.epsilon(target), distance, target)
         return epsilon_bound(self.measure, self.privacy(distance), target)
 
     def delta(self, epsilon: Number, d_in: Number = 1) -> Enclosure:
@@ -199,7 +200,7 @@ class Measurement(Shown):
         distance = read_distance(self.input, d_in)
         known = None if self.losses is None else self.losses(distance)
         if known is not None:
-            return known.delta(level)
+            return self._within_map(known.delta(level), distance, level)
         return delta_bound(self.measure, self.privacy(distance), level)
 
     def tradeoff(self, d_in: Number = 1) -> TradeoffFunction:
@@ -254,7 +255,45 @@ class Measurement(Shown):
         known = None if self.losses is None else self.losses(distance)
         if known is None:
             return ProfilePoints(lambda epsilon: self.delta(epsilon, d_in))
-        return ProfilePoints(known.delta, known.deltas)
+
+        def deltas(epsilons: Sequence[Fraction]) -> list[Enclosure]:
+            pairs = zip(known.deltas(epsilons), epsilons, strict=True)
+            return [self._within_map(found, distance, epsilon) for found, epsilon in pairs]
+
+        return ProfilePoints(lambda epsilon: self.delta(epsilon, d_in), deltas)
+
+    def _proven(self, distance: Fraction) -> tuple[Fraction, Fraction] | None:
+        """Return the epsilon and delta that the map proves; None where it is of another kind."""
+        loss: Any = self.privacy(distance)
+        if isinstance(self.measure, PureDP):
+            loss = (loss, Fraction(0))
+        elif not isinstance(self.measure, ApproximateDP):
+            return None
+        return None if math.inf in loss else loss
+
+    def _at_most_map(
+        self, found: Enclosure | float, distance: Fraction, delta: Fraction
+    ) -> Enclosure | float:
+        """Lower the upper end to what the map proves at this delta, where that is less.
+
+        Losses that are listed up to a small mass have to take that mass for infinite; the map is
+        proven without a list, so the lesser of the two holds.
+        """
+        proven = self._proven(distance)
+        if proven is None or delta < proven[1]:
+            return found
+        if not isinstance(found, Enclosure):
+            return Enclosure(Fraction(0), proven[0])
+        upper = min(found.upper, proven[0])
+        return Enclosure(min(found.lower, upper), upper)
+
+    def _within_map(self, found: Enclosure, distance: Fraction, epsilon: Fraction) -> Enclosure:
+        """Lower the upper end of a delta to that of the map, from its epsilon on."""
+        proven = self._proven(distance)
+        if proven is None or epsilon < proven[0]:
+            return found
+        upper = min(found.upper, proven[1])
+        return Enclosure(min(found.lower, upper), upper)
 
     def __call__(self, data: object) -> object:
         """Release: evaluate on data, with fresh noise."""

@@ -34,8 +34,8 @@ _ALWAYS_OPEN = (
 )
 
 _GROWN = (
-    "that the table was only added to while it was counted, and that each read showed what "
-    "earlier reads had shown"
+    "that the table was only added to while it was counted, as was each table joined to it, and "
+    "that each read showed what earlier reads had shown"
 )
 
 _RELEASED = (

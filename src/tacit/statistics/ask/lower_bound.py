@@ -67,7 +67,7 @@ def lower_bound(
     asked = lookup(statistic)
     budget = as_integer(evaluations, "evaluations", minimum=1)
     release = None if at is None else Sample(np.asarray(at), "at")
-    question = Question(over, release, distance, relation, within)
+    question = Question(over, release, distance, relation, within, min(1, asked.least))
     if question.size is None:
         raise InfeasibleError("a local search needs the size of the release: give size=... or at=")
     moves = list(question.moves(question.size))

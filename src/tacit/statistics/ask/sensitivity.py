@@ -73,6 +73,11 @@ def sensitivity(
             in one direction.  Within is defined for every distance: where fewer records can be
             changed, the answer says in ``.notes`` how far neighbours go.
 
+    The empty release is a neighbour where the statistic has a value on it: a count, a sum, a
+    histogram, and a function that declares one, ``tacit.statistics.Function(f, empty=0)`` or
+    ``tc.batched(f, empty=0)``.  Where it has none, such a neighbour is left out, and ``.notes``
+    says so.
+
     Returns:
         A :class:`~tacit.statistics.base.result.Sensitivity`, or a dict of them by column.  (A type
         checker takes a domain that was made of a table for one of a single column.)
@@ -108,13 +113,15 @@ def ask(
 ) -> Sensitivity:
     """Answer for one column: by the statistic's own algorithm, else by exhaustive search."""
     release = None if at is None else at if isinstance(at, Sample) else Sample(at, "at")
-    question = Question(over, release, distance, relation, within)
+    question = Question(over, release, distance, relation, within, min(1, statistic.least))
     answer = statistic.answer(question)
     if answer is None:
         from tacit.statistics.search.exhaustive import exhaustive
 
         answer = exhaustive(statistic, question)
     answer.notes += question.left_out()
+    if question.leaves_out_empty:
+        answer.notes += (f"the empty release is left out: {statistic.name} has no value there",)
     return answer
 
 

@@ -38,7 +38,8 @@ def at_distance(
 
     ``A(t)`` is the largest local sensitivity of a data set within ``t`` steps of ``data``: the
     largest change of the statistic from that data set to one of its neighbours.  Under ``add`` and
-    ``remove`` every step, the last one too, goes that way.  No data set is empty.
+    ``remove`` every step, the last one too, goes that way.  A data set is empty only where the
+    statistic has a value on no records.
 
     Args:
         statistic: a name such as ``"median"``, a statistic, or (with ``values``) any function.
@@ -68,7 +69,7 @@ def at_distance(
             "record may have"
         )
     sample = data if isinstance(data, Sample) else Sample(data, "data")
-    if relation == "remove" and len(sample) < 2:
+    if relation == "remove" and len(sample) < 2 and asked.least:
         raise InfeasibleError("one record cannot be removed from one record: nothing would remain")
     if values is not None:
         from tacit.statistics.search.function_at_distance import LatticeAtDistance
@@ -92,8 +93,10 @@ def local_sensitivity_at(
     """Return ``A(distance)``: the largest local sensitivity within ``distance`` steps of the data.
 
     Exact (a ``Fraction``) for counts, sums, means and quantiles under every relation, for the
-    variance under ``bounded``, and for any function over ``values``.  For the variance where
-    records join or leave, and for the standard deviation, a proven upper bound as a float.
+    variance under ``bounded``, and for any function over ``values``.  A proven upper bound for the
+    interquartile range (a ``Fraction``, at most the span of the bounds), for the variance where
+    records join or leave, and for the standard deviation (floats).  ``at_distance(...).exact`` says
+    which.
 
     Args:
         statistic: a name such as ``"median"``, a statistic, or (with ``values``) any function.

@@ -61,7 +61,8 @@ class StabilityMap:
         return self._known[distance]
 
     def _farthest(self) -> int:
-        farthest = Question(self.domain, None, 1, self.relation).farthest()
+        fewest = min(1, self.statistic.least)
+        farthest = Question(self.domain, None, 1, self.relation, fewest=fewest).farthest()
         return 1 << 62 if math.isinf(farthest) else int(farthest)
 
 

@@ -6,7 +6,7 @@
 * :class:`Interval`: every real number between two bounds.
 
 ``size`` is the public size of the release.  Without it every size is possible, from one record
-on (a release is never empty: most statistics have no value there).
+on, and from none on where the statistic has a value on no records (a count, a sum, a histogram).
 
 Several columns at once: :class:`Records` and :class:`Values` also take a mapping or a data frame,
 and :func:`tacit.sensitivity` then answers for every column.
@@ -104,7 +104,7 @@ class Records(_Listed):
     Args:
         values: the population, one number per record (equal values are different people), or a
             table of several columns.
-        size: how many records the release holds; None for any number from 1 on.
+        size: how many records the release holds; None for any number.
 
     Raises:
         UsageError: no values, text, NaN, an infinity, a size that is not a whole number.
@@ -130,7 +130,7 @@ class Values(_Listed):
 
     Args:
         values: the values (given twice is the same as given once), or a table of columns.
-        size: how many records the release holds; None for any number from 1 on.
+        size: how many records the release holds; None for any number.
 
     Raises:
         UsageError: no values, text, NaN, an infinity, a size that is not a whole number.
@@ -150,7 +150,7 @@ class Interval:
     Args:
         lower: the smallest possible value.
         upper: the largest possible value.
-        size: how many records the release holds; None for any number from 1 on.
+        size: how many records the release holds; None for any number.
 
     Raises:
         UsageError: bounds that are not finite numbers or out of order, a bad size.

@@ -14,11 +14,13 @@ relation       within ``k``                             exactly ``k``, one direc
 =============  =======================================  ============================
 
 Moves that the domain cannot make (no such records left) drop out, and so does a move to the empty
-release.  Records are people: one that is substituted may be followed by another with an equal
-value, so that over values without limit exactly ``k`` substitutions include fewer.  Within ``k``
-is the definition of differential privacy's neighbours (the symmetric distance, or the change-one
-distance).  Exactly ``k`` is what experiments in the literature use; it is not monotone in ``k``
-and misses mixed neighbours, so no noise may be based on it.
+release where the statistic has no value on it (``fewest`` is 1; a count, a sum and a histogram have
+one, and are asked with ``fewest`` 0: noise that hides the last record must cover the step from one
+record to none).  Records are people: one that is substituted may be followed by another with an
+equal value, so that over values without limit exactly ``k`` substitutions include fewer.  Within
+``k`` is the definition of differential privacy's neighbours (the symmetric distance, or the
+change-one distance).  Exactly ``k`` is what experiments in the literature use; it is not monotone
+in ``k`` and misses mixed neighbours, so no noise may be based on it.
 """
 
 from __future__ import annotations
@@ -54,6 +56,8 @@ class Question:
             by is within the farthest that they do, and stands here as that.
         relation: what counts as one step.
         within: neighbours within the distance (True), or exactly at it in one direction.
+        fewest: the fewest records that a release may have: 0 where the statistic has a value on
+            none, else 1.
 
     Raises:
         UsageError: an unknown relation, a distance below 1, data outside the domain.
@@ -68,6 +72,7 @@ class Question:
     distance: int = 1
     relation: Relation = "unbounded"
     within: bool = True
+    fewest: int = 1
 
     _asked: ClassVar[int | None] = None
 
@@ -113,7 +118,7 @@ class Question:
     def moves(self, size: int) -> Iterator[tuple[int, int]]:
         """Every feasible move ``(removed, added)`` from a release of ``size`` records."""
         for r, a in self._asked_moves(size):
-            if r <= size and a <= self.most_added(size) and size - r + a >= 1:
+            if r <= size and a <= self.most_added(size) and size - r + a >= self.fewest:
                 yield r, a
 
     def frontier(self, size: int) -> Iterator[tuple[int, int]]:
@@ -198,7 +203,8 @@ class Question:
         who = f"a release of {self.size} records" if self.size else "a release"
         if self.population is not None:
             who += f" out of a population of {self.population}"
-        kept = "" if self.relation in ("add", "bounded") else " (one record must remain)"
+        remains = self.fewest and self.relation not in ("add", "bounded")
+        kept = " (one record must remain)" if remains else ""
         can = f"the greatest distance is {int(most)}" if most >= 1 else "there is no neighbour"
         word = {"add": "added", "remove": "removed", "bounded": "substituted"}.get(
             self.relation, "removed, or added,"
@@ -222,7 +228,7 @@ class Question:
         if self.within:
             return ()
         found = []
-        if k > n - 1:
+        if k > n - self.fewest:
             found.append(f"{k} records cannot be removed from {n}: only additions count")
         if k > room:
             found.append(f"{k} records cannot be added, as {room} are left: only removals count")
@@ -231,9 +237,21 @@ class Question:
     def smallest(self) -> int:
         """The fewest records that a release in question or a neighbour of it has."""
         if self.size is None:
-            return 1
+            return self.fewest
         lost = self.distance if self.relation in ("unbounded", "remove") else 0
-        return max(1, self.size - lost)
+        return max(self.fewest, self.size - lost)
+
+    @property
+    def leaves_out_empty(self) -> bool:
+        """Whether the empty release would be in question, but for the fewest records."""
+        if not self.fewest or self.relation == "bounded":
+            return False
+        k = self.distance if self._asked is None else self._asked
+        if self.size is None:  # a release of one record, and the empty one
+            return self.within or self.population is None or k <= self.population
+        if self.relation == "add":
+            return False
+        return k >= self.size if self.within else k == self.size
 
     def _how_far(self, asked: int) -> str:
         most = self.farthest()
@@ -258,10 +276,10 @@ class Question:
         if self.relation == "add":
             return room
         if self.relation == "remove":
-            return n - 1
+            return n - self.fewest
         if not self.within:
-            return max(n - 1, room)
-        return n - 1 if population == n else n + room
+            return max(n - self.fewest, room)
+        return n - self.fewest if population == n else n + room
 
     def _farthest_of_any_size(self) -> float:
         if self.population is None:
@@ -270,4 +288,4 @@ class Question:
             return self.population if self.within else self.population // 2
         if self.relation == "unbounded" and self.within and self.population > 1:
             return self.population
-        return self.population - 1
+        return self.population - self.fewest

@@ -84,11 +84,14 @@ class Statistic(ABC):
 
     @abstractmethod
     def exact(self, values: Sequence[Fraction]) -> Exact:
-        """The value in exact numbers; ``values`` ascend and are not empty."""
+        """The value in exact numbers; ``values`` ascend, and are ``least`` or more."""
 
     @property
     def least(self) -> int:
-        """The fewest records of which there is a value: one, unless a room says otherwise."""
+        """The fewest records of which there is a value: one, unless a room says otherwise.
+
+        Where it is 0 the empty release is a neighbour of those of few records.
+        """
         return 1
 
     def of(self, sample: Sample) -> Exact:

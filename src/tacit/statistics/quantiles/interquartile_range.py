@@ -41,12 +41,16 @@ class InterquartileRange(Statistic):
         return PublicRange(upper - lower, (Fraction(0), upper - lower), Fraction(0))
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
-        """``A(t)`` is at most the sum of those of the two quartiles: an upper bound.
+        """``A(t)`` is at most the sum of those of the two quartiles, and the span: an upper bound.
 
         A difference of two statistics moves by no more than the two together, and each moves by no
-        more than its own ``A(t)``.
+        more than its own ``A(t)``.  The range is between 0 and the span, so no two values of it are
+        farther apart.  The lesser of two bounds, of which one is constant, still grows by no more
+        than that of a neighbour one step on.
         """
-        return _SumAtDistance([quantile_at_distance(q, data, relation) for q in _QUARTERS])
+        low, high = data.bounds
+        parts = [quantile_at_distance(q, data, relation) for q in _QUARTERS]
+        return _SumAtDistance(parts, high - low)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
         """The interquartile range of every row."""
@@ -60,23 +64,26 @@ class InterquartileRange(Statistic):
 
 
 class _SumAtDistance(AtDistance):
-    """The sum of several: a bound on the sum or difference of the statistics."""
+    """The sum of several, within a span: a bound on the difference of the statistics."""
 
     exact = False
 
-    def __init__(self, parts: list[AtDistance]) -> None:
-        self._parts = parts
+    def __init__(self, parts: list[AtDistance], span: Fraction) -> None:
+        self._parts, self._span = parts, span
         self.last = max(part.last for part in parts)
 
     def at(self, distance: int) -> Fraction:
-        """The sum of the parts at ``distance``, exact."""
-        return sum((Fraction(part.at(distance)) for part in self._parts), Fraction(0))
+        """The sum of the parts at ``distance``, or the span where that is less."""
+        total = sum((Fraction(part.at(distance)) for part in self._parts), Fraction(0))
+        return min(total, self._span)
 
     def _broken(self, bound: Fraction, last: int, least: int) -> int | None:
         """Not before a part breaks its equal share of the bound, and not after one breaks it all.
 
         Each part finds its own distances at once.
         """
+        if bound >= self._span:
+            return None
         shares = [part.instability(bound / len(self._parts)) for part in self._parts]
         near = min((t for t in shares if t is not None), default=None)
         if near is None:

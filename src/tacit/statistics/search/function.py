@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arithmetic.exact import Number, as_fraction
 from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.statistics.base.statistic import Statistic
@@ -23,11 +24,16 @@ class Function(Statistic):
     """A function of a 1-D float array, taken as a function of the multiset of its values.
 
     It is called with the records in ascending order and must return one finite number for every
-    non-empty release.
+    non-empty release.  On no records it is not called.
 
     Args:
         function: the function.
         many: whether it takes a 2-D array, one release per row, and returns one number a row.
+        empty: its value on no records, read as a float; None where it has none, and the empty
+            release is no neighbour.
+
+    Raises:
+        UsageError: ``empty`` is not one finite number.
 
     >>> Function(np.ptp)([1, 5, 2])
     4.0
@@ -35,6 +41,16 @@ class Function(Statistic):
 
     function: Callable[..., object]
     many: bool = False
+    empty: Number | None = None
+
+    def __post_init__(self) -> None:
+        if self.empty is not None:
+            object.__setattr__(self, "empty", float(as_fraction(self.empty, "empty")))
+
+    @property
+    def least(self) -> int:
+        """The fewest records of which there is a value: one, or none where one is declared."""
+        return int(self.empty is None)
 
     @property
     def name(self) -> str:
@@ -48,6 +64,8 @@ class Function(Statistic):
             UsageError: the function raised, or returned a vector, text, NaN or an infinity.
         """
         rows = np.asarray(rows, dtype=np.float64)
+        if not rows.shape[1] and self.empty is not None:
+            return np.full(len(rows), float(as_fraction(self.empty)))
         if not self.many:
             return np.array([self._one(row) for row in rows], dtype=np.float64)
         try:
@@ -104,16 +122,20 @@ class Function(Statistic):
 
 
 @public
-def batched(function: Callable[..., object]) -> Function:
+def batched(function: Callable[..., object], empty: Number | None = None) -> Function:
     """Mark a function of a 2-D array, one release per row, as evaluating many releases at once.
 
     Args:
         function: takes an array of shape (releases, records), returns one number a release.
+        empty: its value on no records; None where it has none.
+
+    Raises:
+        UsageError: ``empty`` is not one finite number.
 
     >>> batched(lambda rows: rows.max(axis=1)).batch(np.array([[1.0, 2.0], [3.0, 0.0]]))
     array([2., 3.])
     """
-    return Function(function, many=True)
+    return Function(function, many=True, empty=empty)
 
 
 def _show(row: npt.NDArray[np.float64]) -> str:

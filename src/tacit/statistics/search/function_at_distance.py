@@ -70,7 +70,7 @@ class LatticeAtDistance(AtDistance):
         self._values, _ = values.distinct()
         self._data = _counted(data, self._values)
         n = len(data)
-        self._fewest = 1 + int(getattr(statistic, "ddof", 0))
+        self._fewest = statistic.least
         self.farthest = {"bounded": n, "remove": max(n - 1 - self._fewest, 0)}.get(
             relation, farthest
         )

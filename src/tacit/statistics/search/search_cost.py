@@ -126,7 +126,7 @@ def cost_of(question: Question, counts: list[int]) -> SearchCost:
 
 def sizes_of(question: Question, population: int) -> list[int]:
     """The sizes of the releases asked about."""
-    return [question.size] if question.size else list(range(1, population + 1))
+    return [question.size] if question.size else list(range(question.fewest, population + 1))
 
 
 def levels_of(question: Question, population: int) -> list[int]:

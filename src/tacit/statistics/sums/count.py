@@ -39,6 +39,11 @@ class Count(Statistic):
         """``"count"``."""
         return "count"
 
+    @property
+    def least(self) -> int:
+        """None: it is 0 of no records."""
+        return 0
+
     def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
         """It moves by at most 1 (by none where the size is public), and is 0 of no records."""
         return PublicRange(Fraction(1), None, Fraction(0))
@@ -78,9 +83,9 @@ class Count(Statistic):
         k, population = question.distance, question.population
         found = []
         if question.relation != "bounded":
-            small = question.size or 1
-            large = question.size or (k + 1 if population is None else min(k + 1, population))
-            gain, loss = min(k, question.most_added(small)), min(k, large - 1)
+            small = question.size or 0
+            large = question.size or (k if population is None else min(k, population))
+            gain, loss = min(k, question.most_added(small)), min(k, large)
             if question.relation != "remove" and (question.within or gain == k):
                 found.append((small, 0, int(gain)))
             if question.relation != "add" and (question.within or loss == k):

@@ -89,6 +89,11 @@ class Histogram(Statistic):
         return "histogram"
 
     @property
+    def least(self) -> int:
+        """None: every bin holds 0 of no records."""
+        return 0
+
+    @property
     def bins(self) -> int:
         """How many bins there are."""
         return len(self.edges) - 1
@@ -105,7 +110,7 @@ class Histogram(Statistic):
 
     def exact(self, values: Sequence[Fraction]) -> tuple[int, ...]:
         """The count of every bin."""
-        return self.of(Sample(values))
+        return self.of(Sample(values, allow_empty=True))
 
     def of(self, sample: Sample) -> tuple[int, ...]:
         """The count of every bin."""
@@ -169,7 +174,7 @@ class _Room:
             if question.relation == "bounded":
                 yield from self._swaps(n, min(k, n, room))
                 continue
-            lost, gained = min(k, n - 1), min(k, room)
+            lost, gained = min(k, n), min(k, room)
             if question.relation != "add" and lost > 0 and (question.within or lost == k):
                 yield _Plan(lost, n, lost, 0, everything)
             if question.relation != "remove" and gained > 0 and (question.within or gained == k):
@@ -183,16 +188,9 @@ class _Room:
             return [question.size]
         k, population = question.distance, question.population
         if population is None:
-            return [1, k, k + 1]
+            return [0, k]
         # Half of the population has most to swap; one bin alone has a stranger in the others.
-        sizes = [
-            1,
-            min(k, population),
-            min(k + 1, population),
-            population // 2,
-            *self.loss.tolist(),
-        ]
-        return sorted({n for n in sizes if n})
+        return sorted({0, min(k, population), population // 2, *self.loss.tolist()})
 
     def _swaps(self, n: int, most: int) -> Iterator[_Plan]:
         within, k = self.question.within, self.question.distance
@@ -210,8 +208,6 @@ class _Room:
         for losing, loss, gain in self._splits(n):
             added = min(gain, room, k)
             removed = min(loss, n, k - added)
-            if removed == n and added == 0:
-                removed -= 1
             if removed or added:
                 yield _Plan(removed + added, n, removed, added, losing)
 

@@ -61,6 +61,11 @@ class Sum(Statistic):
         """``"sum"``."""
         return "sum"
 
+    @property
+    def least(self) -> int:
+        """None: it is 0 of no records."""
+        return 0
+
     def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
         """One record adds, or takes, at most the bound farther from zero; a change, the span."""
         most = upper - lower if relation == "bounded" else max(abs(lower), abs(upper))
@@ -112,7 +117,7 @@ def _moves(question: Question, coming: Pool, leaving: Pool, up: bool) -> Iterato
     for size, removed, least, most in spans:
         added = min(max(best, least), most)
         if size is None:
-            size = max(removed, 1) if added else removed + 1
+            size = removed
         yield _Move(gain[added] - loss[removed], size, removed, added, up)
 
 
@@ -139,8 +144,8 @@ def _spans(question: Question) -> Iterator[tuple[int | None, int, int, int]]:
         if size is not None:
             room = question.most_added(size)
         else:
-            room = k if population is None else population - max(removed, 1)
-        least = 1 if removed in (0, size, population) else 0
+            room = k if population is None else population - removed
+        least = 0 if removed else 1
         most = int(min(k - removed, room))
         if least <= most:
             yield size, removed, least, most
@@ -151,4 +156,4 @@ def _sizes_that_matter(question: Question) -> list[int]:
     k, population = question.distance, question.population
     if question.relation == "bounded":  # half of the population has most to swap
         return [k if population is None else max(1, min(k, population // 2))]
-    return [1, k + 1 if population is None else min(k + 1, population)]
+    return [0, k if population is None else min(k, population)]

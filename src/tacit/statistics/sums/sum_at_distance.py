@@ -11,7 +11,8 @@ record at ``L``, which can then go to ``U``: ``A(t) = U - L`` for ``t >= 1``.
 
 **Sum, add or remove.**  A record that joins or leaves changes the sum by itself: at most ``max(|L|,
 |U|)``, attained by one that joins.  Where records only leave, by the largest magnitude in the data:
-other records leaving first add nothing.  A release is never empty, so one record cannot leave.
+other records leaving first add nothing.  The last record may leave: all three have a value on no
+records.
 """
 
 from __future__ import annotations
@@ -34,8 +35,7 @@ def count_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
     >>> count_at_distance(Clamped([1, 2], 0, 9), "unbounded").at(0)
     Fraction(1, 1)
     """
-    moves = relation in ("unbounded", "add") or (relation == "remove" and len(data) > 1)
-    return _from([Fraction(moves)])
+    return _from([Fraction(relation != "bounded")])
 
 
 def histogram_at_distance(data: Clamped, relation: Relation, bins: int) -> PointsAtDistance:
@@ -60,7 +60,7 @@ def sum_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
     if relation == "bounded":
         return _from([max(high - data.least, data.most - low), high - low])
     if relation == "remove":
-        return _from([max(-data.least, data.most) if len(data) > 1 else Fraction(0)])
+        return _from([max(abs(data.least), abs(data.most))])
     return _from([max(-low, high)])
 
 

@@ -89,7 +89,7 @@ def release_of(body: Mapping[str, Any]) -> Release | None:
         return None
     again: Any = planner().replan(body)
     plan: Plan = again.plan
-    if plan.query.unknown_keys:
+    if plan.query.unknown_keys or again.confused:
         return None
     numbers = iter(body["answer"]["released"])
     found: list[CountedCells] = []

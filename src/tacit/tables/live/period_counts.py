@@ -41,15 +41,25 @@ class CountsOverTime(TableStep):
     with k = ``rows``: no choice among rows of one time is needed, and all that counts is what this
     one read shows.
 
-    **Assumption.**  The table is only added to: each read shows every row, with its time and its
-    person, that an earlier read showed.  Neighbours are two such histories that differ in one
-    person, with all their rows, whenever they come.
+    **Assumption.**  The table, and each table that is joined, is only added to: each read shows
+    every row, with its time and its person, that an earlier read showed.  Neighbours are two such
+    histories that differ in one person, with all their rows, whenever they come.
+
+    **Joins.**  What is counted are the rows of the join, and of one person these too only come,
+    or are all gone from one read on.  With a public table a row of the join is a function of a row
+    and of values that do not change.  An inner join with a protected table has a row for each row
+    and match, which stay, until the person has more than ``most`` rows there: from then on the
+    person has no row of the join.  A left join with a protected table is refused
+    (:func:`tacit.tables.live.period_plan.require_rows`): a match that comes takes away the row
+    without one, and beyond ``most`` all matches become that one row again, so that one person may
+    reach the limit three times.
 
     **Map**, with h = levels.  L1: ``d -> d k h``.  L2: ``d -> d k sqrt(h)`` (rounded up).
     *Proof.*  Another person's c does not read this person's rows, so only one person's own c
     differ, and they are at least zero on one side and zero on the other.  The blocks B_0, B_1, ...
     of one level do not overlap and are published in their order, so B_j for j < i was read no later
-    than B_i, at which read every row of B_j that was counted then is there to see:
+    than B_i, at which read every row of B_j that was counted then is there to see, or no row of
+    the person is and ``c_i = 0``: otherwise
     ``rows in [start, a_i) at s_i >= sum_{j<i} rows in B_j at s_j >= sum_{j<i} c_j``.  Hence
     ``c_i <= max(0, k - sum_{j<i} c_j)``, and by induction ``sum_{j<=i} c_j <= k``.  So one person
     moves a level by at most k in L1, hence in L2, and all h levels by k h in L1 and by

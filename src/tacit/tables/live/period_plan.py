@@ -22,7 +22,7 @@ from tacit.tables.plan.chains import Chains, chain_of_rows
 from tacit.tables.plan.price import read_tag
 from tacit.tables.plan.query import Query
 
-__all__ = ["PeriodPlan", "PeriodQuestion", "counts_asked", "question_of", "refuse_groups"]
+__all__ = ["PeriodPlan", "PeriodQuestion", "counts_asked", "question_of", "require_rows"]
 
 
 def counts_asked(line: Timeline, branching: int | None) -> list[Any]:
@@ -31,17 +31,24 @@ def counts_asked(line: Timeline, branching: int | None) -> list[Any]:
     return [[kind, {"kind": f"{kind}_over_time", **asked}] for kind in ("count", "total")]
 
 
-def refuse_groups(query: Query) -> None:
-    """Refuse to count over time what is no table of rows.
+def require_rows(query: Query) -> None:
+    """Refuse to count over time what is not rows that only come.
 
     Raises:
-        UsageError: groups or aggregates in the question.
+        UsageError: groups or aggregates in the question, or a left join with a protected table.
     """
     if query.by or query.aggregates or query.inner:
         raise UsageError(
             "a count over time is of rows, without groups or aggregates: start from the "
             "session, or after filter(...); for groups make one counter each, with a filter"
         )
+    for join in query.joins:
+        if join.public is None and join.how != "inner":
+            raise UsageError(
+                f"a count over time joins {join.table!r} with how='inner': the row that a left "
+                "join makes of a row without a match disappears when a match is added, and rows "
+                "that disappear let a person count more often than the limit says"
+            )
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,9 @@ class PeriodPlan:
 
     query: Query
     question: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        require_rows(self.query)
 
     @classmethod
     def calibrated(

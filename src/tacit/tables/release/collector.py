@@ -109,17 +109,22 @@ class Exact:
 
     def vectors(
         self, chains: Sequence[Sequence[tuple[Step, Step]]], keys: Sequence[tuple[Any, ...]]
-    ) -> dict[Step, Any]:
-        """Return the exact vector of each step, in whole units of its grid."""
+    ) -> list[dict[Step, Any]]:
+        """Return the exact vector of each step of each part, in whole units of its grid.
+
+        Equal steps of two parts need not be of the same rows: groups by other keys have one name.
+        """
         if not keys:
-            return {step: [] for ends in chains for step, _ in ends}
+            return [{step: [] for step, _ in ends} for ends in chains]
         found = self._found if self._found is not None else self._run(keys)
         asked = zip(self._plan.parts, chains, self._plan.requests(len(keys)), strict=True)
-        return {
-            step: part.vector(step, found.of(request))
+        return [
+            {
+                step: part.vector(step, found.of(request))
+                for (step, _), request in zip(ends, requests, strict=True)
+            }
             for part, ends, requests in asked
-            for (step, _), request in zip(ends, requests, strict=True)
-        }
+        ]
 
     def __repr__(self) -> str:
         return "<exact answers of a plan, not shown>"

@@ -29,10 +29,10 @@ def release_answer(plan: Plan, exact: Exact) -> dict[str, Any]:
     """
     keys = _released_keys(plan, exact)
     chains = plan.chains(len(keys))
-    answers = Answers(exact.vectors(chains, keys))
+    answers = map(Answers, exact.vectors(chains, keys))
     released = [
-        [_released(value) for value in _drawn(measurement, answers)]
-        for chain in plan.measurements(len(keys))
+        [_released(value) for value in _drawn(measurement, exactly)]
+        for chain, exactly in zip(plan.measurements(len(keys)), answers, strict=True)
         for measurement in chain
     ]
     shown = [[plain_key(value) for value in key] for key in keys]

@@ -79,6 +79,15 @@ class Axis:
         """Return whether both are of the same columns, and may share the cells."""
         return self.columns == other.columns and self.edges == other.edges
 
+    def described(self) -> dict[str, list[str]]:
+        """Return what distinguishes it from other axes of a plan: its columns, and its edges.
+
+        >>> Axis(("age",), edges=(Fraction(0), Fraction(18))).described()
+        {'columns': ['age'], 'edges': ['0', '18']}
+        """
+        edges = {"edges": [str(edge) for edge in self.edges]} if self.edges else {}
+        return {"columns": list(self.columns), **edges}
+
     def joined(self, other: Axis) -> Axis:
         """Return the axis with the keys of both, those of this one first."""
         known = {_exactly(key) for key in self.keys}

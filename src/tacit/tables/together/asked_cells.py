@@ -69,6 +69,12 @@ class CellsOfPlan(Part):
                 found[place] = found[place].joined(axis)
         return tuple(found)
 
+    @property
+    def has_one_name_twice(self) -> bool:
+        """Whether two axes are called the same: earlier versions took one for the other."""
+        names = [axis.name for axis in self.axes]
+        return len(set(names)) < len(names)
+
     def subset(self, asked: AskedCells) -> tuple[int, ...]:
         """Return which axes a question is about, in its own order."""
         same = [[known.same(axis) for known in self.axes].index(True) for axis in asked.axes]

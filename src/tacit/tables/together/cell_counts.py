@@ -82,11 +82,10 @@ class CellsPart(CellsOfPlan):
         found: list[tuple[Step, Step]] = []
         for subset, share, moved in self._shares(noise):
             axes = [self.axes[i] for i in subset]
-            step = CellCounts(
+            step = CellCounts.of(
+                axes,
                 size=math.prod(axis.size for axis in axes),
                 norm=noise.norm,
-                columns=tuple(axis.name for axis in axes),
-                cells=tuple(axis.size for axis in axes),
                 residual=noise.kind == "gaussian",
                 one=noise.one,
             )
@@ -95,11 +94,11 @@ class CellsPart(CellsOfPlan):
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {axis.name: place for place, axis in enumerate(self.axes)}
+        return {str(axis.described()): place for place, axis in enumerate(self.axes)}
 
     def _of(self, step: Step) -> Subset:
         assert isinstance(step, CellCounts)
-        return tuple(self._places[name] for name in step.columns)
+        return tuple(self._places[str(axis)] for axis in step.counted)
 
     @cached_property
     def _covers(self) -> dict[Subset, Subset]:

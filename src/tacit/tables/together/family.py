@@ -115,12 +115,10 @@ class Family:
         """Return what is computed, and the noise on it."""
         unlisted = [0] * (self.axes[self.along].size - self.bins)
         sums = [[*row, *unlisted] for row in self.strategy(noise.norm).matrix.tolist()]
-        cells = [axis.size for axis in self.axes]
-        step = CellCounts(
+        step = CellCounts.of(
+            self.axes,
             size=self.others * len(sums),
             norm=noise.norm,
-            columns=tuple(axis.name for axis in self.axes),
-            cells=tuple(cells),
             one=noise.one,
             sums=sums,
             along=self.along,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from tacit.core import Space, SymmetricDistance, Transformation, register
 from tacit.errors import UsageError
 from tacit.report.text.vocabulary import say_step, so_many
 from tacit.tables.chain.row_steps import VectorStep, weight_of
+from tacit.tables.spec.cell_axis import Axis
 
 __all__ = ["CellCounts"]
 
@@ -36,6 +37,9 @@ class CellCounts(VectorStep):
     Attributes:
         columns: what the axes are called.
         cells: how many cells each axis has, one for everything else included.
+        axes: of each axis its columns, and the edges where it has bins; left out where every axis
+            is the column that it is called.  A name does not say which: two axes of one column may
+            have as many bins, and a column may be called as an axis is.
         residual: whether the counts are combined into the residual.
         sums: a matrix by which they are combined on one axis, a row a sum; none without.
         along: the place of that axis.
@@ -47,8 +51,29 @@ class CellCounts(VectorStep):
     one: int = 1
     sums: Any = ()
     along: int = 0
+    axes: Any = None
 
     name: ClassVar[str] = "cell_counts"
+
+    def __hash__(self) -> int:
+        return hash((self.columns, self.cells, self.residual, self.sums, str(self.axes)))
+
+    @classmethod
+    def of(cls, axes: Sequence[Axis], **others: Any) -> CellCounts:
+        """Return the step that counts the cells of some axes."""
+        each = [axis.described() for axis in axes]
+        plain = all(one == {"columns": [axis.name]} for one, axis in zip(each, axes, strict=True))
+        return cls(
+            columns=tuple(axis.name for axis in axes),
+            cells=tuple(axis.size for axis in axes),
+            axes=None if plain else each,
+            **others,
+        )
+
+    @property
+    def counted(self) -> list[dict[str, Any]]:
+        """Of each axis its columns, and the edges of its bins."""
+        return [{"columns": [name]} for name in self.columns] if self.axes is None else self.axes
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,6 +88,11 @@ class CellCounts(VectorStep):
         if any(len(row) != sizes[self.along] for row in sums) or (sums and self.residual):
             raise UsageError("a sum has a weight for each cell of its axis")
         object.__setattr__(self, "columns", tuple(map(str, self.columns)))
+        if self.axes is not None:
+            given = [{name: list(map(str, axis[name])) for name in axis} for axis in self.axes]
+            if len(given) != len(sizes) or any(a.keys() - {"edges"} != {"columns"} for a in given):
+                raise UsageError("an axis has columns, and edges where it has bins")
+            object.__setattr__(self, "axes", given)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -104,8 +134,10 @@ class CellCounts(VectorStep):
 def _step_words(step: Mapping[str, Any]) -> str:
     if not step["columns"]:
         return "Count all rows"
+    axes = step.get("axes") or [{}] * len(step["columns"])
     over = " and ".join(
-        f"{name} ({n} cells)" for name, n in zip(step["columns"], step["cells"], strict=True)
+        f"{name} ({n} cells{_edge_words(axis)})"
+        for name, n, axis in zip(step["columns"], step["cells"], axes, strict=True)
     )
     if step.get("sums"):
         name = step["columns"][step["along"]]
@@ -116,6 +148,10 @@ def _step_words(step: Mapping[str, Any]) -> str:
     if not step["residual"]:
         return f"Count the rows in each cell of {over}"
     return f"Count the rows in each cell of {over}, less what fewer of these columns tell"
+
+
+def _edge_words(axis: Mapping[str, Any]) -> str:
+    return f", with the edges {', '.join(axis['edges'])}" if axis.get("edges") else ""
 
 
 say_step("cell_counts", _step_words)
