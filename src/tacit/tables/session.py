@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NoReturn, Unpack
 
 from tacit.accounting import Ledger, open_ledger
@@ -114,6 +115,10 @@ class Session(Planning, AskedTable[Question], Shown):
             ledger = beside = ledger_beside(source, table)
         try:
             self._begin(opened, unit, budget, ledger, NOTHING_DECLARED, {})
+            home = self.ledger.home or {}
+            base = os.path.realpath(os.path.dirname(home["path"])) if "path" in home else None
+            reading = self.source.reading_from(source, base)
+            self._declared = replace(NOTHING_DECLARED, reading=reading)
         except LedgerError as error:
             if beside is None:
                 raise
@@ -225,7 +230,13 @@ class Session(Planning, AskedTable[Question], Shown):
 
     def _question(self) -> Question:
         said = self._declared
-        query = Query(self.source.schema, self.unit, table=said.table, tables=said.tables)
+        query = Query(
+            self.source.schema,
+            self.unit,
+            table=said.table,
+            tables=said.tables,
+            reading=said.reading,
+        )
         return Question(self._table, self.ledger, query, said)
 
     def table(self, name: str) -> Session:
