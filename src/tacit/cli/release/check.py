@@ -32,7 +32,7 @@ def check(source: TableOptions, show: ShowOptions) -> None:
 
     [bold]tacit check people.csv[/bold]
     """
-    from tacit.cli.release.job import is_declared, table_of
+    from tacit.cli.release.job import is_declared, odd_names_noted, table_of
     from tacit.cli.shared.output import note, print_json, working
     from tacit.tables.check_table import check as look
 
@@ -41,7 +41,7 @@ def check(source: TableOptions, show: ShowOptions) -> None:
         _check_declaration(table.path, as_json=show.json)
         return
     note("NOT PRIVATE: what follows counts cells exactly. Do not publish it.")
-    with working("looking through the table"):
+    with working("looking through the table"), odd_names_noted():
         found = look(
             table.path,
             table.table,

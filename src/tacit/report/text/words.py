@@ -126,6 +126,9 @@ def question_words(question: Mapping[str, Any]) -> str:
     >>> question_words({"query": {"aggregates": [["n", {"kind": "count"}]], "by": ["site"],
     ...                           "keys": [["a"], ["b"]], "where": [], "derived": []}})
     'The number of rows; for each site: a, b'
+    >>> question_words({"query": {"aggregates": [["n", {"kind": "count"}]], "by": [], "where": [],
+    ...                           "derived": []}, "tag": "2024-05"})
+    "The number of rows; tagged '2024-05'"
     """
     query = question["query"]
     told = listed([aggregate_words(aggregate) for _, aggregate in query["aggregates"]])
@@ -144,6 +147,8 @@ def question_words(question: Mapping[str, Any]) -> str:
     if query.get("weights"):
         shares = listed([f"{label} {weight}" for label, weight in query["weights"]])
         told += f"; the privacy loss is split by the weights {shares}"
+    if question.get("tag") is not None:
+        told += f"; tagged {question['tag']!r}"
     return told[0].upper() + told[1:]
 
 
