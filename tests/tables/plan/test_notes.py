@@ -14,7 +14,7 @@ UNNAMED = "the unit names no groups"
 def notes(unit, keys=("a", "b"), budget=None, asked=None, **price):
     session = tc.Session(TABLE, unit, budget or tc.epsilon(9), tc.in_memory, name="t")
     question = session.group_by("site", keys=None if keys is None else list(keys))
-    found = question.agg(n=asked or tc.count_distinct("who")).preview(**(price or {"epsilon": 1}))
+    found = question.agg(n=asked or tc.count_people()).preview(**(price or {"epsilon": 1}))
     return [note for note in found.notes if UNNAMED in note], found
 
 
