@@ -40,7 +40,9 @@ def test_a_wrong_delimiter_is_noted_in_the_flags_of_the_command(tacit, folder):
         done = tacit(f"check semicolons.csv{more}")
         assert done.code == 0
         assert "--delimiter ';'" in done.err
-        assert "Warning" not in done.err and ".py" not in done.err and str(folder) not in done.err
+        assert "Warning" not in done.err
+        assert ".py" not in done.err
+        assert str(folder) not in done.err
 
 
 def test_a_declared_kind_that_fits_no_cell_is_said_in_text_as_in_json(tacit, folder):

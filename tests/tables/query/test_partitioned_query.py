@@ -148,7 +148,9 @@ def test_a_full_disk_leaves_the_release_open_and_no_file(tmp_path, monkeypatch):
     session.close()
     assert not list((tmp_path / "spill").iterdir())
     monkeypatch.undo()
-    with tc.Session(path, tc.unit("person", rows=1), tc.epsilon(1), tc.in_memory, name="again") as roomy:
+    with tc.Session(
+        path, tc.unit("person", rows=1), tc.epsilon(1), tc.in_memory, name="again"
+    ) as roomy:
         keys = [f"g{i}" for i in range(20)]
         answer = roomy.group_by("place", keys=keys).agg(n=tc.count_people()).release(epsilon=1)
         assert abs(answer.to_dict()["n"][0] - 100_000) < 1000

@@ -53,7 +53,8 @@ def test_another_reading_is_another_question(folder, options):
         assert not mean(session).release(epsilon=1).replayed
         assert session.spent == tc.epsilon(2)
         again = mean(session).release(epsilon=1)
-        assert again.replayed and session.spent == tc.epsilon(2)
+        assert again.replayed
+        assert session.spent == tc.epsilon(2)
         assert again.certificate.verify()
     with opened(folder) as session:
         assert mean(session).release(epsilon=1).replayed
@@ -68,8 +69,11 @@ def test_every_two_readings_are_two_questions(folder):
 
 
 @pytest.mark.parametrize(
-    "formats", [("date_format", "date", "%d.%m.%Y", "%m.%d.%Y"),
-                ("time_format", "timestamp", "%d.%m.%Y", "%m.%d.%Y")]
+    "formats",
+    [
+        ("date_format", "date", "%d.%m.%Y", "%m.%d.%Y"),
+        ("time_format", "timestamp", "%d.%m.%Y", "%m.%d.%Y"),
+    ],
 )
 def test_the_format_of_a_column_counts_where_the_question_reads_it(folder, formats):
     option, kind, right, wrong = formats
@@ -211,7 +215,8 @@ def test_a_join_has_the_reading_of_the_table_that_is_joined(clinic):
         with declared(clinic, other=other) as session:
             found.add(of_both(session))
             alone.add(of_visits(session))
-    assert len(found) == 3 and len(alone) == 1
+    assert len(found) == 3
+    assert len(alone) == 1
 
 
 def test_a_join_with_a_reading_releases_and_verifies(clinic):
@@ -227,7 +232,9 @@ def test_a_question_described_by_a_program_takes_the_reading_of_the_data_set(fol
         said = mean(session).described()
         without = {name: value for name, value in said.items() if name != "reading"}
         for one in (said, without):
-            assert session.described(one).release_key(epsilon=1) == mean(session).release_key(epsilon=1)
+            assert session.described(one).release_key(epsilon=1) == mean(session).release_key(
+                epsilon=1
+            )
 
 
 def test_a_data_set_that_moves_with_its_ledger_is_the_same(folder):
@@ -248,7 +255,8 @@ def test_a_file_beyond_the_folder_of_the_ledger_is_not_named_by_its_path(folder)
     place.parent.mkdir()
     with tc.Session(secret / "visits.csv", tc.one_row_each, tc.epsilon(9), place) as session:
         reading = mean(session).described()["reading"]
-    assert set(reading) == {"path"} and "secret" not in reading["path"]
+    assert set(reading) == {"path"}
+    assert "secret" not in reading["path"]
     assert reading["path"].startswith("visits.csv")
 
 

@@ -33,7 +33,7 @@ class Entry:
         accounts: on whose account it was charged.
         dataset: the identity of its data set, where several share the ledger; else None.
         balance: the whole budget and what this charge left of it, where the charge states it.
-        format: the version of what is written that it was charged with; 3 for that and those before.
+        format: the version of what is written that it was charged with; 3 for it and those before.
     """
 
     sequence: int
