@@ -36,6 +36,7 @@ class Source:
         counted: that of a table with as many rows or more, which costs less to count.
         reading: how it is read, where that is not the default.
         label: what it is called where it is; its name, where none was given.
+        origin: the path or address that was opened, without secrets; None where there is none.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Source:
         counted: str = "",
         reading: Reading = DEFAULT_READING,
         label: str | None = None,
+        origin: str | None = None,
     ) -> None:
         self.name = name
         self.schema = schema
@@ -55,6 +57,7 @@ class Source:
         self.relation = relation
         self.counted = counted or relation
         self.reading, self.label = reading, name if label is None else label
+        self.origin = origin
 
     @property
     def columns(self) -> dict[str, str]:
@@ -72,14 +75,13 @@ class Source:
         """
         return identity_of(self.name, list(self.schema))
 
-    def reading_from(self, source: object, base: str | None) -> Reading:
+    def reading_from(self, base: str | None) -> Reading:
         """Return how it is read, and from where if that is not the default place.
 
         Args:
-            source: what was opened.
             base: the folder of the ledger or the declaration; None where there is none.
         """
-        return self.reading.at(_place_of(source, self.label, self.name, base))
+        return self.reading.at(_place_of(self.origin, self.label, self.name, base))
 
     def close(self) -> None:
         """Close the engine and remove what it left on disk."""
@@ -121,23 +123,22 @@ def open_beside(first: Source, source: Any, options: Mapping[str, Any]) -> Sourc
         from tacit.tables.engines.duckdb.source import beside_in_duckdb
 
         opened = beside_in_duckdb(source, table, csv, engine)
-    return _source(opened, name, _reading(source, csv))
+    return _source(opened, name, source, csv)
 
 
-def _source(opened: Opened, name: str | None, reading: Reading = DEFAULT_READING) -> Source:
+def _source(
+    opened: Opened, name: str | None, path: Any = None, csv: CsvOptions | None = None
+) -> Source:
+    origin = public_part(os.fspath(path)) if isinstance(path, (str, os.PathLike)) else None
     return Source(
         name or opened.label,
         opened.schema,
         opened.engine,
         opened.relation,
-        reading=reading,
+        reading=csv_format(**(csv or {})).reading(origin or ""),
         label=opened.label,
+        origin=origin,
     )
-
-
-def _reading(source: Any, csv: CsvOptions) -> Reading:
-    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
-    return csv_format(**csv).reading(path)
 
 
 def identity_of(name: str, columns: Sequence[str] | Sequence[Sequence[str | None]]) -> str:
@@ -149,7 +150,7 @@ def identity_of(name: str, columns: Sequence[str] | Sequence[Sequence[str | None
     return hashlib.sha256(b"tacit table 1\0" + text.encode()).hexdigest()
 
 
-def _place_of(source: object, label: str, name: str, base: str | None) -> str | None:
+def _place_of(origin: str | None, label: str, name: str, base: str | None) -> str | None:
     """Return what distinguishes the file of a data set from another one; None for the default.
 
     The default is a file ``NAME`` or ``NAME.csv`` in the folder of its ledger or declaration, so a
@@ -157,7 +158,7 @@ def _place_of(source: object, label: str, name: str, base: str | None) -> str | 
     certificate is published.
 
     Args:
-        source: what was opened.
+        origin: the path or address that was opened, without secrets; None where there is none.
         label: what it is called where it is: the name of the file, folder or table.
         name: the public name of the data set.
         base: the folder of the ledger or the declaration; None where there is none.
@@ -166,14 +167,13 @@ def _place_of(source: object, label: str, name: str, base: str | None) -> str | 
     >>> _place_of("/data/old/visits.csv", "visits.csv", "visits", "/data")
     'old/visits.csv'
     >>> _place_of("/other/visits.csv", "visits.csv", "visits", "/data")
-    'visits.csv (0e3e9e2dc0df9d8c)'
+    'visits.csv (52aa5732f7f39c8e)'
     """
-    if not isinstance(source, (str, os.PathLike)):
+    if origin is None:
         return None if label in (name, "table") else label
-    text = os.fspath(source)
-    if "://" in text:
-        return _digested(label, public_part(text)) if is_remote(text) else _other(label, name)
-    path = os.path.realpath(os.path.expanduser(text))
+    if is_remote(origin):
+        return _digested(label, origin)
+    path = os.path.realpath(os.path.expanduser(origin))
     folder, file = os.path.split(path)
     if base is None or folder == base:
         return None if label in (name, f"{name}.csv") else label
@@ -181,10 +181,6 @@ def _place_of(source: object, label: str, name: str, base: str | None) -> str | 
     if within.startswith("..") or os.path.isabs(within):
         return _digested(label, f"{within}/{file}")
     return f"{within}/{label}"
-
-
-def _other(label: str, name: str) -> str | None:
-    return None if label == name else label
 
 
 def _digested(label: str, place: str) -> str:
@@ -264,4 +260,4 @@ def open_source(
     from tacit.tables.engines.duckdb.source import open_in_duckdb
 
     opened = open_in_duckdb(source, table, csv, memory_limit, threads)
-    return _source(opened, name, _reading(source, csv))
+    return _source(opened, name, source, csv)

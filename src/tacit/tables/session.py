@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import NoReturn, Unpack
 
 from tacit.accounting import Ledger, open_ledger
@@ -30,6 +29,7 @@ from tacit.tables.question import Question
 from tacit.tables.release.history import History, session_card
 from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.spec.reading import Reading
 
 __all__ = ["Session"]
 
@@ -115,10 +115,6 @@ class Session(Planning, AskedTable[Question], Shown):
             ledger = beside = ledger_beside(source, table)
         try:
             self._begin(opened, unit, budget, ledger, NOTHING_DECLARED, {})
-            home = self.ledger.home or {}
-            base = os.path.realpath(os.path.dirname(home["path"])) if "path" in home else None
-            reading = self.source.reading_from(source, base)
-            self._declared = replace(NOTHING_DECLARED, reading=reading)
         except LedgerError as error:
             if beside is None:
                 raise
@@ -235,9 +231,17 @@ class Session(Planning, AskedTable[Question], Shown):
             self.unit,
             table=said.table,
             tables=said.tables,
-            reading=said.reading,
+            reading=self._reading(),
         )
         return Question(self._table, self.ledger, query, said)
+
+    def _reading(self) -> Reading:
+        """Return how the table is read: of a table of its own, as seen from its ledger."""
+        if self._declared.dataset is not None:
+            return self._declared.reading
+        home = self.ledger.home or {}
+        folder = os.path.dirname(home["path"]) if "path" in home else None
+        return self.source.reading_from(None if folder is None else os.path.realpath(folder))
 
     def table(self, name: str) -> Session:
         """Return a session on another table of the same declared data set, under the same ledger.

@@ -10,6 +10,7 @@ import pytest
 
 import tacit as tc
 from tacit.accounting.ledger.hash_chain import canonical
+from tacit.tables.open_source import open_source
 from tacit.tables.spec.reading import Reading
 
 ROWS = "age,site,day\n" + "".join(f"{20 + i % 9},{i % 3},0{1 + i % 9}.02.2024\n" for i in range(30))
@@ -264,3 +265,15 @@ def test_a_reading_reads_back():
     reading = Reading({"null": ["99"]}, {"age": "integer"})
     assert Reading.read(reading.describe({"age", "site"})) == reading
     assert reading.describe(set()) == {"null": ["99"]}
+
+
+def test_a_table_that_was_opened_before_has_the_same_keys(folder):
+    """As the command line opens it, which shares its releases with Python."""
+    for path in ("visits.csv", "old/visits.csv"):
+        with opened(folder, path, null="99") as session:
+            key = mean(session).release_key(epsilon=1)
+        with (
+            open_source(folder / path, null="99") as source,
+            tc.Session(source, tc.one_row_each, tc.epsilon(9), folder / "visits.ledger") as session,
+        ):
+            assert mean(session).release_key(epsilon=1) == key

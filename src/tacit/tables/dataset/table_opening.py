@@ -80,8 +80,7 @@ def open_joined(
 def _as_declared(source: Source, said: TableDeclaration, name: str, folder: Path) -> None:
     if said.place == "spark":
         source.label = said.source
-    path = None if said.place == "spark" else said.within(folder)
-    source.reading = source.reading_from(path, os.path.realpath(folder))
+    source.reading = source.reading_from(os.path.realpath(folder))
     for key in said.key:
         source.schema.column(key)
     for column, one in said.columns.items():

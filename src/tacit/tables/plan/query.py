@@ -98,10 +98,10 @@ class Query:
     @cached_property
     def columns_read(self) -> set[str]:
         """The columns of the source that it reads; more where an answer's text has such a name."""
-        each = [expression for _, expression in self.derived]
-        texts = {self.unit.column, *self.by}.union(*(e.columns() for e in (*self.where, *each)))
-        texts |= texts_in([aggregate.to_json() for _, aggregate in self.aggregates])
-        return texts.union(here for join in self.joins for here, _ in join.on) & {*self.schema}
+        each = [*self.where, *(expression for _, expression in self.derived)]
+        texts = {*self.by, *(here for join in self.joins for here, _ in join.on)}
+        texts |= texts_in([self.unit.column, *(a.to_json() for _, a in self.aggregates)])
+        return texts.union(*(expression.columns() for expression in each)) & {*self.schema}
 
     @cached_property
     def resolved(self) -> dict[str, Expression]:
