@@ -46,7 +46,7 @@ rows = pyarrow.table({"g": ["a", "b"] * 50_000, "x": [1, 2] * 50_000, "p": list(
 session = tc.Session(rows, unit=tc.unit("p", rows=2), budget=tc.epsilon(9), name="t")
 own = duckdb.connect()
 own.execute("create table t as select i as p, i % 7 as x from range(300000) t(i)")
-borrowed = tc.Session(own, unit=tc.unit("p"), budget=tc.epsilon(9), table="t")
+borrowed = tc.Session(own, unit=tc.unit("p", rows=1), budget=tc.epsilon(9), table="t")
 question = session.group_by("g", keys=["a", "b"]).agg(n=tc.count(), x=tc.median("x", 0, 5))
 """
 BARS = """

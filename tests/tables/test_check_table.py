@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 
 import tacit as tc
+from tacit.errors import DataSourceWarning
+from tacit.expressions.cell_grammar import read_cell
+from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.open_source import open_source
 
 TEXT = (
@@ -64,3 +71,143 @@ def test_nothing_else_runs_it():
     source = Path(tc.__file__).parent
     users = [p for p in source.rglob("*.py") if "tables.check" in p.read_text(encoding="utf-8")]
     assert {str(p.relative_to(source)) for p in users} == {"__init__.py", "cli/release/check.py"}
+
+
+def checked(tmp_path, cells, **options):
+    path = tmp_path / "t.csv"
+    path.write_text("c\n" + "".join(f"{cell}\n" for cell in cells), encoding="utf-8")
+    return tc.check(path, **options)
+
+
+SUGGESTED = {
+    "19 digits": ("text", [str(10**18 + i) for i in range(20)]),
+    "20 digits": ("text", [str(10**19 + i) for i in range(20)]),
+    "17 digits": ("integer", [str(10**16 + i) for i in range(20)]),
+    "place codes": ("text", ["01001", "1001", "10115"]),
+    "one place code": ("text", [*map(str, range(1000, 1100)), "01001"]),
+    "disease codes": ("text", ["250.0", "250.00", "401.9"]),
+    "disease codes of two lengths": ("text", ["250", "250.0", "401.9"]),
+    "letters of disease codes": ("text", [*map(str, range(100, 199)), "V58"]),
+    "powers": ("text", ["12E3", "14E2"]),
+    "power": ("text", ["12E3"]),
+    "only NO": ("text", ["NO"] * 9),
+    "only f": ("text", ["f"] * 9),
+    "only true": ("text", ["true"] * 9),
+    "true and false": ("boolean", ["true", "false", "True"]),
+    "yes and no": ("boolean", ["YES", "NO", "no"]),
+    "three truths": ("text", ["y", "n", "no"]),
+    "signs": ("text", ["+1", "1"]),
+    "minus nothing": ("text", ["-0", "0"]),
+    "whole": ("integer", ["-3", "0", "12"]),
+    "padded": ("integer", [" 3", "12"]),
+    "whole, some unknown": ("integer", ["1", "NA", "7"]),
+    "only unknown": ("text", ["NA", "NA"]),
+    "shortest": ("float", ["0.25", "1.0", "1e-05"]),
+    "general": ("float", ["0.25", "1", "-3"]),
+    "money": ("float", ["12.50", "3.00", "0.99"]),
+    "far money": ("text", ["12345678901234567.50", "3.00"]),
+    "17 places": ("float", ["0.1234567890123457", "0.30000000000000004"]),
+    "whole with a point": ("float", ["12.0", "3.0"]),
+    "no zero": ("text", [".5", "0.5"]),
+    "days": ("date", ["2024-01-31", "2024-02-01"]),
+    "times": ("timestamp", ["2024-01-31 10:00", "2024-02-01 11:30"]),
+    "days and times": ("text", ["2024-01-31", "2024-02-01 11:30:05"]),
+    "thousandths": ("text", ["2024-01-31 10:00:00.25", "2024-01-31 10:00:00.75"]),
+    "words": ("text", ["a", "b"]),
+    "nothing": (None, ["", ""]),
+}
+
+
+@pytest.mark.parametrize("name", SUGGESTED)
+def test_no_kind_is_suggested_that_changes_what_cells_say(tmp_path, name):
+    kind, cells = SUGGESTED[name]
+    assert checked(tmp_path, [*cells, ""]).columns["c"].suggestion == kind
+
+
+_READ = {
+    "integer": "read_integer",
+    "float": "read_number",
+    "date": "read_date",
+    "timestamp": "read_seconds",
+    "boolean": "read_boolean",
+}
+
+
+_ALIKE = ("1", "01", "1.0", "1.50", "1.5", "2024-01-01", "2024-01-01 00:00")
+_MORE_ALIKE = (
+    *("1.00", "+1", "1e0", "12E3", "true", "t", "no", "f", "yes", "0", "-0", "0.1", "0.10"),
+    *("2024-01-01T00:00:00.5", "2024-01-01T00:00", "9007199254740993", "123456789012345678901"),
+)
+
+
+@pytest.mark.parametrize(
+    "texts", [_ALIKE, pytest.param((*_ALIKE, *_MORE_ALIKE), marks=pytest.mark.full)]
+)
+def test_two_texts_never_become_one_value(tmp_path, texts):
+    pairs = list(itertools.combinations(texts, 2))
+    path = tmp_path / "pairs.csv"
+    lines = [",".join(f"c{i}" for i in range(len(pairs)))]
+    lines += [",".join(pair[place] for pair in pairs) for place in (0, 1)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = tc.check(path).columns
+    for i, pair in enumerate(pairs):
+        kind = found[f"c{i}"].suggestion
+        if kind != "text":
+            values = [read_cell(_READ[kind], cell) for cell in pair]
+            assert None not in values, (pair, kind)
+            assert values[0] != values[1], (pair, kind)
+
+
+def test_it_says_what_would_change(tmp_path):
+    found = checked(tmp_path, ["01001", "1001", "10115"])
+    assert found.columns["c"].changed_as == {"integer": 1, "float": 1}
+    assert "integer 0 (1 change)" in str(found)
+    assert found.to_json()["columns"]["c"]["changed_as"] == {"integer": 1, "float": 1}
+
+
+MISFITS = {
+    "a comma": ({"c": "float"}, ["12,5", "13,5"], {"delimiter": ";"}),
+    "a date format": ({"c": "date"}, ["2024-01-31"], {"date_format": "%d.%m.%Y"}),
+    "a time format": ({"c": "timestamp"}, ["31.01.2024 10:00"], {}),
+    "truths": ({"c": "boolean"}, ["ja", "nein"], {}),
+    "letters": ({"c": "integer"}, ["a", "b"], {}),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_a_declared_kind_that_fits_no_cell_is_reported(tmp_path, name):
+    types, cells, options = MISFITS[name]
+    found = checked(tmp_path, cells, types=types, **options)
+    assert f"NONE of them is read as {types['c']}" in str(found)
+
+
+def test_a_declared_kind_that_fits_some_cells_or_all_is_reported_as_well(tmp_path):
+    some = str(checked(tmp_path, ["1", "x"], types={"c": "integer"}))
+    assert "2 cells filled; 1 missing as integer" in some
+    every = str(checked(tmp_path, ["1", "2"], types={"c": "integer"}))
+    assert "missing" not in every
+    assert "NONE" not in every
+    assert "NONE" not in str(checked(tmp_path, ["", ""], types={"c": "integer"}))
+
+
+def test_a_wide_table_is_counted_by_as_many_statements_as_a_narrow_one(tmp_path, monkeypatch):
+    asked = []
+    rows = DuckEngine.rows
+    monkeypatch.setattr(DuckEngine, "rows", lambda self, sql: asked.append(sql) or rows(self, sql))
+    counted = {}
+    for width in (2, 40, 400):
+        path = tmp_path / "wide.parquet"
+        pq.write_table(pa.table({f"c{i}": [1.5, None] for i in range(width)}), path)
+        asked.clear()
+        found = tc.check(path)
+        assert [c.filled for c in found.columns.values()] == [1] * width
+        counted[width] = len(asked), sum(map(len, asked)) / width
+    assert counted[2][0] == counted[40][0] == counted[400][0]
+    assert counted[400][1] < counted[40][1]  # and the text of all of them is linear in the columns
+
+
+def test_a_wrong_delimiter_warns_by_the_name_of_the_file(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n1;2\n")
+    with pytest.warns(DataSourceWarning, match="delimiter=';'"):
+        tc.check(path)

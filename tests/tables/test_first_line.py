@@ -10,7 +10,7 @@ from tacit.cli import run
 
 UNITS = [
     (tc.one_row_each, "protects: each row, which stands for one person"),
-    (tc.unit("who"), "protects: each person (column who), at most 1 row"),
+    (tc.unit("who", rows=1), "protects: each person (column who), at most 1 row"),
     (
         tc.unit("who", rows=5, groups=2),
         "protects: each person (column who), at most 5 rows, present in at most 2 groups",

@@ -56,7 +56,7 @@ def test_in_memory_asks_for_no_file(visits):
 
 def test_another_unit_or_budget_than_the_ledger_counts_in_is_refused(visits):
     opened(visits).close()
-    for other in ({"budget": tc.epsilon(2)}, {"unit": tc.unit("person")}):
+    for other in ({"budget": tc.epsilon(2)}, {"unit": tc.unit("person", rows=1)}):
         with pytest.raises(LedgerError, match=r"default ledger of visits\.csv.*tc\.in_memory"):
             opened(visits, **other)
 

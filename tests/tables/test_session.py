@@ -398,7 +398,7 @@ def test_a_session_needs_a_unit_a_budget_and_its_own_ledger(tmp_path):
     with pytest.raises(UsageError, match=r"tc\.epsilon\(1\)"):
         tc.Session(table(), unit=tc.one_row_each, budget=1.0)
     with pytest.raises(UsageError, match="did you mean 'person'"):
-        tc.Session(table(), unit=tc.unit("persn"), budget=tc.epsilon(1))
+        tc.Session(table(), unit=tc.unit("persn", rows=1), budget=tc.epsilon(1))
     path = tmp_path / "a.ledger"
     with session(tc.epsilon(1), ledger=path) as s:
         s.agg(n=tc.count()).release(epsilon="1/2")

@@ -87,7 +87,8 @@ class RemoteDataset:
             told=shape.told,
             size=shape.size,
         )
-        return Query(shape.schema, shape.unit, table=table, tables=people), declared
+        query = Query(shape.schema, shape.unit, table=table, tables=people, reading=shape.reading)
+        return query, declared
 
 
 def pages(transport: Transport, path: str, dataset: str | None = None) -> list[Mapping[str, Any]]:

@@ -20,6 +20,7 @@ from tacit.tables.release.answer import Answer
 from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
 from tacit.tables.release.asked_join import On, asked_join, beside, columns_beside
 from tacit.tables.spec.join import MOST_ROWS, Join
+from tacit.tables.spec.reading import DEFAULT_READING
 
 __all__ = ["RemoteQuestion", "RemoteSql"]
 
@@ -192,7 +193,8 @@ class RemoteQuestion(Asking, _Sent):
         }
         columns = columns_beside(query.columns, table, added)
         public, most = ("", None) if other.public else (None, MOST_ROWS)
-        join = Join(table, which, pairs, columns, public, most)
+        reading = DEFAULT_READING if other.public else shape.reading
+        join = Join(table, which, pairs, columns, public, most, reading)
         return self._of(*beside(query, self._declared, join, other), AS_IT_IS)
 
     def epsilon_for(

@@ -9,23 +9,25 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine
-from tacit.tables.engines.csv.format import CsvOptions, csv_format
+from tacit.tables.engines.csv.columns import declared_sql
+from tacit.tables.engines.csv.format import CsvFormat, CsvOptions, csv_format
+from tacit.tables.engines.csv.writing import KINDS, Writing, writing_sql
 from tacit.tables.open_source import Source, open_source
 
 if TYPE_CHECKING:
     from tacit.tables.engines.duckdb.engine import DuckEngine
 
+    Columns: TypeAlias = dict[str, "ColumnCheck"]
+
 __all__ = ["ColumnCheck", "TableCheck", "check"]
 
-KINDS = ("integer", "float", "date", "timestamp", "boolean")
 _SHOWN = 10
-_MOSTLY = 0.9
 _SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 WRONG = {
     "spoiled": "that cannot be read (an open quote, a NUL, another encoding, too long)",
@@ -42,13 +44,31 @@ class ColumnCheck:
         kind: what it is declared as, or ``"undeclared"``.
         filled: how many cells are not empty.
         missing_as: of these, how many would be missing as each kind; for an undeclared column.
-        suggestion: the kind that nearly all of them have; None where none is needed.
+        suggestion: the kind that keeps what every cell says, else text; None where none is needed.
+        changed_as: how many cells fit a kind in another writing than its usual one, so that what
+            they say may be lost: ``01001`` is an integer, and no longer the code that it was.
     """
 
     kind: str
     filled: int
     missing_as: Mapping[str, int] = field(default_factory=dict)
     suggestion: str | None = None
+    changed_as: Mapping[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        told = [f"{self.filled} cells filled"]
+        if self.kind in self.missing_as:
+            missing = self.missing_as[self.kind]
+            if missing and missing == self.filled:
+                return f"{told[0]}, and NONE of them is read as {self.kind}: all are missing"
+            told += [f"{missing} missing as {self.kind}"] if missing else []
+            return "; ".join(told)
+        fits = {k: n for k, n in self.missing_as.items() if n < self.filled}
+        cells = [
+            f"{kind} {missing}" + (f" ({n} change)" if (n := self.changed_as.get(kind)) else "")
+            for kind, missing in fits.items()
+        ]
+        return "; would be missing as ".join([*told, *([", ".join(cells)] if cells else [])])
 
 
 @dataclass(frozen=True)
@@ -89,9 +109,7 @@ class TableCheck(Shown):
                 more = ", ..." if count > len(self.where[wrong]) else ""
                 lines.append(f"  {count} lines {WRONG[wrong]}: {places}{more}")
         for name, column in self.columns.items():
-            told = ", ".join(f"{k} {n}" for k, n in column.missing_as.items() if n < column.filled)
-            fits = f"; would be missing as {told}" if told else ""
-            lines.append(f"  {name} ({column.kind}): {column.filled} cells filled{fits}")
+            lines.append(f"  {name} ({column.kind}): {column}")
         if self.types:
             flags = ",".join(f"{name}={kind}" for name, kind in self.types.items())
             lines += ["What fits, to be declared:", f"  types={self.types}", f"  --types {flags}"]
@@ -190,35 +208,39 @@ def _open_csv(
     return Source(Path(path).name, schema, engine, relation)
 
 
-def _columns(schema: Schema, relation: str, engine: Engine, form: Any) -> dict[str, ColumnCheck]:
-    from tacit.tables.engines.csv.columns import declared_sql
+def _columns(schema: Schema, relation: str, engine: Engine, form: CsvFormat) -> Columns:
+    """Return what the columns contain.
 
-    d, found = engine.dialect, {}
+    All columns with a type are counted by one statement, because each statement looks at all
+    columns of a file; one of text has enough counts for a statement of its own.
+    """
+    d = engine.dialect
+    typed = {name for name, c in schema.items() if c.kind not in ("other", "undeclared")}
+    counted = ", ".join(f"count({d.identifier(name)})" for name in schema if name in typed)
+    row = engine.rows(f"select {counted} from {relation} as t")[0] if typed else ()
+    filled, found = iter(map(int, row)), {}
     for name, column in schema.items():
-        cell = d.identifier(name)
-        if column.kind == "other":
-            found[name] = ColumnCheck(column.kind, 0)
-            continue
-        asked = [f"count({cell})"]
-        text = column.kind == "undeclared"
-        kinds = KINDS if text else ()
-        asked += [f"count({declared_sql(cell, kind, form, d)})" for kind in kinds]
-        filled, *fits = map(int, engine.rows(f"select {', '.join(asked)} from {relation} as t")[0])
-        missing = {kind: filled - fit for kind, fit in zip(kinds, fits, strict=True)}
-        declared = form.types.get(name)
-        found[name] = ColumnCheck(
-            declared or column.kind,
-            filled,
-            {declared: missing.get(declared, 0)} if declared else missing,
-            None if declared or not text else _suggestion(filled, missing),
-        )
+        if column.kind != "undeclared":
+            found[name] = ColumnCheck(column.kind, next(filled) if name in typed else 0)
+        else:
+            found[name] = _text(d.identifier(name), form.types.get(name), relation, engine, form)
     return found
 
 
-def _suggestion(filled: int, missing: Mapping[str, int]) -> str | None:
-    """Return the first kind that nearly all cells have, or text."""
-    if not filled:
-        return None
-    fits = {kind: filled - missed for kind, missed in missing.items()}
-    best = max(fits, key=lambda kind: fits[kind])  # the first of those that fit best
-    return "text" if fits[best] < _MOSTLY * filled else best
+def _text(
+    cell: str, declared: str | None, relation: str, engine: Engine, form: CsvFormat
+) -> ColumnCheck:
+    """Return what a column of text contains, which may be declared as another kind."""
+    read = ", ".join(f"{declared_sql(cell, k, form, engine.dialect)} as as_{k}" for k in KINDS)
+    counts = ["count(cell)", *(f"count(as_{kind})" for kind in KINDS)]
+    counts += writing_sql(form, engine.dialect)
+    cells = f"select {cell} as cell, trim({cell}) as text, {read} from {relation} as t"
+    row = map(int, engine.rows(f"select {', '.join(counts)} from ({cells}) as t")[0])
+    filled, *rest = row
+    missing = {kind: filled - fit for kind, fit in zip(KINDS, rest, strict=False)}
+    if declared:
+        return ColumnCheck(declared, filled, {declared: missing.get(declared, 0)})
+    writing = Writing(*rest[len(KINDS) :])
+    changed = {kind: filled - missing[kind] - writing.restored(kind) for kind in KINDS}
+    changed = {kind: cells for kind, cells in changed.items() if cells > 0}
+    return ColumnCheck("undeclared", filled, missing, writing.suggestion(filled), changed)

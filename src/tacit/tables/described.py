@@ -18,6 +18,7 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import from_json
 from tacit.tables.plan.parse_question import aggregate_from
 from tacit.tables.question import Question
+from tacit.tables.spec.reading import without_reading
 
 __all__ = ["described_question"]
 
@@ -39,7 +40,9 @@ def described_question(said: Mapping[str, Any], open: Callable[[str], Question])
     """
     try:
         found, joins = _asked(said, open)
-        same = canonical(found.described()) == canonical(_with_joins(said, joins))
+        # how the tables are read is what the data set declares, whatever is said of it
+        built, asked = map(without_reading, (found.described(), _with_joins(said, joins)))
+        same = canonical(built) == canonical(asked)
     except UsageError:
         raise
     except _BROKEN:

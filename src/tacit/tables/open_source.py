@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Unpack
 
 from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.expressions.schema import Schema
-from tacit.tables.engines.base import Engine
-from tacit.tables.engines.csv.format import CsvOptions, refuse_csv
+from tacit.tables.engines.base import Engine, Opened
+from tacit.tables.engines.csv.format import CsvOptions, csv_format, refuse_csv
+from tacit.tables.engines.duckdb.remote import is_remote, public_part
+from tacit.tables.spec.reading import DEFAULT_READING, Reading
 
 __all__ = ["Source", "identity_of", "open_beside", "open_source"]
 
@@ -30,16 +34,30 @@ class Source:
         engine: where it is.
         relation: the quoted SQL that stands for it after ``from``.
         counted: that of a table with as many rows or more, which costs less to count.
+        reading: how it is read, where that is not the default.
+        label: what it is called where it is; its name, where none was given.
+        origin: the path or address that was opened, without secrets; None where there is none.
     """
 
     def __init__(
-        self, name: str, schema: Schema, engine: Engine, relation: str, *, counted: str = ""
+        self,
+        name: str,
+        schema: Schema,
+        engine: Engine,
+        relation: str,
+        *,
+        counted: str = "",
+        reading: Reading = DEFAULT_READING,
+        label: str | None = None,
+        origin: str | None = None,
     ) -> None:
         self.name = name
         self.schema = schema
         self.engine = engine
         self.relation = relation
         self.counted = counted or relation
+        self.reading, self.label = reading, name if label is None else label
+        self.origin = origin
 
     @property
     def columns(self) -> dict[str, str]:
@@ -52,9 +70,18 @@ class Source:
 
         It distinguishes a ledger of another data set from this one's.  It says nothing about the
         rows, which may grow while the ledger stays, nor about the folder, so a data set may move.
-        Kinds are not in it, so columns may be declared later.
+        Kinds are not in it, so columns may be declared later.  How a question's own columns are
+        read, and from which file, is in the identity of the question (:meth:`reading_from`).
         """
         return identity_of(self.name, list(self.schema))
+
+    def reading_from(self, base: str | None) -> Reading:
+        """Return how it is read, and from where if that is not the default place.
+
+        Args:
+            base: the folder of the ledger or the declaration; None where there is none.
+        """
+        return self.reading.at(_place_of(self.origin, self.label, self.name, base))
 
     def close(self) -> None:
         """Close the engine and remove what it left on disk."""
@@ -96,7 +123,22 @@ def open_beside(first: Source, source: Any, options: Mapping[str, Any]) -> Sourc
         from tacit.tables.engines.duckdb.source import beside_in_duckdb
 
         opened = beside_in_duckdb(source, table, csv, engine)
-    return Source(name or opened.label, opened.schema, engine, opened.relation)
+    return _source(opened, name, source, csv)
+
+
+def _source(
+    opened: Opened, name: str | None, path: Any = None, csv: CsvOptions | None = None
+) -> Source:
+    origin = public_part(os.fspath(path)) if isinstance(path, (str, os.PathLike)) else None
+    return Source(
+        name or opened.label,
+        opened.schema,
+        opened.engine,
+        opened.relation,
+        reading=csv_format(**(csv or {})).reading(origin or ""),
+        label=opened.label,
+        origin=origin,
+    )
 
 
 def identity_of(name: str, columns: Sequence[str] | Sequence[Sequence[str | None]]) -> str:
@@ -106,6 +148,43 @@ def identity_of(name: str, columns: Sequence[str] | Sequence[Sequence[str | None
     """
     text = json.dumps([name, *columns], ensure_ascii=True)
     return hashlib.sha256(b"tacit table 1\0" + text.encode()).hexdigest()
+
+
+def _place_of(origin: str | None, label: str, name: str, base: str | None) -> str | None:
+    """Return what distinguishes the file of a data set from another one; None for the default.
+
+    The default is a file ``NAME`` or ``NAME.csv`` in the folder of its ledger or declaration, so a
+    data set may move together with that.  A folder beyond it is described by a digest, because a
+    certificate is published.
+
+    Args:
+        origin: the path or address that was opened, without secrets; None where there is none.
+        label: what it is called where it is: the name of the file, folder or table.
+        name: the public name of the data set.
+        base: the folder of the ledger or the declaration; None where there is none.
+
+    >>> _place_of("/data/visits.csv", "visits.csv", "visits", "/data")
+    >>> _place_of("/data/old/visits.csv", "visits.csv", "visits", "/data")
+    'old/visits.csv'
+    >>> _place_of("/other/visits.csv", "visits.csv", "visits", "/data")
+    'visits.csv (52aa5732f7f39c8e)'
+    """
+    if origin is None:
+        return None if label in (name, "table") else label
+    if is_remote(origin):
+        return _digested(label, origin)
+    path = os.path.realpath(os.path.expanduser(origin))
+    folder, file = os.path.split(path)
+    if base is None or folder == base:
+        return None if label in (name, f"{name}.csv") else label
+    within = Path(os.path.relpath(folder, base)).as_posix()
+    if within.startswith("..") or os.path.isabs(within):
+        return _digested(label, f"{within}/{file}")
+    return f"{within}/{label}"
+
+
+def _digested(label: str, place: str) -> str:
+    return f"{label} ({hashlib.sha256(place.encode()).hexdigest()[:16]})"
 
 
 def open_source(
@@ -169,16 +248,16 @@ def open_source(
     if in_postgres(source):
         refuse_csv(csv, "a table of PostgreSQL declares its own columns")
         opened = open_in_postgres(source, table, memory_limit, threads, timeout)
-        return Source(name or opened.label, opened.schema, opened.engine, opened.relation)
+        return _source(opened, name)
     from tacit.tables.engines.spark.source import in_spark, open_in_spark
 
     if in_spark(source):
         refuse_csv(csv, "Spark declares its own columns")
         opened = open_in_spark(source, table, memory_limit, threads, timeout)
-        return Source(name or opened.label, opened.schema, opened.engine, opened.relation)
+        return _source(opened, name)
     if timeout is not None:
         raise UsageError("timeout= is for a table in PostgreSQL or Spark")
     from tacit.tables.engines.duckdb.source import open_in_duckdb
 
     opened = open_in_duckdb(source, table, csv, memory_limit, threads)
-    return Source(name or opened.label, opened.schema, opened.engine, opened.relation)
+    return _source(opened, name, source, csv)

@@ -167,7 +167,7 @@ class Question(Asking, Priced):
             declared = self._declared.about(self._query)
             return {**released, "declared": declared, **ledger.balance(charge.key)}
 
-        entry = ledger.release(charge.key, plan.cost, charge.asked.public, answer)
+        entry = ledger.release(charge.key, plan.cost, charge.public, answer)
         return Answer.of(entry, ledger, self._arrangement)
 
     def rehearse(self, *, tag: str | None = None, **price: Unpack[Price]) -> None:

@@ -29,6 +29,7 @@ from tacit.tables.question import Question
 from tacit.tables.release.history import History, session_card
 from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.spec.reading import Reading
 
 __all__ = ["Session"]
 
@@ -225,8 +226,22 @@ class Session(Planning, AskedTable[Question], Shown):
 
     def _question(self) -> Question:
         said = self._declared
-        query = Query(self.source.schema, self.unit, table=said.table, tables=said.tables)
+        query = Query(
+            self.source.schema,
+            self.unit,
+            table=said.table,
+            tables=said.tables,
+            reading=self._reading(),
+        )
         return Question(self._table, self.ledger, query, said)
+
+    def _reading(self) -> Reading:
+        """Return how the table is read: of a table of its own, as seen from its ledger."""
+        if self._declared.dataset is not None:
+            return self._declared.reading
+        home = self.ledger.home or {}
+        folder = os.path.dirname(home["path"]) if "path" in home else None
+        return self.source.reading_from(None if folder is None else os.path.realpath(folder))
 
     def table(self, name: str) -> Session:
         """Return a session on another table of the same declared data set, under the same ledger.

@@ -82,9 +82,9 @@ def test_an_empty_file_becomes_a_ledger_only_when_asked(tmp_path):
 
 def test_a_newer_format_is_refused(path):
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 4")
+    connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
     connection.close()
-    with pytest.raises(LedgerError, match=r"newer Tacit \(format 4.*upgrade"):
+    with pytest.raises(LedgerError, match=rf"newer Tacit \(format {FORMAT + 1}.*upgrade"):
         open_ledger(path)
 
 

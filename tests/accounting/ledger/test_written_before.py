@@ -91,3 +91,15 @@ def test_it_goes_on(kept):
         assert not answer.replayed
         assert not session.remaining.covers(before)
         session.ledger.verify_chain()
+
+
+def test_what_it_is_charged_from_now_on_knows_how_the_table_is_read(kept):
+    folder, name = kept
+    restore_ledger(folder / "visits.ledger")
+    with opened(kept) as session:
+        session.agg(n=tc.count()).release(**BUDGETS[name][1])
+    unit = tc.unit("person", rows=2, groups=1)
+    place = {"ledger": folder / "visits.ledger", "name": "visits"}
+    with tc.Session(folder / "visits.csv", unit, **place, types=TYPES, null="20") as session:
+        question = session.agg(n=tc.count())
+        assert not question.is_charged(**BUDGETS[name][1])

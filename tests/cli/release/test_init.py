@@ -38,7 +38,7 @@ def test_a_draft_is_written_once_and_refused_until_it_is_finished(tacit, folder:
     for command in ("check clinic.toml", "release clinic.toml --count --epsilon 1"):
         refused = tacit(command)
         assert refused.code == 2
-        assert "decide unit.rows, budget.epsilon" in refused.err
+        assert "decide unit.rows, unit.groups, budget.epsilon" in refused.err
     assert not Path("clinic.ledger").exists()
 
 

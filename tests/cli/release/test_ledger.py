@@ -131,3 +131,17 @@ def test_restore_after_a_move(tacit, folder: Path) -> None:
     assert tacit("ledger restore new/people.ledger").code == 0
     assert tacit(ask).code == 0
     assert tacit("ledger adopt nowhere.ledger").code == 2
+
+
+def test_a_series_shows_the_tag_of_each_release(tacit, folder: Path) -> None:
+    for month in ("2024-05", "2024-06"):
+        done = tacit(
+            f"release people.csv --one-row-each --count --epsilon 0.25 --tag {month} "
+            "--budget-epsilon 1"
+        )
+        assert done.code == 0, done.err
+    shown = tacit("ledger show people.ledger").out
+    assert "tagged '2024-05'" in shown
+    assert "tagged '2024-06'" in shown
+    releases = tacit("ledger show people.ledger --json").json["releases"]
+    assert [one["question"]["tag"] for one in releases] == ["2024-05", "2024-06"]

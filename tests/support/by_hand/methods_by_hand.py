@@ -48,7 +48,7 @@ COMING: list[tuple[tuple[str, int], ...]] = [
     (("a", 4), ("b", 0)),
     (("a", 0), ("a", 0), ("b", 4)),  # more rows than any unit here allows
 ]
-UNITS = [tc.unit("person"), tc.unit("person", rows=2), tc.unit("person", rows=2, groups=1)]
+UNITS = [tc.unit("person", rows=1), tc.unit("person", rows=2), tc.unit("person", rows=2, groups=1)]
 ROWS = [("a", 0), ("a", 4), ("b", 4)]
 
 Row = tuple[int, str, int]

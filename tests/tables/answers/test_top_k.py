@@ -101,7 +101,7 @@ def test_a_release_by_group_replays_and_verifies():
     frame = pd.DataFrame(
         {"g": ["u", "v"] * 300, "x": (["a"] * 200 + ["b"] * 100 + ["c"] * 300), "p": range(600)}
     )
-    with tc.Session(frame, unit=tc.unit("p"), budget=tc.epsilon(20), name="t") as session:
+    with tc.Session(frame, unit=tc.unit("p", rows=1), budget=tc.epsilon(20), name="t") as session:
         question = session.group_by("g", keys=["u", "v"]).agg(
             top=tc.top_k("x", 2, ["a", "b", "c"]), n=tc.count_people()
         )

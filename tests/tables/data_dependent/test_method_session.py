@@ -89,7 +89,7 @@ def test_pure_and_concentrated_budgets(budget, name, tmp_path):
 @pytest.mark.few(4)
 @pytest.mark.parametrize(
     "unit",
-    [tc.unit("person"), tc.unit("person", rows=3), tc.unit("person", rows=3, groups=1)],
+    [tc.unit("person", rows=1), tc.unit("person", rows=3), tc.unit("person", rows=3, groups=1)],
     ids=str,
 )
 @pytest.mark.parametrize("how", METHODS[::2], ids=lambda how: how["method"])

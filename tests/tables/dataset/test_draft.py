@@ -23,17 +23,22 @@ def test_the_person_is_guessed_by_name_and_the_rest_is_asked(tmp_path):
     assert found.name == "visits"
     assert found.open_fields() == [
         "unit.rows",
+        "unit.groups",
         "budget.epsilon",
         *(f"tables.visits.columns.{name}.kind" for name in ("day", "patient_id", "cost")),
     ]
-    assert found.unit == {"person": "patient_id", "rows": "?"}
+    assert found.unit == {"person": "patient_id", "rows": "?", "groups": "?"}
 
 
 def test_a_finished_draft_opens(tmp_path):
     (tmp_path / "my visits.csv").write_text("person,cost\n1,2\n")
     text = draft_text(draft(tmp_path / "my visits.csv"), tmp_path)
     assert 'path = "my visits.csv"' in text
-    text = text.replace('rows = "?"', "rows = 3").replace('epsilon = "?"', "epsilon = 1")
+    text = (
+        text.replace('rows = "?"', "rows = 3")
+        .replace('groups = "?"', "groups = 1")
+        .replace('epsilon = "?"', "epsilon = 1")
+    )
     (tmp_path / "v.toml").write_text(text.replace('kind = "?"', 'kind = "integer"'))
     with tc.open(tmp_path / "v.toml", ledger=tc.in_memory) as session:
         assert session.agg(n=tc.count()).release(epsilon=1).replayed is False
@@ -67,3 +72,11 @@ def test_declared_types_are_taken_over(tmp_path):
 def test_what_is_not_there_is_not_drafted(tmp_path):
     with pytest.raises(DataSourceError):
         draft(tmp_path / "none.csv")
+
+
+def test_a_draft_asks_for_the_groups_and_warns_of_codes(tmp_path):
+    (tmp_path / "visits.csv").write_text("person,code\n1,01001\n")
+    text = draft_text(draft(tmp_path / "visits.csv"), tmp_path)
+    assert 'groups = "?"' in text
+    assert "as many as rows if left" in text
+    assert "01001 and 1001 are one integer" in text

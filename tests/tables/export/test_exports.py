@@ -18,7 +18,7 @@ EVIL = '=HYPERLINK("http://example.org","n")'
 def answer():
     frame = pd.DataFrame({"g": [EVIL, "b"] * 50, "x": range(100), "p": range(100)})
     with tc.Session(
-        frame, unit=tc.unit("p"), budget=tc.epsilon_delta(50, "1e-3"), ledger=tc.in_memory
+        frame, unit=tc.unit("p", rows=1), budget=tc.epsilon_delta(50, "1e-3"), ledger=tc.in_memory
     ) as session:
         question = session.group_by("g", keys=["b", EVIL]).agg(
             n=tc.count(), x=tc.mean("x", 0, 100), h=tc.histogram("x", [0, "12.5", 100])

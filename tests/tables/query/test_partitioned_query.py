@@ -138,7 +138,7 @@ def test_a_full_disk_leaves_the_release_open_and_no_file(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spill"))
     monkeypatch.setattr(parted, "_MOST", 1)
     session = tc.Session(
-        path, unit=tc.unit("person"), budget=tc.epsilon(1), memory_limit="64MB", threads=1
+        path, unit=tc.unit("person", rows=1), budget=tc.epsilon(1), memory_limit="64MB", threads=1
     )
     session.source.engine.rows("set max_temp_directory_size = '1MB'")
     asked = session.group_by("place", keys=[f"g{i}" for i in range(20)]).agg(n=tc.count_people())
@@ -148,7 +148,9 @@ def test_a_full_disk_leaves_the_release_open_and_no_file(tmp_path, monkeypatch):
     session.close()
     assert not list((tmp_path / "spill").iterdir())
     monkeypatch.undo()
-    with tc.Session(path, tc.unit("person"), tc.epsilon(1), tc.in_memory, name="again") as roomy:
+    with tc.Session(
+        path, tc.unit("person", rows=1), tc.epsilon(1), tc.in_memory, name="again"
+    ) as roomy:
         keys = [f"g{i}" for i in range(20)]
         answer = roomy.group_by("place", keys=keys).agg(n=tc.count_people()).release(epsilon=1)
         assert abs(answer.to_dict()["n"][0] - 100_000) < 1000

@@ -8,7 +8,7 @@ from tacit.tables.spec.privacy_unit import PersonUnit
 
 
 def test_units_are_checked():
-    assert tc.unit("p").rows == 1
+    assert tc.unit("p", rows=1).rows == 1
     assert tc.unit("p", rows=3).groups == 3
     assert tc.unit("p", rows=3, groups=9).groups == 9
     for wrong in ({"rows": 0}, {"rows": -1}, {"rows": 1.5}, {"groups": 0}, {"rows": 2**41}):
@@ -16,4 +16,11 @@ def test_units_are_checked():
             tc.unit("p", **wrong)
     with pytest.raises(UsageError, match="named by text"):
         tc.unit(3)
-    assert isinstance(tc.unit("p"), PersonUnit)
+    assert isinstance(tc.unit("p", rows=1), PersonUnit)
+
+
+def test_a_person_column_alone_is_refused():
+    with pytest.raises(UsageError, match=r"tc\.unit\('person', rows=5\), or rows=1 if each person"):
+        tc.unit("person")
+    assert tc.unit("person", rows=1).rows == 1
+    assert tc.unit("person", 3).groups == 3

@@ -14,7 +14,7 @@ from typing import Any
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.accounts import Accounts
 from tacit.accounting.ledger.entry import Entry, entry_from
-from tacit.accounting.ledger.hash_chain import GENESIS, Event, Head, count
+from tacit.accounting.ledger.hash_chain import FORMAT, GENESIS, Event, Head, count
 from tacit.accounting.ledger.store import Store, Transaction, went_back
 from tacit.errors import UsageError
 
@@ -129,6 +129,7 @@ class CheckedChain:
         """
         paid = affordable(cost, head)
         body: dict[str, Any] = {"question": dict(question), "cost": paid.charged_json()}
+        body["format"] = FORMAT
         if payer.accounts:
             self.accounts(transaction).require(payer.accounts, paid)
             body["accounts"] = list(payer.accounts)

@@ -33,6 +33,7 @@ class Entry:
         accounts: on whose account it was charged.
         dataset: the identity of its data set, where several share the ledger; else None.
         balance: the whole budget and what this charge left of it, where the charge states it.
+        format: the version of what is written that it was charged with; 3 for it and those before.
     """
 
     sequence: int
@@ -45,6 +46,7 @@ class Entry:
     accounts: tuple[str, ...] = ()
     dataset: str | None = None
     balance: dict[str, dict[str, str]] | None = None
+    format: int = 3
 
     def __repr__(self) -> str:
         return f"<Entry {self.sequence} of {self.when}: {self.cost!r}, {self.state}>"
@@ -82,6 +84,7 @@ def entry_from(charge: Event) -> Entry:
         accounts=tuple(body.get("accounts", ())),
         dataset=body.get("dataset"),
         balance=body.get("balance"),
+        format=body.get("format", 3),
     )
 
 

@@ -40,11 +40,12 @@ from tacit.outside import Json, read_json, read_own
 
 __all__ = ["FORMAT", "GENESIS", "Event", "Head", "canonical", "count", "key_of", "verify"]
 
-FORMAT = 3
+FORMAT = 4
 """The version of what is written; a ledger of a later version is refused as one.
 
 1 had no accounts, caps and shares, and charges that did not state what they left; in 2 the cost of
-a charge was one loss, and did not name its parts.  A Tacit of that time would call these damaged.
+a charge was one loss, and did not name its parts; in 3 a question did not say how its table is
+read, and a charge not by which version it was made.  A Tacit of that time would call these damaged.
 A ledger of an earlier version is read, and is of this one from the first event that is added to it.
 """
 
@@ -61,9 +62,9 @@ _BODIES = {
     "cap": {"account", "cap", "reason"},
     "share": {"dataset", "terms"},
 }
-_MORE = {"create": {"filter"}, "charge": {"accounts", "dataset", "balance"}}
+_MORE = {"create": {"filter"}, "charge": {"accounts", "dataset", "balance", "format"}}
 """What an event may hold besides: whether the budget has a filter (``spending.py``); of a charge,
-who it is on account of, and what it left."""
+who it is on account of, what it left, and the version of what is written, from 4 on."""
 
 
 def canonical(value: object, name: str = "value", *, sort: bool = True) -> str:

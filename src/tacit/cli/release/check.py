@@ -32,7 +32,7 @@ def check(source: TableOptions, show: ShowOptions) -> None:
 
     [bold]tacit check people.csv[/bold]
     """
-    from tacit.cli.release.job import is_declared, table_of
+    from tacit.cli.release.job import is_declared, odd_names_noted, table_of
     from tacit.cli.shared.output import note, print_json, working
     from tacit.tables.check_table import check as look
 
@@ -41,7 +41,7 @@ def check(source: TableOptions, show: ShowOptions) -> None:
         _check_declaration(table.path, as_json=show.json)
         return
     note("NOT PRIVATE: what follows counts cells exactly. Do not publish it.")
-    with working("looking through the table"):
+    with working("looking through the table"), odd_names_noted():
         found = look(
             table.path,
             table.table,
@@ -58,24 +58,23 @@ def check(source: TableOptions, show: ShowOptions) -> None:
 def _check_declaration(path: str, *, as_json: bool) -> None:
     """Check the declaration of a data set."""
     from tacit.accounting.open_ledger import has_ledger, in_memory
-    from tacit.cli.release.job import confirmed
+    from tacit.cli.release.job import confirmed, odd_names_noted
     from tacit.cli.shared.output import note, print_json, working
     from tacit.report.text.odds import weak_guarantee
     from tacit.tables.dataset.declaration import Dataset
     from tacit.tables.dataset.opening import open_dataset
 
     dataset = Dataset.load(path)
-    dataset.check()
     exists = has_ledger(dataset.ledger_place)
-    with (
-        working("opening the tables"),
-        confirmed(),
-        open_dataset(dataset, ledger=None if exists else in_memory) as session,
-    ):
-        size = session.declared.size
-        weak = weak_guarantee(
-            session.budget, size
-        )  # and the ledger that exists counts as is declared
+    with odd_names_noted(declared=True):
+        dataset.check()
+        with (
+            working("opening the tables"),
+            confirmed(),
+            open_dataset(dataset, ledger=None if exists else in_memory) as session,
+        ):
+            # the ledger that exists counts as is declared
+            weak = weak_guarantee(session.budget, session.declared.size)
     if weak is not None:
         note(f"The whole budget is large: {weak} from all releases together.")
     if as_json:

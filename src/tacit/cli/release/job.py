@@ -173,13 +173,17 @@ def open_table(table: Table) -> Source:
 
 
 @contextmanager
-def odd_names_noted() -> Iterator[None]:
-    """Say what looks wrong about the names of the columns of a table that is opened."""
+def odd_names_noted(*, declared: bool = False) -> Iterator[None]:
+    """Say once what looks wrong about the names of the columns of a table that is opened.
+
+    Args:
+        declared: whether a file declares how it is read, and no flags.
+    """
     with warnings.catch_warnings(record=True) as odd:
         warnings.simplefilter("always", DataSourceWarning)
         yield
-    for warning in odd:
-        note(in_flags(str(warning.message)))
+    for told in dict.fromkeys(str(warning.message) for warning in odd):
+        note(told if declared else in_flags(told))
 
 
 @contextmanager
@@ -270,7 +274,8 @@ def _opened_dataset(job: Job, spend: bool) -> Iterator[Opened]:
     place, name = dataset.ledger_place, job.table.table
     exists = has_ledger(place)
     _refuse_nothing_before(job, shown(place), exists)
-    with confirmed():  # of a budget that is begun it is said there
+    # of a budget that is begun it is said there
+    with odd_names_noted(declared=True), confirmed():
         paper = open_dataset(dataset, table=name, ledger=None if exists else in_memory)
     with paper:
         _try_on_paper(paper, job, spend)

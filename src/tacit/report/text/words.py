@@ -28,6 +28,7 @@ __all__ = [
     "person_words",
     "protects_line",
     "question_words",
+    "reading_words",
     "unit_words",
     "value_words",
 ]
@@ -125,6 +126,9 @@ def question_words(question: Mapping[str, Any]) -> str:
     >>> question_words({"query": {"aggregates": [["n", {"kind": "count"}]], "by": ["site"],
     ...                           "keys": [["a"], ["b"]], "where": [], "derived": []}})
     'The number of rows; for each site: a, b'
+    >>> question_words({"query": {"aggregates": [["n", {"kind": "count"}]], "by": [], "where": [],
+    ...                           "derived": []}, "tag": "2024-05"})
+    "The number of rows; tagged '2024-05'"
     """
     query = question["query"]
     told = listed([aggregate_words(aggregate) for _, aggregate in query["aggregates"]])
@@ -136,12 +140,40 @@ def question_words(question: Mapping[str, Any]) -> str:
         for label, value in query["inner"]["aggregates"]:
             told += f"; {label} is {person_words(value)}"
     told += _joins(query) + _rows(query, "person" if "inner" in query else "row")
+    read = {**query.get("inner", query)}.get("reading")
+    told += f"; the table is read {reading_words(read)}" if read else ""
     if query["by"]:
         told += f"; for each {listed(query['by'])}{_keys(query['keys'])}"
     if query.get("weights"):
         shares = listed([f"{label} {weight}" for label, weight in query["weights"]])
         told += f"; the privacy loss is split by the weights {shares}"
+    if question.get("tag") is not None:
+        told += f"; tagged {question['tag']!r}"
     return told[0].upper() + told[1:]
+
+
+_READ = {
+    "header": "with its first line as a row",
+    "delimiter": "with {0!r} between fields",
+    "quote": "with {0!r} as quote",
+    "encoding": "as {0}",
+    "multiline": "with fields of at most {0} lines",
+    "path": "from {0}",
+}
+
+
+def reading_words(reading: Mapping[str, Any]) -> str:
+    """Say how a table is read, where that is not the default.
+
+    >>> reading_words({"null": ["99"], "encoding": "cp1252", "columns": {"age": "integer"}})
+    "as cp1252, where '99' is missing, with age as integer"
+    """
+    told = [_READ[name].format(value) for name, value in reading.items() if name in _READ]
+    if "null" in reading:
+        nulls = listed(list(map(repr, reading["null"])))
+        told.append(f"where {nulls} {'is' if len(reading['null']) == 1 else 'are'} missing")
+    columns = [f"{name} as {kind}" for name, kind in reading.get("columns", {}).items()]
+    return ", ".join([*told, *([f"with {listed(columns)}"] if columns else [])])
 
 
 def _joins(query: Mapping[str, Any]) -> str:
@@ -197,7 +229,9 @@ def join_words(join: Mapping[str, Any]) -> str:
     if join.get("public") is not None:
         by = f"(public, content {join['public'][:16]}) by its key ({on})"
     kept = "are kept" if join["how"] == "left" else "are left out"
-    return f"{join['table']} {by}; rows without a match {kept}"
+    told = f"{join['table']} {by}; rows without a match {kept}"
+    read = join.get("reading")
+    return f"{told}; {join['table']} is read {reading_words(read)}" if read else told
 
 
 def unit_words(unit: Mapping[str, Any]) -> str:

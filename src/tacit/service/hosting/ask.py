@@ -243,12 +243,12 @@ def _on_paper(
     """Return of a preview what public facts alone decide; what remains is looked up each time."""
     question = ask.question(hosted, caller)
     found = question.preview(**ask.price, rows=rows, confidence=confidence)
-    return charge_of(question, tag=ask.tag, **ask.price), found, words_of(question)
+    return charge_of(question, tag=ask.tag, **ask.price), found, words_of(question, ask.tag)
 
 
-def words_of(question: Question) -> str:
-    """Say in words what a question asks."""
-    return question_words({"query": question.described()})
+def words_of(question: Question, tag: str | None = None) -> str:
+    """Say in words what a question asks, with the tag of its release."""
+    return question_words({"query": question.described(), "tag": tag})
 
 
 def _covers(hosted: Hosted, caller: Caller, cost: Budget) -> bool:

@@ -135,7 +135,7 @@ class Desk:
             "dataset": hosted.name,
             **asked_by(caller, now),
             "body": _body(ask),
-            "words": words_of(question),
+            "words": words_of(question, ask.tag),
             "once": once,
             "started": now,
             "latency": float(hosted.settings.latency),

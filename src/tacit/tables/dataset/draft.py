@@ -30,12 +30,16 @@ _EXPLAINED = {
     "unit": """\
 # Whom does an answer protect?  The column that names a person (or a household), and the most rows
 # of one person that count: extra rows are down-weighted, more rows mean more noise.
+# groups: the most groups that one person is counted in, such as 1 site: as many as rows if left
+#   out, and the noise of counts of people is then that many times as large.
 # Where every row is another person: unit = "row".""",
     "budget": """\
 # What all releases together may reveal.  With an epsilon of 1, someone who is 50% sure of a fact
 # about one person could become at most 73.1% sure.""",
     "columns": """\
 # kind: integer, float, text, boolean, date or timestamp; a cell that is none counts as missing.
+#   An identifier or a code is text, even if it has digits only: 01001 and 1001 are one integer,
+#   250.0 and 250.00 one float.
 # bounds: the least and greatest number that is possible, from knowledge of the subject, never from
 #   the data: a bound that is read off the data reveals a person.  Values beyond are clamped.
 # keys: all categories that are possible, whether or not anybody has them.
@@ -104,7 +108,7 @@ def draft_text(dataset: Dataset, folder: Path) -> str:
 def _unit(columns: list[Column]) -> dict[str, Any]:
     """Guess the person column by its name; a person decides the rest."""
     named = [column.name for column in columns if _PERSON.fullmatch(column.name)]
-    return {"person": named[0] if named else "?", "rows": "?"}
+    return {"person": named[0] if named else "?", "rows": "?", "groups": "?"}
 
 
 def _column(column: Column) -> dict[str, Any]:

@@ -80,6 +80,7 @@ def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Se
     """Return a session on one table of a data set."""
     protected = dataset.protected
     said, tables = dataset.tables[name], _people(dataset)
+    table = open_table(said, name, dataset.folder)
     declared = Declared(
         dataset=identity(dataset),
         unit=dataset.unit_of(protected[0]).describe(),
@@ -89,9 +90,9 @@ def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Se
         keys=_keys(said),
         told=_told(said),
         size=said.size if isinstance(said.size, int) else None,
+        reading=table.source.reading,
     )
     others = {o: partial(_session, dataset, o) for o in protected if o != name}
-    table = open_table(said, name, dataset.folder)
     table.others = {o: _beside(dataset, o, said) for o in dataset.tables if o != name}
     unit, budget = dataset.unit_of(name), dataset.whole_budget
     try:

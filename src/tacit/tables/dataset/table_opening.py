@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from tacit.errors import UsageError
@@ -32,7 +33,7 @@ def open_table(said: TableDeclaration, name: str, folder: Path) -> OpenedTable:
     # The label stands in messages and pictures; the ledger goes by the data set.
     opened = OpenedTable(said.within(folder), said.options(name, folder))
     try:
-        _as_declared(opened.source, said, name)
+        _as_declared(opened.source, said, name, folder)
     except BaseException:
         opened.source.close()
         raise
@@ -72,11 +73,14 @@ def open_joined(
             "tables of Spark. Copy one of them to where the other is"
         )
     source = open_beside(beside, said.within(folder), said.options(name, folder))
-    _as_declared(source, said, name)
+    _as_declared(source, said, name, folder)
     return source
 
 
-def _as_declared(source: Source, said: TableDeclaration, name: str) -> None:
+def _as_declared(source: Source, said: TableDeclaration, name: str, folder: Path) -> None:
+    if said.place == "spark":
+        source.label = said.source
+    source.reading = source.reading_from(os.path.realpath(folder))
     for key in said.key:
         source.schema.column(key)
     for column, one in said.columns.items():

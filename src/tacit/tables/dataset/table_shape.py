@@ -20,6 +20,7 @@ from tacit.tables.dataset.table_opening import open_table
 from tacit.tables.plan.parse_question import schema_from
 from tacit.tables.plan.query import Unit, plain_key
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.spec.reading import DEFAULT_READING, Reading
 
 __all__ = ["TableShape", "shapes_of"]
 
@@ -39,6 +40,7 @@ class TableShape:
         bounds: the declared bounds of columns, by name.
         keys: the declared categories of columns, by name.
         told: the meaning and the unit of columns, by name.
+        reading: how it is read, where that is not the default.
 
     >>> schema = schema_from([["person", "integer"]])
     >>> shape = TableShape("visits", schema, PersonUnit("person", 5, 5), ("person",))
@@ -54,6 +56,7 @@ class TableShape:
     bounds: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
     keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    reading: Reading = DEFAULT_READING
 
     @property
     def public(self) -> bool:
@@ -62,7 +65,9 @@ class TableShape:
 
     def to_json(self) -> dict[str, Any]:
         """Return the shape as plain JSON values; bounds are text, because they are exact."""
+        reading = self.reading.describe(self.schema)
         return {
+            **({"reading": reading} if reading else {}),
             "public": self.public,
             "unit": None if self.unit is None else self.unit.describe(),
             "key": list(self.key),
@@ -112,6 +117,7 @@ class TableShape:
             {c["name"]: _ends(c["bounds"]) for c in columns if c.get("bounds") is not None},
             {c["name"]: tuple(c["keys"]) for c in columns if c.get("keys") is not None},
             {column: words for column, words in told.items() if words},
+            Reading.read(said["reading"]) if "reading" in said else DEFAULT_READING,
         )
 
 
@@ -134,7 +140,7 @@ def shapes_of(dataset: Dataset) -> dict[str, TableShape]:
 def _shape(dataset: Dataset, name: str) -> TableShape:
     said = dataset.tables[name]
     with open_table(said, name, dataset.folder).source as source:
-        schema = Schema(list(source.schema.values()))
+        schema, reading = Schema(list(source.schema.values())), source.reading
     unit = dataset.unit_of(name) if name in dataset.protected else None
     person = None if unit is None else unit.column
     columns = said.columns.items()
@@ -147,4 +153,5 @@ def _shape(dataset: Dataset, name: str) -> TableShape:
         {c: one.bounds for c, one in columns if isinstance(one.bounds, tuple)},
         {c: one.keys for c, one in columns if isinstance(one.keys, tuple)},
         {c: one.told for c, one in columns if one.told},
+        reading,
     )

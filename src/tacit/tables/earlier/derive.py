@@ -33,6 +33,7 @@ from tacit.tables.earlier.region import (
     column_name,
     conditions_of,
     rows_of,
+    same_kinds,
     typed,
 )
 from tacit.tables.earlier.released import Release, release_of
@@ -182,6 +183,8 @@ class _Wanted:
     def same_rows(self, release: Release) -> bool:
         """Return whether a release is about rows that this count may be among."""
         if self.rows != release.rows or not set(release.conditions) <= set(self.conditions):
+            return False
+        if not same_kinds(self.query, release.query):
             return False
         if isinstance(self.query.unit, OneRowEach):
             return True

@@ -25,6 +25,7 @@ __all__ = [
     "column_name",
     "conditions_of",
     "rows_of",
+    "same_kinds",
     "text_of",
     "typed",
 ]
@@ -157,4 +158,11 @@ def rows_of(query: Query) -> str:
     every = replace(query, where=(), derived=(), by=(), keys=None, aggregates=(), weights=())
     said: Mapping[str, Any] = every.describe()
     names: Sequence[str] = ("table", "tables", "joins", "unit", "inner")
-    return canonical({name: said[name] for name in names if name in said})
+    same = {name: said[name] for name in names if name in said}
+    return canonical({**same, "reading": query.reading.describe(())})
+
+
+def same_kinds(query: Query, other: Query) -> bool:
+    """Return whether two questions read the columns that both of them read as the same kinds."""
+    both = query.columns_read & other.columns_read
+    return query.reading.describe(both) == other.reading.describe(both)

@@ -72,7 +72,7 @@ def chain_of_rows(asked: Asked) -> Any:
         values = [[label, value.to_json()] for label, value in asked.inner.aggregates]
         chain = chain_of_rows(asked.inner) >> PerPerson(asked.schema.kinds(), values)
     for join in asked.joins:
-        chain = chain >> JoinTable(**join.describe())
+        chain = chain >> JoinTable(**join.added())
     for name, expression in asked.derived:
         chain = chain >> DerivedColumn(name, asked.columns[name].kind, expression.to_json())
     for expression in asked.where:

@@ -13,6 +13,7 @@ from tacit.expressions.expression import Expression
 from tacit.expressions.value_range import public_values, range_of
 from tacit.tables.answers.aggregate import Aggregate, Clamped, kind_of
 from tacit.tables.plan.query import Query, plain_key
+from tacit.tables.spec.reading import DEFAULT_READING, Reading
 
 __all__ = ["NOTHING_DECLARED", "Declared"]
 
@@ -30,6 +31,7 @@ class Declared:
         keys: the categories of columns by name.
         told: the ``meaning`` and the ``unit`` of columns by name, for readers.
         size: how many people the table has, where that is public.
+        reading: how the table is read, where that is not the default.
     """
 
     dataset: str | None = None
@@ -40,6 +42,7 @@ class Declared:
     keys: Mapping[str, Sequence[object]] = field(default_factory=dict)
     told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     size: int | None = None
+    reading: Reading = DEFAULT_READING
 
     def bounded(
         self, aggregate: Aggregate, derived: Sequence[tuple[str, Expression]] = ()

@@ -15,6 +15,7 @@ from tacit.report.text.words import declared_words
 from tacit.tables.plan.declared import Declared
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
+from tacit.tables.spec.privacy_unit import PersonUnit
 
 __all__ = ["asked_loss", "noted", "warn_if_weak", "warn_of_budget"]
 
@@ -45,6 +46,7 @@ def noted(
         )
     if plan.keys is not None and plan.keys.note is not None:
         found.append(plan.keys.note)
+    found += _of_groups(plan)
     expected = Preview.of(plan, ledger.remaining, rows, confidence)
     return replace(
         expected,
@@ -53,6 +55,22 @@ def noted(
         notes=tuple(found),
         weak=weak_guarantee(asked_loss(plan), declared.size) or _unused(plan, declared.size),
     )
+
+
+def _of_groups(plan: Plan) -> list[str]:
+    """Return a note where the noise grows with a number of groups that nobody named."""
+    query = plan.query
+    if not isinstance(query.unit, PersonUnit) or query.unit.most_groups is not None:
+        return []
+    rows, keys = query.unit.rows, query.keys
+    costs = plan.keys is not None or any(part.on_people for part in plan.parts)
+    if rows == 1 or not costs or not query.by or (keys is not None and len(keys) == 1):
+        return []
+    return [
+        f"the unit names no groups, so a person may count as present in as many as rows, {rows}, "
+        "and the noise of the counts of people grows with that: if people are in fewer groups, "
+        f"name them, such as tc.unit({query.unit.column!r}, rows={rows}, groups=1)"
+    ]
 
 
 def _unused(plan: Plan, size: int | None) -> str | None:

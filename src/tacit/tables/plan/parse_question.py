@@ -32,6 +32,7 @@ from tacit.tables.plan.unlisted_keys import check_rounds, read_rounds
 from tacit.tables.query.keys_sql import fit_keys
 from tacit.tables.spec.join import joins_from
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.spec.reading import Reading
 
 __all__ = ["aggregate_from", "first_schemas", "query_from", "schema_from"]
 
@@ -100,6 +101,8 @@ def query_from(
     joins = joins_from(described.get("joins", ()), of[0], unit.column, of[1])
     more: dict[str, Any] = {"inner": inner, "joins": joins, "weights": _weights(described)}
     more["rounds"] = _rounds(described)
+    if "reading" in described:
+        more["reading"] = Reading.read(described["reading"])
     query = Query(*parts, **more) if derived is None else _Stated(*parts, **more, stated=derived)
     _fits(query)
     check_people(query)

@@ -14,6 +14,7 @@ from tacit.expressions.schema import Column, Schema
 from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.spec.join import Join
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.spec.reading import DEFAULT_READING, Reading, texts_in
 
 __all__ = ["Query", "Unit", "plain_key"]
 
@@ -39,6 +40,7 @@ class Query:
             ``schema`` is that of people then (:mod:`tacit.tables.plan.per_person`).
         joins: the other tables of the data set whose columns stand beside those of the source.
         rounds: how often people are counted to release unknown keys.
+        reading: how the table is read, where that is not the default.
     """
 
     schema: Schema
@@ -54,6 +56,7 @@ class Query:
     inner: Query | None = None
     joins: tuple[Join, ...] = ()
     rounds: int = 1
+    reading: Reading = DEFAULT_READING
 
     @cached_property
     def columns(self) -> Schema:
@@ -93,6 +96,14 @@ class Query:
         return own if self.inner is None else self.inner.row_steps + 1 + own
 
     @cached_property
+    def columns_read(self) -> set[str]:
+        """The columns of the source that it reads; more where an answer's text has such a name."""
+        each = [*self.where, *(expression for _, expression in self.derived)]
+        texts = {*self.by, *(here for join in self.joins for here, _ in join.on)}
+        texts |= texts_in([self.unit.column, *(a.to_json() for _, a in self.aggregates)])
+        return texts.union(*(expression.columns() for expression in each)) & {*self.schema}
+
+    @cached_property
     def resolved(self) -> dict[str, Expression]:
         """The derived columns in terms of the table's own."""
         known: dict[str, Expression] = {}
@@ -128,9 +139,11 @@ class Query:
         """Return the question as plain JSON values: equal questions, equal values."""
         tables = [list(table) for table in self.tables]
         where, derived = self._conditions()
+        reading = self.reading.describe(self.columns_read)
         return {
             **({"table": self.table, "tables": tables} if tables else {}),
             **({"joins": [join.describe() for join in self.joins]} if self.joins else {}),
+            **({"reading": reading} if reading else {}),
             "unit": self.unit.describe(),
             "where": where,
             "derived": derived,

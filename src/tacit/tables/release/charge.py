@@ -21,10 +21,13 @@ from tacit.expressions.schema import Schema
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.price import read_tag
 from tacit.tables.plan.query import Query
+from tacit.tables.spec.reading import without_reading
 
 __all__ = ["Asked", "Charge", "KeptPlans", "QueryCharge", "Standing", "TableQuestion", "fitted"]
 
 _KEPT = 32
+_READINGS = 4
+"""The format of ledgers from which on a question says how its table is read."""
 
 
 class _Priced(Protocol):
@@ -186,9 +189,22 @@ class Charge(Generic[P]):
     plans: KeptPlans
 
     @cached_property
+    def public(self) -> dict[str, Any]:
+        """The identity of its release.
+
+        A charge from before readings were part of it goes on, and replays, without one.
+        """
+        now = self.asked.public
+        before = without_reading(now)
+        if before == now or self.ledger.find(key_of(now)) is not None:
+            return now
+        entry = self.ledger.find(key_of(before))
+        return now if entry is None or entry.format >= _READINGS else before
+
+    @cached_property
     def key(self) -> str:
         """What the ledger finds it by."""
-        return key_of(self.asked.public)
+        return key_of(self.public)
 
     @property
     def standing(self) -> Entry | None:

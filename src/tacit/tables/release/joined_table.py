@@ -133,7 +133,8 @@ def _join(
         }
     columns = columns_beside(base.schema, other.name, added)
     if rows is None:
-        join = Join(other.name, how, pairs, columns, most=MOST_ROWS)
+        reading = opened.reading
+        join = Join(other.name, how, pairs, columns, most=MOST_ROWS, reading=reading)
     else:
         join = Join(other.name, how, pairs, columns, rows.digest)
     made = JoinedTable(table, other, join, rows)

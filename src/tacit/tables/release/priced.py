@@ -140,7 +140,7 @@ class Priced:
         """
         charge = self._priced(epsilon, delta, rho, total, tag)
         if charge.standing is None:
-            self._ledger.charge(charge.key, charge.plan(None).cost, charge.asked.public)
+            self._ledger.charge(charge.key, charge.plan(None).cost, charge.public)
 
     def _priced(
         self,

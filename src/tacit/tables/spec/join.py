@@ -12,6 +12,7 @@ from typing import Any
 
 from tacit.errors import UsageError
 from tacit.expressions.schema import KINDS, Column, Schema
+from tacit.tables.spec.reading import DEFAULT_READING, Reading
 
 __all__ = ["HOW", "MOST_ROWS", "Join", "joins_from", "names_beside"]
 
@@ -33,6 +34,7 @@ class Join:
         columns: of each column that is added its name here, its name there, and its kind.
         public: a digest of a public table's rows; None for a protected table.
         most: of a protected table, how many rows of a person are joined; who has more has no match.
+        reading: how a protected table is read, where that is not the default.
 
     >>> sites = Join("sites", "left", (("site", "site"),), (("region", "region", "text"),), "ab12")
     >>> sites == Join.read(sites.describe())
@@ -45,9 +47,15 @@ class Join:
     columns: tuple[tuple[str, str, str], ...]
     public: str | None = None
     most: int | None = None
+    reading: Reading = DEFAULT_READING
 
     def describe(self) -> dict[str, Any]:
         """Return the join as plain JSON values."""
+        reading = self.reading.describe(there for _, there, _ in self.columns)
+        return {**self.added(), **({"reading": reading} if reading else {})}
+
+    def added(self) -> dict[str, Any]:
+        """Return what the join does to the rows, however the other table is read."""
         return {
             "table": self.table,
             "how": self.how,
@@ -73,7 +81,8 @@ class Join:
             raise UsageError("a public table is known by a digest of its rows")
         if most != (MOST_ROWS if public is None else None):
             raise UsageError(f"of each person at most {MOST_ROWS} rows of a table are joined")
-        return cls(str(described["table"]), described["how"], on, columns, public, most)
+        reading = Reading.read(described["reading"]) if "reading" in described else DEFAULT_READING
+        return cls(str(described["table"]), described["how"], on, columns, public, most, reading)
 
     def after(self, columns: Mapping[str, Column]) -> dict[str, Column]:
         """Return the columns of the rows with those that the join adds.

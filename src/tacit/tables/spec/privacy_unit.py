@@ -178,17 +178,19 @@ one_row_each = OneRowEach()
 
 
 @public
-def unit(column: str, rows: int = 1, groups: int | None = None) -> PersonUnit:
+def unit(column: str, rows: int | None = None, groups: int | None = None) -> PersonUnit:
     """Define the unit of privacy: the column of the person, and how much each may contribute.
 
     Args:
         column: the person's identifier; rows where it is missing are left out.
         rows: the contribution bound: at most this many rows of one person count in an answer, and
-            the rows of a person with more are down-weighted; noise grows with it.
-        groups: a person counts as present in at most this many groups; ``rows`` by default.
+            the rows of a person with more are down-weighted; noise grows with it.  Required: 1
+            where each person has one row.
+        groups: a person counts as present in at most this many groups; ``rows`` by default.  The
+            noise of counts of people grows with it, so name the most groups that people are in.
 
     Raises:
-        UsageError: limits below one.
+        UsageError: no ``rows``, or limits below one.
 
     Example:
         >>> print(unit("person_id", rows=5, groups=3))
@@ -196,6 +198,12 @@ def unit(column: str, rows: int = 1, groups: int | None = None) -> PersonUnit:
     """
     if not isinstance(column, str):
         raise UsageError("the person column is named by text")
+    if rows is None:
+        raise UsageError(
+            f"say how many rows per {column} count at most: tc.unit({column!r}, rows=5), or rows=1 "
+            "if each person has one row. More rows mean more noise; the rows of people who have "
+            "more are down-weighted"
+        )
     return PersonUnit(column, rows, groups)
 
 

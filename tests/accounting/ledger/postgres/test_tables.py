@@ -4,6 +4,7 @@ import pytest
 
 from accounting.ledger.postgres.roles import COST, as_role, remedy_of
 from tacit.accounting import create_ledger, epsilon, open_ledger, restore_ledger
+from tacit.accounting.ledger.hash_chain import FORMAT
 from tacit.accounting.ledger.postgres.store import PostgresStore
 from tacit.accounting.open_ledger import has_ledger
 from tacit.errors import LedgerError
@@ -43,8 +44,9 @@ def test_another_table_is_no_ledger_and_is_left_alone(postgres):
 
 
 def test_a_newer_format_is_refused(postgres, clinic):
-    postgres.run("COMMENT ON TABLE tacit.clinic_event IS 'Tacit ledger, format 4'")
-    with pytest.raises(LedgerError, match=r"newer Tacit \(format 4.*upgrade"):
+    told = f"Tacit ledger, format {FORMAT + 1}"
+    postgres.run(f"COMMENT ON TABLE tacit.clinic_event IS '{told}'")
+    with pytest.raises(LedgerError, match=rf"newer Tacit \(format {FORMAT + 1}.*upgrade"):
         open_ledger(clinic)
 
 

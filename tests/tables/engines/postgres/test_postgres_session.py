@@ -81,4 +81,4 @@ def test_unknown_keys_are_released(visits):
 def test_a_person_column_that_cannot_be_read_is_refused_when_the_session_is_made(postgres):
     postgres.run("create table t (who jsonb)")
     with pytest.raises(UsageError, match="'who' has the type jsonb, which identifies nobody"):
-        tc.Session(postgres.dsn(), table="t", unit=tc.unit("who"), budget=tc.epsilon(1))
+        tc.Session(postgres.dsn(), table="t", unit=tc.unit("who", rows=1), budget=tc.epsilon(1))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from tacit.arithmetic.exact import as_integer
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.dialect import is_unicode
+from tacit.tables.spec.reading import Reading
 
 __all__ = ["LINE_LIMIT", "MULTILINE_LIMIT", "CsvFormat", "CsvOptions", "csv_format", "refuse_csv"]
 
@@ -86,6 +87,32 @@ class CsvFormat:
             return self
         tab = path.casefold().removesuffix(".gz").endswith(".tsv")
         return replace(self, delimiter="\t" if tab else ",")
+
+    def reading(self, path: str) -> Reading:
+        """Return what of the format is not the default of a file, as a question describes it.
+
+        >>> csv_format(null=["99"], delimiter=",").reading("visits.csv").options
+        {'null': ['99']}
+        """
+        said, default = self.for_file(path), CsvFormat().for_file(path)
+        options: dict[str, Any] = {
+            "header": said.names is None,
+            "null": sorted({*said.null} - {""}),
+        }
+        for option in fields(self):
+            value = options.get(option.name, getattr(said, option.name))
+            options[option.name] = value
+            if option.name in _OF_COLUMNS or value in (getattr(default, option.name), []):
+                del options[option.name]
+        formats = {"date": self.date_format, "timestamp": self.time_format}
+        columns = {
+            name: kind if formats.get(kind) is None else f"{kind} {formats[kind]}"
+            for name, kind in self.types.items()
+        }
+        return Reading(options, columns)
+
+
+_OF_COLUMNS = ("types", "date_format", "time_format")
 
 
 def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:

@@ -1,0 +1,102 @@
+"""How a table is read, as far as it was declared: a part of the identity of each question.
+
+A null text, an encoding, a date format or another file changes what a cell says.  So the answer of
+one reading is never the answer of another: what differs from the default is in the description of
+the question, hence in its ledger key and in its certificate.  The default reading says nothing, and
+has the keys that it had before readings were described.
+
+The kind of a column is described where the question reads the column: to declare another one asks
+nothing else anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.errors import UsageError
+
+__all__ = ["DEFAULT_READING", "Reading", "texts_in", "without_reading"]
+
+READING = "reading"
+"""The name of a reading in the description of a question."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read, where that is not the default.
+
+    Attributes:
+        options: of the whole file, by name, as plain JSON: ``null``, ``encoding``, ``path`` ...
+        columns: the declared kind of each column by name, with the format of its dates.
+
+    >>> reading = Reading({"null": ["99"]}, {"age": "integer", "born": "date %d.%m.%Y"})
+    >>> reading.describe(["age"])
+    {'null': ['99'], 'columns': {'age': 'integer'}}
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def at(self, place: str | None) -> Reading:
+        """Return the reading of a file at a place; None for the default one."""
+        return self if place is None else Reading({**self.options, "path": place}, self.columns)
+
+    def describe(self, used: Iterable[str]) -> dict[str, Any]:
+        """Return it as plain JSON values, of a question that reads these columns."""
+        columns = {name: self.columns[name] for name in sorted(used) if name in self.columns}
+        return {**self.options, **({"columns": columns} if columns else {})}
+
+    @classmethod
+    def read(cls, described: object) -> Reading:
+        """Return the reading that :meth:`describe` described.
+
+        Raises:
+            UsageError: it is none.
+        """
+        said = dict(described) if isinstance(described, Mapping) else {}
+        columns = said.pop("columns", {})
+        texts = isinstance(columns, Mapping) and all(
+            isinstance(text, str) for pair in columns.items() for text in pair
+        )
+        known = all(name in _OPTIONS and _OPTIONS[name](value) for name, value in said.items())
+        if not texts or not known or not (said or columns):
+            raise UsageError("how a table was read is not in the form that Tacit writes")
+        return cls(said, dict(columns))
+
+
+def _is_texts(value: Any) -> bool:
+    return bool(value) and isinstance(value, list) and all(isinstance(t, str) for t in value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+_OPTIONS = {
+    "header": lambda value: value is False,
+    "delimiter": _is_text,
+    "quote": _is_text,
+    "encoding": _is_text,
+    "null": _is_texts,
+    "multiline": lambda value: type(value) is int,
+    "path": _is_text,
+}
+DEFAULT_READING = Reading()
+
+
+def texts_in(value: Any) -> set[str]:
+    """Return every text in plain JSON values, among them the names of the columns it is about."""
+    if isinstance(value, str):
+        return {value}
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return set().union(*map(texts_in, value)) if isinstance(value, list) else set()
+
+
+def without_reading(described: Any) -> Any:
+    """Return the description of a question as it was before readings were described."""
+    if isinstance(described, Mapping):
+        return {k: without_reading(v) for k, v in described.items() if k != READING}
+    return [without_reading(one) for one in described] if isinstance(described, list) else described

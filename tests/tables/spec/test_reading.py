@@ -1,0 +1,279 @@
+"""How a file is read is part of a question's identity: another reading never gets its answer."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+
+import pytest
+
+import tacit as tc
+from tacit.accounting.ledger.hash_chain import canonical
+from tacit.tables.open_source import open_source
+from tacit.tables.spec.reading import Reading
+
+ROWS = "age,site,day\n" + "".join(f"{20 + i % 9},{i % 3},0{1 + i % 9}.02.2024\n" for i in range(30))
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path):
+    (tmp_path / "visits.csv").write_text(ROWS, encoding="utf-8")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "visits.csv").write_text(ROWS, encoding="utf-8")
+    return tmp_path
+
+
+def opened(folder, path="visits.csv", **options):
+    ledger = folder / "visits.ledger"
+    return tc.Session(folder / path, tc.one_row_each, tc.epsilon(9), ledger, **options)
+
+
+def mean(session):
+    return session.agg(age=tc.mean("age", 0, 99))
+
+
+READINGS = {
+    "null": {"null": "99"},
+    "nulls": {"null": ["99", "98"]},
+    "encoding": {"encoding": "latin-1"},
+    "quote": {"quote": "'"},
+    "multiline": {"multiline": 3},
+    "header": {"header": ["age", "site", "day"]},
+    "types": {"types": {"age": "integer"}},
+    "other types": {"types": {"age": "float"}},
+    "path": {"path": "old/visits.csv"},
+}
+
+
+@pytest.mark.parametrize("options", READINGS.values(), ids=READINGS)
+def test_another_reading_is_another_question(folder, options):
+    with opened(folder) as session:
+        mean(session).release(epsilon=1)
+    with opened(folder, **options) as session:
+        assert not mean(session).release(epsilon=1).replayed
+        assert session.spent == tc.epsilon(2)
+        again = mean(session).release(epsilon=1)
+        assert again.replayed
+        assert session.spent == tc.epsilon(2)
+        assert again.certificate.verify()
+    with opened(folder) as session:
+        assert mean(session).release(epsilon=1).replayed
+
+
+def test_every_two_readings_are_two_questions(folder):
+    keys = set()
+    for options in [{}, *READINGS.values()]:
+        with opened(folder, **options) as session:
+            keys.add(mean(session).release_key(epsilon=1))
+    assert len(keys) == 1 + len(READINGS)
+
+
+@pytest.mark.parametrize(
+    "formats",
+    [
+        ("date_format", "date", "%d.%m.%Y", "%m.%d.%Y"),
+        ("time_format", "timestamp", "%d.%m.%Y", "%m.%d.%Y"),
+    ],
+)
+def test_the_format_of_a_column_counts_where_the_question_reads_it(folder, formats):
+    option, kind, right, wrong = formats
+    with opened(folder, types={"day": kind}, **{option: wrong}) as session:
+        of_day = session.filter(tc.col("day").day() > 3).agg(n=tc.count())
+        first, other = of_day.release_key(epsilon=1), mean(session).release_key(epsilon=1)
+    with opened(folder, types={"day": kind}, **{option: right}) as session:
+        of_day = session.filter(tc.col("day").day() > 3).agg(n=tc.count())
+        assert of_day.release_key(epsilon=1) != first
+        assert mean(session).release_key(epsilon=1) == other
+
+
+def test_the_default_reading_has_the_key_that_it_had(folder):
+    for options in ({}, {"delimiter": ","}, {"encoding": "UTF8"}, {"null": ""}, {"header": True}):
+        with opened(folder, **options) as session:
+            question = mean(session)
+            described = question.described()
+            assert "reading" not in described
+            asked = {"query": described, "request": tc.epsilon(1).to_json(), "tag": None}
+            digest = hashlib.sha256(canonical(asked).encode()).hexdigest()
+            assert question.release_key(epsilon=1) == digest
+            assert digest == "2bb1c600ae201b98077af9b143473667cbc4580417105a2bf78519504e572084"
+
+
+def test_the_certificate_states_the_reading_in_fields_and_in_words(folder):
+    with opened(folder, null=["99"], types={"age": "integer", "site": "text"}) as session:
+        certificate = mean(session).release(epsilon=1).certificate
+    query = json.loads(certificate.to_json())["question"]["query"]
+    assert query["reading"] == {"null": ["99"], "columns": {"age": "integer"}}
+    assert "'99' is missing" in html.unescape(certificate.to_html())
+    assert certificate.verify()
+
+
+def test_a_certificate_whose_reading_was_changed_does_not_verify(folder):
+    with opened(folder, null=["99"]) as session:
+        certificate = mean(session).release(epsilon=1).certificate
+    for wrong in ({}, {"null": "99"}, {"null": ["98"]}, {"columns": {"nobody": "text"}}, 7):
+        body = json.loads(certificate.to_json())
+        body["question"]["query"]["reading"] = wrong
+        assert not tc.Certificate(body).verify()
+
+
+def test_free_answers_follow_only_from_the_same_reading(folder):
+    edges = [0, 22, 25, 99]
+    with opened(folder) as session:
+        session.agg(h=tc.histogram("age", edges)).release(epsilon=1)
+        asked = session.agg(h=tc.histogram("age", [0, 25, 99]))
+        assert asked.free_answer() is not None
+    for options in ({"null": "99"}, {"types": {"age": "integer"}}):
+        with opened(folder, **options) as session:
+            assert session.agg(h=tc.histogram("age", [0, 25, 99])).free_answer() is None
+    # the kind of a column that neither reads says nothing
+    with opened(folder, types={"site": "text"}) as session:
+        assert session.agg(h=tc.histogram("age", [0, 25, 99])).free_answer() is not None
+
+
+def test_counts_over_time_and_plans_have_the_reading_too(folder):
+    def keys(session):
+        counter = session.count_over_time("age", start=20, every=1, periods=4, epsilon=1)
+        yield counter._charge.key
+        people = session.agg(n=tc.count(), age=tc.mean("age", 0, 99))
+        yield people.release_key(epsilon=1)
+
+    with opened(folder) as session:
+        before = list(keys(session))
+        session.plan([session.agg(n=tc.count()), mean(session)]).release(epsilon=1)
+    with opened(folder, null="99") as session:
+        assert not set(before) & set(keys(session))
+        spent = session.spent
+        session.plan([session.agg(n=tc.count()), mean(session)]).release(epsilon=1)
+        assert session.spent != spent
+
+
+DECLARED = """
+name = "clinic"
+unit = {{ person = "person", rows = 2 }}
+budget = {{ epsilon = 9 }}
+[tables.visits]
+path = "{visits}"
+{more}
+[tables.visits.columns]
+{columns}
+[tables.patients]
+path = "patients.csv"
+person = "id"
+{other}
+"""
+
+
+def declared(folder, visits="visits.csv", more="", columns="", other=""):
+    text = DECLARED.format(visits=visits, more=more, columns=columns, other=other)
+    (folder / "clinic.toml").write_text(text, encoding="utf-8")
+    return tc.open(folder / "clinic.toml")
+
+
+@pytest.fixture(name="clinic")
+def _clinic(tmp_path):
+    rows = "person,cost\n" + "".join(f"{i // 2},{i}\n" for i in range(30))
+    (tmp_path / "moved").mkdir()
+    for path in ("visits.csv", "more.csv", "moved/visits.csv"):
+        (tmp_path / path).write_text(rows, encoding="utf-8")
+    people = "id,age\n" + "".join(f"{i},{20 + i}\n" for i in range(15))
+    (tmp_path / "patients.csv").write_text(people, encoding="utf-8")
+    return tmp_path
+
+
+def of_visits(session):
+    return session.agg(cost=tc.mean("cost", 0, 99)).release_key(epsilon=1)
+
+
+def of_both(session):
+    return session.join("patients").agg(cost=tc.mean("age", 0, 99)).release_key(epsilon=1)
+
+
+def of_people(session):
+    people = session.per_person(cost=tc.sum("cost", 0, 99))
+    return people.agg(cost=tc.mean("cost", 0, 99)).release_key(epsilon=1)
+
+
+def test_a_declared_data_set_has_its_readings_and_paths(clinic):
+    variants = [
+        {},
+        {"more": 'null = ["99"]'},
+        {"columns": 'cost = { kind = "integer" }'},
+        {"visits": "more.csv"},
+        {"visits": "moved/visits.csv"},
+    ]
+    for key in (of_visits, of_people):
+        found = set()
+        for variant in variants:
+            with declared(clinic, **variant) as session:
+                found.add(key(session))
+        assert len(found) == len(variants)
+
+
+def test_a_join_has_the_reading_of_the_table_that_is_joined(clinic):
+    found, alone = set(), set()
+    for other in ("", 'null = ["99"]', '[tables.patients.columns]\nage = { kind = "integer" }'):
+        with declared(clinic, other=other) as session:
+            found.add(of_both(session))
+            alone.add(of_visits(session))
+    assert len(found) == 3
+    assert len(alone) == 1
+
+
+def test_a_join_with_a_reading_releases_and_verifies(clinic):
+    with declared(clinic, other='null = ["99"]', more='encoding = "latin-1"') as session:
+        answer = session.join("patients").agg(age=tc.mean("age", 0, 99)).release(epsilon=1)
+        assert answer.certificate.verify()
+        people = session.per_person(cost=tc.sum("cost", 0, 99))
+        assert people.agg(cost=tc.mean("cost", 0, 99)).release(epsilon=1).certificate.verify()
+
+
+def test_a_question_described_by_a_program_takes_the_reading_of_the_data_set(folder):
+    with opened(folder, null="99") as session:
+        said = mean(session).described()
+        without = {name: value for name, value in said.items() if name != "reading"}
+        for one in (said, without):
+            assert session.described(one).release_key(epsilon=1) == mean(session).release_key(
+                epsilon=1
+            )
+
+
+def test_a_data_set_that_moves_with_its_ledger_is_the_same(folder):
+    with opened(folder) as session:
+        here = mean(session).release_key(epsilon=1)
+    there = folder / "elsewhere"
+    there.mkdir()
+    (there / "visits.csv").write_text(ROWS, encoding="utf-8")
+    with opened(there) as session:
+        assert mean(session).release_key(epsilon=1) == here
+
+
+def test_a_file_beyond_the_folder_of_the_ledger_is_not_named_by_its_path(folder):
+    secret = folder / "secret-project"
+    secret.mkdir()
+    (secret / "visits.csv").write_text(ROWS, encoding="utf-8")
+    place = folder / "ledgers" / "visits.ledger"
+    place.parent.mkdir()
+    with tc.Session(secret / "visits.csv", tc.one_row_each, tc.epsilon(9), place) as session:
+        reading = mean(session).described()["reading"]
+    assert set(reading) == {"path"}
+    assert "secret" not in reading["path"]
+    assert reading["path"].startswith("visits.csv")
+
+
+def test_a_reading_reads_back():
+    reading = Reading({"null": ["99"]}, {"age": "integer"})
+    assert Reading.read(reading.describe({"age", "site"})) == reading
+    assert reading.describe(set()) == {"null": ["99"]}
+
+
+def test_a_table_that_was_opened_before_has_the_same_keys(folder):
+    """As the command line opens it, which shares its releases with Python."""
+    for path in ("visits.csv", "old/visits.csv"):
+        with opened(folder, path, null="99") as session:
+            key = mean(session).release_key(epsilon=1)
+        with (
+            open_source(folder / path, null="99") as source,
+            tc.Session(source, tc.one_row_each, tc.epsilon(9), folder / "visits.ledger") as session,
+        ):
+            assert mean(session).release_key(epsilon=1) == key
