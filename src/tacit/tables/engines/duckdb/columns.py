@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from tacit.expressions.schema import Column, Schema, kind_of
 from tacit.tables.engines.base import refuse_like_names
+from tacit.tables.engines.duckdb.dialect import DUCKDB
 from tacit.tables.engines.duckdb.engine import DuckEngine
 
-__all__ = ["column_of", "described", "schema_of", "types_of"]
+__all__ = ["column_of", "described", "schema_of", "shield", "shielded", "types_of"]
 
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _VALUES = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)")
@@ -36,6 +38,23 @@ def schema_of(types: dict[str, str]) -> Schema:
     """
     refuse_like_names(types)
     return Schema([column_of(name, declared) for name, declared in types.items()])
+
+
+def shield(cell: str) -> str:
+    """Return the SQL of a cell of which the engine knows nothing beside its value.
+
+    DuckDB derives from the statistics of a file which comparisons are true of all its rows, which
+    row groups it may leave out, and how narrow a type holds a column.  A writer may leave NaN out
+    of them, or be wrong.  It knows none of the result of ``try``, whose value is that of the
+    column, and compares it row by row; those of ``coalesce`` and ``struct_extract`` are passed on.
+    """
+    return f"try({cell})"
+
+
+def shielded(relation: str, names: Iterable[str]) -> str:
+    """Return a relation with the columns of one, all of them behind :func:`shield`."""
+    quoted = map(DUCKDB.identifier, names)
+    return f"(select {', '.join(f'{shield(q)} as {q}' for q in quoted)} from {relation})"
 
 
 def column_of(name: str, declared: str) -> Column:

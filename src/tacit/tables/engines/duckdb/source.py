@@ -18,7 +18,7 @@ from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Opened, closed_on_failure, new_name
 from tacit.tables.engines.csv.format import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engines.duckdb.arrow import carried, open_arrow, streamed
-from tacit.tables.engines.duckdb.columns import described, schema_of
+from tacit.tables.engines.duckdb.columns import described, schema_of, shielded
 from tacit.tables.engines.duckdb.csv_files import open_csv
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.frame import open_pandas, open_polars
@@ -75,8 +75,8 @@ def open_in_duckdb(
             engine.count(opened.relation)
             return opened
         if connection is not None:  # the settings of somebody's own connection stay as they are
-            relation = _qualified(str(table), engine)
-            return Opened(str(table), described(relation, engine), engine, relation)
+            relation, schema = _named(str(table), engine)
+            return Opened(str(table), schema, engine, relation)
         if path:
             opened = _from_path(os.fspath(source), csv, engine)
             engine.count(opened.relation)
@@ -92,7 +92,12 @@ def _is(value: object, class_name: str) -> bool:
     return type(value).__name__ == class_name
 
 
-def _qualified(table: str, engine: DuckEngine) -> str:
+def _named(table: str, engine: DuckEngine, database: str = "") -> tuple[str, Schema]:
+    """Return the relation of a table or view of the database in use, and its columns.
+
+    The statistics of a table of DuckDB's own are made by itself and cover all values.  A view may
+    read files, and so may a table of another kind of database.
+    """
     known = [
         row[0] if row[1] == "main" else f"{row[1]}.{row[0]}"
         for row in engine.rows("select table_name, table_schema from information_schema.tables")
@@ -100,7 +105,25 @@ def _qualified(table: str, engine: DuckEngine) -> str:
     if table not in known:
         raise DataSourceError(f"there is no table {table!r}; {did_you_mean(table, known)}")
     schema, _, bare = table.rpartition(".") if "." in table else ("main", "", table)
-    return f"{engine.dialect.identifier(schema)}.{engine.dialect.identifier(bare)}"
+    names = list(map(engine.dialect.identifier, filter(None, (database, schema, bare))))
+    relation = ".".join(names)
+    columns = described(relation, engine)
+    if not _is_own(schema, bare, engine):
+        relation = shielded(relation, columns)
+    return relation, columns
+
+
+def _is_own(schema: str, table: str, engine: DuckEngine) -> bool:
+    """Return whether all that has this name is a table that DuckDB itself stores."""
+    called = "where schema_name = {} and {}_name = {}"
+    schema_, table_ = map(engine.dialect.literal, (schema, table))
+    stores = f"""
+        select type = 'duckdb' from duckdb_tables() join duckdb_databases() using (database_name)
+        {called.format(schema_, "table", table_)}
+        union all select false from duckdb_views() {called.format(schema_, "view", table_)}
+    """
+    found = [own for (own,) in engine.rows(stores)]
+    return bool(found) and all(found)
 
 
 def _check_database(path: str, table: str | None) -> None:
@@ -129,12 +152,11 @@ def _from_database(path: str, table: str, engine: DuckEngine) -> Opened:
     known = f"select database_name from duckdb_databases() where path = {file}"
     if not engine.rows(known):
         engine.rows(f"attach {file} as {new_name()} (read_only)")
-    data = engine.dialect.identifier(engine.rows(known)[0][0])
-    engine.rows(f"use {data}")
-    relation = _qualified(table, engine)
-    schema = described(relation, engine)
+    data = engine.rows(known)[0][0]
+    engine.rows(f"use {engine.dialect.identifier(data)}")
+    relation, schema = _named(table, engine, data)
     engine.rows("use memory")
-    return Opened(f"{Path(path).name}:{table}", schema, engine, f"{data}.{relation}")
+    return Opened(f"{Path(path).name}:{table}", schema, engine, relation)
 
 
 def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
