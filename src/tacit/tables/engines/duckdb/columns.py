@@ -12,7 +12,23 @@ from tacit.tables.engines.duckdb.engine import DuckEngine
 
 __all__ = ["column_of", "described", "schema_of", "shield", "shielded", "types_of"]
 
-_ZONED = "TIMESTAMP WITH TIME ZONE"
+_UTC = {
+    "TIMESTAMP WITH TIME ZONE": (
+        *("TIMESTAMP", "(case when isfinite({x}) then make_timestamp(epoch_us({x})) end)"),
+    ),
+    "TIMESTAMPTZ_NS": ("TIMESTAMP_NS", "make_timestamp_ns(epoch_ns({x}))"),
+}
+"""Types of times with a zone: those of the time in UTC, and how it is read."""
+_FAR = 1 << 500
+"""No bounds reach beyond it (:mod:`tacit.expressions.grid`)."""
+_BIG = {
+    "UHUGEINT": "cast({x} as double)",
+    "BIGNUM": (
+        "cast(case when {x} is not null then greatest(least({x}, "
+        f"cast('{_FAR}' as bignum)), cast('-{_FAR}' as bignum)) end as double)"
+    ),
+}
+"""Types of whole numbers that are wider than the plan computes in, and how they become doubles."""
 _VALUES = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)")
 
 
@@ -62,14 +78,17 @@ def column_of(name: str, declared: str) -> Column:
 
     The values that an enumeration allows may be taken from the data, so they are left out.  A time
     with a zone is a moment, and is read in UTC, whatever zone the connection is set to; what is
-    infinite is missing.
+    infinite is missing.  A whole number that may be wider than 126 bits is read as a decimal is.
 
     >>> column_of("who", "ENUM('Ada', 'O''Hara')[]").declared
     'ENUM[]'
     >>> column_of("at", "TIMESTAMP WITH TIME ZONE").kind
     'date'
     """
-    if declared.upper() == _ZONED:
-        reads = "(case when isfinite({x}) then make_timestamp(epoch_us({x})) end)"
-        return Column(name, "date", "TIMESTAMP", reads=reads)
+    known = declared.upper()
+    if known in _UTC:
+        plain, reads = _UTC[known]
+        return Column(name, "date", plain, reads=reads)
+    if known in _BIG:
+        return Column(name, "decimal", declared, reads=_BIG[known], identity="{x}")
     return Column(name, kind_of(declared), _VALUES.sub("ENUM", declared))

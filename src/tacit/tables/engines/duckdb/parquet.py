@@ -99,7 +99,7 @@ def _open_remote(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
 
 
 def _with_problems(columns: Iterable[Column], problems: dict[str, str]) -> Schema:
-    refused = [Column(name, "other", "VARCHAR", why) for name, why in problems.items()]
+    refused = [Column(name, "other", "VARCHAR", why, reads="") for name, why in problems.items()]
     return Schema([*(c for c in columns if c.name not in problems), *refused])
 
 
@@ -217,7 +217,9 @@ def _united(
         column
         if common[name] is not None
         else Column(
-            *(name, "other", "VARCHAR"), problem.format(types=", ".join(sorted(set(types[name]))))
+            *(name, "other", "VARCHAR"),
+            problem.format(types=", ".join(sorted(set(types[name])))),
+            reads="",
         )
         for name, column in known.items()
     ]

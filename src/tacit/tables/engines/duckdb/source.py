@@ -174,9 +174,10 @@ def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
         return open_arrow(table, engine)
     if _is(table, "DuckDBPyRelation"):
         types = dict(zip(table.columns, map(str, table.types), strict=True))
-        kept = carried(types)
-        part = table.project(", ".join(map(engine.dialect.identifier, kept)))
-        return streamed(lambda: part, kept, engine), schema_of(types)
+        part = table.project(carried(types))
+        schema = schema_of(types)
+        held = {n: "BOOLEAN" if schema[n].kind == "other" else t for n, t in types.items()}
+        return streamed(lambda: part, held, engine), schema
     return None
 
 
