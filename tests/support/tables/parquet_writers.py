@@ -56,11 +56,6 @@ VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
         for t in [10**p - 1]
     },
 }
-FAR = {
-    "far": (pa.timestamp("ms"), [*VALUES["ms"][1], *FAR_MILLIS]),
-    "far_zoned": (pa.timestamp("ms", "UTC"), [*VALUES["ms"][1], *FAR_MILLIS]),
-}
-"""What some writers and engines do not take."""
 
 
 def random_table(draw: random.Random, types: dict[str, Any], rows: int) -> Table:

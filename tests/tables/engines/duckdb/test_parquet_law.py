@@ -7,92 +7,29 @@ the same rows in a table of DuckDB, and the file of a neighbour is answered as w
 from __future__ import annotations
 
 import random
+import struct
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from support.tables.parquet_writers import FAR, VALUES, WRITERS, random_table
+from support.tables.column_questions import answers, in_duckdb
+from support.tables.parquet_writers import FAR_MILLIS, VALUES, WRITERS, random_table
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.query.integer_query import Query
-from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, People, Rows
+from tacit.tables.query.requests import Moments, Rows
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
-
-NUMBERS = [0, 1, 5, -1, 200, 0.5, 1 << 40]
-DATES = ["0001-01-01", "1582-10-10", "1970-01-01", "2023-11-14", "9999-12-31"]
-TEXTS = ["", "a", "é", "z" * 70]
 
 
 @pytest.fixture(autouse=True)
 def _one_salt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.tables.spec.privacy_unit.new_salt", lambda: "5a17")
-
-
-def of_column(name: str, kind: str) -> list[tuple[dict[str, Any], list[Any]]]:
-    """Return questions of a column: how rows are chosen and grouped, and what is asked."""
-    x = col(name)
-    tests: list[Expression] = [x.is_null()]
-    requests: list[Any] = [Rows(), Distinct(x)]
-    keys: list[Any] = []
-    if kind in ("integer", "float", "decimal"):
-        tests += [t for n in NUMBERS for t in (x <= n, x > n, x == n, x != n)]
-        tests += [x.is_in([0, 5]), x.is_in([1.0, -2.5]), x + 1 <= 2, abs(x) <= 5]
-        for grid in (Grid.for_bounds(0, 5), Grid.for_bounds(-3, 1 << 33)):
-            requests += [Moments(x, grid), Bins(x, grid, (0, 1, grid.cells))]
-        requests += [Cells(x, Grid.for_bounds(0, 8, bits=4))]
-        keys = [0, 1, 5] if kind == "integer" else []
-    elif kind == "date":
-        tests += [t for d in DATES for t in (x <= d, x > d, x == d)]
-        tests += [x.year() == 1970, x.year().is_null()]
-        keys = DATES
-    elif kind == "text":
-        tests += [t for d in TEXTS for t in (x == d, x != d, x.starts_with(d))]
-        tests += [x.is_in(["a", "é", "b"])]
-        keys = TEXTS
-    else:
-        tests += [x, x == True, x != True]  # noqa: E712
-        keys = [True, False]
-    asked: list[tuple[dict[str, Any], list[Any]]] = [({}, requests)]
-    asked += [({"where": test}, [Rows()]) for test in tests]
-    if keys:
-        asked.append(({"by": {"k": x}, "keys": keys}, [Rows(), People()]))
-    return asked
-
-
-def plain(answer: Any) -> Any:
-    """Return an answer as lists."""
-    if isinstance(answer, np.ndarray):
-        return answer.tolist()
-    return [plain(part) for part in answer] if isinstance(answer, (list, tuple)) else answer
-
-
-def answers(source: Source, kinds: dict[str, str]) -> dict[Any, Any]:
-    """Ask every question of every column."""
-    found = {}
-    for unit in (OneRowEach(), PersonUnit("p", rows=2)):
-        for name, kind in kinds.items():
-            for number, (way, requests) in enumerate(of_column(name, kind)):
-                if number and "where" in way and isinstance(unit, PersonUnit):
-                    continue
-                query = Query(source, unit, **way)
-                answer = query.run(requests)
-                where = (name, number, str(way), type(unit).__name__)
-                found[where] = [plain(answer.of(r)) for r in requests]
-                query.forget()
-    return found
-
-
-def in_duckdb(table: pa.Table) -> Source:
-    """Open the rows as a table of DuckDB."""
-    connection = duckdb.connect()
-    connection.register("given", table)
-    connection.execute("create table data as select * from given")
-    return open_source(connection, "data")
 
 
 def opened(way: str, path: Path) -> Source:
@@ -110,6 +47,20 @@ def opened(way: str, path: Path) -> Source:
 
 
 WAYS = ("file", "folder", "connection", "database")
+FRAMES = ("arrow", "stream", "polars", "pandas", "relation")
+
+
+def framed(way: str, table: pa.Table) -> Source:
+    """Open rows that are in memory."""
+    if way == "polars":
+        return open_source(pl.from_arrow(table))
+    if way == "pandas":
+        return open_source(table.to_pandas())
+    if way == "relation":
+        connection = duckdb.connect()
+        connection.register("given", table)
+        return open_source(connection.sql("select * from given"))
+    return open_source(table if way == "arrow" else table.to_reader())
 
 
 def hold(writer: str, seed: int, folder: Path, types: dict[str, Any], ways: Any = WAYS) -> None:
@@ -131,14 +82,23 @@ def hold(writer: str, seed: int, folder: Path, types: dict[str, Any], ways: Any 
 
 
 def chosen(names: list[str]) -> dict[str, Any]:
-    known = {**VALUES, **FAR}
-    return {name: known[name] for name in names}
+    return {name: VALUES[name] for name in names}
 
 
 @pytest.mark.parametrize("writer", ["pyarrow", "polars", "duckdb"])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_row_counts_for_what_it_is_whatever_the_footer_says(tmp_path, writer, way):
     hold(writer, 1, tmp_path, chosen(["double", "float", "text"]), [way])
+
+
+@pytest.mark.parametrize("way", FRAMES)
+def test_a_row_in_memory_counts_for_what_it_is(way):
+    table = random_table(random.Random(2), chosen(["double", "float"]), 16)
+    with in_duckdb(table) as source:
+        kinds = {n: c.kind for n, c in source.schema.items() if n != "p"}
+        expected = answers(source, kinds)
+    with framed(way, table) as source:
+        assert answers(source, kinds) == expected
 
 
 @pytest.mark.full
@@ -149,5 +109,64 @@ def test_every_type_is_read_alike(tmp_path, writer, seed):
 
 
 @pytest.mark.parametrize("writer", ["pyarrow", "polars"])
-def test_a_far_time_is_one_cell_and_no_failure(tmp_path, writer):
-    hold(writer, 0, tmp_path, chosen(["int8", "far", "far_zoned"]), ["file", "folder"])
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_a_far_time_is_one_cell_and_no_failure(tmp_path, writer, rows):
+    """Of a folder of two files, with text that is none beside it, and of its neighbour."""
+    for far in (FAR_MILLIS, [0] * len(FAR_MILLIS)):
+        cells = {
+            kind: pa.array([0, None, *far], pa.timestamp("ms", kind)) for kind in ("UTC", None)
+        }
+        table = pa.table({"t": cells[None], "z": cells["UTC"], "n": range(len(far) + 2)})
+        raw = pa.array([b"a", b"\xff", *[b"b"] * len(far)]).cast(pa.string(), safe=False)
+        for number in range(2):
+            path = tmp_path / str(far[0] > 0) / f"{number}.parquet"
+            path.parent.mkdir(exist_ok=True)
+            if writer == "polars":
+                pl.from_arrow(table).write_parquet(path, row_group_size=rows)
+            else:
+                pq.write_table(table.append_column("s", raw), path, row_group_size=rows)
+        with open_source(path.parent) as source:
+            beyond = sum(cell > 0 for cell in far)
+            before = sum(cell < 0 for cell in far)
+            for t in (col("t"), col("z")):
+                assert count(source, t > "9999-12-31") == 2 * beyond
+                assert count(source, t < "0001-01-01") == 2 * before
+                assert count(source, t.is_null()) == 2
+                assert count(source, t.year() == 1970) == 2 * (1 + len(far) - beyond - before)
+            assert count(source, col("n") >= 1) == 2 * (1 + len(far))
+            if writer == "pyarrow":
+                assert count(source, col("s").is_null()) == 2
+                assert count(source, col("s") == "b") == 2 * len(far)
+
+
+def count(source: Source, where: Expression) -> int:
+    return int(Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0])
+
+
+def test_statistics_that_are_wrong_change_nothing(tmp_path):
+    """A footer says that the least and the greatest number are others: nobody believes it."""
+    for kind, true, lie in (("d", 7.25, 2.5), ("q", 77_000_111, 3)):
+        values = pa.array([true] * 3, pa.float64() if kind == "d" else pa.int64())
+        pq.write_table(pa.table({"x": values, "p": [1, 2, 2]}), tmp_path / "t.parquet")
+        data = (tmp_path / "t.parquet").read_bytes()
+        footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+        told, said = struct.pack(f"<{kind}", true), struct.pack(f"<{kind}", lie)
+        assert told in data[footer:]
+        forged = data[:footer] + data[footer:].replace(told, said)
+        (tmp_path / "forged.parquet").write_bytes(forged)
+        for way in WAYS:
+            (tmp_path / "forged.parquet.duckdb").unlink(missing_ok=True)
+            if way == "folder":
+                continue
+            with opened(way, tmp_path / "forged.parquet") as source:
+                x = col("x")
+                tests = [x == true, x > lie, x <= lie, x.is_in([true])]
+                assert [count(source, test) for test in tests] == [3, 3, 0, 3]
+                grid = Grid.for_bounds(0, 1 << 27)
+                moments = Moments(x, grid)
+                for unit in (OneRowEach(), PersonUnit("p", 2), PersonUnit("x", 3)):
+                    asked = {"by": {"p": col("p")}, "keys": [1, 2]}
+                    whole = Query(source, unit).run([moments]).of(moments)[0]
+                    assert whole[0] == 3 * unit.one
+                    assert whole[2] == 3 * unit.one * grid.offset(true)
+                    Query(source, unit, **asked).run([Rows(), moments])
