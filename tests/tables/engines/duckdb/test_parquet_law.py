@@ -19,6 +19,7 @@ import pytest
 
 from support.tables.column_questions import answers, in_duckdb
 from support.tables.parquet_writers import FAR_MILLIS, VALUES, WRITERS, random_table
+from tacit.errors import DataSourceError
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
@@ -103,9 +104,9 @@ def test_a_row_in_memory_counts_for_what_it_is(way):
 
 @pytest.mark.full
 @pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_every_type_is_read_alike(tmp_path, writer, seed):
-    hold(writer, seed, tmp_path, chosen(list(VALUES)))
+    hold(writer, seed, tmp_path, chosen(list(VALUES)), [WAYS[seed]])
 
 
 @pytest.mark.parametrize("writer", ["pyarrow", "polars"])
@@ -170,3 +171,18 @@ def test_statistics_that_are_wrong_change_nothing(tmp_path):
                     assert whole[0] == 3 * unit.one
                     assert whole[2] == 3 * unit.one * grid.offset(true)
                     Query(source, unit, **asked).run([Rows(), moments])
+
+
+def test_a_view_of_times_in_milliseconds_is_refused_by_their_type(tmp_path):
+    for unit in ("ms", "us"):
+        table = pa.table({"t": pa.array([0], pa.timestamp(unit)), "n": [1]})
+        pq.write_table(table, tmp_path / f"{unit}.parquet")
+    connection = duckdb.connect()
+    connection.execute(f"create view one as from '{tmp_path}/ms.parquet'")
+    connection.execute("create view two as select n from one")
+    connection.execute(f"create view fine as from read_parquet(['{tmp_path}/us.parquet'])")
+    for name in ("one", "two"):
+        with pytest.raises(DataSourceError, match=r"milliseconds \(t\).*make a table of the view"):
+            open_source(connection, name)
+    with open_source(connection, "fine") as source:
+        assert count(source, col("t").year() == 1970) == 1

@@ -284,7 +284,7 @@ def _types(fields: Sequence[Any], engine: DuckEngine) -> dict[str, str | None] |
         with engine.rehearsal():  # of no rows: it ends by itself
             types: dict[str, str | None] = dict(types_of(relation, engine))
         return types
-    except (duckdb.Error, DataSourceError):
+    except (duckdb.Error, DataSourceError, pa.ArrowException):
         return None
 
 

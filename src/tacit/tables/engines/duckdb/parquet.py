@@ -30,7 +30,7 @@ from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.parquet_view import parquet_view
 from tacit.tables.engines.duckdb.remote import is_remote, unreachable
 
-__all__ = ["FOOTER_LIMIT", "open_parquet", "together"]
+__all__ = ["FOOTER_LIMIT", "open_parquet", "times_in_millis", "together"]
 
 FOOTER_LIMIT = 1 << 28
 """The most bytes that the footers of all files may have together, whatever memory there is."""
@@ -72,7 +72,8 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     _check_footers(files, engine)
     parts = _folder_columns(path, files)
     option = f"hive_partitioning = {str(bool(parts)).lower()}, hive_types_autocast = false"
-    reads, problems = [], {}
+    reads: list[str] = []
+    problems: dict[str, str] = {}
     for fields, group in _alike(path, files, engine):
         millis, within = _in_millis(fields)
         problems |= dict.fromkeys(within, _MILLIS_WITHIN)
@@ -96,6 +97,12 @@ def _open_remote(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     scan = _read(files, engine, "hive_types_autocast = false")
     relation = parquet_view(scan, files, engine, without=problems)
     return relation, _with_problems(described(relation, engine).values(), problems)
+
+
+def times_in_millis(path: str, engine: DuckEngine) -> list[str]:
+    """Return the columns of files that are times in milliseconds, or have such within."""
+    found = [_in_millis(fields) for fields, _ in _alike(path, [path], engine)]
+    return list(dict.fromkeys(name for both in found for names in both for name in names))
 
 
 def _with_problems(columns: Iterable[Column], problems: dict[str, str]) -> Schema:

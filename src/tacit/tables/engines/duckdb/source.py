@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from tacit.tables.engines.duckdb.columns import described, schema_of, shielded
 from tacit.tables.engines.duckdb.csv_files import open_csv
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.frame import open_pandas, open_polars
-from tacit.tables.engines.duckdb.parquet import open_parquet
+from tacit.tables.engines.duckdb.parquet import open_parquet, times_in_millis
 from tacit.tables.engines.duckdb.remote import check_remote, is_remote, public_part
 
 __all__ = ["beside_in_duckdb", "data_files", "open_in_duckdb"]
@@ -109,6 +110,7 @@ def _named(table: str, engine: DuckEngine, database: str = "") -> tuple[str, Sch
     relation = ".".join(names)
     columns = described(relation, engine)
     if not _is_own(schema, bare, engine):
+        _refuse_far_times(bare, engine)
         relation = shielded(relation, columns)
     return relation, columns
 
@@ -124,6 +126,36 @@ def _is_own(schema: str, table: str, engine: DuckEngine) -> bool:
     """
     found = [own for (own,) in engine.rows(stores)]
     return bool(found) and all(found)
+
+
+_PARQUET_NAME = re.compile(
+    r"""'((?:[^']|'')+\.(?:parquet|pq))'|"((?:[^"]|"")+\.(?:parquet|pq))\"""", re.IGNORECASE
+)
+
+
+def _refuse_far_times(view: str, engine: DuckEngine) -> None:
+    """Raise if a view reads Parquet files with times in milliseconds.
+
+    One of them that microseconds do not hold would fail every question, and the view is not ours
+    to write.  The files are those that its text names, and that of the views which it names.
+    """
+    texts = dict(engine.rows("select view_name, sql from duckdb_views() where not internal"))
+    read, left = set(), [view]
+    while left:
+        sql = texts.pop(left.pop(), None) or ""
+        read |= {(a or b).replace("''", "'") for a, b in _PARQUET_NAME.findall(sql)}
+        left += [name for name in texts if name in sql]
+    for file in sorted(read):
+        try:
+            names = times_in_millis(file, engine)
+        except DataSourceError:  # it is not there: a question says so
+            continue
+        if names:
+            raise DataSourceError(
+                f"{view!r} reads Parquet files with times in milliseconds ({', '.join(names)}), of "
+                "which a far one would fail every question: open the files themselves, write "
+                "microseconds, or make a table of the view"
+            )
 
 
 def _check_database(path: str, table: str | None) -> None:
