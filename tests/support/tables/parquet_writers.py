@@ -10,6 +10,7 @@ import datetime
 import math
 import random
 import struct
+import warnings
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -103,17 +104,18 @@ def by_duckdb(table: Table, path: Path, draw: random.Random) -> None:
 
 
 def by_fastparquet(table: Table, path: Path, draw: random.Random) -> None:
-    """By fastparquet (``pip install fastparquet``, or the extra ``engines``)."""
+    """By fastparquet (``pip install fastparquet``): the columns that it writes as they are."""
     fastparquet = pytest.importorskip("fastparquet", reason="pip install fastparquet")
-    frame = table.to_pandas(integer_object_nulls=False, date_as_object=False)
-    fastparquet.write(
-        str(path),
-        frame,
-        stats=draw.choice([True, False, "auto"]),
-        row_group_offsets=draw.choice([2, 1000]),
-        times=draw.choice(["int64", "int96"]),
-        object_encoding="infer",
-    )
+    names = ["p", *(n for n in table.column_names if n in ("double", "float", "text", "us"))]
+    with warnings.catch_warnings():  # pandas warns of what fastparquet asks of it
+        warnings.simplefilter("ignore")
+        fastparquet.write(
+            str(path),
+            table.select(names).to_pandas(),
+            stats=draw.choice([True, False, "auto"]),
+            row_group_offsets=draw.choice([2, 1000]),
+            object_encoding="utf8",
+        )
 
 
 WRITERS: dict[str, Callable[[Table, Path, random.Random], None]] = {
