@@ -1,4 +1,4 @@
-"""A view of Parquet files has the values of their columns, and no statistics of them."""
+"""A view of Parquet files has the values of their columns, whatever their statistics say."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,5 +14,4 @@ def test_no_comparison_is_decided_by_the_footer(tmp_path):
     view = parquet_view(lambda more: f"read_parquet('{path}'{more})", [path], engine)
     for test, rows in (("x <= 'Infinity'::double", 2), ("n <= 3", 3), ("n is not null", 3)):
         assert engine.rows(f"select count(*) from {view} where {test}") == [(rows,)]
-    assert engine.rows(f"select stats(x), stats(n) from {view} limit 1")[0][0].count("Min: 1") == 0
     engine.close()
