@@ -64,7 +64,6 @@ THROUGH: dict[str, tuple[str, ...]] = {
         "tables.answers.total",
         "tables.plan.chains",
     ),
-    "tables/test_text_bytes.py": ("tables.engines.duckdb.parquet_text",),
 }
 """The modules that a test file runs without importing them: through the command line, a session, a
 chain, a certificate or the name of a statistic."""

@@ -106,6 +106,14 @@ def _sides(node: Node, schema: Schema, found: dict[int, str]) -> list[Node]:
     return [_dated(o, "date") if dates else o for o in node.operands]
 
 
+def _of_any_type(node: Node, schema: Schema) -> bool:
+    """Whether a node is a column that no statistic reads, of which it is known what is missing."""
+    if node.operation != "col":
+        return False
+    column = schema.column(constants_of(node)[0])
+    return column.kind == "other" and bool(column.reads)
+
+
 def kind(node: Node, schema: Schema, found: dict[int, str] | None = None) -> str:
     """Return the kind of a node, checking every operand; ``found`` has what is known of some."""
     found = {} if found is None else found
@@ -129,6 +137,8 @@ def _kind(node: Node, schema: Schema, found: dict[int, str]) -> str:
         return "float" if column.kind == "decimal" else column.kind
     if name == "literal":
         return literal_kind(node.parameters[0])
+    if name == "is_null" and _of_any_type(node.operands[0], schema):
+        return "boolean"
     sides = _sides(node, schema, found)
     kinds = [kind(o, schema, found) for o in sides]
     if name in _COMPARE or name == "is_in":
@@ -178,6 +188,8 @@ def render(node: Node, schema: Schema, d: Dialect, found: dict[int, str] | None 
         return column_sql(node, schema, d)
     if name == "literal":
         return d.literal(node.parameters[0])
+    if name == "is_null" and _of_any_type(node.operands[0], schema):
+        return f"({column_sql(node.operands[0], schema, d)} is null)"
     sides = _sides(node, schema, found)
     kinds = [kind(o, schema, found) for o in sides]
     parts = [render(o, schema, d, found) for o in sides]

@@ -57,7 +57,8 @@ class Column:
         kind: one of :data:`KINDS`.
         declared: the engine's own type.
         problem: why it cannot be used, where that is not its type.
-        reads: SQL of its value, as the plan computes with it, of the column ``{x}`` itself.
+        reads: SQL of its value, as the plan computes with it, of the column ``{x}`` itself; empty
+            where not even whether it is missing can be read.
         identity: SQL of what distinguishes its values, two of which are equal if and only if they
             are one value; empty where that is what the plan reads.
         written: SQL of the text of such a value, the same for equal ones; empty for a plain cast.

@@ -77,7 +77,7 @@ def joined(source: Source, join: Join, beside: Beside) -> Source:
     One query, in which each of the two is read once.
     """
     d = source.engine.dialect
-    usable = {name: c for name, c in source.schema.items() if c.kind != "other"}
+    usable = {name: c for name, c in source.schema.items() if c.kind != "other" or c.reads}
     shown = [f"{d.column(name)} as {d.identifier(name)}" for name in usable]
     names = [here for here, _, _ in join.columns]
     shown += [f"tacit_other.tacit_c{i} as {d.identifier(n)}" for i, n in enumerate(names)]

@@ -68,7 +68,7 @@ def test_arrow_columns_are_read_by_their_types_or_refused_where_named(table):
         for name, kind in KINDS.items():
             if kind == "other":
                 with pytest.raises(UsageError) as caught:
-                    Query(source, OneRowEach(), where=col(name).is_null())
+                    Query(source, OneRowEach(), where=col(name) == 1)
                 assert "Zaphod" not in str(caught.value)
         assert not any("Zaphod" in column.declared for column in source.schema.values())
 

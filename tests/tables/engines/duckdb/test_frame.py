@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from tacit.errors import DataSourceError, UsageError
@@ -151,5 +152,66 @@ def test_the_values_of_an_enumeration_stand_in_no_type_and_steer_nothing():
             found = Query(source, OneRowEach(), where=where).run([Rows()])
             assert found.of(Rows()).tolist() == [count]
         with pytest.raises(UsageError) as caught:
-            Query(source, OneRowEach(), where=col("l").is_null())
+            Query(source, OneRowEach(), where=col("l") == 1)
         assert "Zaphod" not in str(caught.value)
+
+
+def _asked(source, test):
+    return int(Query(source, OneRowEach(), where=test).run([Rows()]).of(Rows())[0])
+
+
+@pytest.mark.parametrize("way", ["pandas", "polars", "lazy", "arrow", "stream"])
+def test_a_column_without_a_name_is_named_by_its_place(way):
+    """R's write.csv gives the column of row names no name, and so does the index of pandas."""
+    columns = {"": ["1", "2"], "age": [30, 40]}
+    if way == "pandas":
+        source = open_source(pd.DataFrame(columns))
+    elif way in ("polars", "lazy"):
+        frame = pl.DataFrame(columns)
+        source = open_source(frame if way == "polars" else frame.lazy())
+    else:
+        table = pa.table(columns)
+        source = open_source(table if way == "arrow" else table.to_reader())
+    with source:
+        assert list(source.columns) == ["column1", "age"]
+        assert _asked(source, col("column1") == "2") == _asked(source, col("age") > 35) == 1
+
+
+def test_every_type_of_polars_is_read_or_hinders_no_other_column():
+    rows = {
+        "wide": pl.Series([(1 << 127) - 1, 5, None], dtype=pl.Int128),
+        "unsigned": pl.Series([(1 << 128) - 1, 5, None], dtype=pl.UInt128),
+        "half": pl.Series([0.5, float("nan"), None], dtype=pl.Float16),
+        "list": pl.Series([[1], [], None], dtype=pl.List(pl.Int64)),
+        "struct": pl.Series([{"a": 1}, {"a": None}, None]),
+        "bytes": pl.Series([b"a", b"", None]),
+        "clock": pl.Series([datetime.time(1), datetime.time(2), None]),
+        "span": pl.Series([datetime.timedelta(1), datetime.timedelta(2), None]),
+        "kind": pl.Series(["a", "b", None], dtype=pl.Categorical),
+        "n": pl.Series([1, 2, 3]),
+    }
+    for frame in (pl.DataFrame(rows), pl.DataFrame(rows).lazy()):
+        with open_source(frame) as source:
+            for name in rows:
+                gaps = 2 if name == "half" else name != "n"
+                assert _asked(source, col(name).is_null()) == gaps, name
+            for name in ("wide", "unsigned"):
+                assert _asked(source, col(name) > 5) == _asked(source, col(name) <= 5) == 1
+            assert _asked(source, col("half") == 0.5) == 1
+            with pytest.raises(UsageError, match="list"):
+                _asked(source, col("list") == 1)
+
+
+def test_a_union_of_arrow_hinders_no_other_column():
+    kinds = pa.array([0, 1, 0], pa.int8())
+    union = pa.UnionArray.from_sparse(kinds, [pa.array([1, 2, None]), pa.array(["a", "b", "c"])])
+    dense = pa.UnionArray.from_dense(
+        kinds, pa.array([0, 0, 1], pa.int32()), [pa.array([1, 2]), pa.array(["b"])]
+    )
+    table = pa.table({"u": union, "v": dense, "n": [1, 2, 3]})
+    for given in (table, table.to_reader(), table.to_batches()[0]):
+        with open_source(given) as source:
+            assert _asked(source, col("n") > 1) == 2
+            _asked(source, col("u").is_null())
+            with pytest.raises(UsageError, match="'u'"):
+                _asked(source, col("u") == 1)

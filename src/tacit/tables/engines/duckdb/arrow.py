@@ -1,23 +1,38 @@
 """Arrow tables and streams for DuckDB: by the types that their schema declares.
 
-A column of a type that the engine has no reading for (halves, decimals of 256 bits) is left out
-before the engine sees it: it is refused where a question names it, and hinders no other.
+Of a column of a type that no statistic reads (lists, blobs, unions, decimals of 256 bits) the
+engine sees which cells are missing, and nothing else: it hinders no other column.  A time in
+seconds or milliseconds with a zone goes there as the time in UTC: the engine would turn it into
+microseconds, which may not hold it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import DataSourceError
 from tacit.expressions.schema import Column, Schema
-from tacit.tables.engines.duckdb.columns import column_of, schema_of, types_of
+from tacit.tables.engines.duckdb.columns import column_of, types_of
+from tacit.tables.engines.duckdb.dialect import DUCKDB
 from tacit.tables.engines.duckdb.engine import DuckEngine
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Stream", "arrow_types", "carried", "in_unicode", "open_arrow", "streamed", "unread"]
+__all__ = [
+    "Stream",
+    "arrow_types",
+    "as_shown",
+    "carried",
+    "in_unicode",
+    "names_of",
+    "open_arrow",
+    "shown_schema",
+    "streamed",
+    "unread",
+    "without_zone",
+]
 
 
 class Stream:
@@ -36,38 +51,122 @@ def open_arrow(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     Raises:
         DataSourceError: two columns that have one name, capitals or not.
     """
-    names = table.schema.names
+    shown, columns, types = shown_schema(table.schema, engine)
+    if hasattr(table, "num_rows"):
+        if shown == table.schema and not _texts(shown):
+            return engine.register(table), Schema(columns)
+        relation = engine.register(shown.empty_table())
+
+        def check() -> None:
+            engine.register(as_shown(table, shown), relation)
+
+        engine.before_reading(check)
+        return relation, Schema(columns)
+    return streamed(lambda: _stream_as_shown(table, shown), types, engine), Schema(columns)
+
+
+def names_of(names: Iterable[str]) -> list[str]:
+    """Return the names of columns, one without a name by its place, as in a CSV file.
+
+    >>> names_of(["", "age"])
+    ['column1', 'age']
+    """
+    return [name or f"column{place}" for place, name in enumerate(names, 1)]
+
+
+def shown_schema(
+    schema: pyarrow.Schema, engine: DuckEngine
+) -> tuple[pyarrow.Schema, list[Column], dict[str, str]]:
+    """Return the columns as they are shown to the engine and as they are asked, and their types.
+
+    Raises:
+        DataSourceError: two columns that have one name, capitals or not, or none that can be read.
+    """
+    import pyarrow as pa
+
+    names = names_of(schema.names)
     if len({name.casefold() for name in names}) < len(names):
         raise DataSourceError("two columns have one name, capitals or not; rename one of them")
-    known = arrow_types(table.schema, engine)
-    usable = {name: declared for name, declared in known.items() if declared is not None}
-    if not usable:
+    fields = [
+        field.remove_metadata().with_name(name).with_type(without_zone(field.type))
+        for name, field in zip(names, schema, strict=True)
+    ]
+    known = arrow_types(pa.schema(fields), engine)
+    if all(declared is None for declared in known.values()):
         raise DataSourceError("no column of this table has a type that can be read")
-    told = schema_of(usable)
-    columns = [told[n] if n in told else unread(n, table.schema.field(n).type) for n in names]
-    if hasattr(table, "num_rows"):
-        part = table if len(usable) == len(names) else table.select(list(usable))
-        relation = engine.register(part)
-        if _texts(part.schema):
-
-            def check() -> None:
-                cleaned = in_unicode(part)
-                if cleaned is not part:
-                    engine.register(cleaned, relation)
-
-            engine.before_reading(check)
-        return relation, Schema(columns)
-    kept = carried(usable)
-    return streamed(lambda: _narrowed(table, list(kept)), kept, engine), Schema(columns)
+    columns = [
+        unread(name, field.type) if known[name] is None else column_of(name, str(known[name]))
+        for name, field in zip(names, schema, strict=True)
+    ]
+    shown = [
+        pa.field(field.name, pa.bool_()) if column.kind == "other" else field
+        for field, column in zip(fields, columns, strict=True)
+    ]
+    types = {c.name: "BOOLEAN" if c.kind == "other" else str(known[c.name]) for c in columns}
+    return pa.schema(shown), columns, types
 
 
-def carried(types: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns that are brought into the engine: those that a question can name.
+def without_zone(kind: Any) -> Any:
+    """Return the type of the time in UTC, for one of times with a zone that may be far."""
+    import pyarrow as pa
 
-    What is in the others may fail on the way, by their values: a list over an enumeration fails
-    where all lists are empty.
+    if pa.types.is_timestamp(kind) and kind.tz and kind.unit in ("s", "ms"):
+        return pa.timestamp(kind.unit)
+    return kind
+
+
+def as_shown(table: Any, shown: pyarrow.Schema) -> Any:
+    """Return a table or batch with the columns of :func:`shown_schema`."""
+    import pyarrow as pa
+
+    columns = []
+    for place, field in enumerate(shown):
+        column, kind = table.column(place), table.schema.field(place).type
+        if kind != field.type and pa.types.is_boolean(field.type):
+            chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+            marks = [_present(chunk) for chunk in chunks]
+            column = pa.chunked_array(marks, pa.bool_()) if column is not chunks[0] else marks[0]
+        elif kind != field.type:
+            column = column.cast(pa.timestamp(kind.unit))
+        columns.append(column)
+    return in_unicode(type(table).from_arrays(columns, schema=shown))
+
+
+def _present(chunk: Any) -> Any:
+    """Return true for each cell that is there, else null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    there = pc.is_valid(chunk)
+    return pc.if_else(there, there, pa.scalar(None, pa.bool_()))
+
+
+def _stream_as_shown(reader: Any, shown: pyarrow.Schema) -> Any:
+    import pyarrow as pa
+
+    batches = (as_shown(batch, shown) for batch in reader)
+    return pa.RecordBatchReader.from_batches(shown, batches)
+
+
+_AS_TEXT = ("HUGEINT", "UHUGEINT", "BIGNUM")
+"""Types that Arrow has no whole number for: DuckDB makes doubles of some."""
+
+
+def carried(types: Mapping[str, str]) -> str:
+    """Return the SQL by which the columns of a relation are brought into the engine.
+
+    Of one that no statistic reads, only which cells are missing: what is in it may fail on the way,
+    by its values, as a list over an enumeration does where all lists are empty.
     """
-    return {n: t for n, t in types.items() if column_of(n, t).kind != "other"} or dict(types)
+    shown = []
+    for name, declared in types.items():
+        cell = quoted = DUCKDB.identifier(name)
+        if column_of(name, declared).kind == "other":
+            cell = f"case when {quoted} is not null then true end"
+        elif declared in _AS_TEXT:
+            cell = f"cast({quoted} as varchar)"
+        shown.append(f"{cell} as {quoted}")
+    return ", ".join(shown)
 
 
 def streamed(rows: Callable[[], Any], types: Mapping[str, str], engine: DuckEngine) -> str:
@@ -185,7 +284,7 @@ def _types(fields: Sequence[Any], engine: DuckEngine) -> dict[str, str | None] |
         with engine.rehearsal():  # of no rows: it ends by itself
             types: dict[str, str | None] = dict(types_of(relation, engine))
         return types
-    except (duckdb.Error, DataSourceError):
+    except (duckdb.Error, DataSourceError, pa.ArrowException):
         return None
 
 
@@ -193,15 +292,3 @@ def unread(name: str, kind: Any) -> Column:
     """Return a column that nothing can be asked of; ``kind`` is its type in Arrow."""
     problem = f"has the Arrow type {kind}, which the engine does not read; cast it in the source"
     return Column(name, "other", "VARCHAR", problem)
-
-
-def _narrowed(reader: Any, names: list[str]) -> Any:
-    import pyarrow as pa
-
-    schema = pa.schema([reader.schema.field(name) for name in names])
-
-    def batches() -> Iterator[Any]:
-        for batch in reader:
-            yield batch.select(names)
-
-    return pa.RecordBatchReader.from_batches(schema, batches())

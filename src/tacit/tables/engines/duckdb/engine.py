@@ -79,7 +79,7 @@ class DuckEngine:
         self._shape = ""
         self._ends_soon = False
         self._registered = itertools.count(1)
-        self._mending: list[Callable[[], None]] = []
+        self._mending: dict[str, list[Callable[[], None]]] = {}
         self._instance: Instance | None = None
         then: Callable[[], object] | None = None
         if connection is not None:
@@ -138,9 +138,9 @@ class DuckEngine:
         self._run(f"create or replace temporary view {name} as {sql}", "fetchall", reads=False)
         return name
 
-    def mend(self, action: Callable[[], None]) -> None:
-        """Have something done, once, when a query finds what it cannot read; it is tried again."""
-        self._mending.append(action)
+    def mend(self, failure: str, action: Callable[[], None]) -> None:
+        """Have something done, once, when a query fails in this way; it is tried again."""
+        self._mending.setdefault(failure, []).append(action)
 
     def before_reading(self, action: Callable[[], None]) -> None:
         """Have rows brought in when the first query asks for them, and not before.
@@ -316,10 +316,10 @@ class DuckEngine:
             except duckdb.Error as error:
                 failure = type(error).__name__
                 planned_statements.forget(self._shape, sql)
-            if failure == "InvalidInputException" and self._mending:
-                actions, self._mending = self._mending, []
-                for action in actions:
-                    action()
+            actions = self._mending.pop(failure, [])
+            for action in actions:
+                action()
+            if actions:
                 return self._run(sql, fetch)
         # raised here, not above: the engine's error must not hang on it as its context
         if not failure:

@@ -19,7 +19,7 @@ import numpy as np
 from tacit.errors import DataSourceError
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.base import refuse_like_names
-from tacit.tables.engines.duckdb.arrow import arrow_types, in_unicode
+from tacit.tables.engines.duckdb.arrow import as_shown, names_of, shown_schema, without_zone
 from tacit.tables.engines.duckdb.columns import column_of, types_of
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.frame_cells import texts
@@ -38,22 +38,28 @@ def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     Raises:
         DataSourceError: columns that are not named by text, or twice by one.
     """
-    names = list(table.columns)
-    if not all(isinstance(name, str) for name in names):
+    if not all(isinstance(name, str) for name in table.columns):
         raise DataSourceError("the columns of a pandas table must be named by text")
+    names = names_of(table.columns)
     refuse_like_names(names)
+    if names != list(table.columns):
+        table = table.set_axis(names, axis=1)
     how = {name: _reading(table.dtypes.iloc[place]) for place, name in enumerate(names)}
     plain = [name for name in names if how[name] == "plain"]
     declared = {name: _sql_type(table.dtypes[name]) for name in plain}
     declared |= _arrow_columns(table, how, engine)
+    for name, dtype in zip(names, table.dtypes, strict=True):
+        if how[name] == "zoned":
+            declared[name] = _sql_type(f"datetime64[{dtype.unit}]")
+        elif how[name] == "other":
+            declared[name] = "BOOLEAN"
     columns = [_column(name, how[name], declared) for name in names]
     numpy = all(type(dtype).__module__.startswith("numpy") for dtype in table.dtypes)
     if names and numpy and len(plain) == len(names):
         return engine.register(table), Schema(columns)
 
     def made() -> Any:
-        usable = [name for name in names if how[name] != "other"]
-        cells = {name: _cells(table[name], how[name]) for name in usable}
+        cells = {name: _cells(table[name], how[name]) for name in names}
         return _as_arrow(cells) if "arrow" in how.values() else cells
 
     return _later(made, columns, engine, declared), Schema(columns)
@@ -67,17 +73,18 @@ def _arrow_columns(table: Any, how: dict[str, str], engine: DuckEngine) -> dict[
     import pyarrow as pa
 
     shape = pa.schema([(name, table.dtypes[name].pyarrow_dtype) for name in names])
-    found = arrow_types(shape, engine)
-    how.update({name: "other" for name in names if found[name] is None})
-    return {name: declared for name, declared in found.items() if declared is not None}
+    _, columns, types = shown_schema(shape, engine)
+    how.update({c.name: "other" for c in columns if c.kind == "other"})
+    return types
 
 
 def _as_arrow(cells: dict[str, Any]) -> Any:
     import pyarrow as pa
 
     text = {n: pa.string() for n, c in cells.items() if isinstance(c, np.ndarray)}
-    whole = {name: pa.array(column, text.get(name)) for name, column in cells.items()}
-    return in_unicode(pa.table(whole))
+    whole = pa.table({n: pa.array(column, text.get(n)) for n, column in cells.items()})
+    bare = [field.with_type(without_zone(field.type)) for field in whole.schema]
+    return as_shown(whole, pa.schema(bare))
 
 
 def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
@@ -86,22 +93,56 @@ def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
 
     lazy = isinstance(table, pl.LazyFrame)
     schema = table.collect_schema() if lazy else table.schema
-    objects = [name for name, kind in schema.items() if kind == pl.Object]
-    plain = pl.DataFrame(schema={n: k for n, k in schema.items() if n not in objects})
-    refuse_like_names(list(schema))
-    declared = _types_of(plain, engine) if plain.width else {}
-    columns = [
-        _column(name, "undeclared" if name in objects else "plain", declared) for name in schema
-    ]
-    if not lazy and not objects:
+    names = names_of(schema)
+    refuse_like_names(names)
+    kinds = dict(zip(names, schema.dtypes(), strict=True))
+    how = {name: _polars_reading(kind) for name, kind in kinds.items()}
+    plain = {n: kind for n, kind in kinds.items() if how[n] == "plain"}
+    declared: dict[str, str] = {}
+    if plain:
+        shape = pl.DataFrame(schema=plain).to_arrow().schema
+        shown, found, declared = shown_schema(shape, engine)
+        how.update({n: "zoned" for n in plain if shape.field(n).type != shown.field(n).type})
+        how.update({c.name: "other" for c in found if c.kind == "other"})
+    declared |= {n: _WIDE[str(kinds[n])] for n in names if how[n] == "wide"}
+    declared |= {n: "BOOLEAN" for n in names if how[n] == "other"}
+    columns = [_column(name, how[name], declared) for name in names]
+    if not lazy and set(how.values()) <= {"plain"} and names == list(schema):
         return engine.register(table), Schema(columns)
 
     def made() -> Any:
-        found = table.collect() if lazy else table
-        told = [pl.Series(n, list(texts(found[n].to_list())), dtype=pl.String) for n in objects]
-        return found.drop(objects).with_columns(told).select(list(schema))
+        whole = table.collect() if lazy else table
+        return pl.DataFrame(
+            [_polars_cells(whole.to_series(i), name, how[name]) for i, name in enumerate(names)]
+        )
 
     return _later(made, columns, engine, declared), Schema(columns)
+
+
+_WIDE = {"Int128": "HUGEINT", "UInt128": "UHUGEINT"}
+"""Types of polars that the engine does not take from it, but from text."""
+
+
+def _polars_reading(kind: Any) -> str:
+    name = str(kind)
+    if name == "Object":
+        return "undeclared"
+    return "wide" if name in _WIDE else "half" if name == "Float16" else "plain"
+
+
+def _polars_cells(cells: Any, name: str, how: str) -> Any:
+    """Return the cells of a series as the engine reads them."""
+    import polars as pl
+
+    if how == "undeclared":
+        return pl.Series(name, list(texts(cells.to_list())), dtype=pl.String)
+    if how == "other":
+        there = cells.is_not_null().to_list()
+        return pl.Series(name, [mark or None for mark in there], dtype=pl.Boolean)
+    if how == "zoned":
+        whole = cells.to_physical()
+        return whole.cast(pl.Datetime(cells.dtype.time_unit)).alias(name)
+    return cells.cast({"wide": pl.String, "half": pl.Float32}.get(how, cells.dtype)).alias(name)
 
 
 def _reading(dtype: Any) -> str:
@@ -131,7 +172,7 @@ def _column(name: str, how: str, declared: dict[str, str]) -> Column:
             "dates or truth values"
         )
         return Column(name, "other", "VARCHAR", problem)
-    fixed = {"undeclared": "VARCHAR", "text": "VARCHAR", "zoned": "TIMESTAMP", "half": "FLOAT"}
+    fixed = {"undeclared": "VARCHAR", "text": "VARCHAR", "half": "FLOAT"}
     column = column_of(name, fixed.get(how) or declared[name])
     return replace(column, kind="undeclared") if how == "undeclared" else column
 
@@ -163,6 +204,8 @@ def _cells(column: Any, how: str) -> Any:
         return texts(column.tolist())
     if how == "zoned":
         return column.dt.tz_convert("UTC").dt.tz_localize(None)
+    if how == "other":
+        return column.notna().astype("boolean").replace(False, None)
     # a copy in order: DuckDB cannot take every view of an array
     return column.astype("float32") if how == "half" else column.copy()
 
@@ -182,7 +225,7 @@ def _fill(made: Callable[[], Any], columns: list[Column], table: str, engine: Du
         import pandas
 
         found = pandas.DataFrame(found)
-    names = [engine.dialect.identifier(c.name) for c in columns if not c.problem]
+    names = [engine.dialect.identifier(c.name) for c in columns]
     listed = ", ".join(names)
     relation = engine.register(found)
     with engine.all_or_nothing():

@@ -27,10 +27,10 @@ from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.base import EngineMemoryError
 from tacit.tables.engines.duckdb.columns import described, schema_of, types_of
 from tacit.tables.engines.duckdb.engine import DuckEngine
-from tacit.tables.engines.duckdb.parquet_text import text_view
+from tacit.tables.engines.duckdb.parquet_view import parquet_view
 from tacit.tables.engines.duckdb.remote import is_remote, unreachable
 
-__all__ = ["FOOTER_LIMIT", "open_parquet", "together"]
+__all__ = ["FOOTER_LIMIT", "open_parquet", "times_in_millis", "together"]
 
 FOOTER_LIMIT = 1 << 28
 """The most bytes that the footers of all files may have together, whatever memory there is."""
@@ -46,6 +46,12 @@ _WHOLE = {
     "UBIGINT": (65, 20),
 }
 """How many bits each whole number takes with a sign, and how many digits."""
+_MILLIS = "a far time among them would end every question; "
+_MILLIS_WITHIN = f"holds times in milliseconds within lists or structs: {_MILLIS}write microseconds"
+_MILLIS_REMOTE = (
+    f"holds times in milliseconds in a file at an address: {_MILLIS}copy the file to a local "
+    "folder, or write microseconds"
+)
 _TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
@@ -62,22 +68,71 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
         DataSourceError: a file that is damaged, or footers that do not fit into memory.
     """
     if is_remote(path):
-        read = _read(files, engine, "hive_types_autocast = false")
-        _probe(path, f"select * from {read('')} limit 0", engine)
-        relation = text_view(read, engine)
-        return relation, described(relation, engine)
+        return _open_remote(path, files, engine)
     _check_footers(files, engine)
     parts = _folder_columns(path, files)
     option = f"hive_partitioning = {str(bool(parts)).lower()}, hive_types_autocast = false"
-    alike = _alike(path, files, engine)
-    reads = [text_view(_read(group, engine, option), engine) for group in alike]
+    reads: list[str] = []
+    problems: dict[str, str] = {}
+    for fields, group in _alike(path, files, engine):
+        millis, within = _in_millis(fields)
+        problems |= dict.fromkeys(within, _MILLIS_WITHIN)
+        scan = _read(group, engine, option)
+        reads.append(parquet_view(scan, group, engine, millis, within))
     told = [types_of(read, engine) for read in reads]
     relation, schema = _united(reads, told, engine)
     columns = [
         Column(c.name, "undeclared", "VARCHAR") if c.name in parts and c.kind == "text" else c
         for c in schema.values()
     ]
-    return relation, Schema(columns)
+    return relation, _with_problems(columns, problems)
+
+
+def _open_remote(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[str, Schema]:
+    """Return the relation that files at an address are together, and its columns."""
+    problems: dict[str, str] = {}
+    for fields, _ in _alike(path, files, engine):
+        millis, within = _in_millis(fields)
+        problems |= dict.fromkeys(within, _MILLIS_WITHIN) | dict.fromkeys(millis, _MILLIS_REMOTE)
+    scan = _read(files, engine, "hive_types_autocast = false")
+    relation = parquet_view(scan, files, engine, without=problems)
+    return relation, _with_problems(described(relation, engine).values(), problems)
+
+
+def times_in_millis(path: str, engine: DuckEngine) -> list[str]:
+    """Return the columns of files that are times in milliseconds, or have such within."""
+    found = [_in_millis(fields) for fields, _ in _alike(path, [path], engine)]
+    return list(dict.fromkeys(name for both in found for names in both for name in names))
+
+
+def _with_problems(columns: Iterable[Column], problems: dict[str, str]) -> Schema:
+    refused = [Column(name, "other", "VARCHAR", why, reads="") for name, why in problems.items()]
+    return Schema([*(c for c in columns if c.name not in problems), *refused])
+
+
+def _in_millis(fields: Sequence[tuple[Any, ...]]) -> tuple[list[str], list[str]]:
+    """Return the columns of times in milliseconds, and those that have such times within.
+
+    Args:
+        fields: as :func:`_alike` returns them, depth first, the root before all.
+    """
+    plain, within = [], []
+    rest = iter(fields)
+
+    def below(children: int) -> bool:
+        found = False
+        for _ in range(children):
+            _, more, millis, *_ = next(rest)
+            found |= below(more) | millis
+        return found
+
+    for _ in range(next(rest)[1]):
+        name, children, millis, *_ = next(rest)
+        if below(children):
+            within.append(name)
+        elif millis:
+            plain.append(name)
+    return plain, within
 
 
 def _read(files: Iterable[str], engine: DuckEngine, option: str) -> Callable[[str], str]:
@@ -127,19 +182,28 @@ def _folder_columns(path: str, files: Sequence[str]) -> tuple[str, ...]:
     return found.pop() if len(found) == 1 else ()
 
 
-def _alike(path: str, files: Sequence[str], engine: DuckEngine) -> list[list[str]]:
-    """Return the files in groups that declare the same columns of the same types."""
+def _alike(
+    path: str, files: Sequence[str], engine: DuckEngine
+) -> list[tuple[tuple[tuple[Any, ...], ...], list[str]]]:
+    """Return the files in groups that declare the same columns of the same types, with these.
+
+    Of each column: its name, how many others are right below it, whether it is a time in
+    milliseconds, and its type.
+    """
     listed = ", ".join(engine.dialect.literal(f) for f in files)
-    told = "name, type, type_length, num_children, converted_type, scale, precision, logical_type"
-    fields: dict[str, list[tuple[Any, ...]]] = {f: [] for f in files}
-    for file, *field in _probe(
-        path, f"select file_name, {told} from parquet_schema([{listed}])", engine
-    ):
-        fields[file].append(tuple(field))
+    millis = (
+        "type = 'INT64' and (coalesce(converted_type = 'TIMESTAMP_MILLIS', false) "
+        "or coalesce(logical_type like '%MILLIS=MilliSeconds%', false))"
+    )
+    told = "type, type_length, converted_type, scale, precision, logical_type"
+    asked = f"file_name, name, coalesce(num_children, 0), coalesce({millis}, false), {told}"
+    fields: dict[str, list[tuple[Any, ...]]] = {}
+    for file, *field in _probe(path, f"select {asked} from parquet_schema([{listed}])", engine):
+        fields.setdefault(file, []).append(tuple(field))
     groups: dict[tuple[Any, ...], list[str]] = {}
     for file, found in fields.items():
         groups.setdefault(tuple(found), []).append(file)
-    return list(groups.values())
+    return list(groups.items())
 
 
 def _united(
@@ -160,7 +224,9 @@ def _united(
         column
         if common[name] is not None
         else Column(
-            *(name, "other", "VARCHAR"), problem.format(types=", ".join(sorted(set(types[name]))))
+            *(name, "other", "VARCHAR"),
+            problem.format(types=", ".join(sorted(set(types[name])))),
+            reads="",
         )
         for name, column in known.items()
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,11 @@ from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Opened, closed_on_failure, new_name
 from tacit.tables.engines.csv.format import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engines.duckdb.arrow import carried, open_arrow, streamed
-from tacit.tables.engines.duckdb.columns import described, schema_of
+from tacit.tables.engines.duckdb.columns import described, schema_of, shielded
 from tacit.tables.engines.duckdb.csv_files import open_csv
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.frame import open_pandas, open_polars
-from tacit.tables.engines.duckdb.parquet import open_parquet
+from tacit.tables.engines.duckdb.parquet import open_parquet, times_in_millis
 from tacit.tables.engines.duckdb.remote import check_remote, is_remote, public_part
 
 __all__ = ["beside_in_duckdb", "data_files", "open_in_duckdb"]
@@ -75,8 +76,8 @@ def open_in_duckdb(
             engine.count(opened.relation)
             return opened
         if connection is not None:  # the settings of somebody's own connection stay as they are
-            relation = _qualified(str(table), engine)
-            return Opened(str(table), described(relation, engine), engine, relation)
+            relation, schema = _named(str(table), engine)
+            return Opened(str(table), schema, engine, relation)
         if path:
             opened = _from_path(os.fspath(source), csv, engine)
             engine.count(opened.relation)
@@ -92,7 +93,12 @@ def _is(value: object, class_name: str) -> bool:
     return type(value).__name__ == class_name
 
 
-def _qualified(table: str, engine: DuckEngine) -> str:
+def _named(table: str, engine: DuckEngine, database: str = "") -> tuple[str, Schema]:
+    """Return the relation of a table or view of the database in use, and its columns.
+
+    The statistics of a table of DuckDB's own are made by itself and cover all values.  A view may
+    read files, and so may a table of another kind of database.
+    """
     known = [
         row[0] if row[1] == "main" else f"{row[1]}.{row[0]}"
         for row in engine.rows("select table_name, table_schema from information_schema.tables")
@@ -100,7 +106,56 @@ def _qualified(table: str, engine: DuckEngine) -> str:
     if table not in known:
         raise DataSourceError(f"there is no table {table!r}; {did_you_mean(table, known)}")
     schema, _, bare = table.rpartition(".") if "." in table else ("main", "", table)
-    return f"{engine.dialect.identifier(schema)}.{engine.dialect.identifier(bare)}"
+    names = list(map(engine.dialect.identifier, filter(None, (database, schema, bare))))
+    relation = ".".join(names)
+    columns = described(relation, engine)
+    if not _is_own(schema, bare, engine):
+        _refuse_far_times(bare, engine)
+        relation = shielded(relation, columns)
+    return relation, columns
+
+
+def _is_own(schema: str, table: str, engine: DuckEngine) -> bool:
+    """Return whether all that has this name is a table that DuckDB itself stores."""
+    called = "where schema_name = {} and {}_name = {}"
+    schema_, table_ = map(engine.dialect.literal, (schema, table))
+    stores = f"""
+        select type = 'duckdb' from duckdb_tables() join duckdb_databases() using (database_name)
+        {called.format(schema_, "table", table_)}
+        union all select false from duckdb_views() {called.format(schema_, "view", table_)}
+    """
+    found = [own for (own,) in engine.rows(stores)]
+    return bool(found) and all(found)
+
+
+_PARQUET_NAME = re.compile(
+    r"""'((?:[^']|'')+\.(?:parquet|pq))'|"((?:[^"]|"")+\.(?:parquet|pq))\"""", re.IGNORECASE
+)
+
+
+def _refuse_far_times(view: str, engine: DuckEngine) -> None:
+    """Raise if a view reads Parquet files with times in milliseconds.
+
+    One of them that microseconds do not hold would fail every question, and the view is not ours
+    to write.  The files are those that its text names, and that of the views which it names.
+    """
+    texts = dict(engine.rows("select view_name, sql from duckdb_views() where not internal"))
+    read, left = set(), [view]
+    while left:
+        sql = texts.pop(left.pop(), None) or ""
+        read |= {(a or b).replace("''", "'") for a, b in _PARQUET_NAME.findall(sql)}
+        left += [name for name in texts if name in sql]
+    for file in sorted(read):
+        try:
+            names = times_in_millis(file, engine)
+        except DataSourceError:  # it is not there: a question says so
+            continue
+        if names:
+            raise DataSourceError(
+                f"{view!r} reads Parquet files with times in milliseconds ({', '.join(names)}), of "
+                "which a far one would fail every question: open the files themselves, write "
+                "microseconds, or make a table of the view"
+            )
 
 
 def _check_database(path: str, table: str | None) -> None:
@@ -129,12 +184,11 @@ def _from_database(path: str, table: str, engine: DuckEngine) -> Opened:
     known = f"select database_name from duckdb_databases() where path = {file}"
     if not engine.rows(known):
         engine.rows(f"attach {file} as {new_name()} (read_only)")
-    data = engine.dialect.identifier(engine.rows(known)[0][0])
-    engine.rows(f"use {data}")
-    relation = _qualified(table, engine)
-    schema = described(relation, engine)
+    data = engine.rows(known)[0][0]
+    engine.rows(f"use {engine.dialect.identifier(data)}")
+    relation, schema = _named(table, engine, data)
     engine.rows("use memory")
-    return Opened(f"{Path(path).name}:{table}", schema, engine, f"{data}.{relation}")
+    return Opened(f"{Path(path).name}:{table}", schema, engine, relation)
 
 
 def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
@@ -152,9 +206,10 @@ def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
         return open_arrow(table, engine)
     if _is(table, "DuckDBPyRelation"):
         types = dict(zip(table.columns, map(str, table.types), strict=True))
-        kept = carried(types)
-        part = table.project(", ".join(map(engine.dialect.identifier, kept)))
-        return streamed(lambda: part, kept, engine), schema_of(types)
+        part = table.project(carried(types))
+        schema = schema_of(types)
+        held = {n: "BOOLEAN" if schema[n].kind == "other" else t for n, t in types.items()}
+        return streamed(lambda: part, held, engine), schema
     return None
 
 

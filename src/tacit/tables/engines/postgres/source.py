@@ -166,7 +166,7 @@ class _Found(NamedTuple):
             problem = (
                 f"may not be read by this user; ask the owner of {table} for GRANT SELECT on it"
             )
-            return Column(self.name, "other", self.declared, problem)
+            return Column(self.name, "other", self.declared, problem, reads="")
         if self.base == "numeric" and self.built_in:
             itself = f"nullif({{x}}, {_NAN})"
             return Column(

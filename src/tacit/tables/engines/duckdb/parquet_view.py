@@ -1,0 +1,152 @@
+"""Views of Parquet files in which each cell is read for what it is.
+
+*Statistics* of a file are hidden from the engine (:func:`shielded`).
+
+*Text* whose bytes are no UTF-8 makes the reader of DuckDB refuse the whole file.  *Times in
+milliseconds* that 64 bits of microseconds do not hold do so as well, and where they are in the
+statistics even a question of other columns is refused.  When a query meets such a cell, the view is
+replaced by one that reads these columns in another way, and the query is tried again.  All views
+show the same, wherever the first one answers; the others cost a second reading of these columns.
+A cell that is no text is missing there, and a far time is at an end of :data:`_FAR`, as in the
+engine's own columns of milliseconds: neither moves another cell.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Collection, Sequence
+
+from tacit.errors import DataSourceError
+from tacit.tables.engines.duckdb.columns import shield, types_of
+from tacit.tables.engines.duckdb.dialect import DUCKDB
+from tacit.tables.engines.duckdb.engine import DuckEngine
+from tacit.tables.engines.duckdb.parquet_columns import extract_columns
+from tacit.tables.engines.spill import SpillFolder
+
+__all__ = ["parquet_view"]
+
+_PLACE = ("file_index", "file_row_number")
+"""DuckDB's own names of a row's place in Parquet files."""
+_MARK, _LEAVE = ", utf8_validation = 'replace'", ", utf8_validation = 'ignore'"
+_FAR = -9_213_651_676_800_000, 9_089_348_860_800_000
+"""Milliseconds since 1970 that times are read within: 290,000 years, as :meth:`Dialect.time`."""
+
+
+def parquet_view(
+    scan: Callable[[str], str],
+    files: Sequence[str],
+    engine: DuckEngine,
+    millis: Collection[str] = (),
+    without: Collection[str] = (),
+) -> str:
+    """Return a view of Parquet files, replaced by another when a cell cannot be read.
+
+    Args:
+        scan: gives the SQL that reads the files, with an option more.
+        files: their paths, in that order.
+        engine: to make the view in.
+        millis: columns of times in milliseconds.
+        without: columns that are left out.
+    """
+    shown = {n: t for n, t in types_of(scan(""), engine).items() if n not in without}
+    made = _Views(scan, list(files), shown, list(millis), engine)
+    view = engine.view(made.first())
+    made.name = view
+    engine.mend("InvalidInputException", made.without_text)
+    if millis:
+        engine.mend("ConversionException", made.without_times)
+    return view
+
+
+class _Views:
+    """The views of files: the first, and those that replace it."""
+
+    def __init__(
+        self,
+        scan: Callable[[str], str],
+        files: list[str],
+        types: dict[str, str],
+        millis: list[str],
+        engine: DuckEngine,
+    ) -> None:
+        self._scan, self._files, self._types, self._millis = scan, files, types, millis
+        self._engine = weakref.ref(engine)  # which nobody keeps open for this
+        self._quoted = {name: DUCKDB.identifier(name) for name in types}
+        self._texts: list[str] = []
+        self._times = ""
+        self.name = ""
+
+    def first(self) -> str:
+        """Return the SQL of the view that reads the files once."""
+        shown = ", ".join(
+            f"{_held(f'epoch_us({shield(q)})', 1) if n in self._millis else shield(q)} as {q}"
+            for n, q in self._quoted.items()
+        )
+        return f"select {shown or '1'} from {self._scan('')}"
+
+    def without_text(self) -> None:
+        """Replace the view by one whose cells are missing where they are no text.
+
+        The reader can be asked to put a mark for bytes that are no text, or to leave them out.  The
+        two differ in length for such a cell, and for no other.
+        """
+        self._texts = [name for name, kind in self._types.items() if kind == "VARCHAR"]
+        self._replace()
+
+    def without_times(self) -> None:
+        """Replace the view by one that reads times as the whole numbers that they are stored as."""
+        folder = SpillFolder()
+        weakref.finalize(self._engine(), folder.remove)
+        copies = [str(folder.path / f"{number}.parquet") for number in range(len(self._files))]
+        for file, copy in zip(self._files, copies, strict=True):
+            extract_columns(file, self._millis, copy)
+        listed = ", ".join(map(DUCKDB.literal, copies))
+        self._times = f"read_parquet([{listed}], hive_partitioning = false)"
+        self._replace()
+
+    def _replace(self) -> None:
+        if any(name.casefold() in _PLACE for name in self._types):
+            raise DataSourceError(
+                "the Parquet file holds text that is not UTF-8 or a time beyond the calendar, and "
+                f"a column named like one of {_PLACE}: give that column another name"
+            )
+        numbered = {name: f"tacit_{i + 2}" for i, name in enumerate(self._types)}
+        stored = self._millis if self._times else []
+        read = {n: (q, numbered[n]) for n, q in self._quoted.items() if n not in stored}
+        source = f"({_placed(read.values(), self._scan(_MARK if self._texts else ''))}) as m"
+        if self._texts:
+            texts = [read[name] for name in self._texts]
+            source += f" join ({_placed(texts, self._scan(_LEAVE))}) as l on {_same('l')}"
+        if stored:
+            cells = [(f"c{i}", numbered[name]) for i, name in enumerate(stored)]
+            source += f" join ({_placed(cells, self._times)}) as t on {_same('t')}"
+        shown = []
+        for name, n in numbered.items():
+            cell = shield(f"m.{n}")
+            if name in stored:
+                cell = _held(shield(f"t.{n}"), 1000)
+            elif name in self._millis:
+                cell = _held(f"epoch_us({cell})", 1)
+            elif name in self._texts:
+                cell = f"case when {cell} = {shield(f'l.{n}')} then {cell} end"
+            shown.append(f"{cell} as {self._quoted[name]}")
+        engine = self._engine()
+        assert engine is not None  # it asks for this view
+        engine.view(f"select {', '.join(shown)} from {source}", self.name)
+
+
+def _placed(columns: Collection[tuple[str, str]], scan: str) -> str:
+    """Return a query of some columns, each with a name, and of the place of each row."""
+    place = [f"{name} as tacit_{i}" for i, name in enumerate(_PLACE)]
+    return f"select {', '.join([*place, *(f'{x} as {name}' for x, name in columns)])} from {scan}"
+
+
+def _same(other: str) -> str:
+    return f"m.tacit_0 = {other}.tacit_0 and m.tacit_1 = {other}.tacit_1"
+
+
+def _held(number: str, step: int) -> str:
+    """Return the time of a number of steps of so many microseconds, within 290,000 years."""
+    first, last = (milli * 1000 // step for milli in _FAR)
+    held = f"greatest(least({number}, {last}), {first}) * {step}"
+    return f"make_timestamp(case when {number} is not null then {held} end)"
