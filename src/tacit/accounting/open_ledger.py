@@ -163,7 +163,7 @@ def has_ledger(path: str | os.PathLike[str] | InMemory) -> bool:
     if not is_address(path):
         from tacit.accounting.ledger.sqlite_store import SqliteStore
 
-        return SqliteStore.begun(Path(path))
+        return SqliteStore.begun(Path(os.path.expanduser(path)))
     from tacit.accounting.ledger.postgres.store import PostgresStore
 
     return PostgresStore.exists(os.fspath(path))
@@ -181,7 +181,7 @@ def _store(
         return PostgresStore(os.fspath(path), create=create, writes=writes)
     from tacit.accounting.ledger.sqlite_store import SqliteStore
 
-    return SqliteStore(Path(path), create=create)
+    return SqliteStore(Path(os.path.expanduser(path)), create=create)
 
 
 def _begin(store: Store, dataset: str, budget: Budget, terms: Mapping[str, Any] | None) -> bool:

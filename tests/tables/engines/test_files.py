@@ -93,7 +93,7 @@ def test_a_drawn_folder_is_its_plain_files(tmp_path: Path, seed: int) -> None:
             continue
         assert rows_of(folder) == len(read)
         assert rows_of(f"{folder}/**/*.parquet") == len(read)
-        known = pyarrow.dataset.dataset(folder, format="parquet").files
+        known = pyarrow.dataset.dataset(folder, format="parquet", exclude_invalid_files=True).files
         plain = {os.path.relpath(path, folder) for path in known if path.endswith(".parquet")}
         assert plain == {path for path in read if not path.startswith("_")}
 
@@ -134,23 +134,21 @@ def table_of(folder: Path, kind: str) -> Path:
 
 
 @pytest.mark.parametrize("kind", LOGS)
-@pytest.mark.parametrize("below", ["", "data", "data/*", "*/*.parquet", "**", "data/0.parquet"])
-def test_a_table_with_a_log_is_not_the_union_of_its_files(
-    tmp_path: Path, kind: str, below: str
-) -> None:
+def test_a_table_with_a_log_is_not_the_union_of_its_files(tmp_path: Path, kind: str) -> None:
     """A removed row counted again: one person moved the count by the number of versions."""
-    folder = table_of(tmp_path / "visits", kind)
-    path = "data" if below == "" and kind == "DuckLake" else below
-    if kind == "DuckLake" and path == "data/0.parquet":
-        path = LOGS[kind]
+    folder = table_of(tmp_path / "lake" / "visits", kind)
     with pytest.raises(DataSourceError, match=f"table of {kind}, whose log.*in Python, "):
-        open_source(folder / path)
-    (tmp_path / "link").symlink_to(folder / path)
-    if "*" not in path:
-        with pytest.raises(DataSourceError, match="whose log"):
-            open_source(tmp_path / "link")
-    with pytest.raises(DataSourceError, match="whose log"):
-        open_source(tmp_path)
+        open_source(folder)
+    single = LOGS[kind] if kind == "DuckLake" else "data/0.parquet"
+    (tmp_path / "link").symlink_to(folder)
+    for path in ("data", "data/*", "*/*.parquet", "**", single):
+        for place in (folder / path, tmp_path / "link" / path):
+            with pytest.raises(DataSourceError, match=f"table of {kind}"):
+                data_files(place)
+    (tmp_path / "one.parquet").symlink_to(folder / single)
+    for place in (tmp_path / "one.parquet", tmp_path / "lake", tmp_path / "lake" / "**"):
+        with pytest.raises(DataSourceError, match=f"table of {kind}"):
+            data_files(place)
 
 
 def test_what_is_read_twice_or_in_part_is_refused(tmp_path: Path) -> None:
@@ -190,7 +188,7 @@ def test_a_note_is_no_data(tmp_path: Path) -> None:
     folder = tmp_path / "visits"
     folder.mkdir()
     (folder / "1.csv").write_text("a\n1\n")
-    (folder / "README.txt").write_text("About this folder,\nits files and their columns.\n")
+    (folder / "README.txt").write_text("About this folder\nand its files\n")
     assert rows_of(folder) == 1
     with pytest.raises(DataSourceError, match=r"mixes kinds of files, 1\.csv and README\.txt"):
         open_source(folder / "*")
@@ -277,7 +275,9 @@ def test_a_healthy_file_of_another_kind_is_called_what_it_is_by_any_name(tmp_pat
         places = [path]
         by_content = words.partition(":")[0] != "text" and name not in ("v.pkl", "v.jsonl")
         for end in (".parquet", ".csv", ".csv.gz", ".duckdb", ".db") if by_content else ():
-            if name not in ("v.json", "v.xlsx") or end == ".parquet":
+            if (
+                name not in ("v.json", "v.orc") or end == ".parquet"
+            ):  # their first line may be names
                 places.append(tmp_path / f"named-{name.replace('.', '-')}{end}")
                 places[-1].write_bytes(path.read_bytes())
         for place in places:
@@ -457,7 +457,9 @@ def test_a_confined_path_leads_nowhere_else(tmp_path: Path) -> None:
         with pytest.raises((UsageError, DataSourceError)) as caught:
             files(path)
         told = str(caught.value)
-        assert "in the folder data/" in told or "file not found" in told, path
+        assert "in the folder data/" in told or "file not found" in told or "no folder" in told, (
+            path
+        )
     for path in outside[:14]:
         with pytest.raises(UsageError, match="in the folder data/"):
             files(path)

@@ -138,6 +138,7 @@ _MAGIC = {
     b"$FL2@(#)": "spss",
     b"$FL3@(#)": "spss",
     b"<stata_dta>": "stata",
+    **{bytes([version, order, 1, 0]): "stata" for version in (113, 114, 115) for order in (1, 2)},
     bytes(12) + b"\xc2\xea\x81\x60": "sas",
     b"HEADER RECORD*******": "sas",
     b"RDX2\n": "r",

@@ -23,6 +23,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -90,8 +91,10 @@ class ConfinedPath(os.PathLike[str]):
             UsageError: it does.
         """
         try:
+            with suppress(FileNotFoundError):  # a pattern, or what opening it says
+                os.path.realpath(place, strict=True)
             inside = Path(os.path.realpath(place)).is_relative_to(os.path.realpath(self.root))
-        except (OSError, RuntimeError, ValueError):
+        except (OSError, ValueError):  # links in a circle, a name that is too long, a NUL
             inside = False
         if not inside or os.pardir in self._steps:
             raise UsageError(
@@ -139,6 +142,8 @@ def data_files(path: str | os.PathLike[str]) -> list[str]:
     for file in found:
         check(file)
     refuse_table_format(found, str(place) if place.is_dir() else None)
+    if place.is_dir():
+        _refuse_depths(place, found)
     if not found:
         raise DataSourceError(f"{told}: {hint}")
     seen: dict[tuple[int, int], str] = {}
@@ -249,7 +254,8 @@ def _found(place: Path, check: Callable[[str], None]) -> tuple[list[str], str]:
         return [], f"there is no folder {before}"
     named = set(_matches(str(before), list(parts[magic[0] :]), check))
     # The ledger is beside the files by default: visits* means the tables.
-    return sorted(file for file in named if not file.endswith(_LEDGER)), _missing(place)
+    hint = "file not found" if len(magic) > 1 or magic[0] < len(parts) - 1 else _missing(place)
+    return sorted(file for file in named if not file.endswith(_LEDGER)), hint
 
 
 def _in_folder(place: Path, check: Callable[[str], None]) -> tuple[list[str], str]:
@@ -261,6 +267,14 @@ def _in_folder(place: Path, check: Callable[[str], None]) -> tuple[list[str], st
         if _PACKED.search(file) and is_packed(kind := kind_of(file)):
             raise DataSourceError(unread(file, kind))
     found = sorted(file for file in named if not is_text_name(file) and _is_data(file))
+    hint = "it holds no .csv or .parquet file"
+    if any(map(is_text_name, named)):
+        hint += "; name files of text with a glob, as in *.txt"
+    return found, hint
+
+
+def _refuse_depths(place: Path, found: Sequence[str]) -> None:
+    """Raise if files are in a folder and others below it: a backup counts everybody twice."""
     depths = {_plain_parts(file, place): file for file in found}
     if len({len(parts) for parts in depths}) > 1:
         nested = max(depths, key=len)
@@ -270,10 +284,6 @@ def _in_folder(place: Path, check: Callable[[str], None]) -> tuple[list[str], st
             f"may be another one: name those that count, as in {place}/*{end} or, for all, "
             f"{place}/**/*{end}"
         )
-    hint = "it holds no .csv or .parquet file"
-    if any(map(is_text_name, named)):
-        hint += "; name files of text with a glob, as in *.txt"
-    return found, hint
 
 
 def _plain_parts(file: str, place: Path) -> tuple[str, ...]:

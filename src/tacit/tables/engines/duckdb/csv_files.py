@@ -102,7 +102,9 @@ def _first_names(path: str, form: CsvFormat) -> tuple[str, ...]:
     """Return the names in the first line; one without a name has its place as a name."""
     line, short = _first_line(path, form), Path(path).name
     if line is None:
-        raise DataSourceError(f"{short} {misnamed(path) or 'cannot be unpacked: it is damaged, or cut short'}")
+        raise DataSourceError(
+            f"{short} {misnamed(path) or 'cannot be unpacked: it is damaged, or cut short'}"
+        )
     fields = split(line, form)
     if not line or isinstance(fields, str):
         wrong = misnamed(path)
