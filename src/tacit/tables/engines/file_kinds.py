@@ -167,7 +167,6 @@ _WORDS = ("orc", "bzip2")
 """Kinds whose first bytes may also begin a word."""
 _WITHIN = {"zip": ("workbook",), "gzip": ("r", "tar"), "workbook": ("access",)}
 """Kinds that are stored in another one, and known by their names."""
-_MAY_BE_TEXT = ("tab", "json", "json lines", "xml", "spss", "sas", "r", "ledger")
 _PLAIN = ("tab", "text", "unknown")
 _JSON = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\"])")
 
@@ -233,7 +232,7 @@ def _content(path: str) -> str:
     by_bytes = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
     if by_bytes and not (plain and by_bytes in _WORDS):
         return by_name if by_name in _WITHIN.get(by_bytes, ()) else by_bytes
-    if by_name and (by_name in _MAY_BE_TEXT or not plain):
+    if by_name and not (plain and (is_packed(by_name) or by_name == "gzip")):
         return by_name
     if not plain:
         return "unknown"
