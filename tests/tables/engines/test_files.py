@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -98,7 +99,7 @@ def test_a_drawn_folder_is_its_plain_files(tmp_path: Path, seed: int) -> None:
         assert plain == {path for path in read if not path.startswith("_")}
 
 
-def test_a_drawn_folder_has_the_same_rows_on_spark(tmp_path: Path, spark: object) -> None:
+def test_a_drawn_folder_has_the_same_rows_on_spark(tmp_path: Path, spark: Any) -> None:
     draw = random.Random(7)
     for number in range(6):
         folder = tmp_path / str(number)
@@ -109,7 +110,7 @@ def test_a_drawn_folder_has_the_same_rows_on_spark(tmp_path: Path, spark: object
         parts = [path for path in read if "/" in path]
         for path in read - set(parts) if parts else ():
             os.unlink(folder / path)
-        frame = spark.read.parquet(str(folder))  # type: ignore[attr-defined]
+        frame = spark.read.parquet(str(folder))
         assert rows_of(folder) == rows_of(frame) == len(parts or read)
 
 
@@ -149,6 +150,19 @@ def test_a_table_with_a_log_is_not_the_union_of_its_files(tmp_path: Path, kind: 
     for place in (tmp_path / "one.parquet", tmp_path / "lake", tmp_path / "lake" / "**"):
         with pytest.raises(DataSourceError, match=f"table of {kind}"):
             data_files(place)
+
+
+def test_spark_is_refused_the_union_too(tmp_path: Path, spark: Any) -> None:
+    folder = table_of(tmp_path / "a visit" / "visits", "Delta")
+    frame = spark.read.parquet(str(folder / "data"))
+    for source in (frame, frame.where("a > 0")):
+        with pytest.raises(DataSourceError, match="table of Delta"):
+            open_source(source)
+    assert rows_of(spark.createDataFrame([(1,)], "a int")) == 1
+    sink = table_of(tmp_path / "sink", "Spark's streaming sink")
+    (sink / "_spark_metadata" / "0").unlink()
+    with pytest.raises(DataSourceError, match="streaming sink"):
+        open_source(spark.read.parquet(str(sink / "data")))
 
 
 def test_what_is_read_twice_or_in_part_is_refused(tmp_path: Path) -> None:
