@@ -129,7 +129,7 @@ def test_a_data_set_named_as_before_goes_on_with_its_budget(tmp_path):
             tc.Session(place, tc.one_row_each, **more)
         with pytest.raises(LedgerError, match="counts what is lost about rows"):
             tc.Session(place, tc.unit("id", rows=1), name="visits.csv", **more)
-        with pytest.raises(LedgerError, match="other name|belongs to"):
+        with pytest.raises(LedgerError, match="belongs to the data set"):
             tc.Session(place, tc.one_row_each, name="others.csv", **more)
     with tc.Session(
         tmp_path / "visits.csv", tc.one_row_each, name="visits.csv", delimiter=";"

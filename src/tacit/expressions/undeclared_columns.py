@@ -6,7 +6,8 @@ needs something else of it, :func:`as_asked` writes down the reading as an opera
 
 - in arithmetic, ``abs``, ``clamp`` and ``cut``, and beside a number, it is a number;
 - beside a date, or beside text that is a date such as ``"2024-12-31"``, and in ``year`` and its
-  like, it is a date, of which ``year`` and ``month`` need their part alone; in ``hour`` and its like, a time;
+  like, it is a date, of which ``year`` and ``month`` need their part alone; in ``hour`` and its
+  like, a time;
 - beside true or false, in ``&``, ``|`` and ``~``, as a condition, it is a truth value;
 - as a group, it is what the public keys are: whole numbers, dates, truth values or text;
 - else it is the text itself.

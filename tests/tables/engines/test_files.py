@@ -317,7 +317,7 @@ def test_names_that_do_not_say_are_read_by_content(tmp_path: Path) -> None:
     with pytest.raises(DataSourceError, match=r"w\.parquet is text: .* name it \.csv"):
         open_source(tmp_path / "w.parquet")
     (tmp_path / "w.csv.gz").write_text("a,b\n1,2\n")
-    with pytest.raises(DataSourceError, match="is not packed, and its name ends in .gz"):
+    with pytest.raises(DataSourceError, match=r"is not packed, and its name ends in \.gz"):
         open_source(tmp_path / "w.csv.gz")
     (tmp_path / "x.csv").write_bytes(gzip.compress(b"a\n1\n"))
     with pytest.raises(DataSourceError, match=r"packed with gzip: name it \.csv\.gz"):

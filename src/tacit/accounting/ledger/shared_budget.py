@@ -116,9 +116,9 @@ def continued(ledger: Ledger, dataset: str, terms: Mapping[str, Any], *, same: b
     if dataset == ledger.dataset:
         return ledger
     begun = ledger.dataset.rpartition(" (")[0]
-    if not (same and begun and dataset.rpartition(" (")[0] == begun):
-        if ledger.payer.dataset is not None or dataset not in shares_of(ledger):
-            return ledger
+    named = same and begun and dataset.rpartition(" (")[0] == begun
+    if not named and (ledger.payer.dataset is not None or dataset not in shares_of(ledger)):
+        return ledger
     if _protects(terms) != _protects(ledger.terms):
         raise LedgerError(
             f"{ledger.chain.store.name} counts what is lost about "
