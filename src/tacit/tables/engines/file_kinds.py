@@ -201,7 +201,7 @@ def misnamed(path: str) -> str:
     """
     content, name = _content(path), path.casefold()
     if name.endswith(_PARQUET):
-        expected = ("parquet", "unknown")
+        expected: tuple[str, ...] = ("parquet", "unknown")
     elif name.endswith(".gz"):
         expected = ("gzip", "unknown")
         if content in ("tab", "text"):
