@@ -101,9 +101,9 @@ def test_a_drawn_folder_has_the_same_rows_on_spark(tmp_path: Path, spark: Any) -
     for number in range(6):
         folder = tmp_path / str(number)
         read = layout(folder, draw)
-        for path in folder.rglob("*"):
-            if path.name in ("README.txt", "notes.md"):  # Spark takes them for Parquet, and fails
-                path.unlink()
+        for note in folder.rglob("*"):
+            if note.name in ("README.txt", "notes.md"):  # Spark takes them for Parquet, and fails
+                note.unlink()
         parts = [path for path in read if "/" in path]
         for path in read - set(parts) if parts else ():
             os.unlink(folder / path)
