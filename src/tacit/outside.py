@@ -39,11 +39,12 @@ def read_json_file(path: str | os.PathLike[str], what: str) -> Any:
     Raises:
         UsageError: no such file, or as :func:`read_json`.
     """
+    place = Path(os.path.expanduser(path))
     try:
-        size = Path(path).stat().st_size
+        size = place.stat().st_size
         if size > MOST_BYTES:
             raise UsageError(f"{what} has {size} bytes; at most {MOST_BYTES} are read")
-        with Path(path).open("rb") as file:  # what is no file may be longer than it says
+        with place.open("rb") as file:  # what is no file may be longer than it says
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{what} cannot be read: {error.strerror}") from None

@@ -22,6 +22,7 @@ from tacit.expressions.undeclared_columns import as_asked
 from tacit.tables.engines.duckdb.dialect import DUCKDB
 
 PLAIN = [
+    *("1980", "1980-05"),
     *("", " ", "0", "-0", "+7", "12", "012", "12.", ".5", ".", "-", "+", "1.5", "-1.2e-3", "1E+5"),
     *("1e249", "1e250", "9" * 30, "9" * 31, "1." + "0" * 30, "1." + "0" * 31, "9" * 30 + "e249"),
     *("." + "0" * 29 + "1e-249", "1e-250", "0e-249", "1e", "e1", "1e1.5", "1_000", "1,000", "0x10"),
@@ -122,6 +123,21 @@ def test_no_day_that_is_not_in_the_calendar_is_a_date():
                     assert is_date(text)
 
 
+def test_a_partial_date_has_the_parts_that_it_says():
+    """The year of "1980" and "1980-05", as FHIR writes dates, was missing."""
+    cells = {"1980": (1980, None), "1980-05": (1980, 5), " 1980-05 ": (1980, 5)}
+    cells |= {"1980-05-31": (1980, 5), "1980-05-31T10:00": (1980, 5), "0980": (980, None)}
+    cells |= dict.fromkeys(("0000", "80", "19800", "1980-13", "1980-5", "1980.0", ""), (None, None))
+    for cell, (year, month) in cells.items():
+        row = {"a": cell}
+        asked = as_asked(col("a").year(), SCHEMA), as_asked(col("a").month(), SCHEMA)
+        assert tuple(part.evaluate(row) for part in asked) == (year, month), cell
+        quarter = as_asked(col("a").quarter(), SCHEMA).evaluate(row)
+        assert quarter == (None if month is None else 2)
+        day = read_cell("read_date", cell)
+        assert day is None or len(cell.strip()) >= 10  # no day is made up
+
+
 def test_the_largest_and_smallest_numbers_are_ordinary_doubles():
     """The premise of the proof that no cast raises."""
     largest = read_cell("read_number", "9" * 30 + "." + "9" * 30 + "e249")
@@ -149,7 +165,9 @@ SCHEMA = Schema([Column(name, kind, kind) for name, kind in KINDS.items()])
         (col("a").is_in(["x", "2024-01-31"]), "is_in(read_text(a), 'x', '2024-01-31')"),
         (col("a") & (col("b") == True), "(read_boolean(a) & (read_boolean(b) == True))"),  # noqa: E712
         (~col("a"), "~read_boolean(a)"),
-        (col("a").year(), "year(read_date(a))"),
+        (col("a").year(), "year(read_year(a))"),
+        (col("a").quarter(), "quarter(read_month(a))"),
+        (col("a").day(), "day(read_date(a))"),
         (col("a").length(), "length(read_text(a))"),
         (-col("a") * 2, "((0 - read_number(a)) * 2)"),
         (when(col("a")).then(col("b")).otherwise(1), "when(read_boolean(a), read_number(b), 1)"),

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.errors import DataSourceError, UsageError
+import tacit as tc
+from tacit.errors import BudgetError, DataSourceError, LedgerError, UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
@@ -95,3 +96,69 @@ def test_identity_is_the_name_and_the_columns_not_the_rows(tmp_path):
     same = {open_source(f / "a.csv").identity for f in (one, two)}
     assert len(same) == 1
     assert open_source(one / "a.csv", name="b").identity not in same
+
+
+def test_a_quoted_header_of_another_delimiter_is_told_as_that(tmp_path):
+    """It was said to have a quote that is not closed."""
+    for sign in ";\t|":
+        path = tmp_path / "quoted.csv"
+        path.write_text(f'"id"{sign}"age, years"{sign}"site"\n"1"{sign}"31"{sign}"a"\n')
+        with pytest.raises(DataSourceError, match="separated by another character") as caught:
+            open_source(path)
+        assert f"delimiter={sign!r}" in str(caught.value)
+        assert list(open_source(path, delimiter=sign).columns) == ["id", "age, years", "site"]
+    path.write_text('"id","age"\n1,2\n')
+    with pytest.raises(DataSourceError, match="delimiter=','"):
+        open_source(path, delimiter=";")
+    path.write_text('"id"x,"age"\n1,2\n')
+    with pytest.raises(DataSourceError, match="text behind a closed one"):
+        open_source(path)
+
+
+def test_a_data_set_named_as_before_goes_on_with_its_budget(tmp_path):
+    """It was refused with a remedy that gave the same people a second budget."""
+    (tmp_path / "visits.csv").write_text('"id";"age"\n"1";"31"\n"2";"45"\n')
+    pq.write_table(pa.table({"id": [1, 2], "age": [31, 45]}), tmp_path / "visits.parquet")
+    wrong = {"header": ["all"]}
+    with tc.Session(tmp_path / "visits.csv", tc.one_row_each, tc.epsilon(1), **wrong) as first:
+        answer = first.agg(n=tc.count()).release(epsilon="1/4")
+        whole = first.ledger.id
+    for path, more in (("visits.csv", {"delimiter": ";"}), ("visits.parquet", {})):
+        place = tmp_path / path
+        with pytest.raises(LedgerError, match=r"same people.*goes on: name='visits\.csv'"):
+            tc.Session(place, tc.one_row_each, **more)
+        with pytest.raises(LedgerError, match="counts what is lost about rows"):
+            tc.Session(place, tc.unit("id", rows=1), name="visits.csv", **more)
+        with pytest.raises(LedgerError, match="belongs to the data set"):
+            tc.Session(place, tc.one_row_each, name="others.csv", **more)
+    with tc.Session(
+        tmp_path / "visits.csv", tc.one_row_each, name="visits.csv", delimiter=";"
+    ) as mended:
+        assert (mended.ledger.id, mended.remaining) == (whole, tc.epsilon("3/4"))
+        found = mended.agg(n=tc.count()).release(epsilon="1/4")
+        assert not found.replayed  # of a table with other columns it is another question
+        assert mended.remaining == tc.epsilon("1/2")
+        assert mended.ledger.verify_chain()
+    with tc.Session(tmp_path / "visits.parquet", tc.one_row_each, name="visits.csv") as moved:
+        assert moved.remaining == tc.epsilon("1/2")
+        assert moved.agg(n=tc.count()).release(epsilon="1/4").replayed  # the same columns
+        with pytest.raises(BudgetError):
+            moved.agg(n=tc.mean("age", 0, 100)).release(epsilon="3/4")
+    with tc.Session(tmp_path / "visits.csv", tc.one_row_each, **wrong) as again:
+        assert again.agg(n=tc.count()).release(epsilon="1/4").value("n") == answer.value("n")
+        assert again.remaining == tc.epsilon("1/2")
+
+
+def test_a_refresh_names_the_columns_that_changed(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("id,age\n1,31\n")
+    with tc.Session(path, tc.one_row_each, tc.epsilon(1), ledger=tc.in_memory) as session:
+        for names, told in {
+            "id,years": r"\(gone: 'age'; new: 'years'\).*name='visits\.csv'",
+            "id,age,site": r"\(new: 'site'\)",
+            "id": r"\(gone: 'age'\)",
+            "age,id": r"\(their order\)",
+        }.items():
+            path.write_text(names + "\n")
+            with pytest.raises(DataSourceError, match="has other columns than before " + told):
+                session.refresh()

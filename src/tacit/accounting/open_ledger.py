@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +28,9 @@ __all__ = [
     "open_ledger",
     "restore_ledger",
 ]
+
+_NAMED = re.compile(r"(.+) \([0-9a-f]{16}\)")
+"""The identity of a table: its public name, and a digest of its columns."""
 
 
 @public
@@ -163,7 +167,7 @@ def has_ledger(path: str | os.PathLike[str] | InMemory) -> bool:
     if not is_address(path):
         from tacit.accounting.ledger.sqlite_store import SqliteStore
 
-        return SqliteStore.begun(Path(path))
+        return SqliteStore.begun(Path(os.path.expanduser(path)))
     from tacit.accounting.ledger.postgres.store import PostgresStore
 
     return PostgresStore.exists(os.fspath(path))
@@ -181,7 +185,7 @@ def _store(
         return PostgresStore(os.fspath(path), create=create, writes=writes)
     from tacit.accounting.ledger.sqlite_store import SqliteStore
 
-    return SqliteStore(Path(path), create=create)
+    return SqliteStore(Path(os.path.expanduser(path)), create=create)
 
 
 def _begin(store: Store, dataset: str, budget: Budget, terms: Mapping[str, Any] | None) -> bool:
@@ -232,8 +236,8 @@ def _check(
 ) -> None:
     if dataset is not None and dataset != ledger.dataset:
         raise LedgerError(
-            f"{store.name} belongs to the data set {ledger.dataset!r}, not to {dataset!r}: "
-            "each data set needs a ledger of its own"
+            f"{store.name} belongs to the data set {ledger.dataset!r}, not to {dataset!r}"
+            + _same_people(ledger.dataset)
         )
     if terms is not None and canonical(terms, "terms") != canonical(ledger.terms):
         names = sorted(set(terms) | set(ledger.terms))
@@ -253,6 +257,17 @@ def _check(
             f"{store.name} was copied or moved: it was made at {place}. "
             "Use the original; if this is now the only one, restore it: restore_ledger(path)"
         )
+
+
+def _same_people(dataset: str) -> str:
+    """Return what to do where the people of a ledger come in another file."""
+    named = _NAMED.fullmatch(dataset)
+    if named is None:
+        return ": each data set of other people needs a ledger of its own"
+    return (
+        ". If it holds the same people, in another file or read in another way, say so, and their "
+        f"budget goes on: name={named[1]!r}. For other people, name another ledger"
+    )
 
 
 def _told(term: Any) -> str:

@@ -75,7 +75,7 @@ def read_token(token: str | None, file: str | os.PathLike[str] | None) -> str:
     if token is not None and file is not None:
         raise UsageError("give a token or a file that holds one, not both")
     if file is not None:
-        token = _from_file(Path(file))
+        token = _from_file(Path(os.path.expanduser(file)))
     if token is None:
         token = os.environ.get(TOKEN)
     if token is None:

@@ -143,7 +143,7 @@ def _trusted(ca_file: str | os.PathLike[str] | None) -> ssl.SSLContext:
     context = ssl.create_default_context()
     if ca_file is not None:
         try:
-            context.load_verify_locations(cafile=os.fspath(ca_file))
+            context.load_verify_locations(cafile=os.path.expanduser(ca_file))
         except (OSError, ssl.SSLError) as error:
             told = "no certificate" if isinstance(error, ssl.SSLError) else error.strerror
             raise UsageError(f"{os.fspath(ca_file)} cannot be trusted: {told}") from None

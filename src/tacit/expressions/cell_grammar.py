@@ -11,6 +11,8 @@ every other cell is missing.  A cell's value depends on that cell alone.
   as below, is left out.
 - **time**: a date, then a space or ``T``, then ``18:30``, ``18:30:05`` or ``18:30:05.25``, with
   ``Z`` or without; read as UTC, down to the second.  A date alone is its first second.
+- **year** and **month**: what an undeclared column is read as in ``year``, and in ``month`` and
+  ``quarter``: a date, or the part of one that says it, ``1980`` and ``1980-05``, or ``1980-05``.
 - **boolean**: ``true``, ``t``, ``yes``, ``y``, ``1`` or ``false``, ``f``, ``no``, ``n``, ``0``,
   in capitals or not.
 
@@ -55,6 +57,8 @@ GIVES = {
     "read_seconds": "integer",
     "read_boolean": "boolean",
     "read_text": "text",
+    "read_year": "date",
+    "read_month": "date",
 }
 """The kind of each reading; ``read_seconds`` is the whole seconds since 1970 of a time."""
 _PATTERNS = {
@@ -63,6 +67,11 @@ _PATTERNS = {
     "read_date": _TIME,
     "read_seconds": _TIME,
 }
+_PARTIAL = {
+    "read_year": (f"{_YEAR}(-(0[1-9]|1[0-2]))?", 4, "-01-01"),
+    "read_month": (f"{_YEAR}-(0[1-9]|1[0-2])", 7, "-01"),
+}
+"""Dates without a day, how many characters count, and what makes a date of these."""
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
@@ -86,6 +95,11 @@ def reading_sql(name: str, cell: str, d: Dialect) -> str:
         cell: SQL of text.
         d: the engine's dialect.
     """
+    if name in _PARTIAL:
+        pattern, length, rest = _PARTIAL[name]
+        day = d.cast(f"(substr(trim({cell}), 1, {length}) || {d.literal(rest)})", "date")
+        whole = reading_sql("read_date", cell, d)
+        return f"(case when {_fits(cell, pattern, d)} then {day} else {whole} end)"
     if name == "read_text":
         return cell
     if name == "read_boolean":
@@ -132,7 +146,14 @@ def read_cell(name: str, cell: str | None) -> Any:
     (12, True)
     >>> read_cell("read_seconds", "1970-01-02 00:01")
     86460
+    >>> [str(read_cell("read_year", cell)) for cell in ("1980", "1980-05", "1980-05-31", "80")]
+    ['1980-01-01', '1980-01-01', '1980-05-31', 'None']
     """
+    if name in _PARTIAL and cell is not None:
+        pattern, length, rest = _PARTIAL[name]
+        if _is(cell, pattern):
+            return datetime.date.fromisoformat(cell.strip(" ")[:length] + rest)
+        name = "read_date"
     if cell is None or name == "read_text":
         return cell
     if name == "read_boolean":

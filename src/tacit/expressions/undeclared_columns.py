@@ -6,7 +6,8 @@ needs something else of it, :func:`as_asked` writes down the reading as an opera
 
 - in arithmetic, ``abs``, ``clamp`` and ``cut``, and beside a number, it is a number;
 - beside a date, or beside text that is a date such as ``"2024-12-31"``, and in ``year`` and its
-  like, it is a date; in ``hour`` and its like, a time;
+  like, it is a date, of which ``year`` and ``month`` need their part alone; in ``hour`` and its
+  like, a time;
 - beside true or false, in ``&``, ``|`` and ``~``, as a condition, it is a truth value;
 - as a group, it is what the public keys are: whole numbers, dates, truth values or text;
 - else it is the text itself.
@@ -47,6 +48,8 @@ _TAKES = {
     **dict.fromkeys(("&", "|", "~"), "read_boolean"),
     "starts_with": "read_text",
     **{name: function.reading for name, function in FUNCTIONS.items()},
+    "year": "read_year",
+    **dict.fromkeys(("month", "quarter"), "read_month"),
 }
 _EXACT = 1 << 53
 _KEY_READINGS: tuple[tuple[Any, str], ...] = (

@@ -60,7 +60,7 @@ class Certificate(Shown):
         html = str(path).endswith(".html")
         text = self.to_html(verification) if html else self.to_json()
         try:
-            Path(path).write_text(text, encoding="utf-8")
+            Path(os.path.expanduser(path)).write_text(text, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}") from None
 

@@ -274,7 +274,7 @@ class Settings:
         Raises:
             UsageError: there is no such folder, or a field is unknown or of another kind.
         """
-        place = Path(folder)
+        place = Path(os.path.expanduser(folder))
         if not place.is_dir():
             raise UsageError(f"there is no folder {str(place)!r}: name that of the data sets")
         file = place / FILE

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["ColumnCheck", "TableCheck", "check"]
 
 _SHOWN = 10
-_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 WRONG = {
     "spoiled": "that cannot be read (an open quote, a NUL, another encoding, too long)",
     "short": "with too few fields",
@@ -173,10 +172,10 @@ def check(
 def _is_csv(source: Any, table: str | None) -> bool:
     if table is not None or not isinstance(source, (str, os.PathLike)):
         return False
-    from tacit.tables.engines.duckdb.source import data_files
+    from tacit.tables.engines.duckdb.source import holds_csv
+    from tacit.tables.engines.files import database_file
 
-    text = os.fspath(source)
-    return "://" not in str(text) and str(data_files(str(text))[0]).casefold().endswith(_SUFFIXES)
+    return not database_file(source) and holds_csv(source)
 
 
 def _open_csv(
@@ -188,7 +187,7 @@ def _open_csv(
 ) -> Source:
     """Open files as text, so that a declared column can be held against its kind."""
     from tacit.tables.engines.duckdb.csv_files import CsvFile, open_csv
-    from tacit.tables.engines.duckdb.source import data_files
+    from tacit.tables.engines.files import data_files
 
     def notice(file: CsvFile) -> Any:
         first = 1 if file.form.names is not None else 2

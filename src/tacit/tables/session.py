@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Mapping
-from typing import NoReturn, Unpack
+from typing import Any, NoReturn, Unpack
 
 from tacit.accounting import Ledger, open_ledger
 from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.ledger.shared_budget import continued
 from tacit.accounting.open_ledger import InMemory, check_ledger, has_ledger
 from tacit.arithmetic.exact import Number
 from tacit.calls import public
@@ -61,7 +62,9 @@ class Session(Planning, AskedTable[Question], Shown):
             a data frame, a database, a glob of files, and the table that comes with Tacit.
         table: the table of a database.
         name: the public name of the data set, which its ledger and certificates show; by default
-            the name of the file.  A data frame has no name of its own: give it one.
+            the name of the file.  A data frame has no name of its own: give it one.  With the name
+            that a ledger began with, the budget of its people goes on in another file, or where
+            the columns have other names.
         memory_limit, threads: limits of the query engine, such as ``"4GB"`` and 2; by default those
             of the engine.
         timeout: the most seconds that one query may take, in PostgreSQL and Spark.
@@ -174,13 +177,49 @@ class Session(Planning, AskedTable[Question], Shown):
         if isinstance(ledger, Ledger):
             # What a ledger assumes of those who are answered changes nothing for a charge.
             terms |= {name: ledger.terms[name] for name in ("assumes",) if name in ledger.terms}
+            ledger = continued(ledger, self.dataset, terms, same=self._says_same)
             return check_ledger(ledger, dataset=self.dataset, budget=budget, terms=terms)
         if budget is None and (ledger is None or not has_ledger(ledger)):
             raise UsageError(
                 "say how much may be spent in all: budget=tc.epsilon(1), "
                 "tc.epsilon_delta(1, '1e-6') or tc.rho('1/10')"
             )
-        return open_ledger(ledger, dataset=self.dataset, budget=budget, terms=terms)
+        try:
+            return open_ledger(ledger, dataset=self.dataset, budget=budget, terms=terms)
+        except LedgerError:
+            found = self._continued(ledger, budget, terms)
+            if found is None:
+                raise
+            return found
+
+    def _continued(
+        self,
+        ledger: str | os.PathLike[str] | InMemory | None,
+        budget: Budget | None,
+        terms: Mapping[str, Any],
+    ) -> Ledger | None:
+        """Return the ledger of the same people, which began with other columns; None elsewhere."""
+        if ledger is None or isinstance(ledger, InMemory) or not has_ledger(ledger):
+            return None
+        with open_ledger(ledger, create=False) as begun:
+            first = begun.dataset
+        if first == self.dataset:
+            return None
+        whole = open_ledger(ledger, dataset=first, create=False)
+        try:
+            found = continued(whole, self.dataset, terms, same=self._says_same)
+            if found is not whole:
+                return check_ledger(found, dataset=self.dataset, budget=budget, terms=terms)
+        except BaseException:
+            whole.close()
+            raise
+        whole.close()
+        return None
+
+    @property
+    def _says_same(self) -> bool:
+        """Whether the user gave the table its name, and so says whose rows it holds."""
+        return not self._declared.dataset and self._table.called is not None
 
     @property
     def source(self) -> Source:

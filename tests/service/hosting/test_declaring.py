@@ -12,6 +12,10 @@ import pytest
 from support.service.client import Client, running
 from support.service.declaring import HERE, body, columns, declaring_clinic, put, table
 from support.service.hosting import COUNT, released
+from tacit.accounting.open_ledger import in_memory
+from tacit.errors import DataSourceError, UsageError
+from tacit.service.hosting.declaring import columns_of, data_files
+from tacit.tables.dataset.opening import open_dataset
 
 
 @pytest.fixture
@@ -72,6 +76,55 @@ def test_what_the_operator_did_not_put_there_is_refused(client: Client, path: st
     assert reply.status_code == 400
     assert "in the folder data/" in reply.json()["error"]["message"]
     assert client.state.datasets.store.all() == {}
+
+
+OUTSIDE = (
+    *("data/**/../visits.csv", "data/**/../../**/visits.csv", "data/sub/../../visits.csv"),
+    *("data/*.csv", "data/**", "data/**/*.csv", "data/links", "data/links/*.csv", "data/up/v*"),
+    *("data/*/visits.csv", "data/up", "data/sub/../stays.csv", "*.csv", "data/[.][.]/visits.csv"),
+)
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_no_pattern_and_no_link_leads_out_of_the_folder(client: Client, path: str) -> None:
+    """The text of a pattern was checked, and its expansion may drop a recursive wildcard."""
+    folder = client.state.settings.folder
+    shutil.copy(folder / "visits.csv", folder / "visits-of-others.csv")
+    (folder / "data" / "sub").mkdir()
+    (folder / "data" / "links").mkdir()
+    (folder / "data" / "out.csv").symlink_to(folder / "visits-of-others.csv")
+    (folder / "data" / "links" / "out.csv").symlink_to(folder / "visits-of-others.csv")
+    (folder / "data" / "up").symlink_to(folder)
+    curator = client.token("curator")
+    reply = put(client, curator, tables=table(path=path))
+    assert reply.status_code in (400, 503), reply.text  # 503: no such file
+    assert path[:7] in ("data/[.",) or reply.status_code == 400
+    assert client.state.datasets.store.all() == {}
+    with pytest.raises((UsageError, DataSourceError)):
+        columns_of(path, client.state.settings)
+    assert data_files(folder) == ["data/stays.csv"]
+
+
+def test_a_link_that_comes_later_is_not_followed(client: Client) -> None:
+    """A pattern is checked whenever it is opened, not when it is declared alone."""
+    folder = client.state.settings.folder
+    assert put(client, client.token("curator"), tables=table(path="data/s*.csv")).status_code == 201
+    dataset = client.state.datasets.of("stays").dataset
+    dataset.check()
+    (folder / "data" / "s2.csv").symlink_to(folder / "visits.csv")
+    with pytest.raises(UsageError, match="in the folder data/"):
+        dataset.check()
+    with pytest.raises(UsageError, match="in the folder data/"):
+        open_dataset(dataset, ledger=in_memory)
+
+
+def test_a_public_table_of_a_join_is_in_the_folder_too(client: Client) -> None:
+    tables = {**table(path="data/stays.csv"), "codes": {"path": "data/**/../visits.csv"}}
+    tables["codes"] |= {"public": True, "key": ["person"]}
+    reply = put(client, client.token("curator"), tables=tables)
+    assert reply.status_code == 400
+    assert "in the folder data/" in reply.json()["error"]["message"]
 
 
 @pytest.mark.few(3)

@@ -113,7 +113,7 @@ def test_keys_are_held_against_the_kind_of_the_file(tmp_path):
 def test_limits_that_no_longer_fit_the_ledger_name_the_declaration(session, tmp_path):
     session.agg(n=tc.count()).release(epsilon=1)
     (tmp_path / "visits.toml").write_text(DECLARED.replace("rows = 5", "rows = 6"))
-    with pytest.raises(LedgerError, match=r"rows 5.*rows 6.*names another place"):
+    with pytest.raises(LedgerError, match=r"rows 5.*rows 6.*declare these as they were"):
         tc.open(tmp_path / "visits.toml")
     (tmp_path / "visits.toml").write_text(DECLARED)
     with tc.open(tmp_path / "visits.toml") as again:

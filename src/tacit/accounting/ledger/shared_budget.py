@@ -19,6 +19,7 @@ from tacit.errors import LedgerError, UsageError
 
 __all__ = [
     "accounts_of",
+    "continued",
     "named_accounts",
     "on_account_of",
     "set_cap",
@@ -89,6 +90,48 @@ def shared_by(ledger: Ledger, dataset: str, terms: Mapping[str, Any]) -> Ledger:
             "terms, or give the data set another name"
         )
     return ledger.view(Payer(ledger.payer.accounts, dataset), dataset, terms)
+
+
+def continued(ledger: Ledger, dataset: str, terms: Mapping[str, Any], *, same: bool) -> Ledger:
+    """Return a ledger as that of a data set with the people whose budget it is.
+
+    A table whose file was converted, or is read with another delimiter, has other columns, and so
+    another identity, and its people have the budget that they had: the data set shares the ledger.
+    Each charge bounds what one person, with their rows in either table, moves its answers, so the
+    losses of all of them add up to no more than the budget.
+
+    Args:
+        ledger: the ledger.
+        dataset: the identity of the data set.
+        terms: what a charge for it means.
+        same: whether the user named it as the ledger does, which says that the people are the same.
+
+    Returns:
+        The ledger itself where the data set does not share it.
+
+    Raises:
+        LedgerError: rows are protected in one data set and people in the other, or it shares the
+            ledger on other terms.
+    """
+    if dataset == ledger.dataset:
+        return ledger
+    begun = ledger.dataset.rpartition(" (")[0]
+    named = same and begun and dataset.rpartition(" (")[0] == begun
+    if not named and (ledger.payer.dataset is not None or dataset not in shares_of(ledger)):
+        return ledger
+    if _protects(terms) != _protects(ledger.terms):
+        raise LedgerError(
+            f"{ledger.chain.store.name} counts what is lost about "
+            f"{'rows' if _protects(terms)[0] else 'people'}, and this session protects "
+            f"{'people' if _protects(terms)[0] else 'rows'}: ask under its unit"
+        )
+    return shared_by(ledger, dataset, terms)
+
+
+def _protects(terms: Mapping[str, Any]) -> tuple[bool, Any]:
+    """Return whether people are protected, and which tables are neighbours."""
+    unit = terms.get("unit")
+    return bool(unit and unit.get("column") is not None), terms.get("neighbours")
 
 
 def set_cap(ledger: Ledger, account: str, cap: Budget | None, reason: str) -> None:

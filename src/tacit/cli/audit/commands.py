@@ -81,7 +81,7 @@ def attacks(
         for line in found.legend:
             note(line)
     if html is not None:
-        Path(html).write_text(found.to_html(), encoding="utf-8")
+        Path(html).expanduser().write_text(found.to_html(), encoding="utf-8")
     fallen = [name for name in names if found.fallen(name)]
     if json:  # nothing else is printed, also where both streams are read as one
         raise typer.Exit(1 if fallen else 0)

@@ -126,7 +126,7 @@ def items_of(asked: Asked) -> Items:
     labels: Any
     if asked.items_file is not None:
         try:
-            text = Path(asked.items_file).read_text(encoding="utf-8")
+            text = Path(asked.items_file).expanduser().read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             raise DataSourceError(f"{asked.items_file} cannot be read as text") from None
         labels = [line for line in text.splitlines() if line]

@@ -36,7 +36,7 @@ def demo(
     from tacit.report.text.words import budget_words, number
     from tacit.tables import Session, unit
 
-    folder = Path(out)
+    folder = Path(out).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         table = folder / "health_insurance.parquet"

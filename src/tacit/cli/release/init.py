@@ -42,7 +42,7 @@ def init(source: TableOptions, draft: DraftOptions) -> None:
     table = table_of(source, "init")
     with working("reading the names and kinds of the columns"), odd_names_noted():
         dataset = drafted(table.path, table.table, name=table.name, **table.csv)
-    place = Path(draft.out or f"{dataset.name}.toml")
+    place = Path(draft.out or f"{dataset.name}.toml").expanduser()
     write_new(place, draft_text(dataset, place.parent))
     left = len(dataset.open_fields())
     note(f"wrote {place}; decide the {left} places marked ?, then run: tacit check {place}")

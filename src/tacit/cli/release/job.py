@@ -215,7 +215,7 @@ def opened(job: Job, *, spend: bool) -> Iterator[Opened]:
         _refuse_nothing_before(job, place, exists)
         protects = job.unit or (_ledger_unit(path) if exists else require_unit(None))
         if exists:
-            session = Session(source, protects, job.budget, path)
+            session = Session(source, protects, job.budget, path, name=job.table.name)
         else:
             session = Session(source, protects, job.budget or _whole(job), in_memory)
         _try_on_paper(session, job, spend)

@@ -206,8 +206,9 @@ def _require(path: str) -> None:
     from tacit.accounting.ledger.postgres.address import is_address
     from tacit.errors import did_you_mean
 
-    if not is_address(path) and not os.path.isfile(path):
-        folder = os.path.dirname(path) or "."
+    place = os.path.expanduser(path)
+    if not is_address(path) and not os.path.isfile(place):
+        folder = os.path.dirname(place) or "."
         names = os.listdir(folder) if os.path.isdir(folder) else []
         known = [name for name in names if name.endswith(".ledger")]
         raise UsageError(

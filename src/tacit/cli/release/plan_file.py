@@ -40,9 +40,10 @@ def read_plan(path: str) -> Job:
     Raises:
         UsageError: no such file, no TOML, or a field that is unknown, missing or of another kind.
     """
-    plan = read_toml(Path(path), f"the plan {path}")
+    place = Path(path).expanduser()
+    plan = read_toml(place, f"the plan {path}")
     try:
-        return _job(plan, Path(path).parent)
+        return _job(plan, place.parent)
     except UsageError as error:
         raise type(error)(f"the plan {path}: {error}") from None
 
@@ -120,4 +121,4 @@ def _part(plan: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _path(path: str | None, folder: Path) -> str:
     """Return a path as seen from the plan."""
     assert path is not None
-    return path if "://" in path else str(folder / path)
+    return path if "://" in path else str(folder / Path(path).expanduser())

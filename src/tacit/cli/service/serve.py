@@ -106,7 +106,7 @@ def serve(what: WhatOptions, where: WhereOptions, log: AuditOptions) -> None:
     place = _place(where)
     with ExitStack() as until:
         if what.demo:
-            folder = Path(words[0] if words else until.enter_context(_temporary()))
+            folder = Path(words[0] if words else until.enter_context(_temporary())).expanduser()
             _serve_demo(folder, place)
         else:
             _serve(_settings(words[0]), place)

@@ -346,13 +346,14 @@ def _typed(text: str, kind: str, name: str) -> Any:
 
 
 def _key_rows(path: str, by: Sequence[str], source: str) -> list[list[str]]:
-    if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
+    file, table = os.path.expanduser(path), os.path.expanduser(source)
+    if os.path.exists(file) and os.path.exists(table) and os.path.samefile(file, table):
         raise UsageError(
             f"{path} is the private table itself: its values are not public keys. Give a list that "
             "was made without looking at it, or leave the keys out and give a delta"
         )
     try:
-        with open(path, encoding="utf-8-sig", newline="") as lines:
+        with open(file, encoding="utf-8-sig", newline="") as lines:
             head, *rows = [row for row in csv.reader(lines) if row]
     except (OSError, UnicodeDecodeError, csv.Error):
         raise UsageError(f"the keys file {path} cannot be read: it must be a CSV file") from None

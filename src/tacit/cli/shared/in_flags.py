@@ -38,7 +38,7 @@ _FLAGS = {
         "tacit ledger show DATASET --server ADDRESS shows its state; when it is done, run the same "
         "command again, which shows the answer at no further cost"
     ),
-    r"delimiter='([^']*)'": r"--delimiter '\1'",
+    r"\b(delimiter|encoding|quote|name|table)=('[^']*'|\"[^\"]*\")": r"--\1 \2",
     r"header=\['id', 'age', \.\.\.\]": "--header id,age,...",
     r"raise it with extend\(\.\.\.\)": "raise it with tacit ledger extend",
     r"(?<![\w.])epsilon_delta\('?(\d[^',()]*)'?, '?(\d[^',()]*)'?\)": r"epsilon \1, delta \2",

@@ -145,7 +145,7 @@ def check_files(plot: str | None, certificates: Sequence[str]) -> None:
 
 
 def _check_file(path: str, endings: Sequence[str], what: str) -> None:
-    place = Path(path)
+    place = Path(os.path.expanduser(path))
     if place.suffix not in endings:
         raise UsageError(f"{what} ends in {' or '.join(endings)}, and {path} does not")
     if not place.parent.is_dir():
@@ -161,6 +161,6 @@ def save_plot(figure: Any, path: str) -> None:
         UsageError: the file cannot be written.
     """
     try:
-        figure.savefig(path)
+        figure.savefig(os.path.expanduser(path))
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from None

@@ -333,7 +333,7 @@ class Collector:
         kept = Kept(
             self.oracle, self._n, self._sums, self.refused, self._seen, self._shards, outliers
         )
-        write_kept(Path(path), kept)
+        write_kept(Path(os.path.expanduser(path)), kept)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Collector:
@@ -345,7 +345,7 @@ class Collector:
         Raises:
             DataSourceError: the file cannot be read, is not that of a collector, or was damaged.
         """
-        kept = read_kept(Path(path))
+        kept = read_kept(Path(os.path.expanduser(path)))
         try:
             made = cls(kept.oracle, replay=kept.seen, outliers=kept.outliers)
         except UsageError as error:

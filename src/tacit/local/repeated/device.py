@@ -90,7 +90,7 @@ class Device:
         path: str | os.PathLike[str] | None = None,
         secret: bytes | None = None,
     ) -> None:
-        self._path = None if path is None else Path(path)
+        self._path = None if path is None else Path(os.path.expanduser(path))
         if path is not None and secret is not None:
             raise UsageError("give a secret or a file that keeps one, not both")
         if secret is not None and len(secret) != SECRET_BYTES:

@@ -58,7 +58,9 @@ class RegistryEntry:
         as_json = str(path).endswith(".json")
         plain = json.dumps(self.fields, indent=2, ensure_ascii=False) + "\n"
         try:
-            Path(path).write_text(plain if as_json else self.to_yaml(), encoding="utf-8")
+            Path(os.path.expanduser(path)).write_text(
+                plain if as_json else self.to_yaml(), encoding="utf-8"
+            )
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}") from None
 

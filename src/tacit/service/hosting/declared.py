@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,10 @@ from tacit.service.store.database import Database, metadata
 from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.fields import known_fields
 
-__all__ = ["HOSTING", "Declared", "DeclaredStore"]
+__all__ = ["DATA", "HOSTING", "Declared", "DeclaredStore", "confined"]
+
+DATA = "data"
+"""The folder below that of the service whose files curators may declare."""
 
 HOSTING = ("latency", "approval", "people", "caps", "refresh")
 """What a curator may say of how a data set is hosted; ``collusion`` is the operator's to say."""
@@ -66,10 +69,13 @@ class Declared:
     def dataset(self, folder: Path) -> Dataset:
         """Return the data set; a number with a fraction is read as its decimal digits say.
 
+        Its tables are read from :data:`DATA` only, whenever they are opened.
+
         Raises:
             UsageError: a field that is wrong.
         """
-        return Dataset.from_fields({**_exact(self.fields), "name": self.name}, folder)
+        fields = {**_exact(self.fields), "name": self.name}
+        return confined(Dataset.from_fields(fields, folder), folder)
 
     def hosted(self, settings: Settings) -> DatasetSettings:
         """Return how the data set is hosted: what is not said is as for the others.
@@ -84,6 +90,13 @@ class Declared:
             raise UsageError("each question of this service is approved: leave approval out")
         assert isinstance(found, DatasetSettings)
         return found
+
+
+def confined(dataset: Dataset, folder: Path) -> Dataset:
+    """Return a data set that reads no file outside :data:`DATA` below the folder."""
+    root = folder / DATA
+    tables = {name: replace(table, root=root) for name, table in dataset.tables.items()}
+    return replace(dataset, tables=tables)
 
 
 class DeclaredStore:

@@ -14,6 +14,7 @@ never be switched off: someone who could do that could do without the reviewers.
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -24,13 +25,14 @@ from typing import Any
 from tacit.accounting.budgets.budget import Budget
 from tacit.errors import UsageError
 from tacit.report.text.odds import weak_guarantee
-from tacit.service.hosting.declared import Declared
+from tacit.service.hosting.declared import DATA, Declared, confined
 from tacit.service.hosting.owners import owners_of
 from tacit.service.problem import Problem
 from tacit.service.settings import FILE, Caps, DatasetSettings, Settings
 from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.table import TableDeclaration
 from tacit.tables.dataset.table_shape import shapes_of
+from tacit.tables.engines.files import ConfinedPath, is_hidden
 
 __all__ = [
     "DATA",
@@ -42,8 +44,6 @@ __all__ = [
     "with_hosting",
 ]
 
-DATA = "data"
-"""The folder below that of the service whose files curators may declare."""
 _MOST_FILES = 1000
 
 
@@ -151,19 +151,22 @@ def columns_of(file: str, settings: Settings) -> list[str]:
     found = Dataset.from_fields(
         {"name": "it", "unit": "row", "tables": {"it": {"path": file}}}, settings.folder
     )
-    shape = shapes_of(found)["it"]
+    shape = shapes_of(confined(found, settings.folder))["it"]
     return [name for name, _ in shape.schema.kinds()]
 
 
 def data_files(folder: Path) -> list[str]:
     """Return the files that curators may declare, as a declaration names them."""
-    data = folder / DATA
-    found = sorted(path for path in data.rglob("*") if path.is_file() and not _hidden(path, data))
-    return [path.relative_to(folder).as_posix() for path in found[:_MOST_FILES]]
-
-
-def _hidden(path: Path, data: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(data).parts)
+    data, found = folder / DATA, []
+    for below, folders, names in os.walk(data):
+        folders[:] = [name for name in folders if not is_hidden(name)]
+        for name in names:
+            path = ConfinedPath(os.path.join(below, name), data)
+            with suppress(UsageError):  # a link out of the folder
+                path.check(path.path)
+                if not is_hidden(name) and os.path.isfile(path):
+                    found.append(Path(path).relative_to(folder).as_posix())
+    return sorted(found)[:_MOST_FILES]
 
 
 def _refuse_taken(name: str, declared: Mapping[str, Dataset]) -> None:
@@ -178,19 +181,20 @@ def _refuse_taken(name: str, declared: Mapping[str, Dataset]) -> None:
 
 
 def _refuse_outside(table: str, place: str, source: str, folder: Path) -> None:
-    """Refuse a table that is not a file which the operator put into the data folder."""
-    data = (folder / DATA).resolve()
+    """Refuse a table that is not a file which the operator put into the data folder.
+
+    What a pattern or a folder leads to is checked whenever it is opened.
+    """
+    path = ConfinedPath(os.path.join(folder, source), folder / DATA)
     try:
-        path = (folder / source).resolve()
-        with suppress(FileNotFoundError):  # a pattern, or what opening it says
-            path.lstat()
-    except (OSError, RuntimeError, ValueError):
-        path = data  # links in a circle, a name that is too long, the character NUL
-    if place != "path" or "://" in source or not path.is_relative_to(data) or path == data:
+        if place != "path" or "://" in source or Path(source) == Path(DATA):
+            raise UsageError(source)
+        path.check(path.path)
+    except UsageError:
         raise UsageError(
             f"the table {table!r} must be a file in the folder {DATA}/ of the service, such as "
-            f"{DATA}/visits.csv: the operator puts it there"
-        )
+            f"{DATA}/visits.csv, without a parent step: the operator puts it there"
+        ) from None
 
 
 def _refuse_caps(caps: Caps, budget: Budget) -> None:

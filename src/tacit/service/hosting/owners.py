@@ -8,21 +8,23 @@ people, and must say so.  Where teams stand apart, each team has a ledger of its
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from glob import glob
 from pathlib import Path
 from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.postgres.address import is_address
-from tacit.errors import UsageError
+from tacit.errors import DataSourceError, UsageError
 from tacit.report.check.format import APART
 from tacit.service.settings import DatasetSettings, Settings
 from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.opening import identity, terms
 from tacit.tables.dataset.table import TableDeclaration
+from tacit.tables.engines.files import data_files
 
 __all__ = ["Owner", "assuming", "collusion_words", "owners_of"]
 
@@ -214,15 +216,13 @@ def _places(table: TableDeclaration, folder: Path) -> set[tuple[object, str | No
 
     A file is known by its number on its disk, whatever names it has.
     """
-    source = str(table.source)
-    if "://" in source:
-        return {(source, table.table)}
-    files = [(folder / source).resolve()]
-    if any(letter in source for letter in "*?["):
-        found = glob(source, root_dir=folder, recursive=True, include_hidden=True)
-        files += [(folder / name).resolve() for name in found]
-    files += [below for one in files if one.is_dir() for below in one.rglob("*")]
-    return {(_known(file), table.table) for file in files}
+    if table.place != "path" or (table.root is None and "://" in table.source):
+        return {(table.source, table.table)}
+    place = table.located(folder)
+    files = [os.path.realpath(place)]
+    with suppress(DataSourceError, UsageError):  # what opening it says
+        files += data_files(place)
+    return {(_known(Path(file)), table.table) for file in files}
 
 
 def _known(file: Path) -> object:

@@ -22,6 +22,7 @@ from tacit.tables.dataset.fields import OPEN, Declared, Open, known_fields, mapp
 from tacit.tables.dataset.table import TableDeclaration
 from tacit.tables.dataset.table_opening import open_table
 from tacit.tables.dataset.toml_text import read_toml, toml_of, write_new
+from tacit.tables.engines.files import typed
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each
 
 __all__ = ["Dataset"]
@@ -174,7 +175,7 @@ class Dataset:
         Raises:
             UsageError: the file does not exist, is not TOML, or is refused by :class:`Dataset`.
         """
-        place = Path(path)
+        place = Path(typed(path))
         said = read_toml(place, str(place))
         try:
             return cls.from_fields(said, place.parent)
@@ -190,8 +191,9 @@ class Dataset:
         Raises:
             UsageError: the file cannot be written, or exists.
         """
-        moved = Path(os.path.relpath(self.folder, Path(path).parent))
-        write_new(Path(path), toml_of(self.to_fields(moved)))
+        place = Path(typed(path))
+        moved = Path(os.path.relpath(self.folder, place.parent))
+        write_new(place, toml_of(self.to_fields(moved)))
 
     def to_fields(self, folder: Path | None = None) -> dict[str, Declared]:
         """Return what :meth:`from_fields` reads, with paths relative to ``folder`` if given.
@@ -298,7 +300,7 @@ class Dataset:
     def ledger_place(self) -> str:
         """The file or address of the ledger, as it is opened."""
         place = self.ledger or f"{self.name}.ledger"
-        return place if "://" in place else os.path.join(self.folder, place)
+        return place if "://" in place else os.path.join(self.folder, typed(place))
 
 
 _UNIT_HELP = (
@@ -312,7 +314,8 @@ def _sign(value: Any) -> Any:
 
 
 def _from(folder: Path, path: str) -> str:
-    return path if "://" in path or os.path.isabs(path) else os.path.normpath(folder / path)
+    whole = "://" in path or os.path.isabs(typed(path))
+    return path if whole else os.path.normpath(folder / path)
 
 
 def _unit(said: Any) -> None:

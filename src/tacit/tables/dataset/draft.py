@@ -16,6 +16,7 @@ from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.fields import Declared
 from tacit.tables.dataset.toml_text import toml_of
 from tacit.tables.engines.csv.format import CsvOptions
+from tacit.tables.engines.files import typed
 from tacit.tables.open_source import open_source
 
 __all__ = ["draft", "draft_text"]
@@ -68,7 +69,7 @@ def draft(
     Raises:
         DataSourceError: there is no such table.
     """
-    place = os.fspath(source)
+    place = typed(source)
     with open_source(place, table, **csv) as opened:
         columns = list(opened.schema.values())
         plain = re.sub(r"[^\w-]+", "_", (table or opened.name).rpartition("/")[2].split(".")[0])

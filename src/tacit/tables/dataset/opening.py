@@ -100,7 +100,8 @@ def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Se
     except LedgerError as error:
         raise type(error)(
             f"{error}. It is the ledger of the data set {dataset.name!r}, and counts in the unit, "
-            "the tables and the budget that it began with; ledger = '...' there names another place"
+            "the tables and the budget that it began with: declare these as they were. Other "
+            "people have a ledger of their own, which ledger = '...' there names"
         ) from None
 
 

@@ -21,6 +21,7 @@ from tacit.tables.dataset.fields import (
     whole,
 )
 from tacit.tables.engines.csv.format import CsvOptions, csv_format
+from tacit.tables.engines.files import ConfinedPath, typed
 
 __all__ = ["TableDeclaration"]
 
@@ -46,6 +47,8 @@ class TableDeclaration:
         person: the person column of a protected table, where it is not that of the unit.
         size: about how many people a protected table has, where that is public.
         columns: what is public of each column.
+        root: the folder that a path may not lead out of; of a declaration by someone who may only
+            name files there.  No field of a file says it.
     """
 
     place: str
@@ -58,6 +61,7 @@ class TableDeclaration:
     person: str | Open | None = None
     size: int | Open | None = None
     columns: Mapping[str, ColumnDeclaration] = field(default_factory=dict)
+    root: Path | None = field(default=None, compare=False)
 
     @classmethod
     def from_fields(cls, said: object, where: str) -> TableDeclaration:
@@ -142,16 +146,19 @@ class TableDeclaration:
         """Return whether the place holds CSV files, which declare no types of their own."""
         from tacit.tables.engines.duckdb.source import holds_csv
 
-        return self.place == "path" and self.table is None and holds_csv(self._path(folder))
+        return self.place == "path" and self.table is None and holds_csv(self.located(folder))
 
     def within(self, folder: Path) -> object:
         """Return the source as it is opened, a path as seen from the folder of the declaration."""
         if self.place == "spark":
             return _running_spark().table(self.source)
-        return self._path(folder)
+        return self.located(folder)
 
-    def _path(self, folder: Path) -> str:
-        return self.source if "://" in self.source else os.path.join(folder, self.source)
+    def located(self, folder: Path) -> str | ConfinedPath:
+        """Return the path or the address as it is opened, seen from the folder of the file."""
+        if self.root is not None:
+            return ConfinedPath(os.path.join(folder, self.source), self.root)
+        return self.source if "://" in self.source else os.path.join(folder, typed(self.source))
 
 
 def _said(said: Mapping[str, Any], name: str, where: str, optional: bool = False) -> str | None:

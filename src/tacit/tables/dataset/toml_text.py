@@ -31,7 +31,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         UsageError: no such file, or no TOML.
     """
     try:
-        with path.open("rb") as file:
+        with path.expanduser().open("rb") as file:
             written = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{what} cannot be read: {error.strerror or error}") from None
@@ -54,7 +54,7 @@ def write_new(path: Path, text: str) -> None:
         UsageError: there is such a file, or it cannot be written.
     """
     try:
-        with path.open("x", encoding="utf-8") as file:
+        with path.expanduser().open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
         raise UsageError(f"{path} exists: remove it, or choose another name") from None

@@ -162,6 +162,6 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
         UsageError: it cannot be written.
     """
     try:
-        Path(path).write_bytes(content)
+        Path(os.path.expanduser(path)).write_bytes(content)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from None

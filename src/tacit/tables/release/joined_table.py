@@ -18,7 +18,7 @@ from tacit.tables.query.public_rows import PublicRows, read_public
 from tacit.tables.release.asked_join import On, asked_join, beside, columns_beside
 from tacit.tables.release.charge import KeptPlans
 from tacit.tables.release.collector import Collector
-from tacit.tables.release.opened_table import OpenedTable
+from tacit.tables.release.opened_table import OpenedTable, changed_columns
 from tacit.tables.release.other_table import OtherTable
 from tacit.tables.release.rehearsal import Rehearsed
 from tacit.tables.spec.join import MOST_ROWS, Join
@@ -44,7 +44,7 @@ class JoinedTable(OpenedTable):
         self._of: Source | None = None
         self.others, self.joined = base.others, {}
         self.plans, self.rehearsed = KeptPlans(), Rehearsed()
-        self.named = base.named
+        self.named, self.called = base.named, base.called
 
     @property
     def source(self) -> Source:
@@ -75,11 +75,13 @@ class JoinedTable(OpenedTable):
             return joined(base, join, self._rows.beside(names, base.schema, base.engine))
         # what is opened for it is closed with it
         self._opened = other = self._other.opened(base)
-        if [[t, other.schema[t].kind] for _, t, _ in join.columns] != [
-            [t, kind] for _, t, kind in join.columns
-        ]:
+        kinds = {name: column.kind for name, column in other.schema.items()}
+        if any(kinds.get(there) != kind for _, there, kind in join.columns):
+            known = [there for _, there, _ in join.columns]
+            changed = changed_columns(known, [name for name in known if name in kinds])
             raise UsageError(
-                f"{join.table!r} has other columns than before: open the data set again"
+                f"{join.table!r} has other columns or kinds than before{changed}: open the data "
+                "set again"
             )
         return joined(base, join, of_people(base, other, join))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from tacit.errors import DataSourceError, UsageError
@@ -13,7 +13,7 @@ from tacit.tables.release.collector import Collector
 from tacit.tables.release.other_table import OtherTable
 from tacit.tables.release.rehearsal import Rehearsed
 
-__all__ = ["OpenedTable", "SharedTable", "settled"]
+__all__ = ["OpenedTable", "SharedTable", "changed_columns", "settled"]
 
 _T = TypeVar("_T")
 
@@ -26,6 +26,7 @@ class OpenedTable:
         options: how, as :func:`tacit.tables.open_source.open_source` takes them.
 
     Attributes:
+        called: the name that the user gave it; None where it has that of its file.
         plans, rehearsed: those of the latest questions, and what of them was tried on no rows.
         others: the tables of the same data set that it may be joined with, by name.
         joined: what it was joined with since it was opened last, as
@@ -37,6 +38,7 @@ class OpenedTable:
         self.named = isinstance(opened, (str, os.PathLike, Source)) or any(
             options.get(option) is not None for option in ("name", "table")
         )
+        self.called = options.get("name")
         self._source = open_source(opened, **options)
         self._collector = Collector(self._source)
         self.plans, self.rehearsed = KeptPlans(), Rehearsed()
@@ -58,8 +60,9 @@ class OpenedTable:
         fresh = open_source(self._opened, **self._options)
         if list(fresh.schema) != list(self.source.schema):
             raise DataSourceError(
-                f"{self.source.name} has other columns than before: it is another data set now, "
-                "and needs a session and a ledger of its own"
+                f"{self.source.name} has other columns than before"
+                f"{changed_columns(self.source.schema, fresh.schema)}: close the session, and open "
+                f"the table again with name={self.source.name!r}, which goes on with its ledger"
             )
         self._collector.forget()
         self.joined, self.rehearsed = {}, Rehearsed()
@@ -90,7 +93,7 @@ class SharedTable(OpenedTable):
     """
 
     def __init__(self, whole: OpenedTable) -> None:
-        self._whole, self.named = whole, whole.named
+        self._whole, self.named, self.called = whole, whole.named, whole.called
         self.others, self.plans = whole.others, KeptPlans()
         self._tried: tuple[Source, Rehearsed] | None = None
 
@@ -124,6 +127,26 @@ class SharedTable(OpenedTable):
     def beside(self, made: OpenedTable) -> OpenedTable:
         """Return a join of the table, with plans kept apart as well."""
         return SharedTable(made)
+
+
+def changed_columns(before: Iterable[str], after: Iterable[str]) -> str:
+    """Return how the columns of a table have changed, as a part of a sentence.
+
+    >>> changed_columns(["a", "b"], ["b", "c"]), changed_columns(["a", "b"], ["b", "a"])
+    (" (gone: 'a'; new: 'c')", ' (their order)')
+    """
+    old, new = list(before), list(after)
+    parts = {
+        "gone": [name for name in old if name not in new],
+        "new": [name for name in new if name not in old],
+    }
+    told = [
+        f"{word}: {', '.join(map(repr, names[:5]))}"
+        + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        for word, names in parts.items()
+        if names
+    ]
+    return f" ({'; '.join(told) or 'their order'})"
 
 
 def settled(ask: Callable[[], _T], outcome: str) -> _T:

@@ -260,7 +260,7 @@ PACKED = gzip.compress(b"age,name\n31,Zaphod\n", mtime=0)
 )
 def test_a_damaged_packed_file_is_refused_without_quoting_it(tmp_path, data):
     (tmp_path / "a.csv.gz").write_bytes(data)
-    with pytest.raises(DataSourceError, match="damaged, or not packed") as caught:
+    with pytest.raises(DataSourceError, match=r"is damaged, or cut short|is not packed") as caught:
         open_source(tmp_path / "a.csv.gz")
     assert caught.value.__context__ is None
     assert "Za" not in str(caught.value)

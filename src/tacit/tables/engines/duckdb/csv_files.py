@@ -30,9 +30,10 @@ from tacit.expressions.schema import Column, Schema, kind_of
 from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.csv.clean import Notice, cleaned
 from tacit.tables.engines.csv.columns import declared_sql
-from tacit.tables.engines.csv.format import TYPES, CsvFormat
+from tacit.tables.engines.csv.format import LINE_LIMIT, TYPES, CsvFormat
 from tacit.tables.engines.csv.lines import file_lines, split
 from tacit.tables.engines.duckdb.engine import DuckEngine
+from tacit.tables.engines.file_kinds import misnamed
 
 __all__ = ["CsvFile", "csv_files", "import_csv", "open_csv"]
 
@@ -101,14 +102,13 @@ def _first_names(path: str, form: CsvFormat) -> tuple[str, ...]:
     """Return the names in the first line; one without a name has its place as a name."""
     line, short = _first_line(path, form), Path(path).name
     if line is None:
-        raise DataSourceError(f"{short} cannot be read: it is damaged, or not packed as .gz says")
+        raise DataSourceError(
+            f"{short} {misnamed(path) or 'cannot be unpacked: it is damaged, or cut short'}"
+        )
     fields = split(line, form)
     if not line or isinstance(fields, str):
-        raise DataSourceError(
-            f"the first line of {short} holds no names: it is empty or longer than 1 MiB, holds a "
-            f"NUL, is not text in the encoding {form.encoding} (see encoding=), or has a quote "
-            "that is not closed"
-        )
+        wrong = misnamed(path)
+        raise DataSourceError(f"{short} {wrong}" if wrong else _nameless(short, line, form))
     names = _named(fields)
     if len({name.casefold() for name in names}) < len(names):
         raise DataSourceError(
@@ -117,6 +117,38 @@ def _first_names(path: str, form: CsvFormat) -> tuple[str, ...]:
             "header=['id', 'age', ...]"
         )
     return names
+
+
+def _nameless(short: str, line: bytes, form: CsvFormat) -> str:
+    """Return why a first line holds no names: it is public, or this could not be said."""
+    where = f"the first line of {short} holds no names:"
+    if not line:
+        return f"{where} it is empty"
+    if len(line) > LINE_LIMIT:
+        return f"{where} it is longer than 1 MiB"
+    if b"\0" in line:
+        return (
+            f"{where} it holds a NUL, as text in UTF-16 does: write the file in UTF-8, as iconv "
+            "does"
+        )
+    try:
+        line.decode(form.encoding)
+    except UnicodeDecodeError:
+        return (
+            f"{where} it is not text in the encoding {form.encoding}: say which it is, as in "
+            "encoding='latin-1'"
+        )
+    for sign in ",;\t|":
+        found = split(line, replace(form, delimiter=sign))
+        if len(found) > 1 and not isinstance(found, str):
+            return (
+                f"{where} its fields are separated by another character than "
+                f"{form.delimiter!r}: say so, as in delimiter={sign!r}"
+            )
+    return (
+        f"{where} it has a quote that is not closed, or text behind a closed one: say how it is "
+        "quoted, as in quote=\"'\" or, for none, quote=''"
+    )
 
 
 def _named(fields: Sequence[str]) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
+import re
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -117,6 +119,32 @@ class DuckEngine:
         self._prepare()
         found = map(np.ma.getdata, self._run(sql, "fetchnumpy").values())
         return [c.astype(np.int64, casting="safe", copy=False) for c in found]
+
+    def attached(self, place: str) -> str:
+        """Return the name of a database in a file, which is attached for reading where it is not.
+
+        Args:
+            place: the file, an absolute path without links.
+
+        Raises:
+            DataSourceError: another program has it open, or it cannot be read.
+        """
+        known = self.rows("select database_name, path from duckdb_databases() where path <> ''")
+        for name, path in known:
+            if os.path.exists(path) and os.path.samefile(path, place):
+                return str(name)
+        name = new_name()
+        import duckdb
+
+        with self._lock:
+            try:
+                self._connection.execute(
+                    f"attach {self.dialect.literal(place)} as {name} (read_only)"
+                )
+                return name
+            except duckdb.Error as error:
+                failure = _unattached(str(error))
+        raise DataSourceError(f"{place} {failure}")
 
     def materialise(self, sql: str) -> str:
         """Keep the result of a query as a temporary table; return its quoted name."""
@@ -337,6 +365,22 @@ def _advice(failure: str) -> str:
     return (
         f"the engine could not read the data as asked ({failure}; its message is withheld because "
         "it may quote the data): check the file or table with the engine's own tools"
+    )
+
+
+def _unattached(message: str) -> str:
+    """Return why a database could not be attached, of which DuckDB's message names the file."""
+    if message.startswith("IO Error: Could not set lock on file"):
+        process = re.search(r"\(PID (\d+)\)", message)
+        named = f" (process {process[1]})" if process else ""
+        return f"is locked by another program{named}: close it there, or name a copy of the file"
+    if "Unique file handle conflict" in message:
+        return (
+            "is open in this program: pass that connection in place of the path, or close it first"
+        )
+    return (
+        "could not be attached: it is encrypted, from a newer version of DuckDB, or damaged; "
+        "open it in DuckDB, and pass the connection in place of the path"
     )
 
 

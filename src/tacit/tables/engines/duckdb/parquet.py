@@ -29,6 +29,7 @@ from tacit.tables.engines.duckdb.columns import described, schema_of, types_of
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.parquet_view import parquet_view
 from tacit.tables.engines.duckdb.remote import is_remote, unreachable
+from tacit.tables.engines.file_kinds import misnamed
 
 __all__ = ["FOOTER_LIMIT", "open_parquet", "times_in_millis", "together"]
 
@@ -170,7 +171,7 @@ def _footer(path: str) -> int:
 
 def _folder_columns(path: str, files: Sequence[str]) -> tuple[str, ...]:
     """Return the names in the parts of a folder, where all files have the same ones."""
-    place = Path(os.path.expanduser(path))
+    place = Path(path)
     fixed = place.parts
     if not place.is_dir():
         magic = [i for i, part in enumerate(fixed) if any(sign in part for sign in "*?[")]
@@ -197,9 +198,10 @@ def _alike(
     )
     told = "type, type_length, converted_type, scale, precision, logical_type"
     asked = f"file_name, name, coalesce(num_children, 0), coalesce({millis}, false), {told}"
-    fields: dict[str, list[tuple[Any, ...]]] = {}
-    for file, *field in _probe(path, f"select {asked} from parquet_schema([{listed}])", engine):
-        fields.setdefault(file, []).append(tuple(field))
+    fields: dict[str, list[tuple[Any, ...]]] = {f: [] for f in files}
+    select = f"select {asked} from parquet_schema([{listed}])"
+    for file, *field in _probe(path, select, engine, files):
+        fields[file].append(tuple(field))
     groups: dict[tuple[Any, ...], list[str]] = {}
     for file, found in fields.items():
         groups.setdefault(tuple(found), []).append(file)
@@ -289,7 +291,9 @@ def _whole(types: set[str]) -> str:
     return signed[0] if signed else "HUGEINT"
 
 
-def _probe(path: str, sql: str, engine: DuckEngine) -> list[tuple[Any, ...]]:
+def _probe(
+    path: str, sql: str, engine: DuckEngine, files: Sequence[str] = ()
+) -> list[tuple[Any, ...]]:
     try:
         return engine.rows(sql)
     except EngineMemoryError:
@@ -298,7 +302,12 @@ def _probe(path: str, sql: str, engine: DuckEngine) -> list[tuple[Any, ...]]:
         pass
     if is_remote(path):
         raise unreachable(path)
+    for file in files:
+        wrong = misnamed(file)
+        if wrong:
+            raise DataSourceError(f"{file} {wrong}")
     raise DataSourceError(
-        f"{path} cannot be read: it is damaged, or not a Parquet file (details are withheld: "
-        "they may quote the data)"
+        f"{path} cannot be read: it is damaged, not a Parquet file, or one that this version of "
+        "DuckDB does not read, as with another encryption or packing: write it again (details "
+        "are withheld: they may quote the data)"
     )

@@ -7,16 +7,15 @@ a data frame.  What has to be brought into the engine is brought in by the first
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-import stat
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean, need
 from tacit.expressions.schema import Schema
-from tacit.tables.engines.base import Opened, closed_on_failure, new_name
+from tacit.tables.engines.base import Opened, closed_on_failure
 from tacit.tables.engines.csv.format import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engines.duckdb.arrow import carried, open_arrow, streamed
 from tacit.tables.engines.duckdb.columns import described, schema_of, shielded
@@ -25,15 +24,12 @@ from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.frame import open_pandas, open_polars
 from tacit.tables.engines.duckdb.parquet import open_parquet, times_in_millis
 from tacit.tables.engines.duckdb.remote import check_remote, is_remote, public_part
+from tacit.tables.engines.file_kinds import kind_of
+from tacit.tables.engines.files import ConfinedPath, data_files, database_file, typed
 
-__all__ = ["beside_in_duckdb", "data_files", "open_in_duckdb"]
+__all__ = ["beside_in_duckdb", "holds_csv", "open_in_duckdb"]
 
-_CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
-_PARQUET = (".parquet", ".pq")
-_LEDGER = (".ledger", ".ledger-wal", ".ledger-shm")
-_DATABASE = (".duckdb", ".ddb")
 _OWN_COLUMNS = "a table of a database declares its own columns"
-_NO_RIGHT = "no right to read it; ask for read access"
 
 
 def open_in_duckdb(
@@ -60,26 +56,29 @@ def open_in_duckdb(
     if not isinstance(source, (str, os.PathLike)):
         refuse_csv(csv, "this table declares its own columns")
     connection = source if _is(source, "DuckDBPyConnection") else None
-    database = isinstance(source, (str, os.PathLike)) and str(source).endswith(_DATABASE)
+    path = isinstance(source, (str, os.PathLike))
+    database = path and database_file(source)
     if connection is not None and table is None:
         raise UsageError("name the table: open_source(connection, table='visits')")
     if connection is None and table is not None and not database:
+        if path and not is_remote(os.fspath(source)):
+            data_files(source)  # a database of another program is named as such
         raise UsageError("table= belongs to a database; this source is a single table")
+    place = ""
     if database:
         refuse_csv(csv, _OWN_COLUMNS)
-        _check_database(str(source), table)
-    path = isinstance(source, (str, os.PathLike))
+        place = _check_database(source, table)
     engine = DuckEngine(memory_limit, threads, connection, alone=path)
     with closed_on_failure(engine):
         if database:
-            opened = _from_database(str(source), str(table), engine)
+            opened = _from_database(source, place, str(table), engine)
             engine.count(opened.relation)
             return opened
         if connection is not None:  # the settings of somebody's own connection stay as they are
             relation, schema = _named(str(table), engine)
             return Opened(str(table), schema, engine, relation)
         if path:
-            opened = _from_path(os.fspath(source), csv, engine)
+            opened = _from_path(source, csv, engine)
             engine.count(opened.relation)
             return opened
         relation, schema = _from_frame(source, engine) or _from_memory(source, engine)
@@ -158,37 +157,43 @@ def _refuse_far_times(view: str, engine: DuckEngine) -> None:
             )
 
 
-def _check_database(path: str, table: str | None) -> None:
+def _check_database(path: str | os.PathLike[str], table: str | None) -> str:
+    """Return the place of a database, and refuse one that is not there."""
+    told, place = os.fspath(path), typed(path)
     if table is None:
-        raise UsageError(f"{path} is a database: name the table, as in table='visits'")
-    if not Path(path).is_file():
-        raise DataSourceError(f"there is no file {path}")
+        raise UsageError(f"{told} is a database: name the table, as in table='visits'")
+    if isinstance(path, ConfinedPath):
+        path.check(place)
+    if not os.path.isfile(place):
+        raise DataSourceError(f"there is no file {told}")
+    if not os.access(place, os.R_OK):
+        raise DataSourceError(f"{told}: no right to read it; ask for read access")
+    return os.path.realpath(place)
 
 
-def beside_in_duckdb(path: str, table: str | None, csv: CsvOptions, engine: DuckEngine) -> Opened:
+def beside_in_duckdb(
+    path: str | os.PathLike[str], table: str | None, csv: CsvOptions, engine: DuckEngine
+) -> Opened:
     """Open another file, or a table of a database, in an engine that has one open.
 
     Raises:
         DataSourceError: nothing there, not readable, empty, or broken.
     """
     with engine.opening():
-        if not path.endswith(_DATABASE):
+        if not database_file(path):
             return _from_path(path, csv, engine)
         refuse_csv(csv, _OWN_COLUMNS)
-        _check_database(path, table)
-        return _from_database(path, str(table), engine)
+        return _from_database(path, _check_database(path, table), str(table), engine)
 
 
-def _from_database(path: str, table: str, engine: DuckEngine) -> Opened:
-    file = engine.dialect.literal(path)
-    known = f"select database_name from duckdb_databases() where path = {file}"
-    if not engine.rows(known):
-        engine.rows(f"attach {file} as {new_name()} (read_only)")
-    data = engine.rows(known)[0][0]
+def _from_database(
+    path: str | os.PathLike[str], place: str, table: str, engine: DuckEngine
+) -> Opened:
+    data = engine.attached(place)
     engine.rows(f"use {engine.dialect.identifier(data)}")
     relation, schema = _named(table, engine, data)
     engine.rows("use memory")
-    return Opened(f"{Path(path).name}:{table}", schema, engine, relation)
+    return Opened(f"{Path(os.fspath(path)).name}:{table}", schema, engine, relation)
 
 
 def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
@@ -230,103 +235,44 @@ def _from_memory(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     )
 
 
-def _from_path(path: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
+def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngine) -> Opened:
+    path = os.fspath(source)
     if is_remote(path):
-        check_remote(path, engine)
-    files = [path] if is_remote(path) else data_files(path)
-    label = (
-        Path(public_part(path).rstrip("/")).name or Path(os.path.expanduser(path)).resolve().name
-    )
-    if not public_part(files[0]).casefold().endswith(_PARQUET):
-        if is_remote(path):
-            raise DataSourceError(
-                f"{public_part(path)} is a CSV file at an address, whose lines Tacit cannot check "
-                "before the engine reads them: copy it to a local folder, or turn it into Parquet"
-            )
+        return _from_address(path, csv, engine)
+    files, place = data_files(source), typed(source)
+    if isinstance(source, ConfinedPath):  # a link may take the place of a file before it is read
+        engine.before_reading(partial(_check_all, source, files))
+    label = Path(path.rstrip("/")).name or Path(place).resolve().name
+    if kind_of(files[0]) == "csv":
         relation, schema = open_csv(files, csv_format(**csv), engine)
-        return Opened(label, schema, engine, relation)
-    refuse_csv(csv, "a Parquet file declares its own columns")
-    relation, schema = open_parquet(path, files, engine)
+    else:
+        refuse_csv(csv, "a Parquet file declares its own columns")
+        relation, schema = open_parquet(place, files, engine)
     return Opened(label, schema, engine, relation)
 
 
-def holds_csv(path: str) -> bool:
+def _check_all(path: ConfinedPath, files: list[str]) -> None:
+    for file in files:
+        path.check(file)
+
+
+def _from_address(address: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
+    check_remote(address, engine)
+    label = Path(public_part(address).rstrip("/")).name
+    if not public_part(address).casefold().endswith((".parquet", ".pq")):
+        raise DataSourceError(
+            f"{public_part(address)} is a CSV file at an address, whose lines Tacit cannot check "
+            "before the engine reads them: copy it to a local folder, or turn it into Parquet"
+        )
+    refuse_csv(csv, "a Parquet file declares its own columns")
+    relation, schema = open_parquet(address, [address], engine)
+    return Opened(label, schema, engine, relation)
+
+
+def holds_csv(path: str | os.PathLike[str]) -> bool:
     """Return whether a path, a folder or a glob stands for CSV files, which declare no types.
 
     Raises:
         DataSourceError: there is nothing, or what is there cannot be read.
     """
-    return not is_remote(path) and not data_files(path)[0].casefold().endswith(_PARQUET)
-
-
-def data_files(path: str) -> list[str]:
-    """Return the data files that a path, a folder or a glob stands for, sorted."""
-    if not path:
-        raise DataSourceError("the path is empty: name a file or a folder ('.' is this one)")
-    place = Path(os.path.expanduser(path))
-    try:
-        if place.is_dir():
-            inside = (f for f in sorted(place.rglob("*")) if _is_data(str(f)))
-            found = [str(f) for f in inside if not f.is_dir()]
-            hint = "it holds no .csv or .parquet file"
-        elif place.exists():
-            found, hint = [str(place)], ""
-        else:
-            named = sorted(f for f in glob.glob(str(place), recursive=True) if not Path(f).is_dir())
-            # The ledger stands beside the files by default: visits* means the tables.
-            found = [f for f in named if not f.endswith(_LEDGER)]
-            hint = _missing(place)
-    except PermissionError:
-        raise DataSourceError(f"{path}: {_NO_RIGHT}") from None
-    except OSError:
-        found, hint = [], "it cannot be looked through; name the files with a glob"
-    if not found:
-        raise DataSourceError(f"{path}: {hint}")
-    for file in found:
-        unfit = _unfit(file)
-        if unfit:
-            raise DataSourceError(f"{file} {unfit}")
-    unknown = [f for f in found if not _is_data(f)]
-    if unknown and unknown[0].casefold().endswith((".xlsx", ".xls", ".xlsm", ".ods")):
-        raise DataSourceError(
-            f"{unknown[0]} is a workbook: save it as CSV (UTF-8) or, in Python, pass "
-            f"pandas.read_excel(...) in place of the path"
-        )
-    if unknown:
-        raise DataSourceError(
-            f"{unknown[0]} is not a CSV or Parquet file: name it .csv or .parquet"
-        )
-    if len({f.casefold().endswith(_PARQUET) for f in found}) > 1:
-        raise DataSourceError(f"{path} mixes CSV and Parquet files; name one kind with a glob")
-    return found
-
-
-def _missing(place: Path) -> str:
-    """Say why there is no file at a place."""
-    if not place.parent.is_dir():
-        return f"there is no folder {place.parent}"
-    if not os.access(place.parent, os.R_OK | os.X_OK):
-        return _NO_RIGHT
-    return f"file not found; {did_you_mean(place.name, [f.name for f in place.parent.iterdir()])}"
-
-
-def _unfit(file: str) -> str:
-    """Say why a file cannot be read as a table; nothing where it can."""
-    try:
-        found = os.stat(file)
-    except PermissionError:
-        return _NO_RIGHT
-    except OSError:
-        return "leads to no file: repair the link, or bring the file back"
-    if not stat.S_ISREG(found.st_mode):
-        return (
-            "is a pipe, a device or a socket, which can be read but once or never ends: write what "
-            "comes out of it to a file, and name that"
-        )
-    if not os.access(file, os.R_OK):
-        return _NO_RIGHT
-    return "" if found.st_size else "is empty: a table needs at least the names of its columns"
-
-
-def _is_data(path: str) -> bool:
-    return path.casefold().endswith(_CSV + _PARQUET)
+    return not is_remote(os.fspath(path)) and kind_of(data_files(path)[0]) == "csv"

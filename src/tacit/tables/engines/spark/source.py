@@ -9,11 +9,14 @@ to another day.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.base import Opened, closed_on_failure, refuse_like_names
+from tacit.tables.engines.files import refuse_table_format
 from tacit.tables.engines.spark.engine import SparkEngine
 
 __all__ = ["beside_in_spark", "in_spark", "open_in_spark"]
@@ -75,16 +78,39 @@ def open_in_spark(
         _check_version(engine)
         if not whole:
             return beside_in_spark(source, engine)
-        return _opened(_named(str(table), engine), str(table), engine)
+        relation = _named(str(table), engine)
+        opened = _opened(relation, str(table), engine)
+        _refuse_union(lambda: session.table(relation), engine)
+        return opened
 
 
 def beside_in_spark(frame: Any, engine: SparkEngine) -> Opened:
     """Open a DataFrame of the session that an engine asks; see :func:`open_in_spark`.
 
     Raises:
-        DataSourceError: it cannot be read.
+        DataSourceError: it cannot be read, or its files are those of a table with a log.
     """
-    return _opened(engine.view(lambda: frame), "table", engine)
+    opened = _opened(engine.view(lambda: frame), "table", engine)
+    _refuse_union(lambda: frame, engine)
+    return opened
+
+
+def _refuse_union(frame: Callable[[], Any], engine: SparkEngine) -> None:
+    """Raise if a DataFrame is the union of all files of a table whose log says which count.
+
+    A plan that lists a folder itself has an ``InMemoryFileIndex``; the reader of a format of
+    tables has an index of its own.
+    """
+    found: list[str] = engine.attempt(lambda: _listed(frame()))
+    local = [unquote(urlsplit(file).path) for file in found if file.startswith("file:")]
+    refuse_table_format(local)
+
+
+def _listed(frame: Any) -> list[str]:
+    """Return the files of a DataFrame, where its plan lists folders itself."""
+    classic = getattr(frame, "_jdf", None)  # a session of Spark Connect has none
+    plan = classic.queryExecution().toString() if classic else frame._explain_string()
+    return list(frame.inputFiles()) if "InMemoryFileIndex" in plan else []
 
 
 def _opened(relation: str, label: str, engine: SparkEngine) -> Opened:

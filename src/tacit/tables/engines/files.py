@@ -1,0 +1,398 @@
+"""The files that a path, a folder or a pattern names.
+
+*A folder is the files of one table.*  In a folder, and where a wildcard of a pattern matches, names
+that begin with ``.`` or ``_`` are left out, as Spark and pyarrow do, except a part such as
+``_site=1``: they belong to programs that write tables, to trash and to backups.  A file with the
+name of text (``README.txt``) is data only where its name or such an end is typed.
+
+*A table whose format has a log is not the union of its files.*  Delta, Iceberg, Hudi, DuckLake,
+Paimon and the sinks of Spark's streams leave files of removed and superseded rows in place, so
+that one person would count once per version.  Their files are refused, named one by one too.
+
+*No file is read twice.*  A file that is reached by two names, through links or wildcards, is
+refused, and so is a folder that links lead back into.
+
+*A confined path* comes from someone who may name files below one folder only.  Each folder that is
+listed for it, and each file that it names, is checked after links are resolved; see
+:class:`ConfinedPath`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tacit.errors import DataSourceError, UsageError, did_you_mean
+from tacit.tables.engines.file_kinds import (
+    has_data_name,
+    is_packed,
+    is_text_name,
+    kind_of,
+    unread,
+)
+
+__all__ = [
+    "ConfinedPath",
+    "data_files",
+    "database_file",
+    "is_hidden",
+    "refuse_table_format",
+    "typed",
+]
+
+_NO_RIGHT = "no right to read it; ask for read access"
+_DATABASE = (".duckdb", ".ddb")
+_LEDGER = (".ledger", ".ledger-wal", ".ledger-shm")
+_PACKED = re.compile(r"\.(csv|tsv|parquet|pq)\.[^./]+$", re.IGNORECASE)
+_DUCKLAKE = re.compile(r"ducklake-[0-9a-f]{8}-[0-9a-f-]{27}(-delete)?\.parquet")
+_WRITE = "or write its current rows to one Parquet file"
+_FORMATS = {
+    "Delta": f"in Python, pass deltalake.DeltaTable('TABLE').to_pyarrow_table(), {_WRITE}",
+    "Iceberg": f"in Python, pass catalog.load_table('TABLE').scan().to_arrow(), {_WRITE}",
+    "Hudi": f"in Python, pass spark.read.format('hudi').load('TABLE'), {_WRITE}",
+    "Paimon": f"in Python, pass the table as Spark reads it, {_WRITE}",
+    "DuckLake": "in Python, attach its catalog to a connection of DuckDB and pass "
+    f"connection.sql('from lake.TABLE'), {_WRITE}",
+    "Spark's streaming sink": f"in Python, pass spark.read.parquet('TABLE'), {_WRITE}",
+}
+"""Formats of tables whose log says which files count, and how such a table is read."""
+
+
+@dataclass(frozen=True)
+class ConfinedPath(os.PathLike[str]):
+    """A path that is read only where it leads to files below a folder.
+
+    Args:
+        path: as it is opened; no ``~`` and no address is expanded in it.
+        root: the folder, which must hold everything that the path leads to.
+    """
+
+    path: str
+    root: Path
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    @property
+    def _steps(self) -> tuple[str, ...]:
+        """What was typed: the parts of the path behind the folder that holds ``root``."""
+        return Path(self.path).parts[len(self.root.parent.parts) :]
+
+    def check(self, place: str) -> None:
+        """Raise if a place leads out of the folder.
+
+        Raises:
+            UsageError: it does.
+        """
+        try:
+            with suppress(FileNotFoundError):  # a pattern, or what opening it says
+                os.path.realpath(place, strict=True)
+            inside = Path(os.path.realpath(place)).is_relative_to(os.path.realpath(self.root))
+        except (OSError, ValueError):  # links in a circle, a name that is too long, a NUL
+            inside = False
+        if not inside or os.pardir in self._steps:
+            raise UsageError(
+                f"a table must be a file in the folder {self.root.name}/: the path names what is "
+                "not there, or leads out of it by a parent step or a link"
+            )
+
+
+def typed(path: str | os.PathLike[str]) -> str:
+    """Return a path as the user means it: ``~`` is their home, but in a confined path."""
+    return path.path if isinstance(path, ConfinedPath) else os.path.expanduser(os.fspath(path))
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a name in a folder is left out, as Spark does.
+
+    >>> [is_hidden(n) for n in ("_temporary", ".crc", "_site=1", ".site=1", "a_b", "x._COPYING_")]
+    [True, True, False, True, False, True]
+    """
+    return (
+        name.startswith(".")
+        or (name.startswith("_") and "=" not in name)
+        or name.endswith("._COPYING_")
+    )
+
+
+def data_files(path: str | os.PathLike[str]) -> list[str]:
+    """Return the data files that a path, a folder or a pattern names, sorted; all of one kind.
+
+    Raises:
+        DataSourceError: there are none, they cannot be read, or are not one table.
+        UsageError: a confined path that leads out of its folder.
+    """
+    told = os.fspath(path)
+    if not told:
+        raise DataSourceError("the path is empty: name a file or a folder ('.' is this one)")
+    check = path.check if isinstance(path, ConfinedPath) else _anything
+    place = Path(typed(path))
+    try:
+        found, hint = _found(place, check)
+    except PermissionError:
+        raise DataSourceError(f"{told}: {_NO_RIGHT}") from None
+    except OSError:
+        found, hint = [], "it cannot be looked through; name the files with a glob"
+    for file in found:
+        check(file)
+    refuse_table_format(found, str(place) if place.is_dir() else None)
+    if place.is_dir():
+        _refuse_depths(place, found)
+    if not found:
+        raise DataSourceError(f"{told}: {hint}")
+    seen: dict[tuple[int, int], str] = {}
+    for file in found:
+        status = _readable(file)
+        twin = seen.setdefault((status.st_dev, status.st_ino), file)
+        if twin != file:
+            raise DataSourceError(
+                f"{twin} and {file} are one file, whose rows would count twice: name one of them"
+            )
+    kinds = {"text" if is_text_name(file) else _kind(file): file for file in found}
+    if len(kinds) > 1:
+        names = " and ".join(Path(file).name for file in list(kinds.values())[:2])
+        raise DataSourceError(f"{told} mixes kinds of files, {names}: name one kind with a glob")
+    return found
+
+
+def database_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a database of DuckDB: by its content, or by the name of no file."""
+    told = os.fspath(path)
+    if "://" in told:
+        return False
+    place = typed(path)
+    if os.path.isfile(place):
+        return kind_of(place) == "duckdb"
+    return place.casefold().endswith(_DATABASE) and not os.path.exists(place)
+
+
+def refuse_table_format(files: Sequence[str], folder: str | None = None) -> None:
+    """Raise if files or a folder belong to a table whose log says which rows count.
+
+    Raises:
+        DataSourceError: they do, with the way to read the table.
+    """
+    ways = [way for file in files for way in (os.path.abspath(file), os.path.realpath(file))]
+    places = [os.path.dirname(way) for way in ways]
+    if folder is not None:
+        places += [os.path.abspath(folder), os.path.realpath(folder)]
+    known: dict[str, tuple[str, str]] = {}
+    found = [_format_of(place, known) for place in dict.fromkeys(places)]
+    found += [
+        ("DuckLake", os.path.dirname(way))
+        for way in ways
+        if _DUCKLAKE.fullmatch(os.path.basename(way))
+    ]
+    for kind, root in found:
+        if kind:
+            raise DataSourceError(
+                f"{root} is a table of {kind}, whose log says which of its files count: read as "
+                "Parquet files alone, removed rows would count again. "
+                + _FORMATS[kind].replace("TABLE", Path(root).name)
+            )
+
+
+def _format_of(place: str, known: dict[str, tuple[str, str]]) -> tuple[str, str]:
+    """Return the format of the table that a folder belongs to, and where that table is."""
+    if place not in known:
+        above = os.path.dirname(place)
+        kind = _own_format(place)
+        known[place] = (kind, place) if kind or above == place else _format_of(above, known)
+    return known[place]
+
+
+def _own_format(place: str) -> str:
+    """Return the format of which a folder is a table; nothing for any other folder."""
+    if place.endswith(".ducklake.files"):
+        return "DuckLake"
+    below = {
+        "_delta_log": "Delta",
+        ".hoodie": "Hudi",
+        "_spark_metadata": "Spark's streaming sink",
+    }
+    for name, kind in below.items():
+        if os.path.isdir(os.path.join(place, name)):
+            return kind
+    metadata = os.path.join(place, "metadata")
+    if os.path.isdir(metadata) and any(".metadata.json" in n for n in _names(metadata)):
+        return "Iceberg"
+    parts = ("manifest", "snapshot", "schema")
+    paimon = all(os.path.isdir(os.path.join(place, name)) for name in parts)
+    return "Paimon" if paimon else ""
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _anything(place: str) -> None:
+    """Check nothing: the path is the user's own."""
+
+
+def _found(place: Path, check: Callable[[str], None]) -> tuple[list[str], str]:
+    """Return the files at a place, and what to say where there are none."""
+    parts = place.parts
+    magic = [index for index, part in enumerate(parts) if any(sign in part for sign in "*?[")]
+    before = Path(*parts[: magic[0]]) if magic else place
+    check(str(before))
+    if place.is_dir():
+        return _in_folder(place, check)
+    if place.exists():
+        return [str(place)], ""
+    if not magic:
+        return [str(place)] if place.is_symlink() else [], _missing(place)
+    if not before.is_dir():
+        return [], f"there is no folder {before}"
+    named = set(_matches(str(before), list(parts[magic[0] :]), check))
+    # The ledger is beside the files by default: visits* means the tables.
+    hint = "file not found" if len(magic) > 1 or magic[0] < len(parts) - 1 else _missing(place)
+    return sorted(file for file in named if not file.endswith(_LEDGER)), hint
+
+
+def _in_folder(place: Path, check: Callable[[str], None]) -> tuple[list[str], str]:
+    """Return the data files of a folder."""
+    named = [
+        file for folder in _walked(str(place), check) for file in _listed(folder) if _is_file(file)
+    ]
+    for file in named:  # rows that would be left out without a word
+        if _PACKED.search(file) and is_packed(kind := kind_of(file)):
+            raise DataSourceError(unread(file, kind))
+    found = sorted(file for file in named if not is_text_name(file) and _is_data(file))
+    hint = "it holds no .csv or .parquet file"
+    if any(map(is_text_name, named)):
+        hint += "; name files of text with a glob, as in *.txt"
+    return found, hint
+
+
+def _refuse_depths(place: Path, found: Sequence[str]) -> None:
+    """Raise if files are in a folder and others below it: a backup counts everybody twice."""
+    depths = {_plain_parts(file, place): file for file in found}
+    if len({len(parts) for parts in depths}) > 1:
+        nested = max(depths, key=len)
+        end = Path(depths[nested]).suffix
+        raise DataSourceError(
+            f"{place} holds files of a table, and more of them in the folder {nested[0]}, which "
+            f"may be another one: name those that count, as in {place}/*{end} or, for all, "
+            f"{place}/**/*{end}"
+        )
+
+
+def _plain_parts(file: str, place: Path) -> tuple[str, ...]:
+    """Return the folders between a place and a file that are not parts such as ``site=1``."""
+    between = Path(file).parts[len(place.parts) : -1]
+    return tuple(part for part in between if "=" not in part)
+
+
+def _is_data(file: str) -> bool:
+    """Whether a file in a folder is data: by its name, or a Parquet file by its content."""
+    return has_data_name(file) or kind_of(file) == "parquet"
+
+
+def _is_file(file: str) -> bool:
+    """Whether a place in a folder is no folder; what it is otherwise is said when it is opened."""
+    return not os.path.isdir(file)
+
+
+def _listed(folder: str) -> list[str]:
+    """Return what a folder holds, without hidden names, sorted."""
+    return [os.path.join(folder, n) for n in sorted(os.listdir(folder)) if not is_hidden(n)]
+
+
+def _walked(folder: str, check: Callable[[str], None]) -> Iterator[str]:
+    """Yield a folder and those below it, through links too.
+
+    Raises:
+        DataSourceError: links lead twice to one folder.
+    """
+    seen: dict[tuple[int, int], str] = {}
+    waiting = [folder]
+    while waiting:
+        current = waiting.pop()
+        check(current)
+        status = os.stat(current)
+        twin = seen.setdefault((status.st_dev, status.st_ino), current)
+        if twin != current:
+            raise DataSourceError(
+                f"{twin} and {current} are one folder, whose rows would count twice: name the "
+                "files with a glob that does not follow this link"
+            )
+        yield current
+        waiting += [below for below in reversed(_listed(current)) if os.path.isdir(below)]
+
+
+def _matches(folder: str, pattern: list[str], check: Callable[[str], None]) -> Iterator[str]:
+    """Yield the files below a folder that a pattern matches, part by part."""
+    check(folder)
+    first, *rest = pattern
+    if first == "**":
+        for below in _walked(folder, check):
+            yield from _matches(below, rest or ["*"], check)
+        return
+    if not any(sign in first for sign in "*?["):
+        names = [first] if os.path.lexists(os.path.join(folder, first)) else []
+    else:
+        names = [
+            name
+            for name in sorted(os.listdir(folder or os.curdir))
+            if fnmatchcase(name, first) and (not is_hidden(name) or name[0] == first[0])
+        ]
+    for name in names:
+        place = os.path.join(folder, name)
+        if rest and os.path.isdir(place):
+            yield from _matches(place, rest, check)
+        elif not rest and _is_file(place):
+            yield str(Path(place))
+
+
+def _missing(place: Path) -> str:
+    """Return why there is no file at a place."""
+    if not place.parent.is_dir():
+        return f"there is no folder {place.parent}"
+    if not os.access(place.parent, os.R_OK | os.X_OK):
+        return _NO_RIGHT
+    return f"file not found; {did_you_mean(place.name, [f.name for f in place.parent.iterdir()])}"
+
+
+def _readable(file: str) -> os.stat_result:
+    """Return the status of a file, or raise if it cannot be read as a table."""
+    try:
+        status = os.stat(file)
+    except PermissionError:
+        raise DataSourceError(f"{file} {_NO_RIGHT}") from None
+    except OSError:
+        raise DataSourceError(
+            f"{file} leads to no file: repair the link, or bring the file back"
+        ) from None
+    if not stat.S_ISREG(status.st_mode):
+        raise DataSourceError(
+            f"{file} is a pipe, a device or a socket, which can be read but once or never ends: "
+            "write what comes out of it to a file, and name that"
+        )
+    if not os.access(file, os.R_OK):
+        raise DataSourceError(f"{file} {_NO_RIGHT}")
+    if not status.st_size:
+        raise DataSourceError(f"{file} is empty: a table needs at least the names of its columns")
+    return status
+
+
+def _kind(file: str) -> str:
+    """Return the kind of a data file.
+
+    Raises:
+        DataSourceError: it is of a kind that is not read.
+    """
+    kind = kind_of(file)
+    if kind not in ("csv", "parquet"):
+        if file.casefold().endswith(_DATABASE) and kind in ("text", "unknown"):
+            raise DataSourceError(f"{file} has the name of a database of DuckDB, and is none")
+        raise DataSourceError(unread(file, kind))
+    return kind
