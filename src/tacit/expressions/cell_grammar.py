@@ -203,8 +203,9 @@ def read_cell(name: str, cell: str | None) -> Any:
     reading = _OR_BOOLEAN.get(name, name)
     if reading == "read_boolean" or (name != reading and not _is(cell, _PATTERNS[reading])):
         truth = True if _is(cell, _TRUE) else False if _is(cell, _FALSE) else None
-        plain = truth is None or reading == "read_boolean"
-        return truth if plain else float(truth) if reading == "read_number" else int(truth)
+        if truth is None or reading == "read_boolean":
+            return truth
+        return float(truth) if reading == "read_number" else int(truth)
     if not _is(cell, _PATTERNS[reading]):
         return None
     text = cell.strip(" ")
