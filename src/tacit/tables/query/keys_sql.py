@@ -20,6 +20,7 @@ __all__ = [
     "byte_of_key",
     "check_keys",
     "fit_keys",
+    "fit_number",
     "group_kind",
     "key_part_sql",
     "left_out",
@@ -101,8 +102,8 @@ def group_kind(name: str, expression: Expression, schema: Schema) -> str:
 def no_groups(name: str, kind: str) -> str:
     """Return the message about a column of numbers that are not listed as whole ones."""
     return (
-        f"{name!r} holds {kind} values, too many to be groups: list whole numbers with keys=, as "
-        f"in keys=[1, 2, 3]; or group by a column of whole numbers, with_column('code', "
+        f"{name!r} holds {kind} values, too many to be groups without a list: give whole "
+        f"numbers as keys=[1, 2, 3]; or group by a column of whole numbers, with_column('code', "
         f"tc.col({name!r}).to_integer()), or of bins, with_column('bin', "
         f"tc.col({name!r}).cut([0, 10, 20]))"
     )
@@ -159,20 +160,20 @@ def fit_keys(keys: Sequence[tuple[Any, ...]], names: Sequence[str], columns: Sch
     for place, (name, kind) in enumerate(kinds):
         if kind in ("float", "decimal"):
             for key in keys:
-                _fit_number(key[place], name, kind)
+                fit_number(key[place], repr(name), kind)
     declared = [(place, name, kind) for place, (name, kind) in enumerate(kinds) if kind in _TYPES]
     for key in keys:
         for place, name, kind in declared:
             key_of_kind(key[place], repr(name), kind)
 
 
-def _fit_number(value: Any, name: str, kind: str) -> None:
+def fit_number(value: Any, name: str, kind: str) -> None:
     """Refuse a key of a column of doubles or decimals that is not a whole number they can be."""
     whole = value is None or (type(value) is int and abs(value) <= EXACT)
     if not whole:
         raise UsageError(
-            f"{name!r} holds {kind} values, and the key {value!r} is not a whole number up to "
-            f"2^53; group by other numbers in bins: tc.col({name!r}).cut([0, 10, 20])"
+            f"{name} holds {kind} values, and the key {value!r} is not a whole number up to 2^53; "
+            "group by other numbers in bins, as in tc.col('x').cut([0, 10, 20])"
         )
 
 
