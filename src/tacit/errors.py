@@ -87,7 +87,12 @@ class MismatchError(UsageError):
 
 
 class DataSourceWarning(UserWarning):
-    """The names of a table's columns look wrong: like a record, or like names not separated."""
+    """A table may be read otherwise than was meant.
+
+    The names of its columns look like a record, or like names that are not separated; or a
+    statistic of numbers, or a count over time, is asked of a column that was never declared to
+    hold such.
+    """
 
 
 class WeakGuaranteeWarning(UserWarning):

@@ -35,6 +35,11 @@ PLAIN = [
     *("2024-1-1", "20240101", "2024/01/01", "01.02.2024", "03/13/2020", "2024-01-01T", "2024-1"),
     *("2024-01-01 18:30", "2024-01-01T18:30:05", "2024-01-01 18:30:05.25Z", "2024-01-01 24:00"),
     *("2024-01-01 18:60", "2024-01-01 18:30:60", "2024-01-01 18", "2024-01-01T18:30+01:00"),
+    *("2024-01-01 00:30+01:00", "2024-01-01T00:30:05.25+0100", "2024-01-01 18:30:05+00"),
+    *("2024-01-01 23:30-05", "2024-01-01 23:30:00 -0530", "2024-01-01 00:00:00+00:53:28"),
+    *("2024-01-01 18:30 UTC", "2024-01-01 18:30:00 UTC", "2024-01-01 18:30+1", "2024-01-01+01:00"),
+    *("0001-01-01 00:00+00:01", "9999-12-31 23:59:59-0001", "2024-01-01 18:30+24:00"),
+    *("2024-01-01 18:30+01:0", "2024-01-01 18:30+01:00Z", "2024-01-01 18:30++01", "1.0", "0.00"),
     *("1969-12-31 23:59:59", "0001-01-01 00:00:01", " 2024-01-01 ", "2024-01-01  18:30", "now"),
     *("true", "TRUE", "True", "t", "T", "yes", "Y", "1", "false", "FALSE", "f", "no", "N", "0"),
     *("tru", "truee", "on", "off", "ja", "null", "NA", "a'b", 'a"b', "\\", "é", "日本", "İ", "ſ"),
@@ -100,6 +105,18 @@ def test_a_double_in_its_shortest_form_is_read_as_itself(value):
     assert read_cell("read_number", repr(value)) == (value if within else None)
 
 
+def _fixed(seconds):
+    return datetime.timezone(datetime.timedelta(seconds=seconds))
+
+
+def _stays(at, offset):
+    try:
+        at.replace(tzinfo=None) - offset
+    except OverflowError:
+        return False
+    return True
+
+
 @given(st.integers(0, 3_652_058), st.integers(0, 86_399))
 def test_the_grammar_of_dates_is_the_calendar(day, second):
     date = datetime.date.fromordinal(day + 1)
@@ -108,6 +125,25 @@ def test_the_grammar_of_dates_is_the_calendar(day, second):
     at = datetime.datetime(date.year, date.month, date.day) + datetime.timedelta(seconds=second)
     whole = (at - datetime.datetime(1970, 1, 1)) // datetime.timedelta(seconds=1)
     assert read_cell("read_seconds", at.isoformat(" ")) == whole
+
+
+@given(
+    st.datetimes(timezones=st.timezones() | st.builds(_fixed, st.integers(-86_399, 86_399))),
+    st.sampled_from(["isoformat", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d %H:%M:%S.%f%z", "%F %T %z"]),
+)
+def test_a_time_with_an_offset_is_read_as_the_time_in_utc(at, form):
+    text = at.isoformat(" ") if form == "isoformat" else at.strftime(form)
+    if not text[:4].isdigit() or ("." in text[20:] and text.count(".") > 1) or at.year < 1000:
+        return  # strftime writes a year before 1000 without its zeros
+    offset = at.utcoffset()
+    if form != "isoformat" and offset.seconds % 60:
+        return  # digits of seconds without colons are nobody's writing
+    if offset.microseconds:
+        return
+    utc = at.replace(tzinfo=None, microsecond=0) - offset if _stays(at, offset) else None
+    since = utc and (utc - datetime.datetime(1970, 1, 1)) // datetime.timedelta(seconds=1)
+    assert read_cell("read_seconds", text) == since
+    assert read_cell("read_date", text) == (utc and utc.date())
 
 
 def test_no_day_that_is_not_in_the_calendar_is_a_date():
@@ -154,14 +190,14 @@ SCHEMA = Schema([Column(name, kind, kind) for name, kind in KINDS.items()])
 @pytest.mark.parametrize(
     ("expression", "reads"),
     [
-        (col("a") > 3, "(read_number(a) > 3)"),
-        (col("n") == col("a"), "(n == read_number(a))"),
+        (col("a") > 3, "(read_numeric(a) > 3)"),
+        (col("n") == col("a"), "(n == read_numeric(a))"),
         (col("a") == col("b"), "(read_text(a) == read_text(b))"),
         (col("a") == "x", "(read_text(a) == 'x')"),
         (col("a") == col("t"), "(read_text(a) == t)"),
         (col("a") >= "2024-01-31", "(read_date(a) >= '2024-01-31')"),
         (col("d") != col("a"), "(d != read_date(a))"),
-        (col("a").is_in([1, 2.5]), "is_in(read_number(a), 1, 2.5)"),
+        (col("a").is_in([1, 2.5]), "is_in(read_numeric(a), 1, 2.5)"),
         (col("a").is_in(["x", "2024-01-31"]), "is_in(read_text(a), 'x', '2024-01-31')"),
         (col("a") & (col("b") == True), "(read_boolean(a) & (read_boolean(b) == True))"),  # noqa: E712
         (~col("a"), "~read_boolean(a)"),
@@ -169,11 +205,11 @@ SCHEMA = Schema([Column(name, kind, kind) for name, kind in KINDS.items()])
         (col("a").quarter(), "quarter(read_month(a))"),
         (col("a").day(), "day(read_date(a))"),
         (col("a").length(), "length(read_text(a))"),
-        (-col("a") * 2, "((0 - read_number(a)) * 2)"),
-        (when(col("a")).then(col("b")).otherwise(1), "when(read_boolean(a), read_number(b), 1)"),
+        (-col("a") * 2, "((0 - read_numeric(a)) * 2)"),
+        (when(col("a")).then(col("b")).otherwise(1), "when(read_boolean(a), read_numeric(b), 1)"),
         (when(col("n") > 0).then(col("a")).otherwise(col("b")), "when((n > 0), a, b)"),
-        (col("a").fill(0) + 1, "(fill(read_number(a), 0) + 1)"),
-        (col("a").fill(None) + 1, "(read_number(fill(a, None)) + 1)"),
+        (col("a").fill(0) + 1, "(fill(read_numeric(a), 0) + 1)"),
+        (col("a").fill(None) + 1, "(read_numeric(fill(a, None)) + 1)"),
         (col("a").is_null(), "(a is missing)"),
         (col("t") == "x", "(t == 'x')"),
     ],

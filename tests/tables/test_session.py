@@ -358,7 +358,7 @@ def test_bad_questions_are_refused_before_anything_is_spent():
             (lambda: s.group_by("g", keys=["a"]).agg(g=tc.count()), "label of its own"),
             (lambda: s.agg().release(1), "nothing is asked"),
             (lambda: s.group_by("g").agg(n=tc.count()).release(1), "delta"),
-            (lambda: s.group_by("y", keys=[1]).agg(n=tc.count()).release(1), "bins"),
+            (lambda: s.group_by("y", keys=["a"]).agg(n=tc.count()).release(1), "bins"),
             (lambda: s.group_by("g", "g", keys=["a"]), "given twice"),
             (lambda: s.group_by(), "at least one column"),
             (lambda: s.group_by("g", keys=[]), "list of keys is empty"),

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from tacit.errors import UsageError
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.node import Node, constants_of
 from tacit.expressions.schema import Schema
 
-__all__ = ["column_sql", "compared_sql", "has_time", "is_wide", "seconds_sql"]
+__all__ = [
+    "EXACT",
+    "column_sql",
+    "compared_sql",
+    "has_time",
+    "is_wide",
+    "seconds_sql",
+    "whole_key",
+    "whole_key_sql",
+]
+
+EXACT = 1 << 53
+"""The whole number up to which all are doubles: the farthest key of a column of doubles."""
+_NO_KEY = 1 << 62
+_DECIMAL = re.compile(r"(?:decimal|numeric)(?:\((\d+),\s*(-?\d+)\))?", re.IGNORECASE)
 
 
 def column_sql(node: Node, schema: Schema, d: Dialect) -> str:
@@ -93,3 +110,46 @@ def _one_decimal(sides: list[Node], schema: Schema) -> bool:
         return False
     columns = [schema.column(constants_of(o)[0]) for o in sides]
     return columns[0].kind == "decimal" and len({c.declared for c in columns}) == 1
+
+
+def whole_key(value: Any) -> int:
+    """Return a number as the key that it is exactly, or one that nobody can list.
+
+    >>> whole_key(3.0), whole_key(3.5) == whole_key(float("inf")) == 1 << 62
+    (3, True)
+    """
+    return int(value) if abs(value) <= EXACT and value % 1 == 0 else _NO_KEY
+
+
+def whole_key_sql(node: Node, double: str, schema: Schema, d: Dialect) -> str:
+    """Return the SQL of :func:`whole_key`: NULL where the number ``double`` is missing.
+
+    A whole number is held within 2^53 before it is cast, and is a double then, so that no value can
+    raise; it is equal to the double if and only if that is whole and within the same bounds.
+    """
+    column = schema.column(constants_of(node)[0]) if node.operation == "col" else None
+    typed = _DECIMAL.fullmatch(column.declared) if column and column.kind == "decimal" else None
+    if column is not None and typed is not None:
+        return _decimal_key(column.itself(d.column(column.name)), column.declared, typed, d)
+    low, high = d.literal(-float(EXACT)), d.literal(float(EXACT))
+
+    def key(x: str) -> str:
+        whole = d.cast(f"floor(greatest(least({x}, {high}), {low}))", "integer")
+        same = f"{d.cast(whole, 'double')} = {x}"
+        return f"(case when {same} then {whole} when {x} is not null then {d.literal(_NO_KEY)} end)"
+
+    return d.share(double, key)
+
+
+def _decimal_key(sql: str, declared: str, typed: re.Match[str], d: Dialect) -> str:
+    """Return the same of a decimal, all of whose digits count: its remainder of 1 is exact.
+
+    The literals fit its type by their digits, so that no cast can raise.
+    """
+    before = int(typed[1]) - int(typed[2]) if typed[1] else len(str(EXACT))
+    far = min(EXACT, 10 ** max(before, 0) - 1)
+    zero, one, low, high = (f"cast('{n}' as {declared})" for n in (0, 1, -far, far))
+    whole = f"{sql} = {zero}" if far < 1 else f"{sql} % {one} = {zero}"
+    inside = f"{sql} between {low} and {high} and {whole}"
+    key = d.cast(sql, "integer")
+    return f"(case when {inside} then {key} when {sql} is not null then {d.literal(_NO_KEY)} end)"

@@ -14,7 +14,15 @@ from typing import Any
 
 from tacit.errors import UsageError
 from tacit.expressions.cell_grammar import GIVES, read_cell, reading_sql
-from tacit.expressions.column_sql import column_sql, compared_sql, has_time, is_wide, seconds_sql
+from tacit.expressions.column_sql import (
+    column_sql,
+    compared_sql,
+    has_time,
+    is_wide,
+    seconds_sql,
+    whole_key,
+    whole_key_sql,
+)
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.functions.table import FUNCTIONS
 from tacit.expressions.node import FAR, NUMBERS, Node, constants_of, farthest, literal_kind
@@ -41,7 +49,7 @@ _DECIDED = {*_COMPARE, "is_in", "is_null", "starts_with", "&", "|", "~", *_TRUE_
 _ARITY = {
     **dict.fromkeys(("col", "literal"), (0, 1)),
     **dict.fromkeys((*_COMPARE, *_ARITHMETIC, "&", "|", "starts_with", "fill"), (2, 0)),
-    **dict.fromkeys(("~", "is_null", "abs", *GIVES), (1, 0)),
+    **dict.fromkeys(("~", "is_null", "abs", "whole_key", *GIVES), (1, 0)),
     **{name: (f.operands, len(f.checks)) for name, f in FUNCTIONS.items()},
     "clamp": (1, 2),
     "cut": (1, 2),
@@ -158,9 +166,9 @@ def _kind(node: Node, schema: Schema, found: dict[int, str]) -> str:
         for k in kinds:
             _fit(node, NUMBERS[:3], k)
         return "float"
-    if name == "cut":
+    if name in ("cut", "whole_key"):
         _fit(node, NUMBERS[:3], kinds[0])
-        return "text"
+        return "text" if name == "cut" else "integer"
     if name in FUNCTIONS:
         for side, k in zip(sides, kinds, strict=True):
             if FUNCTIONS[name].form == "seconds":
@@ -221,6 +229,8 @@ def render(node: Node, schema: Schema, d: Dialect, found: dict[int, str] | None 
         return _clip(doubles[0], constants_of(node)[0], constants_of(node)[1], d)
     if name == "cut":
         return _render_cut(doubles[0], constants_of(node)[0], constants_of(node)[1], d)
+    if name == "whole_key":
+        return whole_key_sql(sides[0], doubles[0], schema, d)
     if name in GIVES:
         return reading_sql(name, d.cast(parts[0], "text"), d)
     if name in FUNCTIONS:
@@ -351,6 +361,9 @@ def evaluate(node: Node, row: Mapping[str, Any]) -> Any:
         return x is not None and y is not None and x.startswith(y)
     if name in FUNCTIONS:
         return _evaluate_function(node, values, row)
+    if name == "whole_key":
+        raw = row[constants_of(node.operands[0])[0]] if node.operands[0].operation == "col" else x
+        return None if x is None else whole_key(raw)
     if name in GIVES:
         return read_cell(name, x)
     if name == "fill":

@@ -87,6 +87,11 @@ class Timeline:
         line.check()
         return line
 
+    @property
+    def reading(self) -> str:
+        """How a cell of an undeclared column is read."""
+        return _READINGS[self.reads]
+
     def check(self) -> None:
         """Refuse periods that are too many or reach too far.
 
@@ -150,7 +155,7 @@ class Timeline:
         column = schema.column(self.column)
         value = column.value(d.column(column.name))
         if column.kind == "undeclared":
-            value = reading_sql(_READINGS[self.reads], d.cast(value, "text"), d)
+            value = reading_sql(self.reading, d.cast(value, "text"), d)
         elif self.reads != "integers":
             value = d.time(value, column.declared)
         if self.reads != "integers" and (column.kind != "undeclared" or self.reads == "days"):

@@ -19,7 +19,7 @@ from tacit.tables.earlier.free_answer import Earlier, free_errors_of
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.live.period_plan import require_rows
 from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
-from tacit.tables.plan.notes import asked_loss, noted, warn_if_weak
+from tacit.tables.plan.notes import asked_loss, noted, warn_if_undeclared, warn_if_weak
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Amount, Price, request_of
@@ -159,6 +159,8 @@ class Question(Asking, Priced):
         # What is charged already was tried before; what fails now leaves it open all the same.
         plan = charge.plan(standing) if standing else self._tried(charge, None)
         warn_if_weak(None if standing else asked_loss(plan), self._declared.size)
+        if standing is None:
+            warn_if_undeclared(plan)
 
         def answer() -> dict[str, Any]:
             # Only here, after the charge, is the first private byte read.

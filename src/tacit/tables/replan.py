@@ -29,7 +29,7 @@ from tacit.tables.live.period_plan import PeriodPlan
 from tacit.tables.open_source import identity_of
 from tacit.tables.plan.parse_question import first_schemas, query_from, schema_from
 from tacit.tables.plan.plan import Plan, shares_of
-from tacit.tables.plan.query import Query
+from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.plan.stated_method import as_stated, has_choice, record_of
 from tacit.tables.release.draw_noise import answer_of, in_order
 from tacit.tables.together import kind as _counts_of_plans  # noqa: F401  (makes itself known)
@@ -134,7 +134,8 @@ class _Release(Replanned):
 
     def _keys(self, keys: Any) -> None:
         if self.query.keys is not None or not self.query.by:
-            if canonical(keys) != canonical([list(key) for key in self.query.keys or [()]]):
+            own = [list(map(plain_key, key)) for key in self.query.keys or [()]]
+            if canonical(keys) != canonical(own):
                 raise UsageError("its groups are not the keys that were asked for")
             return
         for key in keys:

@@ -111,3 +111,10 @@ def test_more_loss_means_less_error_in_rows() -> None:
 def test_what_is_no_quantile_is_refused(ask: Any) -> None:
     with pytest.raises((UsageError, TypeError)):
         ask()
+
+
+def test_a_share_is_written_as_people_write_it() -> None:
+    for q, ratio in ((0.9, "9/10"), (1 / 3, "1/3"), (0.123456789, "123456789/1000000000")):
+        with pytest.warns(UserWarning, match=f"of a percent write '{ratio}'"):
+            tc.percentile("x", q)
+        assert float(tc.percentile("x", ratio).q) == q

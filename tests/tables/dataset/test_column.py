@@ -46,7 +46,7 @@ def test_bounds_are_exact_and_days_as_keys_are_text() -> None:
         ({"keys": [1.5]}, "keys of age of visits"),
         ({"kind": "integer", "keys": ["a"]}, "age of visits"),
         ({"kind": "boolean", "keys": ["yes"]}, "age of visits"),
-        ({"kind": "float", "keys": [1]}, "cut it into bins"),
+        ({"kind": "float", "keys": ["a"]}, "is not a whole number up to"),
         ({"keys": [5, 99], "bounds": [0, 9]}, "has the key 99"),
         ({"public": "yes"}, "public"),
         ({"meaning": 5}, "meaning"),

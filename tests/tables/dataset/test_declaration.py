@@ -151,7 +151,7 @@ def test_what_contradicts_itself_is_refused(changed, says):
         ({"kind": "text", "keys": ["a", 1]}, "holds text, and the key"),
         ({"kind": "boolean", "keys": [1]}, "holds true or false, and the key"),
         ({"kind": "date", "keys": ["2024-02-30"]}, "not a date"),
-        ({"kind": "float", "keys": [1]}, "cannot be grouped by"),
+        ({"kind": "float", "keys": ["a"]}, "is not a whole number up to"),
         ({"bounds": [0, 9], "keys": [1, 10]}, "the key 10 and the bounds"),
         ({"keys": [datetime.datetime(2024, 1, 1)]}, "days"),
         ({"meaning": "a\nb"}, "one line"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from fractions import Fraction
 
 import pytest
@@ -95,3 +96,37 @@ def test_bounds_are_worked_out_of_the_columns_that_an_answer_reads_alone(
     monkeypatch.setattr(declared, "range_of", lambda *a: looked.append(a[0]) or range_of(*a))
     assert said.bounded(tc.sum("double"), columns).upper == 202
     assert [str(each) for each in looked] == ["(age + 0)", "(c0 + 1)", "(c1 * 2)"]
+
+
+DAY = datetime.date(2024, 1, 1)
+
+
+def test_a_date_and_its_text_are_one_key_where_the_column_declares_dates_alone() -> None:
+    kinds = {"declared": "date", "undeclared": "undeclared"}
+    schema = Schema([Column(name, kind, kind) for name, kind in kinds.items()])
+
+    def keys(name: str, *keys: object) -> object:
+        query = Query(schema, tc.one_row_each, by=(name,), keys=tuple((key,) for key in keys))
+        return query.describe()["keys"]
+
+    assert keys("declared", DAY) == keys("declared", "2024-01-01") == [["2024-01-01"]]
+    # what an older ledger holds is text, and stays so
+    assert keys("undeclared", "2024-01-01", "a", 1, True, None) == [
+        *(["2024-01-01"], ["a"], [1], [True], [None])
+    ]
+    assert keys("undeclared", DAY) == [[{"date": "2024-01-01"}]]
+    noon = datetime.datetime(2024, 1, 1, 12)
+    assert keys("undeclared", noon) == keys("undeclared", DAY)
+
+
+def test_the_answer_to_text_is_not_replayed_for_dates(tmp_path) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text("day\n2024-01-01\n2024-01-01 18:30\n2024-01-02\n", encoding="utf-8")
+    session = tc.Session(path, tc.one_row_each, tc.epsilon(10**4), tc.in_memory)
+    for cost, key in ((1000, "2024-01-01"), (2000, DAY)):
+        answer = session.group_by("day", keys=[key]).agg(tc.count()).release(epsilon=1000)
+        assert answer.to_pandas()["count"].tolist() == [2]
+        assert answer.to_pandas()["day"].tolist() == ["2024-01-01"]
+        assert answer.certificate.verify(session.ledger)
+        assert session.remaining.amount == 10**4 - cost
+    assert "2024-01-01" in str(answer.certificate)

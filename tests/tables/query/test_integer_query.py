@@ -89,7 +89,7 @@ def test_unknown_keys_and_people_are_bounded_by_the_groups_of_a_person():
         (lambda s: Query(s, OneRowEach(), where=col("sex") > 1), "mixes values of kind"),
         (lambda s: Query(s, OneRowEach(), where=col("sex") < "b"), "needs a value of kind"),
         (lambda s: Query(s, OneRowEach(), where=col("age") + 1), "a filter is a condition"),
-        (lambda s: Query(s, OneRowEach(), by={"w": col("wage")}), "cut it into bins"),
+        (lambda s: Query(s, OneRowEach(), by={"w": col("wage")}), "too many to be groups"),
         (lambda s: Query(s, OneRowEach(), by={"s": col("sex")}, keys=[]), "empty"),
         (
             lambda s: Query(s, OneRowEach(), by={"s": col("sex")}, keys=[1]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 
 import duckdb
 import numpy as np
@@ -11,7 +12,9 @@ import pyarrow as pa
 import pytest
 
 import tacit as tc
+from support.tables.engine_tables import ENGINES
 from tacit.errors import UsageError
+from tacit.expressions.column_sql import whole_key
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
@@ -125,3 +128,48 @@ def test_half_a_character_is_refused_before_anything_is_spent(text):
     with pytest.raises(UsageError, match="cannot be written"):
         session.filter(tc.col("g") == text).agg(n=tc.count()).release(epsilon=1)
     assert session.remaining == tc.epsilon(1)
+
+
+NUMBERS = {
+    "double": [*(0.0, -0.0, 1.0, 2.5, -3.0, 2.0**53, 2.0**53 + 2, 1e300, -1e300), 5e-324, None],
+    "decimal(5,2)": [Decimal(n) for n in ("0.00", "1.00", "2.50", "-3.00", "999.99")] + [None],
+    "decimal(3,3)": [Decimal(n) for n in ("0.000", "0.999", "-0.001")] + [None],
+    "decimal(38,37)": [Decimal("9." + "9" * 37), Decimal(1), Decimal("1." + "0" * 36 + "1"), None],
+    "decimal(38,19)": [Decimal("2"), Decimal("2." + "0" * 18 + "1"), Decimal(2**53), None],
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("declared", NUMBERS)
+def test_a_listed_whole_number_is_compared_exactly_with_doubles_and_decimals(
+    engine, declared, request
+):
+    values, keys = NUMBERS[declared], [0, 1, 2, -3, 2**53, 7, None]
+    rows = [{"x": value} for value in values]
+    if engine == "duckdb" and declared == "double":
+        rows += [{"x": value} for value in (float("inf"), float("-inf"), float("nan"))]
+    held = [None if v["x"] is None or v["x"] != v["x"] else whole_key(v["x"]) for v in rows]
+    with ENGINES[engine](request)(rows, {"x": declared}) as source:
+        assert source.columns["x"] in ("float", "decimal")
+        found = Query(source, OneRowEach(), by={"x": col("x")}, keys=keys).run([Rows()])
+        assert found.of(Rows()).tolist() == [held.count(key) for key in keys]
+        with pytest.raises(UsageError, match=r"keys=\[1, 2, 3\].*to_integer\(\)"):
+            Query(source, OneRowEach(), by={"x": col("x")})
+
+
+def test_keys_of_numbers_are_whole_and_the_message_says_what_to_do():
+    codes = pd.DataFrame({"code": [1.0, 2.0, np.nan, 3.0, 2.0], "n": range(5)})
+    session = tc.Session(codes, tc.one_row_each, tc.epsilon(10**4), tc.in_memory)
+    answer = session.group_by("code", keys=[1, 2, 3, None]).agg(tc.count()).release(epsilon=1000)
+    assert answer.to_pandas()["count"].tolist() == [1, 2, 1, 1]
+    assert answer.certificate.verify()
+    for keys in ([1.5], ["1"], [True], [2**53 + 1]):
+        with pytest.raises(UsageError, match=r"is not a whole number up to|whole number, a truth"):
+            session.group_by("code", keys=keys)
+    whole = tc.epsilon_delta(1, "1e-6")
+    unlisted = tc.Session(codes, tc.one_row_each, whole, tc.in_memory).group_by("code")
+    with pytest.raises(UsageError, match=r"keys=\[1, 2, 3\].*tc.col\('code'\).to_integer\(\)"):
+        unlisted.agg(tc.count()).preview(epsilon=1, delta="1e-7")
+    plan = session.plan([session.group_by("code", keys=[1, 2]).agg(tc.count())])
+    (answer,) = plan.release(epsilon=1000)
+    assert answer.to_pandas()["count"].tolist() == [1, 2]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import typer
 
@@ -396,7 +396,20 @@ def confirm_weak(weak: str | None, sure: bool) -> None:
 
 @contextmanager
 def confirmed() -> Iterator[None]:
-    """Release what was confirmed: the warning of a weak guarantee was said before."""
+    """Release what was confirmed: the warning of a weak guarantee was said before.
+
+    What is warned of the columns is a note.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakGuaranteeWarning)
+        warnings.simplefilter("always", DataSourceWarning)
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
+            if issubclass(category, DataSourceWarning):
+                note(in_flags(str(message)))
+            else:
+                shown(message, category, *more, **named)
+
+        warnings.showwarning = show
         yield

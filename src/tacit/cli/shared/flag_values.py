@@ -309,7 +309,7 @@ def typed_keys(
 
 
 def _listed_keys(text: str, kind: str, name: str) -> list[Any]:
-    if kind in ("integer", "undeclared") and re.fullmatch(_RANGES, text):
+    if kind in ("integer", "float", "decimal", "undeclared") and re.fullmatch(_RANGES, text):
         return list(whole_range(text, f"a key of {name}"))
     parts = next(csv.reader([text], skipinitialspace=True))
     if kind in ("text", "boolean") and any(re.fullmatch(_RANGES, part) for part in parts):
@@ -323,6 +323,8 @@ def _listed_keys(text: str, kind: str, name: str) -> list[Any]:
 
 def _key_kind(kind: str, parts: Sequence[str]) -> str:
     """Return the kind of keys: of a column that nobody declared, whole numbers or text."""
+    if kind in ("float", "decimal"):
+        return "integer"  # the only keys that a column of numbers has
     if kind != "undeclared":
         return kind
     return "integer" if all(re.fullmatch("0|-?[1-9][0-9]{0,17}", p) for p in parts) else "text"

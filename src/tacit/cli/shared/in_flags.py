@@ -16,6 +16,10 @@ import re
 __all__ = ["in_flags"]
 
 _FLAGS = {
+    r"types=\{'(\w+)': '(\w+)'\}, or give a data frame a column of (?:numbers|times)": (
+        r"--types \1=\2"
+    ),
+    r"; or say so in the question with \.read_number\(\)": "",
     r"release\(epsilon='([^']*)'\)": r"--epsilon \1",
     r"release\(rho='([^']*)'\)": r"--rho \1",
     r"release\(epsilon=\.\.\., delta='?([^')]*)'?\)": r"--epsilon ... --delta \1",

@@ -14,6 +14,7 @@ import datetime
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tacit.expressions.cell_grammar import FIRST_SECOND, LAST_SECOND
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.functions.row_function import RowFunction
 
@@ -21,8 +22,7 @@ __all__ = ["DATES"]
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _DAY = 86400
-_FIRST = (1 - _EPOCH) * _DAY
-_LAST = (datetime.date.max.toordinal() - _EPOCH + 1) * _DAY - 1
+_FIRST, _LAST = FIRST_SECOND, LAST_SECOND
 
 
 def _on_days(body: Callable[[Dialect, str], str]) -> Callable[..., str]:

@@ -24,8 +24,8 @@ _KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "text": (("text",), "read_text"),
     "date": (("date",), "read_date"),
     "seconds": (("date",), "read_seconds"),
-    "double": (NUMBERS[:3], "read_number"),
-    "integer": (("integer",), "read_integer"),
+    "double": (NUMBERS[:3], "read_numeric"),
+    "integer": (("integer",), "read_whole"),
     "exact": (("integer", "boolean", "text"), "read_text"),
 }
 

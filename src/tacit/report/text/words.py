@@ -348,7 +348,11 @@ def _keys(keys: Sequence[Sequence[Any]] | None) -> str:
         return " (only groups above a threshold of people)"
     if len(keys) > _MOST_KEYS:
         return f" ({len(keys)} groups that were listed beforehand)"
-    return ": " + ", ".join(" / ".join(str(part) for part in key) for key in keys)
+    return ": " + ", ".join(" / ".join(_key_words(part) for part in key) for key in keys)
+
+
+def _key_words(part: Any) -> str:
+    return str(part["date"] if isinstance(part, Mapping) else part)
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -173,10 +173,16 @@ def _percent(q: object) -> Fraction:
     ratio = isinstance(q, Fraction) or (isinstance(q, str) and "/" in q)
     if 0 < percent < 1 and not ratio:
         meant = "the median, 50" if 2 * percent == 1 else show(100 * percent)
-        told = f"did you mean {meant}? For {show(percent)} of a percent write '{percent}'"
+        told = f"did you mean {meant}? For {show(percent)} of a percent write '{_ratio(percent)}'"
         text = f"a percentile is from 0 to 100, not from 0 to 1; {told}"
         warnings.warn(text, UserWarning, stacklevel=calls_inside())
     return percent
+
+
+def _ratio(number: Fraction) -> Fraction:
+    """Return a ratio as people write the double that is nearest to it: 9/10 for 0.9."""
+    short = number.limit_denominator(10**4)
+    return short if float(short) == float(number) else Fraction(repr(float(number)))
 
 
 @public

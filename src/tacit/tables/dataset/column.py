@@ -12,7 +12,7 @@ from tacit.arithmetic.exact import as_fraction, show
 from tacit.errors import UsageError
 from tacit.tables.dataset.fields import OPEN, Declared, Open, flag, known_fields, line, text
 from tacit.tables.engines.csv.format import TYPES
-from tacit.tables.query.keys_sql import key_of_kind
+from tacit.tables.query.keys_sql import fit_number, key_of_kind
 
 __all__ = ["ColumnDeclaration"]
 
@@ -97,6 +97,10 @@ class ColumnDeclaration:
             UsageError: such a column makes no groups, or a key is of another kind.
         """
         if not isinstance(self.keys, tuple) or kind in ("undeclared", "missing"):
+            return
+        if kind in ("float", "decimal"):
+            for key in self.keys:
+                fit_number(key, where, kind)
             return
         if kind not in _GROUPED:
             raise UsageError(

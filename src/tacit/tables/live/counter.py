@@ -22,7 +22,7 @@ from tacit.tables.chain.noise_sums import sum_half_width
 from tacit.tables.live.answer import PeriodAnswer, answer_of_blocks, law_of
 from tacit.tables.live.period_counts import counts_of_periods
 from tacit.tables.live.period_plan import PeriodPlan, PeriodQuestion
-from tacit.tables.plan.notes import warn_if_weak
+from tacit.tables.plan.notes import period_notes, warn_if_weak, warn_of_periods
 from tacit.tables.plan.query import Query
 from tacit.tables.release.charge import Charge
 from tacit.tables.release.opened_table import OpenedTable, settled
@@ -109,6 +109,7 @@ class TimeCounter:
             math.sqrt(max(tree.terms) * law.variance),
             protects_line(self._query.unit.describe()),
             self._ledger.whereabouts,
+            period_notes(self._query, self._line),
         )
 
     def update(self, now: Moment | None = None) -> PeriodAnswer:
@@ -193,6 +194,7 @@ class TimeCounter:
             plan = charge.plan_within(ledger.remaining)
             self._rehearse(plan)
             warn_if_weak(plan.cost, None)
+            warn_of_periods(self._query, self._line)
             entry = charge_once(ledger, charge.key, plan.cost, plan.question)
         if entry.answer is not None:
             return entry, stood
@@ -242,6 +244,7 @@ class CounterPreview(Shown):
         largest_total_error: the standard error of the running total with the largest one.
         protects: whom the counts protect, in one line.
         whereabouts: where the budget is kept, as the end of a sentence.
+        notes: how columns are read that nobody declared, one sentence each.
     """
 
     cost: Budget
@@ -254,6 +257,7 @@ class CounterPreview(Shown):
     largest_total_error: float
     protects: str = ""
     whereabouts: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def affordable(self) -> bool:
@@ -271,5 +275,5 @@ class CounterPreview(Shown):
             f"{self.periods} periods: a count is off by {one} (standard error), a running total by "
             f"{mean} on average and {most} at most\n"
             f"cost {self.cost!r} of the {self.remaining!r} that is left{place}; "
-            "once for all periods"
+            "once for all periods" + "".join(f"\n{note}" for note in self.notes)
         )

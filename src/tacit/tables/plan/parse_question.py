@@ -7,6 +7,7 @@ was read from, so that nothing can be left over.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -190,13 +191,21 @@ def _keys(listed: Any, parts: int) -> tuple[tuple[Any, ...], ...] | None:
     """Return public keys, which were checked against their columns when they were asked for."""
     if listed is None:
         return None
-    keys = tuple(tuple(key) for key in listed)
-    plain = all(part is None or isinstance(part, (str, int, bool)) for key in keys for part in key)
+    keys = tuple(tuple(map(_key_part, key)) for key in listed)
+    known = (str, int, bool, datetime.date)
+    plain = all(part is None or isinstance(part, known) for key in keys for part in key)
     if not keys or not plain or any(len(key) != parts for key in keys):
-        raise UsageError("a key is text, a number or nothing for each grouping column")
+        raise UsageError("a key is text, a number, a date or nothing for each grouping column")
     if len(set(keys)) < len(keys):
         raise UsageError("a key is given twice")
     return keys
+
+
+def _key_part(part: Any) -> Any:
+    """Return a part of a key; one of a column that nobody declared says that it is a date."""
+    if isinstance(part, dict) and set(part) == {"date"}:
+        return datetime.date.fromisoformat(part["date"])
+    return part
 
 
 def aggregate_from(described: Mapping[str, Any]) -> Aggregate:

@@ -26,6 +26,7 @@ from tacit.tables.plan.choose_method import Choice, choose, local_part
 from tacit.tables.plan.noise_shares import by_weight, error_of_mean, even_share
 from tacit.tables.plan.query import Query
 from tacit.tables.plan.unlisted_keys import KeysPart, keys_part
+from tacit.tables.query.keys_sql import no_groups
 from tacit.tables.query.requests import Request
 from tacit.tables.spec.method import Method
 
@@ -71,11 +72,8 @@ class Plan:
             kind = query.columns.column(name).kind
             if kind == "other":
                 col(name).kind(query.columns)  # refuses it, and says why
-            if kind in ("float", "decimal"):
-                raise UsageError(
-                    f"{name!r} holds {kind} values, too many to be groups; cut it into bins first: "
-                    f'with_column("bin", tc.col({name!r}).cut([...]))'
-                )
+            if kind in ("float", "decimal") and query.keys is None:
+                raise UsageError(no_groups(name, kind))
         self.parts  # noqa: B018  (checks every column now, before anything is spent)
         self.keys  # noqa: B018
 

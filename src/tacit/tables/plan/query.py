@@ -5,6 +5,7 @@ The key of a ledger, a certificate and its check rest on :meth:`Query.describe`.
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -135,6 +136,25 @@ class Query:
         derived = [[name, expression.to_json()] for name, expression in self.derived]
         return [expression.to_json() for expression in self.where], derived
 
+    def _described_keys(self) -> list[list[Any]] | None:
+        """Return the public keys as plain JSON values: what they mean is what is written.
+
+        A column of dates reads the text of a date as that date.  One that nobody declared may read
+        the two differently, and did so before both were dates, so that a date is written as one
+        there.  Text stays text: that is what older ledgers and certificates hold, and how they are
+        read back.
+        """
+        if self.keys is None:
+            return None
+        dated = [self.columns[name].kind == "undeclared" for name in self.by]
+        return [
+            [
+                _dated_key(part) if own else plain_key(part)
+                for part, own in zip(k, dated, strict=True)
+            ]
+            for k in self.keys
+        ]
+
     def describe(self) -> dict[str, Any]:
         """Return the question as plain JSON values: equal questions, equal values."""
         tables = [list(table) for table in self.tables]
@@ -148,7 +168,7 @@ class Query:
             "where": where,
             "derived": derived,
             "by": list(self.by),
-            "keys": None if self.keys is None else [list(map(plain_key, k)) for k in self.keys],
+            "keys": self._described_keys(),
             **({"rounds": self.rounds} if self.rounds > 1 else {}),
             "aggregates": [[label, a.to_json()] for label, a in self.aggregates],
             **({"weights": [list(each) for each in self.weights]} if self.weights else {}),
@@ -159,3 +179,10 @@ class Query:
 def plain_key(value: Any) -> Any:
     """Return a part of a key as plain JSON: a date as text."""
     return value if value is None or isinstance(value, (str, int, bool)) else str(value)
+
+
+def _dated_key(value: Any) -> Any:
+    if not isinstance(value, datetime.date):
+        return plain_key(value)
+    day = value.date() if isinstance(value, datetime.datetime) else value
+    return {"date": day.isoformat()}

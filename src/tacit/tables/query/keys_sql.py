@@ -9,6 +9,7 @@ from typing import Any
 
 from tacit.errors import UsageError
 from tacit.expressions.cell_grammar import GIVES
+from tacit.expressions.column_sql import EXACT
 from tacit.expressions.dialect import LONGEST_NAME, Dialect
 from tacit.expressions.expression import Expression
 from tacit.expressions.node import constants_of
@@ -19,9 +20,11 @@ __all__ = [
     "byte_of_key",
     "check_keys",
     "fit_keys",
+    "fit_number",
     "group_kind",
     "key_part_sql",
     "left_out",
+    "no_groups",
     "relation_of",
     "same_key",
     "sample_keys",
@@ -45,6 +48,7 @@ _HOLDS = {
     "boolean": "true or false",
     "date": "dates such as 2024-12-31",
 }
+_NARROW = {*GIVES, "whole_key"}
 _TYPES = {"text": str, "integer": int, "boolean": bool, "date": datetime.date}
 
 
@@ -91,11 +95,18 @@ def group_kind(name: str, expression: Expression, schema: Schema) -> str:
     """Return the kind of a grouping column, or refuse one that makes no groups."""
     kind = expression.kind(schema)
     if kind not in _KINDS:
-        raise UsageError(
-            f"{name!r} is of kind {kind} and cannot be grouped by: cut it into bins, as in "
-            f"tc.col({name!r}).cut([0, 10, 20])"
-        )
+        raise UsageError(no_groups(name, kind))
     return kind
+
+
+def no_groups(name: str, kind: str) -> str:
+    """Return the message about a column of numbers that are not listed as whole ones."""
+    return (
+        f"{name!r} holds {kind} values, too many to be groups without a list: give whole "
+        f"numbers as keys=[1, 2, 3]; or group by a column of whole numbers, with_column('code', "
+        f"tc.col({name!r}).to_integer()), or of bins, with_column('bin', "
+        f"tc.col({name!r}).cut([0, 10, 20]))"
+    )
 
 
 def key_of_kind(value: Any, name: str, kind: str) -> Any:
@@ -132,7 +143,7 @@ def key_of_kind(value: Any, name: str, kind: str) -> Any:
     return value
 
 
-def fit_keys(keys: Iterable[tuple[Any, ...]], names: Sequence[str], columns: Schema) -> None:
+def fit_keys(keys: Sequence[tuple[Any, ...]], names: Sequence[str], columns: Schema) -> None:
     """Refuse keys of another kind than their columns declare.
 
     A column that declares no kind is read as its keys need it.
@@ -146,10 +157,24 @@ def fit_keys(keys: Iterable[tuple[Any, ...]], names: Sequence[str], columns: Sch
     tacit.errors.UsageError: 'site' holds whole numbers, and the key 'a' does not fit
     """
     kinds = [(name, columns.column(name).kind) for name in names]
+    for place, (name, kind) in enumerate(kinds):
+        if kind in ("float", "decimal"):
+            for key in keys:
+                fit_number(key[place], repr(name), kind)
     declared = [(place, name, kind) for place, (name, kind) in enumerate(kinds) if kind in _TYPES]
     for key in keys:
         for place, name, kind in declared:
             key_of_kind(key[place], repr(name), kind)
+
+
+def fit_number(value: Any, name: str, kind: str) -> None:
+    """Refuse a key of a column of doubles or decimals that is not a whole number they can be."""
+    whole = value is None or (type(value) is int and abs(value) <= EXACT)
+    if not whole:
+        raise UsageError(
+            f"{name} holds {kind} values, and the key {value!r} is not a whole number up to 2^53; "
+            "group by other numbers in bins, as in tc.col('x').cut([0, 10, 20])"
+        )
 
 
 def _date(text: str, name: str) -> datetime.date:
@@ -255,7 +280,7 @@ def key_part_sql(expression: Expression, kind: str, schema: Schema, dialect: Dia
     sql = expression.sql(schema, dialect)
     if kind == "text":
         return dialect.name_of(dialect.unicode.format(x=sql))
-    if expression.operation in GIVES:  # a reading of a cell is within these ends by itself
+    if expression.operation in _NARROW:  # within these ends by itself
         return sql
     if kind == "date":
         ends: tuple[Any, Any] = (datetime.date.min, datetime.date.max)

@@ -175,7 +175,7 @@ def _row_sql(of: Expression, value: PersonValue, schema: Schema, d: Dialect) -> 
         return identity_sql(of, schema, d)[0]
     if value.grid is None:
         return key_part_sql(of, value.kind, schema, d)
-    number = read_as(of, "read_number", schema)
+    number = read_as(of, "read_numeric", schema)
     if value.places:
         number = number * float(10**value.places)
     return offset_sql(number, _grid_of_rows(value), schema, d)

@@ -42,7 +42,7 @@ def offset_sql(
     Raises:
         UsageError: a value that is no number.
     """
-    value = read_as(value, "read_number", schema)
+    value = read_as(value, "read_numeric", schema)
     kind = value.kind(schema)
     if kind not in ("integer", "float", "decimal", "boolean", "missing"):
         raise UsageError(f"{value} is of kind {kind}; this statistic needs numbers")

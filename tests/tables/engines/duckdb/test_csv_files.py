@@ -283,3 +283,15 @@ def test_a_folder_within_a_folder_may_be_called_like_a_file(tmp_path):
     (tmp_path / "all" / "people.csv" / "part-0.csv").write_text("age\n31\n")
     with open_source(tmp_path / "all") as source:
         assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [1]
+
+
+def test_a_text_that_is_missing_may_be_padded(tmp_path):
+    rows = ["99,a", " 99,b", "99  ,c", "   99   ,d", "199,e", "9 9,f", '" 99",g', "990,h"]
+    path = tmp_path / "padded.csv"
+    path.write_text("\n".join(["x,y", *rows, '"99" odd,i']) + "\n", encoding="utf-8")
+    for null in ("99", " 99"):
+        with open_source(path, null=[null]) as source:
+            missing = Query(source, OneRowEach(), where=col("x").is_null()).run([Rows()])
+            assert missing.of(Rows()).tolist() == [6]  # the last line is spoiled
+        form = csv_format(null=[null], delimiter=",")
+        assert sum(cells[0] is None for cells in parse("\n".join(rows).encode(), form, 2)) == 5

@@ -58,7 +58,7 @@ class CsvFormat:
         delimiter: what parts the fields; None is a comma, or a tab in a file named ``.tsv``.
         quote: what stands around a field, doubled within; none where it is empty.
         encoding: how the text is written: UTF-8, or an encoding of one byte a character.
-        null: texts that are missing values, besides the empty one.
+        null: texts that are missing values, besides the empty one; spaces around them do not count.
         date_format: how declared dates are written, such as ``"%d.%m.%Y"``; None is ISO 8601.
         time_format: how declared timestamps are, such as ``"%d.%m.%Y %H:%M"``.
         multiline: how many lines a quoted field may run over.

@@ -14,7 +14,8 @@ end a line; what stands behind the last of them is a line too, unless it is empt
   at the next delimiter, and a quote within it is a character like others;
 - where a line has *too few* fields the rest are missing; where it has *too many*, all are missing,
   since nobody can know which of them is too many;
-- a cell is missing where it is empty, quoted or not, or one of the texts of ``null=``;
+- a cell is missing where it is empty, quoted or not, or one of the texts of ``null=``, spaces
+  before and behind left out;
 - nothing else has a meaning: no comments, no escapes, and spaces belong to the cell.
 
 *Total:* every step is defined for all bytes.  *No row steers another:* where lines end depends on
@@ -104,7 +105,8 @@ def cells_of(fields: list[str] | str, form: CsvFormat, width: int) -> tuple[str,
         return SPOILED, [None] * width
     if len(fields) > width:
         return "long", [None] * width
-    cells: Cells = [None if f == "" or f in form.null else f for f in fields]
+    null = {text.strip(" ") for text in form.null}
+    cells: Cells = [None if f == "" or (null and f.strip(" ") in null) else f for f in fields]
     rest = width - len(cells)
     return ("short" if rest else ""), cells + [None] * rest
 

@@ -252,8 +252,8 @@ def _import_alike(
 
 def _filled(cell: str, form: CsvFormat, d: Dialect) -> str:
     """Return a cell with the texts of ``null=`` missing, which may hold what parts the fields."""
-    null = ", ".join(map(d.literal, form.null))
-    return f"(case when {cell} not in ({null}) then {cell} end)" if null else cell
+    null = ", ".join(d.literal(text.strip(" ")) for text in form.null)
+    return f"(case when trim({cell}, ' ') not in ({null}) then {cell} end)" if null else cell
 
 
 def _rows(

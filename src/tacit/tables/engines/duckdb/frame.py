@@ -1,15 +1,16 @@
 """Open a pandas or polars frame for DuckDB: by the names and types of its columns alone.
 
 What has one type for all its cells is read in place, or by the type that Arrow declares.  A column
-of Python objects or of categories is undeclared: at the first query each of its cells becomes text
-by the rule of its own type (:mod:`tacit.tables.engines.duckdb.frame_cells`).  A column of a type
-that has no reading (periods, intervals, complex numbers) is refused where a question names it, and
-hinders no other.
+of Python objects is undeclared: at the first query each of its cells becomes text by the rule of
+its own type (:mod:`tacit.tables.engines.duckdb.frame_cells`).  So is a column of categories that
+are text, numbers, truth values or objects; one of dates or times is read as these.  A column of a
+type that has no reading (periods, intervals, complex numbers), and one of categories of such a
+type, is refused where a question names it, and hinders no other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from tacit.errors import DataSourceError
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.base import refuse_like_names
 from tacit.tables.engines.duckdb.arrow import as_shown, names_of, shown_schema, without_zone
-from tacit.tables.engines.duckdb.columns import column_of, types_of
+from tacit.tables.engines.duckdb.columns import column_of
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.frame_cells import texts
 
@@ -30,6 +31,10 @@ _NULLABLE = {
     *("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"),
     *("Float32", "Float64", "boolean"),
 }
+_ARROW_CATEGORIES = (
+    *("string", "large_string", "string_view", "bool", "int", "uint", "float", "double"),
+    *("halffloat", "decimal"),
+)
 
 
 def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
@@ -44,38 +49,41 @@ def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     refuse_like_names(names)
     if names != list(table.columns):
         table = table.set_axis(names, axis=1)
-    how = {name: _reading(table.dtypes.iloc[place]) for place, name in enumerate(names)}
+    types = {name: _type_read(dtype) for name, dtype in table.dtypes.items()}
+    how = {name: _reading(dtype) for name, dtype in types.items()}
     plain = [name for name in names if how[name] == "plain"]
-    declared = {name: _sql_type(table.dtypes[name]) for name in plain}
-    declared |= _arrow_columns(table, how, engine)
-    for name, dtype in zip(names, table.dtypes, strict=True):
+    declared = {name: _sql_type(types[name]) for name in plain}
+    declared |= _arrow_columns(types, how, engine)
+    for name, dtype in types.items():
         if how[name] == "zoned":
             declared[name] = _sql_type(f"datetime64[{dtype.unit}]")
         elif how[name] == "other":
             declared[name] = "BOOLEAN"
-    columns = [_column(name, how[name], declared) for name in names]
+    columns = [_column(name, how[name], declared, types[name]) for name in names]
     numpy = all(type(dtype).__module__.startswith("numpy") for dtype in table.dtypes)
     if names and numpy and len(plain) == len(names):
         return engine.register(table), Schema(columns)
 
     def made() -> Any:
-        cells = {name: _cells(table[name], how[name]) for name in names}
+        cells = {name: _cells(_as_read(table[name], types[name]), how[name]) for name in names}
         return _as_arrow(cells) if "arrow" in how.values() else cells
 
     return _later(made, columns, engine, declared), Schema(columns)
 
 
-def _arrow_columns(table: Any, how: dict[str, str], engine: DuckEngine) -> dict[str, str]:
+def _arrow_columns(
+    types: Mapping[str, Any], how: dict[str, str], engine: DuckEngine
+) -> dict[str, str]:
     """Return the types of columns that are held in Arrow; those without a reading become others."""
     names = [name for name, reading in how.items() if reading == "arrow"]
     if not names:
         return {}
     import pyarrow as pa
 
-    shape = pa.schema([(name, table.dtypes[name].pyarrow_dtype) for name in names])
-    _, columns, types = shown_schema(shape, engine)
+    shape = pa.schema([(name, types[name].pyarrow_dtype) for name in names])
+    _, columns, found = shown_schema(shape, engine)
     how.update({c.name: "other" for c in columns if c.kind == "other"})
-    return types
+    return found
 
 
 def _as_arrow(cells: dict[str, Any]) -> Any:
@@ -106,7 +114,7 @@ def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
         how.update({c.name: "other" for c in found if c.kind == "other"})
     declared |= {n: _WIDE[str(kinds[n])] for n in names if how[n] == "wide"}
     declared |= {n: "BOOLEAN" for n in names if how[n] == "other"}
-    columns = [_column(name, how[name], declared) for name in names]
+    columns = [_column(name, how[name], declared, kinds[name]) for name in names]
     if not lazy and set(how.values()) <= {"plain"} and names == list(schema):
         return engine.register(table), Schema(columns)
 
@@ -145,12 +153,22 @@ def _polars_cells(cells: Any, name: str, how: str) -> Any:
     return cells.cast({"wide": pl.String, "half": pl.Float32}.get(how, cells.dtype)).alias(name)
 
 
+def _type_read(dtype: Any) -> Any:
+    """Return the type that a column is read by: of categories of dates or times theirs."""
+    if type(dtype).__name__ != "CategoricalDtype":
+        return dtype
+    own = dtype.categories.dtype
+    return own if _reading(own) == "zoned" or getattr(own, "kind", "") == "M" else dtype
+
+
 def _reading(dtype: Any) -> str:
     """Return how a column is read, by its type alone."""
     name, family = str(dtype), type(dtype).__name__
     if family == "ArrowDtype":
         return "arrow"
-    if family == "CategoricalDtype" or name == "object":
+    if family == "CategoricalDtype":
+        return "undeclared" if _says_something(dtype.categories.dtype) else "other"
+    if name == "object":
         return "undeclared"
     if family == "StringDtype":
         return "text"
@@ -165,12 +183,26 @@ def _reading(dtype: Any) -> str:
     return "other"
 
 
-def _column(name: str, how: str, declared: dict[str, str]) -> Column:
+def _says_something(dtype: Any) -> bool:
+    """Whether categories of a type are text, numbers, truth values or objects, each as text."""
+    how = _reading(dtype)
+    if how != "arrow":
+        return how in ("plain", "half", "text", "undeclared")
+    return str(dtype.pyarrow_dtype).startswith(_ARROW_CATEGORIES)
+
+
+def _column(name: str, how: str, declared: dict[str, str], dtype: Any) -> Column:
     if how == "other":
+        kind = getattr(getattr(dtype, "categories", None), "dtype", dtype)
         problem = (
             "has a type that has no place in a private statistic; turn it into numbers, text, "
             "dates or truth values"
         )
+        if type(kind).__name__ == "IntervalDtype":
+            problem = (
+                "holds intervals, as pandas.cut makes them; turn them into text with .astype(str), "
+                f"or cut the numbers in the question: tc.col({name!r}).cut([0, 10, 20])"
+            )
         return Column(name, "other", "VARCHAR", problem)
     fixed = {"undeclared": "VARCHAR", "text": "VARCHAR", "half": "FLOAT"}
     column = column_of(name, fixed.get(how) or declared[name])
@@ -195,8 +227,9 @@ def _sql_type(dtype: Any) -> str:
     return fixed.get(name) or sign + whole[name.lstrip("uint")]
 
 
-def _types_of(empty: Any, engine: DuckEngine) -> dict[str, str]:
-    return types_of(engine.register(empty), engine)
+def _as_read(column: Any, dtype: Any) -> Any:
+    """Return a column of categories that are read by their own type as that type."""
+    return column if column.dtype == dtype else column.astype(dtype)
 
 
 def _cells(column: Any, how: str) -> Any:
