@@ -8,8 +8,10 @@ to another day.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -109,7 +111,12 @@ def _refuse_union(frame: Callable[[], Any], engine: SparkEngine) -> None:
 def _listed(frame: Any) -> list[str]:
     """Return the files of a DataFrame, where its plan lists folders itself."""
     classic = getattr(frame, "_jdf", None)  # a session of Spark Connect has none
-    plan = classic.queryExecution().toString() if classic else frame._explain_string()
+    if classic:
+        plan = classic.queryExecution().toString()
+    else:
+        with redirect_stdout(io.StringIO()) as shown_plan:
+            frame.explain()
+        plan = shown_plan.getvalue()
     return list(frame.inputFiles()) if "InMemoryFileIndex" in plan else []
 
 
