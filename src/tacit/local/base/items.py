@@ -140,6 +140,10 @@ class Items:
         Args:
             value: a raw answer.
         """
+        if type(value) is str and not isinstance(self.labels, range):
+            known = self._places.get(value)
+            if known is not None:  # nearly all answers of nearly all questions
+                return known
         other, missing = self._fallback
         value = _shortest(value)
         if is_missing(value):
