@@ -79,6 +79,7 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         "about": [(title, words) for title, words in about if words],
         "cancel": may_cancel and state in ("waiting", *PENDING),
         "decide": may_decide and state == "waiting",
+        "review": None,
         "answers": None,
         "more": 0,
         "downloads": [],
