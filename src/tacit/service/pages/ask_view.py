@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.arithmetic.exact import show
-from tacit.display.svg_chart import Mark, chart
+from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.display.templating import drawing
 from tacit.report.text.odds import Odds
 from tacit.report.text.words import budget_words, number
@@ -123,7 +123,7 @@ def _chart(found: Preview, label: str) -> Any:
         for size, half in halves
     ]
     return drawing(
-        chart(marks, bars=False, title=f"{label}: distance from the true value", width=460)
+        chart(marks, bars=False, title=f"{label}: distance from the true value", width=PHONE_WIDTH)
     )
 
 
