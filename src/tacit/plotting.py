@@ -28,6 +28,7 @@ __all__ = [
     "axes",
     "figure",
     "integer_ticks",
+    "legend_below",
     "number",
     "quiet",
     "series",
@@ -198,6 +199,27 @@ def title(one: Any, text: str, detail: str = "") -> None:
             fontsize=8.5,
             color=MUTED,
         )
+
+
+def legend_below(made: Any, handles: Sequence[Any], names: Sequence[str], most: int = 6) -> Any:
+    """Draw one legend under all panels, in as many columns as the figure is wide.
+
+    The figure grows with the lines of its legend, and where one name alone is wider than it.
+    """
+    agg = need("matplotlib.backends.backend_agg", "plot")
+    renderer = agg.FigureCanvasAgg(made).get_renderer()
+    style = {"loc": "outside lower center", "frameon": False, "fontsize": 9}
+    for columns in range(min(len(names), most), 0, -1):
+        legend = made.legend(handles, names, ncols=columns, **style)
+        size = legend.get_window_extent(renderer)
+        if size.width <= made.bbox.width or columns == 1:
+            break
+        legend.remove()
+    width, height = made.get_size_inches()
+    lines = -(-len(names) // columns)
+    wide = max(width, size.width / made.dpi)
+    made.set_size_inches(wide, height + (lines - 1) * size.height / lines / made.dpi)
+    return legend
 
 
 def integer_ticks(one: Any, values: Sequence[int]) -> None:

@@ -81,7 +81,7 @@ def test_a_file_that_others_read_is_refused(tmp_path):
     file = tmp_path / "token"
     file.write_text("tacit_file")
     file.chmod(0o644)
-    with pytest.raises(UsageError, match="chmod 600"):
+    with pytest.raises(UsageError, match=r"mode 644\): run chmod 600 "):
         read_token(None, file)
 
 

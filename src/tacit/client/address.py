@@ -99,5 +99,9 @@ def _from_file(path: Path) -> str:
     except UnicodeDecodeError:
         raise UsageError(f"{path} holds no token") from None
     if os.name == "posix" and mode & (stat.S_IRGRP | stat.S_IROTH):
-        raise UsageError(f"others can read {path}: chmod 600 {path}, and ask for a new token")
+        raise UsageError(
+            f"others on this machine can read the file of the token (mode {mode & 0o777:o}): run "
+            f"chmod 600 {path}; if somebody may have read it, have the token revoked and ask for a "
+            "new one"
+        )
     return text

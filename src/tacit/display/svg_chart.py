@@ -7,13 +7,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Mark", "budget_bar", "chart", "ticks"]
+__all__ = ["PHONE_WIDTH", "Mark", "budget_bar", "chart", "ticks"]
 
 _WIDTH = 720
 _ROW = 22
 _HEAD, _FOOT = 8, 26
 _CHARACTER = 6.7  # the width of a character of a label, about, at 12 px
 _LONGEST_LABEL = 34
+PHONE_WIDTH = 360
+"""Of a drawing whose words stay readable on a phone, where it fills the screen."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ def chart(marks: Sequence[Mark], bars: bool, title: str, width: int = _WIDTH) ->
     >>> "<svg" in chart([Mark("a", 3.0, 2.0, 4.0, "3")], bars=True, title="how many")
     True
     """
-    labels = [_short(mark.label) for mark in marks]
+    most = min(_LONGEST_LABEL, int(0.32 * width / _CHARACTER))
+    labels = [_short(mark.label, most) for mark in marks]
     left = 14 + _CHARACTER * max([3, *(len(label) for label in labels)])
     right = width - 16 - _CHARACTER * max([3, *(len(mark.text) for mark in marks)])
     seen = [x for m in marks for x in (m.value, m.low, m.high) if x is not None]
@@ -134,9 +137,9 @@ def _tick(value: float) -> str:
     return f"{value:,.10g}".replace("-", "−")
 
 
-def _short(label: str) -> str:
+def _short(label: str, most: int) -> str:
     """Cut a long label in the middle: both its ends distinguish it from others."""
-    if len(label) <= _LONGEST_LABEL:
+    if len(label) <= most:
         return label
-    half = _LONGEST_LABEL // 2
+    half = most // 2
     return f"{label[: half - 1]}…{label[-half:]}"

@@ -15,13 +15,15 @@ from tacit.local import (
     RandomizedResponse,
     UnaryEncoding,
 )
+from tacit.tables import open_source
 
 
 @pytest.fixture
 def people(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("age,job,likes\n31,craft,tea; milk\n\n,,\n07,care,\n", encoding="utf-8")
-    return str(path)
+    with open_source(path) as table:
+        yield table
 
 
 GOODS = Items(["tea", "milk"], other="nothing")
@@ -31,8 +33,8 @@ GOODS = Items(["tea", "milk"], other="nothing")
     ("column", "oracle", "answers"),
     [
         ("job", DirectEncoding(["craft", "care"], epsilon=1), ["craft", None, "care"]),
-        ("age", DirectEncoding(100, epsilon=1), [31, None, 7]),
-        ("age", HierarchicalRanges(100, epsilon=1), [31, None, 7]),
+        ("age", DirectEncoding(100, epsilon=1), ["31", None, "07"]),
+        ("age", HierarchicalRanges(100, epsilon=1), ["31", None, "07"]),
         ("age", Duchi(0, 99, epsilon=1), ["31", None, "07"]),
         ("likes", PaddedSets(UnaryEncoding(GOODS, epsilon=1), 2), [["tea", "milk"], [], []]),
         (None, KeyValue(["age", "likes"], 0, 99, epsilon=1), 3),
@@ -43,7 +45,11 @@ def test_one_answer_a_line(people, column, oracle, answers):
     found = list(answers_of(people, column, oracle))
     assert found == answers or len(found) == answers
     if column is None:
-        assert found == [{"age": "31", "likes": "tea; milk"}, {}, {"age": "07"}]
+        assert found == [
+            {"age": "31", "likes": "tea; milk"},
+            {"age": None, "likes": None},
+            {"age": "07", "likes": None},
+        ]
 
 
 def test_attributes_are_read_each_by_its_own_question(people):
@@ -52,7 +58,7 @@ def test_attributes_are_read_each_by_its_own_question(people):
         "job": RandomizedResponse(["care", "craft"], p="3/4"),
     }
     oracle = AttributeSplitting(parts)
-    assert list(answers_of(people, None, oracle)) == [[31, "craft"], [None, None], [7, "care"]]
+    assert list(answers_of(people, None, oracle)) == [["31", "craft"], [None, None], ["07", "care"]]
     with pytest.raises(UsageError, match="leave out --column"):
         answers_of(people, "age", oracle)
     with pytest.raises(UsageError, match="several answers"):
@@ -65,11 +71,6 @@ def test_what_is_missing_or_broken_is_said(people, tmp_path):
         answers_of(people, None, oracle)
     with pytest.raises(DataSourceError, match="did you mean 'job'"):
         list(answers_of(people, "jab", oracle))
-    (tmp_path / "short.csv").write_text("a,job\n1,craft\n2\n", encoding="utf-8")
-    with pytest.raises(DataSourceError, match=r"line 3 of .* has too few fields"):
-        list(answers_of(str(tmp_path / "short.csv"), "job", oracle))
-    (tmp_path / "bytes.csv").write_bytes(b"job\n\xff\n")
-    with pytest.raises(DataSourceError, match="not a CSV file in UTF-8"):
-        list(answers_of(str(tmp_path / "bytes.csv"), "job", oracle))
-    with pytest.raises(DataSourceError, match="cannot be read"):
-        list(answers_of(str(tmp_path / "none.csv"), "job", oracle))
+    (tmp_path / "odd.csv").write_bytes(b"a,job\n1,craft\n2\n3,\xff\n4,care\n5,a,b\n")
+    with open_source(tmp_path / "odd.csv") as table:  # as every other command reads these lines
+        assert list(answers_of(table, "job", oracle)) == ["craft", None, None, "care", None]

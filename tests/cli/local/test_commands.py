@@ -6,9 +6,18 @@ import io
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from tacit.local import RandomizedResponse, UnaryEncoding, Wire, write_reports
+from tacit.cli.local.question import Asked, items_of
+from tacit.local import (
+    DirectEncoding,
+    Items,
+    RandomizedResponse,
+    UnaryEncoding,
+    Wire,
+    write_reports,
+)
 
 PERTURB = "local perturb people.csv --column site --items a,b,c --mechanism unary --epsilon 2"
 
@@ -137,7 +146,7 @@ def test_a_foreign_file_is_counted_and_the_rest_goes_on(tacit, folder: Path) -> 
         ("local perturb people.csv --column site --epsilon 1 --out r", "--items"),
         ("local perturb people.csv --column stie --items a --epsilon 1 --out r", "2 to 2**32"),
         ("local perturb people.csv --column stie --items a,b --epsilon 1 --out r", "'site'"),
-        ("local perturb none.csv --column site --items a,b --epsilon 1 --out r", "cannot be read"),
+        ("local perturb none.csv --column site --items a,b --epsilon 1 --out r", "file not found"),
         ("local perturb people.csv --column site --items a,b --epsilon 0 --out r", "above zero"),
         ("local perturb people.csv --column site --items a,b --epsilon nan --out r", "number"),
         ("local perturb people.csv --column site --items a,b --epsilon -1 --out r", "above zero"),
@@ -167,3 +176,95 @@ def test_used_wrongly(command: str, says: str, tacit, folder: Path) -> None:
     assert says in done.err
     assert not (folder / "r").exists()
     assert not (folder / "s").exists()
+
+
+OPTIONS = {
+    "comma": ("job,x\nsales,1\ncraft,2\n,3\nspäter,4\n", "utf-8", ""),
+    "mark": ("job,x\nsales,1\ncraft,2\n,3\nspäter,4\n", "utf-8-sig", ""),
+    "semicolon": ("x;job\n1;sales\n2;craft\n3;\n4;später\n", "utf-8", "--delimiter ;"),
+    "tab": ("x\tjob\n1\tsales\n2\tcraft\n3\t\n4\tspäter\n", "utf-8", "--delimiter tab"),
+    "latin": ("job,x\nsales,1\ncraft,2\n,3\nspäter,4\n", "latin-1", "--encoding latin-1"),
+    "null": ("job,x\nsales,1\ncraft,2\nNA,3\nspäter,4\n", "utf-8", "--null NA"),
+    "header": ("sales,1\ncraft,2\n,3\nspäter,4\n", "utf-8", "--header job,x"),
+    "quote": ("job,x\n'sales',1\ncraft,2\n,3\nspäter,4\n", "utf-8", "--quote '"),
+    "lines": ('job,x\nsales,"a\nb"\ncraft,2\n,3\nspäter,4\n', "utf-8", "--multiline 2"),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_column_is_read_with_the_options_of_other_commands(
+    name: str, tacit, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, encoding, flags = OPTIONS[name]
+    (folder / "jobs.csv").write_bytes(text.encode(encoding))
+    asked = "--items sales,craft,später --missing none --epsilon 1"
+    seen = answers_seen(monkeypatch)
+    done = tacit(f"local perturb jobs.csv --column job {asked} {flags} --out r")
+    assert done.code == 0, done.err
+    assert seen == [0, 1, 3, 2]
+
+
+def answers_seen(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that fills with the places of the answers that are randomised."""
+    seen: list[int] = []
+    draw = DirectEncoding._draw
+
+    def seeing(oracle, places):
+        seen.extend(places.tolist())
+        return draw(oracle, places)
+
+    monkeypatch.setattr(DirectEncoding, "_draw", seeing)
+    return seen
+
+
+def test_declared_kinds_and_other_formats(tacit, folder: Path, monkeypatch) -> None:
+    seen = answers_seen(monkeypatch)
+    (folder / "days.csv").write_text("day,smokes\n31.01.2024,yes\n01.02.2024,no\n")
+    words = "--items 2024-01-31,2024-02-01 --epsilon 1 --types day=date --date-format %d.%m.%Y"
+    assert tacit(f"local perturb days.csv --column day {words} --out d").code == 0
+    duckdb.sql(
+        "copy (select * from (values (1, true), (2, null), (3, false)) t(n, b)) "
+        "to 'numbers.parquet'"
+    )
+    words = "--items 1..2 --other 9 --epsilon 1"
+    assert tacit(f"local perturb numbers.parquet --column n {words} --out n").code == 0
+    coins = DirectEncoding(Items([False, True], missing="none"), p="3/4")
+    (folder / "coins.json").write_text(json.dumps(coins.describe()))
+    asked = "--question coins.json"
+    assert tacit(f"local perturb numbers.parquet --column b {asked} --out b").code == 0
+    (folder / "coins.csv").write_text("b,x\ntrue,1\n,2\nFALSE,3\n")
+    assert tacit(f"local perturb coins.csv --column b {asked} --out c").code == 0
+    assert seen == [0, 1, 0, 1, 2, 1, 2, 0, 1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("flags", "labels"),
+    [
+        ("--items 1..2", [1, 2]),
+        ("--items 0..2", [0, 1, 2]),
+        ("--items -1..1", [-1, 0, 1]),
+        ("--items 1..3,7", [1, 2, 3, 7]),
+        ("--items-file marked.txt", ["a", "b c"]),
+    ],
+)
+def test_ranges_and_files_of_answers(flags: str, labels: list, folder: Path) -> None:
+    (folder / "marked.txt").write_bytes(b"\xef\xbb\xbfa\r\nb c\r\n\r\n")
+    name, text = flags.split()
+    asked = Asked(**{name.removeprefix("--").replace("-", "_"): text})
+    assert list(items_of(asked).labels) == labels
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ("--items 2..1", "reversed"),
+        ("--items a,1..2", "--items-file"),
+        ("--items 1..999999", "too long"),
+        ("--items-file latin.txt", "UTF-8"),
+    ],
+)
+def test_answers_that_cannot_be_listed(flags: str, says: str, tacit, folder: Path) -> None:
+    (folder / "latin.txt").write_bytes(b"sp\xe4t\n")
+    done = tacit(f"local perturb people.csv --column site {flags} --epsilon 1 --out r")
+    assert done.code == 2
+    assert says in done.err

@@ -97,3 +97,21 @@ def test_what_auto_chose_is_told_with_the_errors_that_it_compared() -> None:
     )
     (other,) = answers(body(column(method={"asked": "smooth"})))["columns"]
     assert other["choice"] == ""
+
+
+def test_more_than_two_answers_have_a_line_each_so_that_a_page_holds_them() -> None:
+    two = answers(body(column("a"), column("b"), by=("site",)))
+    assert (two["tidy"], [len(cells) for _, cells in two["table"]]) == (False, [2])
+    four = answers(body(*map(column, "abcd"), by=("site",)))
+    assert four["tidy"]
+    assert [(keys, len(cells)) for keys, cells in four["table"]] == [
+        (["k0", label], 1) for label in "abcd"
+    ]
+
+
+def test_a_wide_chart_comes_with_a_narrow_one_for_phones() -> None:
+    (one,) = answers(body(column(), by=("site",)))["columns"]
+    assert 'viewBox="0 0 720 ' in one["chart"]
+    assert 'viewBox="0 0 360 ' in one["narrow"]
+    (one,) = answers(body(column(), by=("site",)), width=360)["columns"]
+    assert one["narrow"] is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.service.client import Client
 from tacit.errors import (
     BudgetError,
     DataSourceError,
@@ -57,3 +58,30 @@ def test_who_may_try_again_learns_when() -> None:
         == "30"
     )
     assert rendered(problem_of(LedgerError("x"))).headers["retry-after"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("method", "place", "said", "field", "near"),
+    [
+        ("POST", "preview", {"sql": "select 1", "epsilom": 1}, "body.epsilom", "'epsilon'"),
+        ("POST", "releases", {"sqll": "select 1"}, "body.sqll", "'sql'"),
+        (
+            "PUT",
+            "caps",
+            {"caps": {"team:a": {"epsilo": 1}}, "reason": "x"},
+            "body.caps.team:a.epsilo",
+            "'epsilon'",
+        ),
+        ("PUT", "budget", {"epsilon": 5, "raison": "x"}, "body.raison", "'reason'"),
+    ],
+)
+def test_a_misspelt_field_is_named_with_the_one_that_was_meant(
+    client: Client, method: str, place: str, said: object, field: str, near: str
+) -> None:
+    token = client.token("curator")
+    reply = client.request(method, f"/v1/datasets/visits/{place}", json=said, token=token)
+    assert reply.status_code == 400
+    error = reply.json()["error"]
+    wrong = {one["field"]: one["wrong"] for one in error["details"]["fields"]}
+    assert wrong[field] == f"there is no field of this name; did you mean {near}?"
+    assert "Extra inputs" not in reply.text

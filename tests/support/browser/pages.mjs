@@ -35,8 +35,25 @@ async function check(page, name, axe = true) {
   const title = await page.title();
   const shot = { path: `${orders.folder}/${name}.png`, fullPage: true };
   if (orders.folder) await page.screenshot(shot);
+  const seen = await page.evaluate(() => {
+    const shown = (element) => element.getClientRects().length > 0;
+    const charts = [...document.querySelectorAll("svg.chart[viewBox]")].filter(shown);
+    const sizes = charts.flatMap((chart) => {
+      const scale = chart.getBoundingClientRect().width / chart.viewBox.baseVal.width;
+      const texts = [...chart.querySelectorAll("text")];
+      return texts.map((text) => scale * parseFloat(getComputedStyle(text).fontSize));
+    });
+    const [brand, out] = [".brand", ".out button"].map((one) => document.querySelector(one));
+    const cut = [...document.querySelectorAll(".wide")].filter((e) => e.scrollWidth > e.clientWidth + 1);
+    return {
+      smallest: Math.min(99, ...sizes),
+      cut: cut.length,
+      menu: document.querySelectorAll("nav[aria-label=Pages]").length,
+      signOut: out && brand ? out.getBoundingClientRect().top - brand.getBoundingClientRect().top : 0,
+    };
+  });
   if (!axe) {
-    found.pages.push({ name, title, overflow, wrong: [], passes: 0 });
+    found.pages.push({ name, title, overflow, ...seen, wrong: [], passes: 0 });
     return;
   }
   // In a world of its own: the page's policy lets no script of elsewhere in, also not this one.
@@ -61,7 +78,7 @@ async function check(page, name, axe = true) {
       wrong: r.violations.map((v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200)]),
       passes: r.passes.length }))`,
   );
-  found.pages.push({ name, title, overflow, ...checked });
+  found.pages.push({ name, title, overflow, ...seen, ...checked });
 }
 
 async function signIn(page, token) {
@@ -134,6 +151,33 @@ async function review() {
   await check(rita, "tokens-made");
   await ada.reload();
   await ada.waitForSelector(".answer, #running");
+}
+
+// A question of four answers, chosen and previewed without a look at its SQL; its certificate.
+async function four() {
+  const ada = await newPage({ width: 1200 });
+  await signIn(ada, orders.token);
+  await ada.goto(`${orders.address}/datasets/visits/ask`);
+  await ada.select("#statistic", "sum");
+  await ada.select("#column", "cost");
+  await ada.select("#by", "site");
+  await submit(ada, "button[value=preview]");
+  found.notes.clicked = await ada.$eval("#sql", (field) => field.value);
+  found.notes.expected = (await ada.$$("#preview")).length;
+  const sql = "select site, count(*) as visits, avg(cost) as typical, sum(cost) as total, " +
+    "stddev(cost) as spread from visits group by site";
+  await ada.$eval("#sql", (field, text) => { field.value = text; }, sql);
+  await submit(ada, "button[value=preview]");
+  await submit(ada, ".preview form:last-of-type button");
+  await ada.waitForSelector(".answer");
+  await check(ada, "four-release");
+  await Promise.all([ada.waitForNavigation(), ada.click(".seal a")]);
+  await check(ada, "four-certificate");
+  await ada.setViewport({ width: 375, height: 800 });
+  await check(ada, "four-phone-certificate");
+  await ada.setViewport({ width: 673, height: 900 }); // of A4 between its margins
+  await ada.emulateMediaType("print");
+  await check(ada, "four-print-certificate", false);
 }
 
 // A curator declares a data set, sets its budget, begins a dashboard and looks at a collection.
@@ -243,6 +287,7 @@ try {
   await walk("dark-phone", { scheme: "dark", width: 380 });
   await walk("plain", { scripts: false });
   await review();
+  await four();
   await curate("desk", {});
   await curate("night", { scheme: "dark", width: 380 });
   await keyboard();

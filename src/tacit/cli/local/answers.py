@@ -1,9 +1,7 @@
-"""The answers of a CSV file, read as a local question takes them."""
+"""The answers of a table, read as a local question takes them."""
 
 from __future__ import annotations
 
-import csv
-import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +9,12 @@ from tacit.errors import DataSourceError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from tacit.local import Oracle
+    from tacit.tables.open_source import Source
 
 __all__ = ["answers_of", "reader_of"]
 
-Reader = Callable[[str], Any]
+Reader = Callable[[Any], Any]
+_AT_ONCE = 1 << 16
 BETWEEN = ";"
 """What stands between the items of a set in one field."""
 
@@ -32,34 +32,33 @@ def reader_of(oracle: Oracle) -> Reader:
     ):
         raise UsageError("a person has several answers to this question, each in its own column")
     if isinstance(oracle, local.PaddedSets):
-        return lambda text: [part.strip() for part in text.split(BETWEEN) if part.strip()]
-    if isinstance(oracle, (local.HierarchicalRanges, local.PrefixExtending)):
-        return _whole
-    if isinstance(oracle, local.FrequencyOracle):
-        return _whole if isinstance(oracle.domain.labels, range) else _text
-    return _text  # text for any word, and for numbers, which are read exactly
+        return _members
+    return _answer
 
 
-def _text(text: str) -> Any:
-    return text or None
+def _answer(cell: Any) -> Any:
+    return None if cell == "" else cell
 
 
-def _whole(text: str) -> Any:
-    return int(text) if re.fullmatch(r"[0-9]{1,19}", text) else text or None
+def _members(cell: Any) -> list[str]:
+    """Return the items of a set that is written in one field."""
+    return [part.strip() for part in str(cell or "").split(BETWEEN) if part.strip()]
 
 
-def answers_of(path: str, column: str | None, oracle: Oracle) -> Iterator[Any]:
-    """Return the answers in a CSV file, one a person.
+def answers_of(source: Source, column: str | None, oracle: Oracle) -> Iterator[Any]:
+    """Return the answers in a table, one a person.
+
+    A cell that cannot be read is a missing answer, as it is to every other command.
 
     Args:
-        path: the file.
+        source: the table.
         column: its column; a question of several attributes or keys takes the columns of their
             names, and none here.
         oracle: the question.
 
     Raises:
         UsageError: a column is missing, or there is one too many.
-        DataSourceError: a file that cannot be read, a column that is not there, a short row.
+        DataSourceError: a table that cannot be read, a column that is not there.
     """
     from tacit import local
 
@@ -72,35 +71,35 @@ def answers_of(path: str, column: str | None, oracle: Oracle) -> Iterator[Any]:
         if column is None:
             raise UsageError("say which column holds the answers: --column COL")
         read = reader_of(oracle)
-        return (read(fields[0]) for fields in _rows(path, [column]))
+        return (read(fields[0]) for fields in _rows(source, [column]))
     if column is not None:
         raise UsageError(f"this question takes the columns {', '.join(names)}: leave out --column")
+    rows = _rows(source, names)
     if readers is None:
-        return ({k: v for k, v in zip(names, row, strict=True) if v} for row in _rows(path, names))
-    return (
-        [read(text) for read, text in zip(readers, row, strict=True)] for row in _rows(path, names)
+        return (dict(zip(names, map(_answer, row), strict=True)) for row in rows)
+    return ([read(cell) for read, cell in zip(readers, row, strict=True)] for row in rows)
+
+
+def _rows(source: Source, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+    """Return the cells of some columns, row by row, in the order of the table."""
+    for column in columns:
+        if column not in source.schema:
+            raise DataSourceError(
+                f"{source.name} has no column {column!r}: {did_you_mean(column, source.schema)}"
+            )
+    engine, named = source.engine, ", ".join(map(source.engine.dialect.identifier, columns))
+    numbered = engine.materialise(
+        f"select row_number() over () as tacit_row, {named} from {source.relation}"
     )
-
-
-def _rows(path: str, columns: list[str]) -> Iterator[list[str]]:
-    """Return the fields of some columns, row by row."""
     try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = csv.reader(file)
-            header = next(rows, [])
-            for column in columns:
-                if column not in header:
-                    raise DataSourceError(
-                        f"{path} has no column {column!r}: {did_you_mean(column, header)}"
-                    )
-            places = [header.index(column) for column in columns]
-            for number, row in enumerate(rows, 2):
-                if not row and len(header) > 1:
-                    continue  # a blank line; in a file of one column it is a missing answer
-                if row and len(row) <= max(places):
-                    raise DataSourceError(f"line {number} of {path} has too few fields")
-                yield [row[place] if row else "" for place in places]
-    except OSError as error:
-        raise DataSourceError(f"{path} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise DataSourceError(f"{path} is not a CSV file in UTF-8") from None
+        count = engine.rows(f"select count(*) from {numbered}")[0][0]
+        for start in range(0, count, _AT_ONCE):
+            yield from (
+                row[1:]
+                for row in engine.rows(
+                    f"select tacit_row, {named} from {numbered} where tacit_row > {start} "
+                    f"and tacit_row <= {start + _AT_ONCE} order by tacit_row"
+                )
+            )
+    finally:
+        engine.drop(numbered)

@@ -13,6 +13,7 @@ import typer
 
 from tacit.cli.local.answers import answers_of, reader_of
 from tacit.cli.local.question import Asked, items_of, oracle_of
+from tacit.cli.shared.options import TableOptions
 from tacit.cli.shared.signature import options
 from tacit.errors import DataSourceError, UsageError
 
@@ -111,7 +112,6 @@ def _chosen(text: str, oracle: Oracle) -> Any:
 class _Perturbing:
     """The column whose answers are randomised."""
 
-    source: Annotated[str, typer.Argument(help="A CSV file.", metavar="CSV")]
     out: Annotated[str, typer.Option("--out", help="The new file of reports.", metavar="FILE")]
     column: Annotated[
         str | None,
@@ -129,20 +129,25 @@ class _Perturbing:
 
 @local_app.command("perturb")
 @options
-def perturb(column: _Perturbing, asked: Asked) -> None:
+def perturb(source: TableOptions, column: _Perturbing, asked: Asked) -> None:
     """Randomise every answer of a column, and write the reports to a file.
+
+    The table is read as by every other command. A cell or line that cannot be read is a missing
+    answer; [bold]tacit check[/bold] shows where those are.
 
     [bold]tacit local perturb p.csv --column job --items a,b --epsilon 1 --out day.reports[/bold]
     """
+    from tacit.cli.release.job import open_table, table_of
     from tacit.cli.shared.output import note, working
     from tacit.local import append_reports, write_reports
 
     oracle = oracle_of(asked)
-    answers = answers_of(column.source, column.column, oracle)
+    table = table_of(source, "local perturb")
     if os.path.exists(column.out):
         raise DataSourceError(f"{column.out} exists; each answer is randomised once: name another")
     n = 0
-    with working("randomising"):
+    with working("randomising"), open_table(table) as opened:
+        answers = answers_of(opened, column.column, oracle)
         write_reports(column.out, oracle, oracle.layout.empty(0), ids=column.ids)
         try:
             while part := list(islice(answers, _AT_ONCE)):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.cli.shared.flag_values import whole_range
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.outside import read_json_file
 
@@ -41,6 +42,8 @@ _WORDS = {
     "hadamard-sketch": "HadamardCountMeanSketch",
     "rappor": "Rappor",
 }
+_WHOLE = r"[-\s\d,]*\d\s*\.\.\s*-?\d[-\s\d,.]*"
+"""Whole numbers with a range among them: 1..12, or 1..5,9."""
 _ALL = {**_MECHANISMS, **_NUMBERS, **_WORDS, "ranges": "HierarchicalRanges"}
 
 
@@ -57,7 +60,9 @@ class Asked:
 
     items: Annotated[
         Text,
-        _flag("--items", help="The possible answers: a,b,c or 0..1023.", metavar="ANSWER,..."),
+        _flag(
+            "--items", help="The possible answers: a,b,c, 0..1023 or 1..5,9.", metavar="ANSWER,..."
+        ),
     ] = None
     items_file: Annotated[
         Text, _flag("--items-file", help="A file with one answer a line.", metavar="FILE")
@@ -126,14 +131,23 @@ def items_of(asked: Asked) -> Items:
     labels: Any
     if asked.items_file is not None:
         try:
-            text = Path(asked.items_file).expanduser().read_text(encoding="utf-8")
+            text = Path(asked.items_file).expanduser().read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError):
-            raise DataSourceError(f"{asked.items_file} cannot be read as text") from None
-        labels = [line for line in text.splitlines() if line]
-    elif (spread := re.fullmatch(r"0\.\.(\d{1,10})", asked.items or "")) is not None:
+            raise DataSourceError(
+                f"{asked.items_file} cannot be read as text: it must be a file in UTF-8"
+            ) from None
+        labels = [line for line in text.split("\n") if line]
+    elif (spread := re.fullmatch(r"\s*0\.\.(\d{1,10})\s*", asked.items or "")) is not None:
         labels = int(spread[1]) + 1
+    elif re.fullmatch(_WHOLE, asked.items or ""):
+        labels = whole_range(asked.items or "", "--items")
     else:
         labels = next(csv.reader([asked.items or ""]), [])
+        if any(re.fullmatch(_WHOLE, label) for label in labels):
+            raise UsageError(
+                "a range of whole numbers stands among other answers: list the answers, or write "
+                "them to a file for --items-file, one a line"
+            )
     return Items(labels, other=asked.other, missing=asked.missing)
 
 

@@ -17,6 +17,7 @@ from tacit.display.card import Card, Pictures, Shown, Table
 from tacit.display.svg_chart import Mark, chart
 from tacit.display.templating import drawing
 from tacit.errors import RefusedError, UsageError
+from tacit.local.base.raw_answers import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -147,9 +148,10 @@ class Estimate(Shown):
         Raises:
             UsageError: an item that is not listed.
         """
-        if item not in self.items:
+        wanted = plain(item)
+        if wanted not in self.items:
             raise UsageError(f"{item!r} is not one of the {len(self.items):,} items")
-        return float(self.counts[self.items.index(item)])
+        return float(self.counts[self.items.index(wanted)])
 
     def to_dict(self) -> dict[Hashable, float]:
         """Return the counts by item."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import math
+import datetime
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,23 +18,22 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import as_integer, show
 from tacit.calls import public
 from tacit.errors import UsageError
+from tacit.local.base.raw_answers import (
+    is_missing,
+    numbers_of,
+    plain,
+    texts_of,
+    values_of,
+    whole_number,
+)
 
-__all__ = ["Items", "is_missing"]
+__all__ = ["Items"]
 
 LARGEST = 1 << 32
 OUTSIDE = -1
 _JSON = (str, int, float, bool)
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a raw answer is missing: None, NaN, or a data frame's NA or NaT.
-
-    >>> is_missing(None), is_missing(float("nan")), is_missing(0)
-    (True, True, False)
-    """
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, (float, np.floating)) and math.isnan(value)
+_READ_AS_TEXT = (str, int, float, Decimal, Fraction, datetime.date, datetime.time, UUID)
+"""Answers that may be listed by what they are written as."""
 
 
 @public
@@ -43,6 +46,9 @@ class Items:
     before anything is drawn or sent; so a question that someone may be unable to answer declares
     them: then nobody's report can be distinguished from the others, and nobody is dropped from
     the count.
+
+    An answer is the item that it equals, else the one that is written alike: the number 3 and the
+    text "3", a date and "2024-12-31".  The library whose column it comes in does not matter.
 
     Args:
         labels: the answers, each once, at least two in all: text, whole numbers or booleans; or a
@@ -71,6 +77,7 @@ class Items:
         if isinstance(labels, Items):
             raise UsageError("this is a list of items already; use it as it is")
         listed: Sequence[Any] = _listed(labels)
+        other, missing = plain(other), plain(missing)
         for special in (other, missing):
             if special is not None and special not in listed:
                 listed = (*listed, special)
@@ -97,17 +104,29 @@ class Items:
     def _places(self) -> Mapping[Any, int]:
         return {label: i for i, label in enumerate(self.labels)}
 
+    @cached_property
+    def _texts(self) -> Mapping[str, int]:
+        """The places of labels by their texts; a label that is text itself comes first."""
+        found: dict[str, int] = {}
+        for i, label in enumerate(self.labels):
+            if not isinstance(label, str):
+                found |= {text: i for text in texts_of(label) if text not in found}
+        return found | {label: i for i, label in enumerate(self.labels) if isinstance(label, str)}
+
     def _find(self, value: Any) -> int:
+        """Return the place of a plain answer: that of an equal label, or of one with its text."""
         if isinstance(self.labels, range):
-            try:
-                inside = value in self.labels
-            except (TypeError, ValueError):
-                return OUTSIDE
-            return int(value) - self.labels.start if inside else OUTSIDE
+            written = isinstance(value, str) and re.fullmatch(r"[0-9]{1,19}", value)
+            number = int(value) if written else whole_number(value)
+            return OUTSIDE if number is None or number not in self.labels else number
         try:
-            return self._places.get(value, OUTSIDE)
-        except TypeError:
+            place = self._places.get(value, OUTSIDE)
+            if place == OUTSIDE and isinstance(value, _READ_AS_TEXT):
+                listed = (self._texts[text] for text in texts_of(value) if text in self._texts)
+                place = next(listed, OUTSIDE)
+        except Exception:  # a value never raises, whatever its class does
             return OUTSIDE
+        return place
 
     @cached_property
     def _fallback(self) -> tuple[int, int]:
@@ -121,7 +140,12 @@ class Items:
         Args:
             value: a raw answer.
         """
+        if type(value) is str and not isinstance(self.labels, range):
+            known = self._places.get(value)
+            if known is not None:  # nearly all answers of nearly all questions
+                return known
         other, missing = self._fallback
+        value = _shortest(value)
         if is_missing(value):
             return missing
         found = self._find(value)
@@ -131,13 +155,18 @@ class Items:
         """Return the place of each answer as :meth:`place` does; never raises on a value.
 
         Args:
-            values: raw answers, one a person.
+            values: raw answers, one a person, in a list, an array or a column of any library.
+
+        Raises:
+            UsageError: a table, a mapping or an array of several dimensions in place of a column.
         """
-        if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and self._is_range:
-            return self._whole_numbers(values.ravel())
-        if isinstance(values, np.ndarray) and values.dtype == bool and self.labels == (False, True):
-            return values.ravel().astype(np.int64)
-        return np.fromiter((self.place(v) for v in values), np.int64)
+        answers = values_of(values)
+        numbers = numbers_of(answers)
+        if numbers is not None and numbers.dtype.kind in "iu" and self._is_range:
+            return self._whole_numbers(numbers)
+        if numbers is not None and numbers.dtype == bool and self.labels == (False, True):
+            return numbers.astype(np.int64)
+        return np.fromiter((self.place(v) for v in answers), np.int64)
 
     @property
     def _is_range(self) -> bool:
@@ -214,6 +243,15 @@ class Items:
         return f"{len(self):,} items"
 
 
+def _listing(labels: Iterable[Any]) -> Iterable[Any]:
+    return list(labels) if isinstance(labels, Mapping) else values_of(labels)
+
+
+def _shortest(value: Any) -> Any:
+    """Return a plain answer; a number in single precision as the decimal that it is written as."""
+    return float(str(value)) if isinstance(value, (np.float16, np.float32)) else plain(value)
+
+
 def _listed(labels: int | Iterable[Any]) -> Sequence[Any]:
     if isinstance(labels, (str, bytes)):
         raise UsageError("items are a list of labels, not one text")
@@ -223,7 +261,7 @@ def _listed(labels: int | Iterable[Any]) -> Sequence[Any]:
         _refuse_size(max(0, -(-(labels.stop - labels.start) // labels.step)))
         return range(len(labels)) if labels == range(len(labels)) else tuple(labels)
     if isinstance(labels, Iterable):
-        return tuple(x.item() if isinstance(x, np.generic) else x for x in labels)
+        return tuple(x if isinstance(x, bytes) else plain(x) for x in _listing(labels))
     size = as_integer(labels, "the number of items")
     _refuse_size(size)
     return range(size)

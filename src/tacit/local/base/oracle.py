@@ -155,8 +155,6 @@ class Oracle(ABC):
         Raises:
             UsageError: an answer outside the domain that has no declared place.
         """
-        if isinstance(values, (str, bytes)) or not np.iterable(values):
-            raise UsageError("give a list of answers, one a person; for one person: perturb(value)")
         places = self.read(values)
         reports = self.layout.empty(len(places))
         step = min(BATCH, max(1, BATCH_BYTES // max(1, self.layout.columns)))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 from tacit.arithmetic.exact import as_fraction, as_integer
 from tacit.errors import UsageError
 from tacit.local.base.items import Items
+from tacit.local.base.raw_answers import plain
 from tacit.local.base.report_layout import Layout
 
 __all__ = [
@@ -71,7 +71,10 @@ def read_answer(value: Any, lower: Fraction, upper: Fraction) -> Fraction:
     >>> read_answer(3, Fraction(0), Fraction(4))
     Fraction(3, 4)
     """
-    if isinstance(value, (float, np.floating)) and math.isinf(value):
+    value = plain(value)
+    if isinstance(value, bool):
+        value = int(value)
+    if isinstance(value, (float, Decimal)) and math.isinf(value):
         return Fraction(int(value > 0))
     try:
         number = as_fraction(value, "an answer")

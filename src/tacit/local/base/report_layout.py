@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.calls import public
 from tacit.errors import UsageError
+from tacit.local.base.raw_answers import plain, values_of, whole_number
 
 __all__ = ["Layout", "smallest_dtype"]
 
@@ -24,6 +25,26 @@ def smallest_dtype(limit: int) -> np.dtype[np.generic]:
         if limit <= 1 << 8 * np.dtype(kind).itemsize:
             return np.dtype(kind)
     return np.dtype(np.uint64)
+
+
+def _array(reports: object) -> NDArray[Any]:
+    """Return reports of any library as an array, without a missing one taken for a number."""
+    if isinstance(reports, np.ma.MaskedArray):
+        if reports.mask.any():
+            raise UsageError("a report is missing: leave out those that were never sent")
+        reports = np.ma.getdata(reports)
+    array = np.asarray(reports, order="C")
+    if array.dtype == bool:
+        return array.astype(np.uint8)
+    if array.dtype != object:
+        return array
+    listed = [plain(report) for report in values_of(reports, sets=True)]
+    rows = [list(map(plain, values_of(r))) if np.iterable(r) else whole_number(r) for r in listed]
+    try:
+        whole = np.array(rows)
+    except ValueError:  # rows of different lengths
+        return array
+    return whole if whole.dtype.kind in "biu" else array
 
 
 @public
@@ -88,7 +109,7 @@ class Layout:
         Raises:
             UsageError: another shape, or numbers that are not whole.
         """
-        array = np.asarray(reports)
+        array = _array(reports)
         if not array.size:
             return self.empty(0)
         one_batch = array.ndim == (2 if self.columns else 1)

@@ -19,6 +19,7 @@ from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.oracle import Oracle, State
 from tacit.local.base.parameters import one_of, read_share, read_size
+from tacit.local.base.raw_answers import plain, values_of
 from tacit.local.base.report_layout import Layout
 from tacit.local.frequency.hadamard_response import hadamard_transform
 from tacit.local.frequency.unary_encoding import packed
@@ -88,7 +89,7 @@ class _Sketch(Oracle):
         Raises:
             UsageError: reports that this mechanism cannot have made, no words.
         """
-        state, words = self._state(reports), tuple(items)
+        state, words = self._state(reports), tuple(map(plain, values_of(items)))
         if not words:
             raise UsageError("name at least one word to look up")
         table, known = self._table(state), digests(words)

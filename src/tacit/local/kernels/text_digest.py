@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.mixing import GOLDEN, mixed
-from tacit.local.base.items import is_missing
+from tacit.local.base.raw_answers import is_missing, text_of, values_of
 
 __all__ = ["digest", "digests", "places_under"]
 
@@ -20,16 +20,16 @@ Words = NDArray[np.uint64]
 def digest(value: Any) -> int:
     """Return the 64-bit BLAKE2b digest of an answer's text; a missing answer has one of its own.
 
-    >>> digest("Paris") == digest("Paris"), digest(None) == digest(float("nan"))
+    >>> digest("Paris") == digest(b"Paris"), digest(None) == digest(float("nan"))
     (True, True)
     """
-    text = b"\xff" if is_missing(value) else str(value).encode("utf-8", "surrogatepass")
+    text = b"\xff" if is_missing(value) else text_of(value).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
 def digests(values: Iterable[Any]) -> Words:
     """Return the digest of each answer."""
-    return np.fromiter((digest(v) for v in values), np.uint64)
+    return np.fromiter((digest(v) for v in values_of(values)), np.uint64)
 
 
 def places_under(words: Words, function: Any, size: int) -> NDArray[np.int64]:

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import Number, as_fraction
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.local.base.items import is_missing
 from tacit.local.base.mean_estimate import MeanEstimate
 from tacit.local.base.oracle import Oracle, State
 from tacit.local.base.parameters import read_answer, read_bounds, read_size
+from tacit.local.base.raw_answers import is_missing, numbers_of, values_of
 from tacit.noise.bits import words32
 
 __all__ = ["LinearMean", "MeanOracle", "NumberOracle"]
@@ -101,9 +101,11 @@ class MeanOracle(NumberOracle):
         Args:
             values: the answers of many people, in the unit of the range.
         """
-        if isinstance(values, np.ndarray) and values.dtype.kind in "fiu" and self._fits_floats:
-            return self._read_floats(values.ravel().astype(np.float64))
-        return np.fromiter((self._read(v) for v in values), np.int64)
+        answers = values_of(values)
+        numbers = numbers_of(answers)
+        if numbers is not None and self._fits_floats:
+            return self._read_floats(numbers.astype(np.float64))
+        return np.fromiter((self._read(v) for v in answers), np.int64)
 
     @property
     def _fits_floats(self) -> bool:

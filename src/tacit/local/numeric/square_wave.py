@@ -18,6 +18,7 @@ from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.oracle import State
 from tacit.local.base.postprocess import expectation_maximization
+from tacit.local.base.raw_answers import values_of
 from tacit.local.base.report_layout import Layout
 from tacit.local.kernels.bit_counting import count_values
 from tacit.local.kernels.dyadic_probability import exp_at_most, probability
@@ -127,7 +128,7 @@ class SquareWave(NumberOracle):
         Args:
             values: the answers of many people, as they were given.
         """
-        return np.fromiter((self._read(v) for v in values), np.int64)
+        return np.fromiter((self._read(v) for v in values_of(values)), np.int64)
 
     def _read(self, value: Any) -> int:
         return min(int(self._place(value) * self.bins), self.bins - 1)

@@ -18,6 +18,7 @@ from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.oracle import Oracle, State
+from tacit.local.base.raw_answers import plain, text_of, values_of
 from tacit.local.base.report_layout import Layout
 from tacit.local.frequency.unary_encoding import packed
 from tacit.local.kernels.bit_counting import count_bits
@@ -325,8 +326,8 @@ class Rappor(Oracle, Staged):
         return worst
 
     def _names(self, candidates: Iterable[Any]) -> tuple[Any, ...]:
-        names = tuple(candidates)
-        if not names or len(set(map(str, names))) < len(names):
+        names = tuple(map(plain, values_of(candidates)))
+        if not names or len(set(map(text_of, names))) < len(names):
             raise UsageError("name at least one candidate, and each once")
         return names
 

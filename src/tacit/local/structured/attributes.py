@@ -15,12 +15,19 @@ from numpy.typing import NDArray
 
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.local.base.items import is_missing
 from tacit.local.base.oracle import Oracle, State, oracle_from
+from tacit.local.base.raw_answers import is_missing, people_of, plain
 from tacit.local.base.report_layout import Layout
 from tacit.local.kernels.dyadic_probability import uniform_below
 
-__all__ = ["AttributeSampling", "AttributeSplitting", "Attributes", "from_bits", "to_bits"]
+__all__ = [
+    "AttributeSampling",
+    "AttributeSplitting",
+    "Attributes",
+    "as_mapping",
+    "from_bits",
+    "to_bits",
+]
 
 Bits = NDArray[np.uint8]
 
@@ -49,6 +56,14 @@ def from_bits(layout: Layout, bits: Bits) -> NDArray[Any]:
     return values[:, 0] if layout.kind == "integer" else values
 
 
+def as_mapping(value: Any, names: Sequence[str]) -> Any:
+    """Return a row of a data frame, which has names but is no mapping, as the mapping it is."""
+    if isinstance(value, Mapping) or not hasattr(value, "keys"):
+        return value
+    keys = list(value.keys())
+    return {key: value[key] for key in keys} if set(names) <= set(keys) else value
+
+
 @public
 @dataclass(frozen=True, init=False, eq=False)
 class Attributes(Oracle):
@@ -75,13 +90,19 @@ class Attributes(Oracle):
         """The mechanisms, in order."""
         return [oracle for _, oracle in self.parts]
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the attributes, in order."""
+        return [name for name, _ in self.parts]
+
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return (n, attributes) whole numbers; a person is a mapping or a sequence of answers."""
-        rows = [self._row(value) for value in values]
+        rows = [self._row(value) for value in people_of(values, self.names)]
         columns = [oracle.read([row[j] for row in rows]) for j, oracle in enumerate(self.oracles)]
         return np.stack(columns, axis=1)
 
     def _row(self, value: Any) -> Sequence[Any]:
+        value = as_mapping(plain(value), self.names)
         if isinstance(value, Mapping):
             return [value.get(name) for name, _ in self.parts]
         if is_missing(value):

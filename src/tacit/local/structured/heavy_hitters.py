@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -13,6 +14,7 @@ from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
 from tacit.local.base.oracle import Oracle, oracle_from
+from tacit.local.base.raw_answers import plain, values_of, whole_number
 from tacit.local.frequency.count_mean_sketch import HadamardCountMeanSketch
 from tacit.local.structured.attributes import AttributeSampling
 
@@ -72,11 +74,11 @@ class PrefixExtending(AttributeSampling):
 
     def _row(self, value: Any) -> list[str]:
         whole = self.lengths[-1]
-        try:
-            number = int(value)
-        except (TypeError, ValueError, OverflowError):
-            number = -1
-        if not 0 <= number < 1 << whole:
+        answer = plain(value)
+        number = whole_number(answer)
+        if isinstance(answer, str):
+            number = int(answer) if re.fullmatch(r"[0-9]{1,19}", answer) else None
+        if number is None or not 0 <= number < 1 << whole:
             return ["outside"] * len(self.parts)
         return [str(number >> (whole - length)) for length in self.lengths]
 
@@ -86,7 +88,7 @@ class PrefixExtending(AttributeSampling):
         Args:
             values: the answers of many people, as they were given.
         """
-        rows = [self._row(value) for value in values]
+        rows = [self._row(value) for value in values_of(values)]
         columns = [o.read([row[j] for row in rows]) for j, o in enumerate(self.oracles)]
         return np.stack(columns, axis=1)
 

@@ -15,11 +15,11 @@ from tacit.arithmetic.exact import Number
 from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import quantile
-from tacit.local.base.items import is_missing
 from tacit.local.base.oracle import Oracle, State
 from tacit.local.base.parameters import read_answer, read_bounds
+from tacit.local.base.raw_answers import is_missing, people_of, plain
 from tacit.local.frequency.direct_encoding import DirectEncoding
-from tacit.local.structured.attributes import AttributeSampling, same_names
+from tacit.local.structured.attributes import AttributeSampling, as_mapping, same_names
 from tacit.noise.bits import words32
 
 __all__ = ["KeyValue", "KeyValueEstimate"]
@@ -117,11 +117,12 @@ class KeyValue(AttributeSampling):
         Args:
             values: the answers of many people, as they were given.
         """
-        rows = [self._row(v) for v in values]
+        rows = [self._row(v) for v in people_of(values, self.names)]
         return np.array(rows, np.int64).reshape(len(rows), len(self.parts))
 
     def _row(self, value: Any) -> list[int]:
         """Read one person; who is missing has no key."""
+        value = as_mapping(plain(value), [])
         pairs = {} if is_missing(value) else value
         if not isinstance(pairs, Mapping):
             raise UsageError("a person's keys and values are a mapping; nothing was drawn or sent")

@@ -15,9 +15,10 @@ from tacit.arithmetic.exact import as_integer
 from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.base.estimate import Estimate
-from tacit.local.base.items import OUTSIDE, is_missing
+from tacit.local.base.items import OUTSIDE
 from tacit.local.base.oracle import FrequencyOracle, Oracle, oracle_from
 from tacit.local.base.parameters import read_share, read_size
+from tacit.local.base.raw_answers import is_missing, plain, values_of
 from tacit.local.base.report_layout import Layout
 from tacit.noise.uniform import uniform_words
 
@@ -93,7 +94,9 @@ class PaddedSets(Oracle):
         Args:
             values: the answers of many people, as they were given.
         """
-        return np.fromiter((self._slot(self.members(v)) for v in values), np.int64)
+        return np.fromiter(
+            (self._slot(self.members(v)) for v in values_of(values, sets=True)), np.int64
+        )
 
     def members(self, value: object) -> list[int]:
         """Return the places of a set's items; a missing set is an empty one.
@@ -104,6 +107,7 @@ class PaddedSets(Oracle):
         Raises:
             UsageError: one text or number in place of a set.
         """
+        value = plain(value)
         if is_missing(value):
             return []
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tacit.display.svg_chart import Mark, chart
+from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.display.templating import drawing
 from tacit.report.text.vocabulary import answer_words
 from tacit.report.text.words import aggregate_words, number, value_words
@@ -14,6 +14,8 @@ __all__ = ["answers"]
 
 _MOST_MARKS = 60
 _MOST_PANELS = 12
+_MOST_SIDE_BY_SIDE = 2
+"""Answers with their ranges in one line of the table; of more each has a line of its own."""
 
 
 def answers(body: Mapping[str, Any], width: int = 720) -> dict[str, Any]:
@@ -34,12 +36,14 @@ def answers(body: Mapping[str, Any], width: int = 720) -> dict[str, Any]:
         return {"none": none}
     columns = body["answer"]["columns"]
     plain = [column for column in columns if column.get("bins") is None]
+    tidy = len(plain) > _MOST_SIDE_BY_SIDE
     return {
         "none": None,
         "columns": [_shown(one, told[one["label"]], keys, by, width) for one in columns],
         "by": by,
         "labels": [str(column["label"]) for column in plain],
-        "table": _table(plain, keys) if plain else None,
+        "tidy": tidy,
+        "table": (_tidy(plain, keys) if tidy else _table(plain, keys)) if plain else None,
     }
 
 
@@ -54,9 +58,9 @@ def _shown(
     words = aggregate_words(aggregate) + (f", by {', '.join(by)}" if by else "")
     name, heading = answer_words(str(column["kind"])).each
     head = {"head": [*by, name], "heading": heading}
-    shown: dict[str, Any] = {"chart": None, "panels": None, "bins": None, **head}
+    shown: dict[str, Any] = {"chart": None, "narrow": None, "panels": None, "bins": None, **head}
     if column.get("bins") is None:
-        shown["chart"] = _chart(column, [" / ".join(key) for key in keys], words, width)
+        shown |= _chart(column, [" / ".join(key) for key in keys], words, width)
     else:
         shown |= _histogram(column, keys, by, words, width)
     return {
@@ -77,11 +81,21 @@ def _choice(method: Mapping[str, Any]) -> str:
     return chosen.replace("_", " ")
 
 
-def _chart(column: Mapping[str, Any], labels: Sequence[str], words: str, width: int) -> Any:
+def _chart(
+    column: Mapping[str, Any], labels: Sequence[str], words: str, width: int
+) -> dict[str, Any]:
     if not 0 < len(labels) <= _MOST_MARKS:
-        return None
+        return {}
     marks = [_mark(column, label, (place,)) for place, label in enumerate(labels)]
-    return drawing(chart(marks, answer_words(str(column["kind"])).amount, words, width))
+    return _drawn(marks, answer_words(str(column["kind"])).amount, words, width)
+
+
+def _drawn(marks: Sequence[Mark], bars: bool, words: str, width: int) -> dict[str, Any]:
+    """Return a chart, and a narrow one for phones, of which a style shows one."""
+    drawn = {"chart": drawing(chart(marks, bars, words, width))}
+    if width > PHONE_WIDTH:
+        drawn["narrow"] = drawing(chart(marks, bars, words, PHONE_WIDTH))
+    return drawn
 
 
 def _histogram(
@@ -95,7 +109,7 @@ def _histogram(
     bars = answer_words(str(column["kind"])).amount
     if not by and len(bins) <= _MOST_MARKS:
         marks = [_mark(column, name, (0, i)) for i, name in enumerate(bins)]
-        return {"chart": drawing(chart(marks, bars, words, width))}
+        return _drawn(marks, bars, words, width)
     if not by or len(keys) > _MOST_PANELS or len(bins) > 20:
         return {"bins": _bins(column, keys)}
     panels = []
@@ -112,6 +126,15 @@ def _bins(column: Mapping[str, Any], keys: Sequence[Sequence[str]]) -> list[Any]
         ([*key, str(name)], [_cell(column, (place, i))])
         for place, key in enumerate(keys)
         for i, name in enumerate(column["bins"])
+    ]
+
+
+def _tidy(columns: Sequence[Mapping[str, Any]], keys: Sequence[Sequence[str]]) -> list[Any]:
+    """Return the lines of all other answers: one per group and answer, as wide as a page."""
+    return [
+        ([*key, str(column["label"])], [_cell(column, (place,))])
+        for place, key in enumerate(keys)
+        for column in columns
     ]
 
 

@@ -13,9 +13,9 @@ from typing import Any
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.errors import BudgetError, UsageError
-from tacit.report.text.words import protects_line, question_words
+from tacit.report.text.words import budget_words, protects_line, question_words
 from tacit.service.access.caller import Caller
-from tacit.service.hosting.hosted import Hosted
+from tacit.service.hosting.hosted import Hosted, Left
 from tacit.tables.dataset.fields import known_fields, mapping, text
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
@@ -154,21 +154,21 @@ def preview_of(
         UsageError: it cannot be asked.
     """
     if ask.free:
-        return _free_preview(ask.question(hosted, caller), notes, free)
+        return _free_preview(ask.question(hosted, caller), hosted.left(caller), notes, free)
     charge, found, words = hosted.previews.of(
         (caller.name, caller.team, ask.text, rows, confidence),
         lambda: _on_paper(ask, hosted, caller, rows, confidence),
     )
     standing = charge.look()
-    cost, remaining, charged = charge.cost_of(standing), standing.remaining, standing.is_charged
+    cost, left, charged = charge.cost_of(standing), hosted.left(caller), standing.is_charged
     answered = standing.is_answered and not hides(charge.key)
     follows = {} if charged else free(ask.question(hosted, caller))
     shown: Any = found.to_json()
     shown["free"] = _errors(follows)
-    shown["remaining"] = remaining.to_json()
+    shown["remaining"] = left.remaining.to_json()
     affordable = shown["granted"] = charged or _covers(hosted, caller, cost)
     shown["whereabouts"] = ""  # a place on the machine of the service
-    shown["notes"] = [*shown["notes"], *notes]
+    shown["notes"] = [*shown["notes"], *_capped(left), *notes]
     columns = [
         {
             "label": label,
@@ -182,6 +182,7 @@ def preview_of(
     return {
         "cost": cost.to_json(),
         "remaining": shown["remaining"],
+        "limited_by": list(left.limits),
         "affordable": affordable,
         "replay": answered,
         "open": charged and not answered,
@@ -198,6 +199,7 @@ def preview_of(
 
 def _free_preview(
     question: Question,
+    left: Left,
     notes: tuple[str, ...],
     free: Callable[[Question], dict[str, dict[str, Any]]],
 ) -> dict[str, Any]:
@@ -206,12 +208,12 @@ def _free_preview(
     protects = protects_line(held_by(question).query.unit.describe())
     found = Preview(
         Budget.nothing(ledger.kind),
-        ledger.remaining,
+        left.remaining,
         (),
         {},
         {},
         protects=protects,
-        notes=(*question.notes, *notes),
+        notes=(*question.notes, *_capped(left), *notes),
         granted=True,
         free=_errors(follows),
     )
@@ -219,6 +221,7 @@ def _free_preview(
     return {
         "cost": shown["cost"],
         "remaining": shown["remaining"],
+        "limited_by": list(left.limits),
         "affordable": True,
         "replay": False,
         "open": False,
@@ -231,6 +234,16 @@ def _free_preview(
         "free": follows,
         "preview": shown,
     }
+
+
+def _capped(left: Left) -> tuple[str, ...]:
+    """Say which cap leaves less than the budget does."""
+    if not left.capped:
+        return ()
+    return (
+        f"{budget_words(left.remaining)} is left under {left.capped}; of the whole budget "
+        f"{budget_words(left.budget)} is left",
+    )
 
 
 def _errors(follows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

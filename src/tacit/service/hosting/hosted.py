@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.ledger.accounts import Account, account_name, is_account
@@ -29,10 +30,30 @@ from tacit.tables.question import Question
 from tacit.tables.release.charge import QueryCharge
 from tacit.tables.session import Session
 
-__all__ = ["Hosted"]
+__all__ = ["Hosted", "Left"]
 
 _KEPT = 256
 """Of how many questions a process keeps what it read."""
+
+
+class Left(NamedTuple):
+    """What a caller may still spend.
+
+    Attributes:
+        remaining: in epsilon or rho and in delta, the least that any limit leaves.
+        limits: what leaves no more: the budget, or caps.
+        budget: what is left of the whole budget.
+    """
+
+    remaining: Budget
+    limits: tuple[str, ...]
+    budget: Budget
+
+    @property
+    def capped(self) -> str:
+        """The caps that leave less than the budget, in words; empty where the budget binds."""
+        caps = [limit for limit in self.limits if limit.startswith("the cap")]
+        return "" if self.remaining == self.budget else " and ".join(caps)
 
 
 class Hosted:
@@ -129,6 +150,24 @@ class Hosted:
                     f"this release costs {cost}, and {account.remaining} is left of {account.cap}, "
                     f"the cap of {account.name}; nothing was spent"
                 )
+
+    def left(self, caller: Caller) -> Left:
+        """Return what a caller may still spend here: the least of the budget and of all caps."""
+        head, accounts = named_accounts(self.ledger(caller.team), self._names(caller))
+        owner = self.owner
+        whole = f"the people {owner.name!r}" if owner.people else "the data set"
+        limits = {f"the budget of {whole}": head.remaining}
+        for account in accounts:
+            if account.remaining is not None:
+                limits[f"the cap of {account.name.replace(':', ' ', 1)}"] = account.remaining
+        amount = min(limit.amount for limit in limits.values())
+        delta = min(limit.delta for limit in limits.values())
+        binding = [
+            words
+            for words, limit in limits.items()
+            if limit.amount == amount or (limit.delta == delta < head.remaining.delta)
+        ]
+        return Left(Budget(head.remaining.kind, amount, delta), tuple(binding), head.remaining)
 
     def accounts(self, caller: Caller) -> list[Account]:
         """Return the accounts that a caller's charges name, with their caps."""

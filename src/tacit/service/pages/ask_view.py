@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.arithmetic.exact import show
-from tacit.display.svg_chart import Mark, chart
+from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.display.templating import drawing
 from tacit.report.text.odds import Odds
 from tacit.report.text.words import budget_words, number
@@ -80,12 +80,16 @@ def expected(told: Mapping[str, Any], *, approval: bool, may_ask: bool, key: str
 
 def _verdict(told: Mapping[str, Any], cost: Budget) -> str:
     left = budget_words(Budget.from_json(told["remaining"]))
+    caps = [limit for limit in told["limited_by"] if limit.startswith("the cap")]
+    whole = len(caps) < len(told["limited_by"])
+    under = "" if whole else f" under {' and '.join(caps)}"
     if told["replay"]:
-        return f"{told['text']}: this was asked before, and is free. {left} is left."
+        return f"{told['text']}: this was asked before, and is free. {left} is left{under}."
     if told["open"]:
         return f"{told['text']}: this was charged before, and is answered at no further cost."
-    verdict = f"{told['text']}: this costs {budget_words(cost)} of the {left} that is left."
-    return verdict if told["affordable"] else f"{verdict} The budget does not cover it."
+    verdict = f"{told['text']}: this costs {budget_words(cost)} of the {left} that is left{under}."
+    limit = "The budget" if whole else " and ".join(caps).capitalize()
+    return verdict if told["affordable"] else f"{verdict} {limit} does not cover it."
 
 
 def _free(told: Mapping[str, Any]) -> str:
@@ -119,7 +123,7 @@ def _chart(found: Preview, label: str) -> Any:
         for size, half in halves
     ]
     return drawing(
-        chart(marks, bars=False, title=f"{label}: distance from the true value", width=460)
+        chart(marks, bars=False, title=f"{label}: distance from the true value", width=PHONE_WIDTH)
     )
 
 

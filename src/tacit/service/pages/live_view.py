@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tacit.accounting.budgets.budget import Budget
-from tacit.display.svg_chart import Mark, chart
+from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.display.templating import drawing
 from tacit.report.text.words import budget_words, number
 from tacit.service.pages.dataset_view import home_of
@@ -23,7 +23,7 @@ __all__ = [
 
 _DRAWN = 60
 """The most lines of a chart: those of the latest periods, or of the most frequent answers."""
-_WIDTH = 460
+_WIDTH = PHONE_WIDTH
 _Told = Mapping[str, Any]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from tacit.display.svg_chart import PHONE_WIDTH
 from tacit.report import Certificate
 from tacit.report.page.answers import answers
 from tacit.service.pages.dataset_view import home_of
@@ -25,8 +26,6 @@ _TOLD = {
     "price: it is answered under that charge and costs no more.",
     "cancelled": "It was cancelled.",
 }
-_WIDTH = 460
-"""Of a chart: its words can be read on a phone."""
 _MOST_GROUPS = 1000
 """On a page; the files have all."""
 _BY_GROUP = ("value", "standard_error", "low", "high", "refused")
@@ -79,6 +78,7 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         "about": [(title, words) for title, words in about if words],
         "cancel": may_cancel and state in ("waiting", *PENDING),
         "decide": may_decide and state == "waiting",
+        "review": None,
         "answers": None,
         "more": 0,
         "downloads": [],
@@ -103,7 +103,7 @@ def answered(one: Mapping[str, Any], certificate: Certificate) -> dict[str, Any]
         words = "The certificate does not hold; do not rely on this answer."
     files = [(f"{place}/answer?format={f}&form={form}", name) for f, form, name in _DOWNLOADS]
     return {
-        "answers": answers(body, width=_WIDTH),
+        "answers": answers(body, width=PHONE_WIDTH),
         "more": max(0, len(found["keys"]) - _MOST_GROUPS),
         "downloads": [*files, (f"{place}/certificate", "Certificate")],
         "seal": {"words": words, "digest": certificate.body["digest"]},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, get_args
 
 from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
@@ -23,9 +23,11 @@ from tacit.errors import (
     RefusedError,
     TacitError,
     UsageError,
+    did_you_mean,
 )
 from tacit.service.pages.frame import page
 from tacit.service.problem import Problem, problem_of
+from tacit.service.web.routing import signed_in
 
 __all__ = ["handle_problems", "problem_of", "rendered", "wrong"]
 
@@ -68,12 +70,12 @@ async def _of_tacit(request: Request, error: Exception) -> Response:
             await run_in_threadpool(request.app.state.tacit.note_denial, caller, action, error)
     if not isinstance(error, (Problem, UsageError, RefusedError)):
         _log.error("a request failed: %s", type(error).__name__)
-    return _reply(request, problem_of(error))
+    return await _reply(request, problem_of(error))
 
 
 async def _of_fields(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return _reply(request, _wrong_fields(error.errors()))
+    return await _reply(request, _wrong_fields(error.errors(), _body_of(request)))
 
 
 async def _of_http(request: Request, error: Exception) -> Response:
@@ -83,15 +85,15 @@ async def _of_http(request: Request, error: Exception) -> Response:
         problem = Problem(
             "not_found", "there is no such address", "GET /openapi.json lists all addresses"
         )
-        return _reply(request, problem)
+        return await _reply(request, problem)
     if error.status_code == 405:
         problem = Problem("invalid_request", "this address does not take that method")
-        return _reply(request, problem, 405, **{**headers, "Allow": _methods(request)})
+        return await _reply(request, problem, 405, **{**headers, "Allow": _methods(request)})
     problem = Problem("invalid_request", "the request cannot be read")
-    return _reply(request, problem, error.status_code)
+    return await _reply(request, problem, error.status_code)
 
 
-def _reply(
+async def _reply(
     request: Request, problem: Problem, status: int | None = None, **headers: str
 ) -> Response:
     """Return a problem as a page for whoever reads pages, and as JSON for everybody else."""
@@ -108,7 +110,10 @@ def _reply(
         given = {"heading": _HEADINGS.get(problem.code, "That did not work")}
         for_programs = problem.remedy.startswith("GET ")
         given |= {"message": problem.message, "remedy": "" if for_programs else problem.remedy}
-        text = page("error.html", settings.title, None, given)
+        caller = getattr(request.state, "caller", None)
+        if caller is None:  # an address that does not exist asks nobody who calls
+            caller = await run_in_threadpool(signed_in, request)
+        text = page("error.html", settings.title, caller, given)
     return HTMLResponse(text, status or problem.status, headers)
 
 
@@ -121,11 +126,17 @@ _HEADINGS = {
 }
 
 
-def _wrong_fields(errors: Iterable[Mapping[str, Any]]) -> Problem:
-    """Say which fields are wrong and how, without repeating what was sent."""
-    found = [{"field": ".".join(map(str, one["loc"])), "wrong": str(one["msg"])} for one in errors][
-        :20
-    ]
+def _wrong_fields(errors: Iterable[Mapping[str, Any]], body: Any = None) -> Problem:
+    """Say which fields are wrong and how, without repeating what was sent in them.
+
+    Args:
+        errors: as pydantic lists them.
+        body: the model of the body, whose fields a misspelt name is near to.
+    """
+    found = [
+        {"field": ".".join(map(str, one["loc"])), "wrong": _wrong_field(one, body)}
+        for one in errors
+    ][:20]
     first = f"{found[0]['field']}: {found[0]['wrong']}" if found else "it cannot be read"
     return Problem(
         "invalid_request",
@@ -133,6 +144,34 @@ def _wrong_fields(errors: Iterable[Mapping[str, Any]]) -> Problem:
         "GET /openapi.json says what each route takes",
         {"fields": found},
     )
+
+
+def _wrong_field(error: Mapping[str, Any], body: Any) -> str:
+    if error["type"] != "extra_forbidden":
+        return str(error["msg"])
+    _, *way, name = error["loc"]
+    model = body
+    for part in way:
+        fields = getattr(model, "model_fields", {})
+        if part in fields:
+            model = _model_in(fields[part].annotation)
+    known = list(getattr(model, "model_fields", {}))
+    near = f"; {did_you_mean(str(name), known)}" if known else ""
+    return f"there is no field of this name{near}"
+
+
+def _model_in(annotation: Any) -> Any:
+    """Return the model that a field holds: itself, or one of many, or one or none."""
+    if hasattr(annotation, "model_fields"):
+        return annotation
+    found = (_model_in(part) for part in get_args(annotation))
+    return next((model for model in found if model is not None), None)
+
+
+def _body_of(request: Request) -> Any:
+    """Return the model of the body of the route that a request came to."""
+    field = getattr(request.scope.get("route"), "body_field", None)
+    return None if field is None else _model_in(field.field_info.annotation)
 
 
 def _methods(request: Request) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from tacit.errors import TacitError
 from tacit.service.access.caller import Caller
 from tacit.service.access.policy import demand
 from tacit.service.access.tokens import BEARER, SESSION
@@ -30,6 +31,7 @@ __all__ = [
     "declared_right",
     "needs",
     "refused",
+    "signed_in",
 ]
 
 _bearer = HTTPBearer(auto_error=False, description="a token of tacit token create")
@@ -124,6 +126,14 @@ def anyone(request: Request, sent: _Sent) -> Caller | None:
         return _authenticated(request, sent)
     except Problem as problem:
         request.state.refused = problem
+        return None
+
+
+def signed_in(request: Request) -> Caller | None:
+    """Return who is signed in to the pages; None where nobody is."""
+    try:
+        return _authenticated(request, None)
+    except TacitError:
         return None
 
 

@@ -71,10 +71,7 @@ def draw_profile(profile: DrawnProfile, log: bool | None) -> Any:
         plotting.title(panel, f"{kind[0]}, {kind[1]}", column)
         panel.set_xlabel(f"distance k ({how} k)" if i == len(columns) - 1 else "", fontsize=9)
         panel.set_ylabel("sensitivity" if j == 0 else "", fontsize=9)
-    handles = grid[0][0].get_legend_handles_labels()
-    fig.legend(
-        *handles, loc="outside lower center", ncols=min(len(names), 6), frameon=False, fontsize=9
-    )
+    plotting.legend_below(fig, *grid[0][0].get_legend_handles_labels())
     return fig
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.arithmetic.exact import show
-from tacit.display.svg_chart import Mark, chart
+from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.display.templating import drawing, render
 from tacit.report.text.words import question_words
 from tacit.tables.planned.comparison import Comparison
@@ -61,6 +61,7 @@ def plan_page(found: Comparison, protects: str, strategy: Sequence[Mapping[str, 
         "protects": protects,
         "answers": lines,
         "chart": drawing(chart(marks, bars=True, title=words)) if marks else "",
+        "narrow": drawing(chart(marks, True, words, PHONE_WIDTH)) if marks else "",
         "left_out": max(0, len(found.answers) - _MOST_BARS),
         "strategy": told,
     }

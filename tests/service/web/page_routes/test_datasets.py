@@ -9,6 +9,7 @@ import pytest
 from support.clinic import DECLARED, make_clinic
 from support.service.client import running
 from support.service.pages import browser
+from tacit.service.pages.ask_view import sql_of
 
 SQL = "select site, count(*) as n, avg(cost) as c from visits group by site"
 
@@ -60,6 +61,43 @@ def test_a_question_by_clicking_becomes_sql(ada):
     assert "What to expect" not in page.text
 
 
+def test_a_choice_is_previewed_without_writing_it_as_sql(ada):
+    chosen = {"statistic": "avg", "column": "cost", "by": "site", "sql": "", "amount": "1"}
+    page = ada.post("/datasets/visits/ask", action="preview", **chosen)
+    assert "What to expect" in page.text
+    assert "select &#34;site&#34;, count(*) as n, avg(&#34;cost&#34;)" in page.text
+
+
+def test_a_choice_that_changes_changes_what_it_was_written_as(ada):
+    written = sql_of("visits", "avg", "cost", "site")
+    again = {"statistic": "sum", "column": "cost", "by": "", "amount": "1", "written": written}
+    page = ada.post(
+        "/datasets/visits/ask", action="preview", sql=written.replace("\n", "\r\n"), **again
+    )
+    assert "sum(&#34;cost&#34;)" in page.text
+    assert "<details open>" in page.text
+    own = ada.post("/datasets/visits/ask", action="preview", sql=SQL, **again)
+    assert "sum(&#34;cost&#34;)" not in own.text
+    assert "What to expect" in own.text
+
+
+def test_a_statistic_of_no_column_is_refused(ada):
+    for action in ("write", "preview"):
+        page = ada.post("/datasets/visits/ask", action=action, statistic="avg", amount="1")
+        assert "choose the column" in page.text
+        assert "What to expect" not in page.text
+
+
+def test_a_page_of_an_error_has_the_menu(client, ada):
+    for address in ("/datasets/nothing", "/nothing", "/releases/" + 32 * "0"):
+        page = ada.get(address)
+        assert page.status_code in (403, 404)
+        assert '<nav aria-label="Pages">' in page.text
+        assert "ada" in page.text
+    nobody = client.get("/nothing", headers={"Accept": "text/html"})
+    assert "<nav" not in nobody.text
+
+
 def test_a_preview_says_the_price_the_errors_and_the_odds(client, ada):
     before = client.state.datasets.of("visits").ledger(None).spent
     page = ada.post("/datasets/visits/ask", action="preview", sql=SQL, amount="1/2")
@@ -98,6 +136,35 @@ def test_a_cap_is_shown_before_it_refuses(ada):
     assert "Release, and spend" not in page.text
     forced = ada.post("/datasets/visits/release", sql=SQL, amount="50")
     assert 'role="alert"' in forced.text
+
+
+def test_a_preview_says_which_cap_leaves_the_least(tmp_path):
+    make_clinic(tmp_path, DECLARED)
+    caps = (
+        "[datasets.visits.caps]\nteams = { oncology = { epsilon = 2 } }\n"
+        'analysts = { ada = { epsilon = "1/4" } }\n'
+    )
+    (tmp_path / "service.toml").write_text(caps)
+    with running(tmp_path) as client:
+        for name, left, under in (
+            ("ada", "epsilon 0.25", "the cap of analyst ada"),
+            ("eve", "epsilon 2", "the cap of team oncology"),
+        ):
+            token = client.token("analyst", name=name, team="oncology")
+            asked = {"sql": SQL, "epsilon": "1/2"}
+            told = client.post("/v1/datasets/visits/preview", json=asked, token=token).json()
+            assert told["remaining"]["epsilon"] == {"ada": "1/4", "eve": "2"}[name]
+            assert told["limited_by"] == [under]
+            assert told["affordable"] == (name == "eve")
+            assert f"{left} is left under {under}; of the whole budget" in " ".join(told["notes"])
+            browsed = browser(client, "analyst", "visits", name=name, team="oncology")
+            page = browsed.post("/datasets/visits/ask", action="preview", sql=SQL, amount="1/2")
+            assert f"this costs epsilon 0.5 of the {left} that is left under {under}." in page.text
+            assert ("The cap of analyst ada does not cover it" in page.text) == (name == "ada")
+        free = client.token("analyst", name="bob")
+        told = client.post("/v1/datasets/visits/preview", json=asked, token=free).json()
+        assert told["limited_by"] == ["the budget of the data set"]
+        assert told["remaining"]["epsilon"] == "1000"
 
 
 def test_a_release_is_asked_once_and_answered(client, ada):

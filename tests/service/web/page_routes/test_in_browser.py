@@ -91,7 +91,8 @@ def test_no_page_is_wrong_by_the_guidelines_of_wcag(found: Any) -> None:
     wrong = {page["name"]: page["wrong"] for page in found["pages"] if page["wrong"]}
     assert wrong == {}
     checked = [page for page in found["pages"] if page["passes"]]
-    assert len(checked) == 2 * 12 + 5 + 2 * 11  # light and dark, a review, and a curator's twice
+    assert len(checked) == 2 * 12 + 5 + 3 + 2 * 11
+    # light and dark, a review, four answers, and a curator's twice
 
 
 def test_every_page_was_seen(found: Any) -> None:
@@ -146,3 +147,29 @@ def test_people_of_the_explorer_are_moved_by_slider_and_by_hand(found: Any) -> N
     slid, dragged = found["notes"]["slid"], found["notes"]["dragged"]
     assert slid == "1, 2, 5, 7, 8"
     assert dragged.split(", ")[0] not in ("1", "8")
+
+
+def test_a_choice_is_previewed_before_it_is_written_as_sql(found: Any) -> None:
+    assert found["notes"]["expected"] == 1
+    assert 'sum("cost")' in found["notes"]["clicked"]
+
+
+def test_the_words_of_charts_can_be_read_on_a_phone(found: Any) -> None:
+    drawn = {page["name"]: page["smallest"] for page in found["pages"] if page["smallest"] < 99}
+    assert {"dark-phone-release", "dark-phone-preview", "four-phone-certificate"} <= set(drawn)
+    assert {name: size for name, size in drawn.items() if size < 10} == {}
+
+
+def test_no_table_of_values_is_cut_off(found: Any) -> None:
+    names = {page["name"]: page["cut"] for page in found["pages"] if "four" in page["name"]}
+    assert len(names) == 4
+    assert set(names.values()) == {0}
+
+
+def test_signing_out_is_beside_the_name_of_the_service(found: Any) -> None:
+    assert [page["name"] for page in found["pages"] if abs(page["signOut"]) > 20] == []
+
+
+def test_every_page_of_somebody_signed_in_has_the_menu(found: Any) -> None:
+    bare = {page["name"] for page in found["pages"] if not page["menu"]}
+    assert {name for name in bare if "certificate" not in name and "sign-in" not in name} == set()

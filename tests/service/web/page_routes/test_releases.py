@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import pytest
 
 from support.clinic import make_clinic
 from support.service.client import running
 from support.service.pages import browser
+from tacit.accounting.budgets.budget import Budget
+from tacit.service.access.caller import Caller
 
 SQL = "select site, count(*) as n from visits group by site"
 
@@ -52,6 +55,27 @@ def test_a_reviewer_approves_and_the_answer_comes(client, ada, rita):
     for address in re.findall(r'href="(/v1/releases/[^"]+)"', page):
         found = client.get(address.replace("&amp;", "&"), headers=ada.headers)
         assert found.status_code == 200, address
+
+
+def test_a_reviewer_sees_the_expected_errors_and_what_is_left(client, ada, rita):
+    place = asked(ada, "1/6")
+    page = rita.get(place).text
+    decision = page[page.index("Your decision") : page.index(f'action="{place}/approve"')]
+    assert "Expected error of each answer" in decision
+    assert "10,000 rows" in decision
+    assert "this costs epsilon" in decision
+    assert re.search(r"of the epsilon [\d.]+ that is left", decision)
+    assert "Expected error" not in ada.get(place).text
+    budget = client.state.datasets.of("visits")
+    caller = Caller("ada", None, (), "t", 0.0)
+    budget.set_caps({"analyst:ada": Budget("pure", Fraction(1, 100))}, "less")
+    try:
+        decision = rita.get(place).text
+        assert budget.left(caller).limits == ("the cap of analyst ada",)
+        assert "that is left under the cap of analyst ada" in decision
+        assert "The cap of analyst ada does not cover it" in decision
+    finally:
+        budget.set_caps({"analyst:ada": None}, "as before")
 
 
 def test_a_certificate_is_a_page_that_only_its_own_style_touches(ada, rita, client):

@@ -16,6 +16,7 @@ from tacit.service.access.policy import decide
 from tacit.service.pages.ask_view import LOSSES, STATISTICS, expected, sql_of
 from tacit.service.pages.dataset_view import card, home_of, protection, questionable, shown_dataset
 from tacit.service.pages.frame import bar, page
+from tacit.service.problem import Problem
 from tacit.service.web.ask_body import AskBody, PreviewBody
 from tacit.service.web.forms import Form, FormOf
 from tacit.service.web.problems import wrong as said_wrong
@@ -69,12 +70,14 @@ def ask(name: DatasetName, caller: _Previewing, state: StateOf) -> HTMLResponse:
 def asked(name: DatasetName, caller: _Previewing, state: StateOf, form: FormOf) -> HTMLResponse:
     """Write a question that was chosen by clicking in SQL, or preview one; nothing is spent."""
     said = datasets.dataset(name, caller, state).model_dump()
-    if form.one("action") == "write":
-        chosen = [form.one(field) for field in _CHOICE]
-        return _asking(name, caller, state, form, None, None, sql=sql_of(said["table"], *chosen))
-    wrong, shown = None, None
+    wrong, shown, sql = None, None, form.one("sql")
     try:
-        body = PreviewBody(**_body(form, said["budget"]["kind"]))
+        untouched = not sql.strip() or sql.split() == form.one("written").split()
+        if form.one("action") == "write" or (untouched and form.one("statistic")):
+            sql = _chosen(form, str(said["table"]))
+        if form.one("action") == "write":
+            return _asking(name, caller, state, form, None, None, sql=sql)
+        body = PreviewBody(**_body(form, said["budget"]["kind"], sql))
         told = datasets.preview(name, body, caller, state).model_dump()
         shown = expected(
             told,
@@ -84,7 +87,7 @@ def asked(name: DatasetName, caller: _Previewing, state: StateOf, form: FormOf) 
         )
     except (TacitError, ValueError) as error:
         wrong = said_wrong(error)
-    return _asking(name, caller, state, form, shown, wrong)
+    return _asking(name, caller, state, form, shown, wrong, sql=sql)
 
 
 @router.post("/datasets/{name}/release")
@@ -99,7 +102,20 @@ def release(name: DatasetName, caller: _Asking, state: StateOf, form: FormOf) ->
     return RedirectResponse(f"/releases/{made.id}?wait=5", status_code=303)
 
 
-def _body(form: Form, kind: str) -> dict[str, Any]:
+def _chosen(form: Form, table: str) -> str:
+    """Return in SQL what was chosen by clicking.
+
+    Raises:
+        Problem: a statistic of a column, and no column.
+    """
+    statistic, column, by = (form.one(field) for field in _CHOICE)
+    if statistic not in ("", "count") and not column:
+        words = dict(STATISTICS).get(statistic, "this")
+        raise Problem("invalid_request", f"choose the column: {words} is of a column")
+    return sql_of(table, statistic, column, by)
+
+
+def _body(form: Form, kind: str, sql: str | None = None) -> dict[str, Any]:
     """Return the fields of a request that a form holds."""
     free = form.one("free") == "yes"
     price = {
@@ -107,7 +123,7 @@ def _body(form: Form, kind: str) -> dict[str, Any]:
         "delta": form.one("delta").strip() or None,
     }
     given = {
-        "sql": form.one("sql").strip() or None,
+        "sql": (form.one("sql") if sql is None else sql).strip() or None,
         "tag": form.one("tag").strip() or None,
         **({"free": True} if free else price),
     }
@@ -126,13 +142,15 @@ def _asking(
     said = datasets.dataset(name, caller, state).model_dump()
     kind = said["budget"]["kind"]
     text = form.one("sql") if sql is None else sql
+    chosen = {field: form.one(field) for field in _CHOICE}
     given = {
         "name": name,
         "home": home_of(name),
         "protects": protection(said["protects"]),
         "whole": bar(said["budget"], said["remaining"]),
         "statistics": STATISTICS,
-        "chosen": {field: form.one(field) for field in _CHOICE},
+        "written": text if text.split() == sql_of(said["table"], *chosen.values()).split() else "",
+        "chosen": chosen,
         **questionable(said),
         "sql": text,
         "loss": LOSSES[kind],

@@ -16,7 +16,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from tacit.errors import TacitError
 from tacit.report import Certificate
 from tacit.service.access.caller import Caller
+from tacit.service.access.decisions import asker_of
 from tacit.service.access.policy import decide
+from tacit.service.hosting.ask import Ask, preview_of
+from tacit.service.pages.ask_view import expected
 from tacit.service.pages.frame import page
 from tacit.service.pages.live_view import board_card
 from tacit.service.pages.release_view import answered, row, shown_release
@@ -135,11 +138,29 @@ def _page(one: dict[str, Any], caller: Caller, state: State, wrong: object) -> H
             may_decide=_may_decide(caller, state, name, str(one["id"])),
         )
     }
+    if given["decide"]:
+        given["review"] = _review(str(one["id"]), caller, state)
     if one.get("answer") is not None:
         given |= answered(one, _certificate(str(one["id"]), caller, state))
     if wrong is not None:
         given["wrong"] = wrong
     return HTMLResponse(page("release.html", state.settings.title, caller, given))
+
+
+def _review(release: str, caller: Caller, state: State) -> dict[str, Any] | None:
+    """Return what to expect of a question that waits, on account of whoever asked it."""
+    job = releases.seen(state, caller, release)
+    hosted, asker = state.datasets.of(job.dataset), asker_of(job)
+    try:
+        told = preview_of(
+            Ask.from_json(json.loads(job.body)),
+            hosted,
+            asker,
+            hides=lambda key: state.desk.hides(hosted, asker, key),
+        )
+    except TacitError:  # the data set was declared anew: approving says so
+        return None
+    return expected(told, approval=True, may_ask=False, key="")
 
 
 def _certificate(release: str, caller: Caller, state: State) -> Certificate:

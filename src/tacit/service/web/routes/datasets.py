@@ -93,6 +93,7 @@ class PreviewReply(Reply):
 
     cost: _Json
     remaining: _Json
+    limited_by: list[str]
     affordable: bool
     replay: bool
     open: bool
