@@ -24,7 +24,7 @@ from tacit.expressions.schema import Schema
 from tacit.report.text.vocabulary import say_answer
 from tacit.report.text.words import column_words
 from tacit.tables.chain.estimate import Array, Estimate
-from tacit.tables.chain.part import Noise, Part
+from tacit.tables.chain.part import LEVEL, Noise, Part
 from tacit.tables.spec.cell_axis import Axis
 from tacit.tables.spec.method import METHODS, Method
 
@@ -317,8 +317,9 @@ class Kind(ABC):
         parts: Sequence[Part],
         found: Sequence[Mapping[str, Estimate]],
         noises: Sequence[Noise],
+        level: float = LEVEL,
     ) -> Estimate:
-        """Return the answer out of what the parts that answer it have estimated."""
+        """Return the answer out of what the parts that answer it have estimated, at the level."""
         return found[0][self.name]
 
     def half_width(

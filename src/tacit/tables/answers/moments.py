@@ -134,6 +134,10 @@ class MomentsPart(CountingPart):
         }
         return {kind: answers[kind]() for kind in self.kinds}
 
+    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
+        """Return the answers with intervals of another level."""
+        return self.estimates(released, noise, level)
+
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the error for values spread evenly over the bounds."""
         return float(self._expected(kind, noise, self._even(rows)).standard_error[0])
