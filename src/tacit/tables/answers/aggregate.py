@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.core import Space, Step, Transformation
-from tacit.errors import MismatchError, UsageError, did_you_mean
+from tacit.errors import MismatchError, UsageError, did_you_mean, said
 from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Schema
@@ -391,7 +391,7 @@ def only_global(kind: str, method: str) -> None:
     if method == "global":
         return
     if method not in METHODS:
-        raise UsageError(f"method {method!r} is unknown; {did_you_mean(str(method), METHODS)}")
+        raise UsageError(f"method {said(method)} is unknown; {did_you_mean(str(method), METHODS)}")
     *others, last = (known.name for known in kinds() if known.methods)
     raise UsageError(
         f"{kind} has one method, the global one: leave method={method!r} out. Methods are for "

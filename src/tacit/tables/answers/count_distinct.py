@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from tacit.calls import public
 from tacit.core import Space, Step, SymmetricDistance, Transformation, register
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 from tacit.report.text.vocabulary import for_each_group, say_step, so_many
 from tacit.tables.answers.aggregate import (
     Aggregate,
@@ -128,7 +128,7 @@ def count_distinct(column: str | None = None, *, method: str = "global") -> Aggr
     """
     only_global("count_distinct", method)
     if column is not None and not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {column!r}")
+        raise UsageError(f"a column is named by text, not by {said(column)}")
     return Aggregate("count_distinct", column)
 
 

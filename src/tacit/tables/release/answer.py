@@ -28,12 +28,19 @@ if TYPE_CHECKING:
 __all__ = ["Answer"]
 
 
+_FRAME = "answer.to_pandas() is a table"
+
+
 @public
 @instead(
     plot="It returns a figure: answer.plot().savefig('answer.png') writes it",
     savefig="a figure is written by answer.plot().savefig('answer.png')",
     to_json="to_dict() gives plain values, and certificate.save(path) writes JSON",
     show="a notebook shows it, print(answer) prints it, and plot() draws it",
+    **dict.fromkeys(("head", "loc", "iloc", "sort_values", "groupby", "describe"), _FRAME),
+    **dict.fromkeys(("values", "data", "df", "result", "rows"), _FRAME),
+    verify="answer.certificate.verify() checks it",
+    epsilon="answer.cost is what it spent",
 )
 class Answer(Exports, Shown):
     """A released answer: one row per group, and for each label its value and interval.
@@ -100,6 +107,9 @@ class Answer(Exports, Shown):
         shown, names = arrangement.shown(by, released), arrangement.called(by)
         nothing = Budget.from_json(body["spent"]["cost"])
         return cls(names, shown, certificate, nothing, replayed=False)
+
+    def _instead_of(self, name: str) -> str:
+        return f"answer.value({name!r}) is its value" if name in self._columns else ""
 
     @property
     def protects(self) -> str:
