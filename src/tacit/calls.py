@@ -21,6 +21,7 @@ __all__ = ["UnknownNameError", "calls_inside", "instead", "listed", "public"]
 T = TypeVar("T")
 
 _INSTEAD = "__instead__"
+_OWN = "_instead_of"
 
 
 def public(thing: T) -> T:
@@ -202,7 +203,7 @@ class _NoSuchNameError(ShortTraceback, AttributeError):
         texts: Mapping[str, str] = getattr(kind, _INSTEAD, {})
         own = ""
         with suppress(AttributeError):  # of an object that is not made yet
-            own = kind._instead_of(self.obj, name)  # type: ignore[attr-defined]
+            own = getattr(kind, _OWN)(self.obj, name)
         return f"{text}; {own or texts.get(name) or did_you_mean(name, known)}"
 
 

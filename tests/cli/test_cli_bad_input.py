@@ -270,7 +270,7 @@ def test_a_wrong_flag_is_one_plain_line(typed, told, capsys) -> None:
     ("words", "said"),
     [
         (("--count", "--where", "site = other"), "A text is written in quotes: 'other'"),
-        (("--count", "--where", "site in (a, zzz)"), "A text is written in quotes: 'zzz'"),
+        (("--count", "--where", "site in ('a', zzz)"), "A text is written in quotes: 'zzz'"),
         (("--count", "--where", "agee > 3"), "did you mean 'age'?"),
         (("--count", "--by", "site", "--keys", "other", "black"), "--keys other,black"),
         (("--mean", "age", "0", "100"), "--mean age:0:100"),
