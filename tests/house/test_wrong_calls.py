@@ -140,7 +140,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a column of a number": (lambda: S().with_column("old", 5), "a column is an expression"),
     "a column by name": (lambda: S().with_column(old=tc.col("age")), r"form is with_column\(name"),
     # names of other libraries
-    "groupby": (lambda: S().groupby("site"), "did you mean 'group_by'"),
+    "groupby": (lambda: S().groupby("site"), "it is called group_by"),
     "where": (lambda: S().where(tc.col("age") > 1), "keep rows with filter"),
     "a mean of a session": (lambda: S().mean("age"), "ask for statistics in agg"),
     "a histogram of a session": (lambda: S().histogram("age"), "ask for statistics in agg"),
