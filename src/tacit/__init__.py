@@ -187,12 +187,25 @@ _RENAMED: dict[str, tuple[str, str]] = {
 _ROOMS = ("audit", "data", "errors", "learn", "local", "noise", "sklearn", "workload")
 
 _OPEN = "a table is opened by tc.Session(path, unit=tc.one_row_each, budget=tc.epsilon(1))"
+_CHOICE = "write tc.when(tc.col('age') < 18).then('minor').otherwise('adult')"
+_BINS = "count in bins by tc.histogram('age', [0, 20, 40]), or cut: tc.col('age').cut([0, 20, 40])"
 _INSTEAD = {
     **dict.fromkeys(
         ("load", "DataFrame", "read", "read_csv", "read_parquet", "from_pandas"), _OPEN
     ),
     **dict.fromkeys(("avg", "average"), "a mean is tc.mean('age', 0, 100)"),
     **dict.fromkeys(("nunique", "n_unique"), "different values are counted by tc.count_distinct"),
+    **dict.fromkeys(("n", "size", "nrow"), "rows are counted by tc.count()"),
+    **dict.fromkeys(("n_distinct", "approx_count_distinct"), "tc.count_distinct('site')"),
+    **dict.fromkeys(("if_else", "ifelse", "where", "case_when", "case", "iff"), _CHOICE),
+    **dict.fromkeys(("desc", "asc", "order_by"), "sort the answer: answer.to_pandas().sort_values"),
+    **dict.fromkeys(("lit", "value"), "a constant is written as it is: tc.col('age') > 18"),
+    **dict.fromkeys(("sd", "stddev", "stdev", "std_dev"), "tc.std('age', 0, 100)"),
+    **dict.fromkeys(("variance", "var_pop", "var_samp"), "tc.var('age', 0, 100)"),
+    **dict.fromkeys(("quantile", "percentile_cont"), "tc.percentile('age', 90, 0, 100)"),
+    **dict.fromkeys(("hist", "cut", "value_counts"), _BINS),
+    **dict.fromkeys(("corr", "cor"), "tc.correlation('age', 'cost')"),
+    **dict.fromkeys(("cov", "covar_samp"), "tc.covariance('age', 'cost')"),
     "quantiles": "ask tc.percentiles('age', [25, 50, 75], 0, 100)",
 }
 """What to write for names of other libraries that people look for."""
@@ -209,10 +222,11 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f"tacit.{name}")
     if name not in _FOUND:
+        from tacit.calls import UnknownNameError
         from tacit.errors import did_you_mean
 
         near = _INSTEAD.get(name) or did_you_mean(name, __all__)
-        raise AttributeError(f"tacit has no name {name!r}; {near}")
+        raise UnknownNameError(f"tacit has no name {name!r}; {near}")
     home, inner = _FOUND[name]
     value = getattr(importlib.import_module(home), inner)
     globals()[name] = value

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import wraps
 from typing import Any, TypeVar
 
-from tacit.errors import CallError, UsageError, did_you_mean
+from tacit.errors import CallError, ShortTraceback, UsageError, did_you_mean
 
-__all__ = ["calls_inside", "instead", "listed", "public"]
+__all__ = ["UnknownNameError", "calls_inside", "instead", "listed", "public"]
 
 T = TypeVar("T")
 
 _INSTEAD = "__instead__"
+_OWN = "_instead_of"
 
 
 def public(thing: T) -> T:
@@ -42,7 +44,8 @@ def instead(**texts: str) -> Callable[[T], T]:
     """Decorate a public class: say what to write for a name that people look for in vain.
 
     What stands for the name of a method (``__init__`` for the class) is said where a call of it
-    does not fit.
+    does not fit.  A class with a method ``_instead_of(name)`` says more of names that depend on an
+    object, such as those of its columns.
 
     >>> @public
     ... @instead(where="it is called filter(...)")
@@ -57,6 +60,25 @@ def instead(**texts: str) -> Callable[[T], T]:
         return kind
 
     return mark
+
+
+_ARGUMENTS = {
+    "bounds": ("lower", "the bounds are two arguments: lower=0, upper=100"),
+    "range": ("lower", "the bounds are two arguments: lower=0, upper=100"),
+    "clip": ("lower", "the bounds are two arguments: lower=0, upper=100"),
+    "min": ("lower", "the bounds are lower=0, upper=100"),
+    "max": ("upper", "the bounds are lower=0, upper=100"),
+    "by": ("label", "group first: session.group_by('site').agg(...)"),
+    "epsilon": (
+        "method",
+        "an answer is paid where it is released: question.release(epsilon='1/2')",
+    ),
+    "bins": ("edges", "the edges of the bins are public, and given: edges=[0, 20, 40]"),
+    "axis": ("column", "statistics are of one column, over its rows: leave axis out"),
+    "skipna": ("column", "missing values are left out always: leave skipna out"),
+    "na_rm": ("column", "missing values are left out always: leave na_rm out"),
+}
+"""What to write for an argument of other libraries, where a function takes the first one."""
 
 
 def listed(given: Iterable[T], instead_of: str) -> tuple[T, ...]:
@@ -137,6 +159,8 @@ def _problem(
         for name in named:
             if name not in by_name:
                 near = did_you_mean(name, [n for n in by_name if n not in named])
+                wanted, told = _ARGUMENTS.get(name, ("", ""))
+                near = told if wanted in by_name else near
                 near = near if near.endswith("?") else f"{near}."
                 return f"{shown}() takes no argument {name!r}; {near} {form}"
     if len(given) > len(placed) and not several:
@@ -163,7 +187,11 @@ def _form(shown: str, taken: Sequence[inspect.Parameter]) -> str:
     return f"{shown}{inspect.Signature(bare)}"
 
 
-class _NoSuchNameError(AttributeError):
+class UnknownNameError(ShortTraceback, AttributeError):
+    """A name that a module has not."""
+
+
+class _NoSuchNameError(ShortTraceback, AttributeError):
     """A name that a public thing has not; what to write is looked up when the error is shown."""
 
     def __str__(self) -> str:
@@ -173,7 +201,10 @@ class _NoSuchNameError(AttributeError):
             return text
         known = sorted(each for each in object.__dir__(self.obj) if not each.startswith("_"))
         texts: Mapping[str, str] = getattr(kind, _INSTEAD, {})
-        return f"{text}; {texts.get(name) or did_you_mean(name, known)}"
+        own = ""
+        with suppress(AttributeError):  # of an object that is not made yet
+            own = getattr(kind, _OWN)(self.obj, name)
+        return f"{text}; {own or texts.get(name) or did_you_mean(name, known)}"
 
 
 def _no_attribute(self: object, name: str) -> Any:

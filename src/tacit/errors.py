@@ -29,9 +29,14 @@ for a :class:`RefusedError` or :class:`ServiceError`.
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import importlib
+import linecache
+import traceback
 from collections.abc import Iterable
+from decimal import Decimal
+from numbers import Real
 from types import ModuleType
 from typing import Any
 
@@ -55,7 +60,33 @@ __all__ = [
 ]
 
 
-class TacitError(Exception):
+class ShortTraceback:
+    """An error that a notebook shows with the line that raised it, and not with Tacit's own."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython prints in the place of a traceback."""
+        error: Any = self
+        names = (kind.__name__ for kind in type(self).__mro__ if issubclass(kind, Exception))
+        message = f"{next(name for name in names if not name.startswith('_'))}: {self}"
+        own = [
+            (frame, line)
+            for frame, line in traceback.walk_tb(error.__traceback__)
+            if str(frame.f_globals.get("__name__")).partition(".")[0] not in _WITHIN
+        ]
+        if not own:
+            return [message]
+        frame, number = own[-1]
+        name = frame.f_code.co_filename
+        text = linecache.getline(name, number, frame.f_globals).strip()
+        # IPython and Jupyter give a cell a made-up name
+        where = "in this cell" if "ipy" in name or name.startswith("<") else f"in {name}"
+        return [f"{where}, line {number}:", f"    {text}", "", message]
+
+
+_WITHIN = ("tacit", "IPython", "ipykernel")
+
+
+class TacitError(ShortTraceback, Exception):
     """The base class: catch this to catch every error that Tacit raises on purpose."""
 
 
@@ -179,6 +210,25 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     shown = ", ".join(repr(n) for n in names[:20])
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     return f"known: {shown}{more}" if names else "there are none"
+
+
+def said(given: object) -> str:
+    """Return an argument as a message shows it: what may hold rows, such as a table, as its type.
+
+    >>> said("age"), said(3.5), said([1, 2])
+    ("'age'", '3.5', '[1, 2]')
+    >>> import numpy
+    >>> said(numpy.zeros(3)), said([numpy.zeros(3)])
+    ('a value of type ndarray', 'a value of type list')
+    """
+    plain = (str, bytes, int, float, complex, type(None), type, Real, Decimal, datetime.date)
+    inner = given if isinstance(given, (list, tuple)) else [given]
+    if len(inner) <= _FEW and all(isinstance(each, plain) for each in inner):
+        return repr(given)
+    return f"a value of type {type(given).__name__}"
+
+
+_FEW = 4
 
 
 def need(module: str, extra: str) -> ModuleType:

@@ -264,3 +264,21 @@ def test_a_wrong_flag_is_one_plain_line(typed, told, capsys) -> None:
     assert told in said
     assert said.endswith("--help\n")
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--count", "--where", "site = other"), "A text is written in quotes: 'other'"),
+        (("--count", "--where", "site in ('a', zzz)"), "A text is written in quotes: 'zzz'"),
+        (("--count", "--where", "agee > 3"), "did you mean 'age'?"),
+        (("--count", "--by", "site", "--keys", "other", "black"), "--keys other,black"),
+        (("--mean", "age", "0", "100"), "--mean age:0:100"),
+        (("--sum", "age:5:5"), "are equal, both 5"),
+    ],
+)
+def test_first_typings_of_a_newcomer(tacit, folder: Path, words, said: str) -> None:
+    done = tacit("release", "people.csv", "--one-row-each", *words, "--epsilon", "1")
+    assert done.code == 2
+    assert said in " ".join(done.err.split())
+    assert not (folder / "people.ledger").exists()

@@ -136,11 +136,11 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "join conditions with &",
     ),
     "is_in of one value": (lambda: tc.col("age").is_in(5), r"is_in\(\[5\]\)"),
-    "isin": (lambda: tc.col("age").isin([5]), "did you mean 'is_in'"),
+    "isin": (lambda: tc.col("age").isin([5]), "it is called is_in"),
     "a column of a number": (lambda: S().with_column("old", 5), "a column is an expression"),
     "a column by name": (lambda: S().with_column(old=tc.col("age")), r"form is with_column\(name"),
     # names of other libraries
-    "groupby": (lambda: S().groupby("site"), "did you mean 'group_by'"),
+    "groupby": (lambda: S().groupby("site"), "it is called group_by"),
     "where": (lambda: S().where(tc.col("age") > 1), "keep rows with filter"),
     "a mean of a session": (lambda: S().mean("age"), "ask for statistics in agg"),
     "a histogram of a session": (lambda: S().histogram("age"), "ask for statistics in agg"),

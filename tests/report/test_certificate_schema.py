@@ -62,7 +62,7 @@ def test_it_has_the_formats_that_are_read_and_their_fields() -> None:
         described = SCHEMA["$defs"][f"format{part}"]
         fields = fields_of(format)
         assert set(described["required"]) == set(fields[""])
-        assert set(described["properties"]) == {*fields[""], "declared"}
+        assert set(described["properties"]) == {*fields[""], "declared", "derived"}
         assert set(SCHEMA["$defs"][f"answer{part}"]["required"]) == set(fields["answer"])
         assert set(SCHEMA["$defs"]["ledger"]["required"]) == set(fields["ledger"])
 
@@ -119,6 +119,13 @@ def test_a_join_in_sql_fits(session: tc.Session) -> None:
     body = written(session.sql(JOINED).release(epsilon=1).certificate)
     assert body["question"]["query"]["joins"]
     assert body["declared"]
+    assert trouble(body) == []
+
+
+def test_answers_that_are_computed_fit(session: tc.Session) -> None:
+    text = "select sum(cost) / count(*) as m, median(cost) / count(*) as q from visits"
+    body = written(session.sql(text).release(epsilon=1).certificate)
+    assert [one["label"] for one in body["derived"]] == ["m", "q"]
     assert trouble(body) == []
 
 

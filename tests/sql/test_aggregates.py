@@ -78,7 +78,6 @@ def test_a_value_has_the_name_of_its_column_or_none() -> None:
     ("text", "said"),
     [
         ("b", "one aggregate"),
-        ("sum(b) + 1", "combine the answers afterwards"),
         ("sum(b) over (partition by a)", "windows"),
         ("sum(distinct b)", "DISTINCT is allowed only in count"),
     ],

@@ -15,7 +15,7 @@ from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import TypeAlias
 
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 
 __all__ = [
     "Number",
@@ -156,7 +156,7 @@ def as_integer(value: object, name: str = "value", minimum: int | None = None) -
     if type(value) is int and (minimum is None or value >= minimum):
         return value
     if isinstance(value, bool) or not isinstance(value, (Real, Fraction)):
-        raise UsageError(f"{name} must be a whole number, not {value!r}")
+        raise UsageError(f"{name} must be a whole number, not {said(value)}")
     number = as_fraction(value, name)
     if number.denominator != 1:
         raise UsageError(f"{name} must be a whole number, not {show(number)}")

@@ -48,6 +48,11 @@ def _plainly() -> Iterator[None]:
             raise
         command = error.ctx.command_path if error.ctx is not None else "tacit"
         told = error.format_message().rstrip(".")
+        if "unexpected extra argument" in told:
+            told += (
+                ": several values of a flag are joined without spaces, --keys other,black or "
+                "--mean age:0:100, and one with spaces stands in quotes"
+            )
         end = "" if told.endswith("?") else "."
         raise UsageError(f"{told}{end} See {command} --help") from None
 

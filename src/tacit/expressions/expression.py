@@ -39,8 +39,8 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from tacit.arithmetic.exact import Number, as_fraction, show
-from tacit.calls import public
-from tacit.errors import UsageError
+from tacit.calls import instead, public
+from tacit.errors import UsageError, said
 from tacit.expressions import operations
 from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.dialect import Dialect
@@ -52,7 +52,35 @@ from tacit.expressions.undeclared_columns import as_asked
 __all__ = ["Expression", "col", "from_json", "literal", "when"]
 
 
+_MISSING = "missing values are those where tc.col('age').is_null() is true"
+_PRESENT = "values that are there: ~tc.col('age').is_null()"
+_CAST = "cast with read_number(), read_date(), to_integer() or to_text()"
+_STRINGS = "text has contains, starts_with, ends_with, like, lower, upper, strip, substring, length"
+_CHOOSE = "write tc.when(tc.col('site') == 1).then('a').otherwise('b')"
+_NOT_COMPUTED = "it is not computed: + - * /, abs, floor, ceil, round, modulo, clamp and cut are"
+_STATISTIC = "a statistic is asked for by name: session.agg(age=tc.mean('age', 0, 100))"
+
+
 @public
+@instead(
+    isin="it is called is_in(['a', 'b'])",
+    startswith="it is called starts_with('a')",
+    endswith="it is called ends_with('a')",
+    clip="it is called clamp(0, 100)",
+    len="it is called length()",
+    dt="parts of dates are methods: year(), month(), day(), weekday(), hour()",
+    name="a column that is computed gets its name in with_column('name', ...)",
+    alias="a column that is computed gets its name in with_column('name', ...)",
+    **dict.fromkeys(("isna", "isnull", "is_na", "is_nan", "isnan", "is_missing"), _MISSING),
+    **dict.fromkeys(("notna", "notnull", "is_not_null", "is_not_na", "dropna"), _PRESENT),
+    **dict.fromkeys(("fillna", "fill_null", "fill_nan", "coalesce"), "it is called fill(0)"),
+    **dict.fromkeys(("astype", "cast", "to_numeric", "as_type"), _CAST),
+    **dict.fromkeys(("str", "split", "replace", "title", "match", "extract"), _STRINGS),
+    **dict.fromkeys(("map", "apply", "where", "mask", "case_when", "recode"), _CHOOSE),
+    **dict.fromkeys(("log", "exp", "sqrt", "pow", "log10", "log1p"), _NOT_COMPUTED),
+    **dict.fromkeys(("mean", "sum", "min", "max", "median", "std", "var"), _STATISTIC),
+    **dict.fromkeys(("count", "unique", "nunique", "value_counts", "quantile"), _STATISTIC),
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class Expression(RowMethods):
     """A node, as it is written in Python.
@@ -108,6 +136,21 @@ class Expression(RowMethods):
     def __invert__(self) -> Expression:
         return Expression("~", (self,))
 
+    def __pow__(self, other: object) -> NoReturn:
+        raise UsageError(f"powers are not computed: write {self} * {self}")
+
+    def __floordiv__(self, other: object) -> NoReturn:
+        raise UsageError(f"// is written ({self} / {other}).floor()")
+
+    def __mod__(self, other: object) -> NoReturn:
+        raise UsageError(f"% is written ({self}).modulo({other}), of whole numbers")
+
+    def __round__(self, digits: int | None = None) -> NoReturn:
+        raise UsageError(
+            f"round is a method: ({self}).round() gives whole numbers, and "
+            f"({self} * 100).round() / 100 two decimals"
+        )
+
     def __bool__(self) -> bool:
         raise UsageError("an expression has no truth value; join conditions with &, | and ~")
 
@@ -118,7 +161,7 @@ class Expression(RowMethods):
     def is_in(self, values: Iterable[object]) -> Expression:
         """True where the value is one of the given; none of them may be None."""
         if isinstance(values, str) or not isinstance(values, Iterable):
-            raise UsageError(f"is_in takes a list of values: is_in([{values!r}])")
+            raise UsageError(f"is_in takes a list of values: is_in([{said(values)}])")
         return Expression("is_in", (self, *(literal(v) for v in values)))
 
     def between(self, lower: object, upper: object) -> Expression:
@@ -236,7 +279,7 @@ def col(name: str) -> Expression:
     (clamp(age, 0.0, 100.0) / 2)
     """
     if not isinstance(name, str):
-        raise UsageError(f"a column is named by text, not {name!r}")
+        raise UsageError(f"a column is named by text, not {said(name)}")
     return Expression("col", (), (name,))
 
 

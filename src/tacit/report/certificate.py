@@ -12,6 +12,7 @@ from tacit.calls import public
 from tacit.display.card import Card, Shown
 from tacit.errors import UsageError, VerificationError
 from tacit.outside import read_json_file
+from tacit.report.check.derived import Formula, columns_at, with_derived
 from tacit.report.check.format import FIRST_FORMAT, FOLLOWING, FORMAT
 from tacit.report.check.issued import issued_body, sealed
 from tacit.report.check.verification import Verification
@@ -19,7 +20,7 @@ from tacit.report.check.verify import verify_body
 from tacit.report.page.page import BROKEN, certificate_card, certificate_page
 from tacit.report.registry.entry import RegistryEntry, registry_entry
 
-__all__ = ["Certificate", "issue"]
+__all__ = ["Certificate", "deriving", "issue"]
 
 
 @public
@@ -169,6 +170,15 @@ class Certificate(Shown):
 
     def __repr__(self) -> str:
         return f"<Certificate of a release of {self.body.get('dataset', 'nothing')!r}>"
+
+
+def deriving(certificate: Certificate, formulas: Sequence[Formula]) -> Certificate:
+    """Return the certificate that states answers too which are computed from those released."""
+    body = certificate._body
+    levels = columns_at(body) if body["format"] == FORMAT else None
+    made = Certificate(with_derived(body, formulas, levels))
+    made._sealed = False
+    return made
 
 
 def issue(entry: Entry, ledger: Ledger) -> Certificate:

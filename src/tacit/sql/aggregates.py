@@ -20,7 +20,15 @@ from tacit.tables.answers.count_distinct import count_distinct
 from tacit.tables.answers.covariance import correlation, covariance
 from tacit.tables.answers.percentiles import percentiles
 
-__all__ = ["AGGREGATES", "Asked", "asked_of", "has_aggregate", "own_name"]
+__all__ = [
+    "AGGREGATES",
+    "Asked",
+    "aggregates_of",
+    "asked_of",
+    "has_aggregate",
+    "is_aggregate",
+    "own_name",
+]
 
 Bounds = tuple[Fraction, Fraction]
 
@@ -124,6 +132,20 @@ def has_aggregate(node: Any) -> bool:
     return any(class_of(each) in AGGREGATES for each in node.walk())
 
 
+def aggregates_of(node: Any) -> list[Any]:
+    """Return the aggregates that a part of a query computes with, none inside of another."""
+    if is_aggregate(node):
+        return [node]
+    return [each for inner in node.iter_expressions() for each in aggregates_of(inner)]
+
+
+def is_aggregate(node: Any) -> bool:
+    """Return whether an item is one aggregate, or one that no formula has a place for."""
+    while type(node).__name__ == "Paren":
+        node = node.this
+    return class_of(node) in AGGREGATES or type(node).__name__ == "Window"
+
+
 def asked_of(node: Any, scope: Scope) -> Asked:
     """Return the aggregate that a node is.
 
@@ -139,9 +161,7 @@ def asked_of(node: Any, scope: Scope) -> Asked:
     if name == "Window":
         refuse(node, "windows have no translation: group by columns instead")
     return refuse(
-        node,
-        "each item of the select list is a grouping column or one aggregate; ask only for the "
-        "aggregates, and combine the answers afterwards",
+        node, "write one aggregate here, such as sum(cost) as total, and compute with it outside"
     )
 
 

@@ -1,20 +1,22 @@
 """From text to a tree: the limits of a text, and the parser's errors in plain words.
 
 The dialect is DuckDB's.  What decides whether a text is read at all stands before the parser: its
-size, its bytes, its comments, how deep its parentheses are, and that it begins as a query does (the
-parser logs what it does not know of other statements; nothing of that kind reaches it).
+size, its bytes, how deep its parentheses are, and that it begins as a query does (the parser logs
+what it does not know of other statements; nothing of that kind reaches it).  Comments become spaces
+before anything else looks at the text, so that none is in a question, an error or a log.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from tacit.errors import UnsupportedQueryError, UsageError, need
 
-__all__ = ["LONGEST", "parse"]
+__all__ = ["LONGEST", "parse", "without_comments"]
 
 LONGEST = 65_536
 """The most characters of a query."""
@@ -38,8 +40,8 @@ def parse(text: str) -> Any:
     """Return the tree of one query.
 
     Raises:
-        UnsupportedQueryError: a text that is too long, holds comments or several statements, is
-            nested too deep, changes something, or cannot be parsed.
+        UnsupportedQueryError: a text that is too long, holds several statements, is nested too
+            deep, changes something, or cannot be parsed.
         MissingExtraError: sqlglot is not installed.
     """
     if not isinstance(text, str):
@@ -47,26 +49,88 @@ def parse(text: str) -> Any:
     if len(text) > LONGEST:
         raise UnsupportedQueryError(f"a query has at most {LONGEST} characters: split it")
     _check_characters(text)
-    trees = [tree for tree in _trees(text) if tree is not None]
+    trees = [tree for tree in _trees(without_comments(text)) if tree is not None]
     if len(trees) != 1:
         raise UnsupportedQueryError("ask one query at a time")
     return trees[0]
+
+
+def without_comments(text: str) -> str:
+    """Return a query with spaces in place of its comments: every word stays where it was.
+
+    Line comments, block comments (nested ones too), hints and the comments of templates
+    (``{# ... #}``) are comments; within quotes they are text.  All that is between two words of the
+    tokenizer is white space and comments, so the words are what is kept.
+
+    Raises:
+        UnsupportedQueryError: a quote or a comment that is not closed.
+        MissingExtraError: sqlglot is not installed.
+
+    >>> without_comments("select '--' /* all /* of */ them */ -- so")
+    "select '--'                              "
+    """
+    if not any(mark in text for mark in _OPEN):
+        return text
+    kept, end = [], 0
+    for token in _tokens(text):
+        kept += [_BETWEEN.sub(" ", text[end : token.start]), text[token.start : token.end + 1]]
+        end = token.end + 1
+    kept.append(_BETWEEN.sub(" ", text[end:]))
+    return "".join(kept)
+
+
+_OPEN = ("--", "/*", "{#")
+_BETWEEN = re.compile(r"[^\n\r]")
+_QUOTED = re.compile(
+    r"""--[^\n\r]*|\{\#.*?\#\}|\b[eE]'(?:\\.|''|[^'\\])*+'|'(?:''|[^'])*+'|"(?:""|[^"])*+"|"""
+    r"""\$(\w*)\$.*?\$\1\$|/\*|\{\#|['"]""",
+    re.DOTALL,
+)
+_BLOCK = re.compile(r"/\*|\*/")
+
+
+def _tokens(text: str) -> Any:
+    """Return the words of a text; say of a quote or a comment that is not closed where it opens."""
+    errors = need("sqlglot.errors", "sql")
+    try:
+        return _dialect().tokenize(text)
+    except errors.TokenError:
+        raise UnsupportedQueryError(
+            "the text cannot be split into words: a quote or a comment is not closed",
+            _place(text, _unclosed(text)),
+        ) from None
+
+
+def _unclosed(text: str) -> int:
+    r"""Return where the first quote or comment opens that is not closed; the end if there is none.
+
+    >>> _unclosed("select 'a--b' /* c /* d */ e"), _unclosed("select \\"a'"), _unclosed("'a' -- '")
+    (14, 7, 8)
+    """
+    place = 0
+    while found := _QUOTED.search(text, place):
+        place = found.end()
+        if found[0] in ("'", '"', "{#"):
+            return found.start()
+        if found[0] == "/*":
+            depth = 1
+            while depth:
+                mark = _BLOCK.search(text, place)
+                if mark is None:
+                    return found.start()
+                depth, place = depth + (1 if mark[0] == "/*" else -1), mark.end()
+    return len(text)
 
 
 def _trees(text: str) -> list[Any]:
     """Return what the parser makes of a text; its errors, and its slips, in plain words."""
     errors = need("sqlglot.errors", "sql")
     try:
-        tokens = _dialect().tokenize(text)
+        tokens = _tokens(text)
         _check_tokens(tokens)
         trees: list[Any] = _dialect().parser().parse(tokens, text)
     except UnsupportedQueryError:
         raise
-    except errors.TokenError:
-        raise UnsupportedQueryError(
-            "the text cannot be split into words: a quote or a comment is not closed",
-            _place(text, len(text)),
-        ) from None
     except errors.ParseError as error:
         raise _unparsed(error) from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
@@ -115,11 +179,6 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
         name = token.token_type.name
         if name == "SEMICOLON" and place < len(tokens) - 1:
             raise UnsupportedQueryError("ask one query at a time", _start(tokens[place + 1]))
-        if token.comments:
-            raise UnsupportedQueryError(
-                "comments are not read, so that nothing is hidden in a question: remove it",
-                _start(token),
-            )
         listed = name == "L_BRACKET" and _numbers_are_listed(tokens, place)
         if name in ("L_BRACKET", "L_BRACE") and not listed:
             raise UnsupportedQueryError(

@@ -87,6 +87,12 @@ def _total(node: Any, scope: Scope) -> Aggregate:
     if len(given) != 3 or lower is None or upper is None:
         refuse(node, "clamp takes a value and two bounds: clamp(sum(cost), 0, 500)")
     asked = asked_of(given[0], scope)
+    if asked.kind == "count":
+        refuse(
+            node,
+            "the rows of a person are counted without clamp: write count(*) as n, and give the "
+            "bounds outside, avg(clamp(n, 0, 500))",
+        )
     if asked.kind != "sum":
         refuse(
             node,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from tacit.expressions.expression import Expression, when
+from tacit.expressions.expression import Expression, literal, when
 from tacit.sql.forms import VALUES, Names, form, timed, value
 from tacit.sql.refusal import only, refuse
 from tacit.sql.values import constant, number
@@ -26,6 +26,7 @@ PARTS = {
 }
 """Parts of dates and times, by DuckDB's words for them, with the methods of an expression."""
 _SUNDAY_FIRST = ("DOW", "DAYOFWEEK", "WEEKDAY")
+_MOST_DECIMALS = 15
 _CLASSES = {"DAYOFWEEKISO": "ISODOW"}
 
 
@@ -128,13 +129,28 @@ def _substring(node: Any, names: Names) -> Expression:
     "functions",
     VALUES,
     *("Floor", "Ceil", "Round"),
-    examples={"floor(cost), ceil(cost), round(cost)": "a number without its decimals"},
+    examples={
+        "floor(cost), ceil(cost), round(cost)": "a number without its decimals",
+        "round(cost, 2), round(cost, -3)": "with so many decimals: round(cost * 100) / 100",
+    },
 )
 def _rounded(node: Any, names: Names) -> Expression:
     only(node, "this", "decimals")
-    if node.args.get("decimals") is not None and number(node.args["decimals"]) != 0:
-        refuse(node, "numbers are rounded to whole ones: round(cost * 100) / 100")
+    said = node.args.get("decimals")
+    decimals = Fraction(0) if said is None else number(said)
+    kind = type(node).__name__
+    most = _MOST_DECIMALS if kind == "Round" else 0
+    if decimals is None or decimals.denominator != 1 or abs(decimals) > most:
+        refuse(
+            node,
+            f"round takes a fixed number of decimals from -{most} to {most}: round(cost, 2)"
+            if most
+            else f"{kind.lower()} gives whole numbers: {kind.lower()}(cost * 100) / 100",
+        )
     found = value(node.this, names)
+    if decimals:
+        size = literal(10 ** abs(int(decimals)))
+        return (found * size).round() / size if decimals > 0 else (found / size).round() * size
     match type(node).__name__:
         case "Floor":
             return found.floor()

@@ -34,12 +34,15 @@ def find(identifier: Any, known: Mapping[str, Any], what: str) -> str:
     if name in known and identifier.args.get("quoted"):
         return name
     alike = [each for each in known if plain_name(each) == plain_name(name)]
+    near = did_you_mean(name, known)
+    if what == "column" and not near.endswith("?"):
+        near += f". A text has single quotes: '{name}'"
     if identifier.args.get("quoted"):
-        refuse(identifier, f"there is no {what} {name!r}; {did_you_mean(name, known)}")
+        refuse(identifier, f"there is no {what} {name!r}; {near}")
     if len(alike) > 1:
         refuse(identifier, f"{name!r} is one of several {what}s: write it in quotes, as it is")
     if not alike:
-        refuse(identifier, f"there is no {what} {name!r}; {did_you_mean(name, known)}")
+        refuse(identifier, f"there is no {what} {name!r}; {near}")
     return alike[0]
 
 

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tacit.arithmetic.exact import show
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Column, Schema
+from tacit.report.text.vocabulary import formula_words
 from tacit.report.text.words import listed
-from tacit.sql.aggregates import AGGREGATES, Asked, asked_of, has_aggregate, own_name
+from tacit.sql.aggregates import (
+    AGGREGATES,
+    Asked,
+    aggregates_of,
+    asked_of,
+    has_aggregate,
+    is_aggregate,
+    own_name,
+)
 from tacit.sql.forms import class_of, forms, refuse_unknown, truth, value
 from tacit.sql.possible_values import listed_keys, possible_values
 from tacit.sql.refusal import only, placed, refuse
 from tacit.sql.relation import Tables, rows_of
 from tacit.sql.scope import Scope, plain_name
 from tacit.sql.values import number
+from tacit.tables.plan.labels import check_labels
 from tacit.tables.planned.shared_percentiles import shared_percentiles
 from tacit.tables.question import Question, held_by
 from tacit.tables.release.arrangement import Arrangement, Order
@@ -62,7 +73,7 @@ def question_of_select(select: Any, tables: Tables) -> Question:
     within.check_used(select.args.get("with_"))
     items = _items(select)
     groups = _groups(select, items, scope)
-    answers, names = _answers(items, groups, scope)
+    answers, parts, names = _answers(items, groups, scope)
     question = scope.question
     notes = [f"{label} {asked.note}" for label, asked in answers.items() if asked.note]
     if groups:
@@ -75,7 +86,13 @@ def question_of_select(select: Any, tables: Tables) -> Question:
             question = question.agg(**{label: asked.made})
     notes += list(_better_together(question))
     shown = _Shown(scope, groups, {label: each.asked for label, each in answers.items()}, items)
-    return _arranged(question, select, shown, names, tuple(notes))
+    nodes, derived = _labelled(parts, shown, names)
+    notes += [
+        f"{label} is {formula_words(one)}, computed from the answers" for label, one in derived
+    ]
+    labels = tuple(nodes) if derived else ()
+    made = Arrangement(notes=tuple(notes), derived=derived, labels=labels)
+    return _arranged(question, select, replace(shown, nodes=nodes), names, made)
 
 
 @dataclass(frozen=True)
@@ -172,9 +189,14 @@ def _group_of(node: Any, items: Sequence[_Item], scope: Scope) -> tuple[Any, str
 
 def _answers(
     items: Sequence[_Item], groups: Sequence[_Group], scope: Scope
-) -> tuple[dict[str, _Answer], dict[str, str]]:
-    """Return the answers by label, and what grouping columns are called."""
+) -> tuple[dict[str, _Answer], list[tuple[str, _Item]], dict[str, str]]:
+    """Return the answers by label, the items with their labels, and what groups are called.
+
+    An item that computes with aggregates asks for those that are no items themselves, too.  It has
+    an empty label where the text gives it none.
+    """
     answers: dict[str, _Answer] = {}
+    parts: list[tuple[str, _Item]] = []
     names: dict[str, str] = {}
     for item in items:
         if not has_aggregate(item.node):
@@ -182,16 +204,76 @@ def _answers(
             if item.alias and item.alias != group.name:
                 names[group.name] = item.alias
             continue
-        asked = asked_of(item.node, scope)
-        made = asked.aggregate(scope)
-        label = item.alias or asked.name(made)
-        if plain_name(label) in map(plain_name, answers):
+        label = item.alias
+        if is_aggregate(item.node):
+            asked = asked_of(item.node, scope)
+            made = asked.aggregate(scope)
+            label = label or asked.name(made)
+            if plain_name(label) in map(plain_name, answers):
+                refuse(item.node, f"two items are called {label!r}: name one with AS")
+            answers[label] = _Answer(asked, made)
+        parts.append((label, item))
+    known = {each.asked.key for each in answers.values()}
+    shown = [names.get(group.name, group.name) for group in groups]
+    taken = {plain_name(each) for each in (*shown, *(label for label, _ in parts))}
+    for label, item in parts:
+        for node in () if label in answers else aggregates_of(item.node):
+            asked = asked_of(node, scope)
+            if asked.key not in known:
+                made = asked.aggregate(scope)
+                own = _free_name(asked.name(made), taken)
+                answers[own] = _Answer(asked, made)
+                known.add(asked.key)
+                taken.add(plain_name(own))
+    if len(answers) > _MOST_ITEMS:
+        refuse(items[0].node, f"a query has at most {_MOST_ITEMS} aggregates")
+    return answers, parts, names
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken, nor would its columns be: ``name_low`` and the like."""
+    for nth in itertools.count(1):
+        found = name if nth == 1 else f"{name}_{nth}"
+        if not {plain_name(found + end) for end in ("", "_error", "_low", "_high")} & {*taken}:
+            return found
+    raise AssertionError
+
+
+def _labelled(
+    parts: Sequence[tuple[str, _Item]], shown: _Shown, names: Mapping[str, str]
+) -> tuple[dict[str, Any], tuple[tuple[str, Expression], ...]]:
+    """Return the items by label, and of those that are computed from answers how."""
+    nodes: dict[str, Any] = {}
+    derived = []
+    for label, item in parts:
+        if label not in shown.answers:
+            formula = _formula(item.node, shown)
+            label = label or formula_words(formula)
+            derived.append((label, formula))
+        if plain_name(label) in map(plain_name, nodes):
             refuse(item.node, f"two items are called {label!r}: name one with AS")
-        answers[label] = _Answer(asked, made)
-    called = [*answers, *(names.get(group.name, group.name) for group in groups)]
-    if len(set(map(plain_name, called))) < len(called):
-        refuse(items[0].node, "an answer and a grouping column have one name: name one with AS")
-    return answers, names
+        nodes[label] = item.node
+    by = [names.get(group.name, group.name) for group in shown.groups]
+    if {*map(plain_name, nodes)} & {*map(plain_name, by)}:
+        refuse(parts[0][1].node, "an answer and a grouping column have one name: name one with AS")
+    if derived:
+        with placed(parts[0][1].node):
+            check_labels([*shown.answers, *(label for label, _ in derived)], by)
+    return nodes, tuple(derived)
+
+
+def _formula(node: Any, shown: _Shown) -> Expression:
+    """Return how an item is computed from answers."""
+    with placed(node):
+        found = value(node, shown)
+        kind = shown.kind(found)
+    if kind not in ("integer", "float", "decimal"):
+        refuse(
+            node,
+            f"an item that computes with aggregates is a number, and this is of kind {kind}: "
+            "conditions on answers belong into HAVING",
+        )
+    return found
 
 
 def _group_among(node: Any, groups: Sequence[_Group], scope: Scope) -> _Group:
@@ -253,6 +335,7 @@ class _Shown:
     groups: Sequence[_Group]
     answers: Mapping[str, Asked]
     items: Sequence[_Item]
+    nodes: Mapping[str, Any] = field(default_factory=dict)
 
     def column(self, node: Any, times: bool = False) -> Expression:
         """Return the column of the answer that a name means: by its label, or of a group."""
@@ -260,7 +343,7 @@ class _Shown:
         if type(name).__name__ == "Identifier" and node.args.get("table") is None:
             wanted = str(name.this)
             quoted = name.args.get("quoted")
-            for label in self.answers:
+            for label in self.nodes:
                 if label == wanted or (not quoted and plain_name(label) == plain_name(wanted)):
                     return self._one(label, node)
             for item in self.items:
@@ -279,6 +362,9 @@ class _Shown:
                 if asked.key == wanted:
                     return self._one(label, node)
             refuse(node, "put this aggregate into the select list too: each one takes a share")
+        for label, known in self.nodes.items():
+            if node == known:
+                return col(label)
         for group in self.groups:
             if node == group.node:
                 return col(group.name)
@@ -286,14 +372,18 @@ class _Shown:
 
     def _one(self, label: str, node: Any) -> Expression:
         """Return the column of an answer that is one number a group."""
-        if self.answers[label].several:
-            refuse(node, "groups are ordered and chosen by one number: ask for one percentile too")
+        if label in self.answers and self.answers[label].several:
+            refuse(
+                node,
+                "groups are ordered and chosen, and answers computed, by one number: ask for one "
+                "percentile too",
+            )
         return col(label)
 
     def kind(self, value: Expression) -> str:
         """Return the kind of a value of the answer."""
         kinds = {group.name: self._kind_of(group) for group in self.groups}
-        kinds |= dict.fromkeys(self.answers, "float")
+        kinds |= dict.fromkeys([*self.answers, *self.nodes], "float")
         return value.kind(Schema([Column(name, kind, kind) for name, kind in kinds.items()]))
 
     def _kind_of(self, group: _Group) -> str:
@@ -310,7 +400,7 @@ def _arranged(
     select: Any,
     shown: _Shown,
     names: Mapping[str, str],
-    notes: tuple[str, ...],
+    made: Arrangement,
 ) -> Question:
     having = select.args.get("having")
     condition = None
@@ -319,16 +409,16 @@ def _arranged(
         with placed(having):
             condition = truth(having.this, shown).true
             shown.kind(condition)
-    found = Arrangement(
-        tuple(names.items()),
-        condition,
-        _order(select.args.get("order"), shown),
-        _whole(select.args.get("offset"), "OFFSET") or 0,
-        _whole(select.args.get("limit"), "LIMIT"),
-        notes,
+    found = replace(
+        made,
+        names=tuple(names.items()),
+        having=condition,
+        order=_order(select.args.get("order"), shown),
+        offset=_whole(select.args.get("offset"), "OFFSET") or 0,
+        limit=_whole(select.args.get("limit"), "LIMIT"),
     )
-    said = (found.names, having, found.order, found.offset, found.limit is not None, notes)
-    return question.arranged(found) if any(said) else question
+    said = (found.names, having, found.order, found.offset, found.limit is not None)
+    return question.arranged(found) if any((*said, made.notes, made.derived)) else question
 
 
 def _order(said: Any, shown: _Shown) -> tuple[Order, ...]:
@@ -363,7 +453,11 @@ def _whole(said: Any, clause: str) -> int | None:
 forms(
     "clauses",
     {
-        "select site, count(*) as n": "grouping columns, and one aggregate an item",
+        "select site, count(*) as n": "grouping columns and aggregates",
+        "select sum(cost) / count(*) as mean, coalesce(round(avg(age), 1), 0) as age": (
+            "computed from the noisy answers to the aggregates in it, which are what is released "
+            "and paid; with an interval where one follows"
+        ),
         "where age >= 18": "session.filter",
         "group by site, month(day) / group by 1 / group by name": "group_by: columns, expressions, "
         "places in the select list and its names",

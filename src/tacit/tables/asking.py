@@ -19,9 +19,11 @@ from tacit.report.text.words import aggregate_words, protects_line, question_wor
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.plan.declared import Declared
 from tacit.tables.plan.labels import (
+    ANSWERS,
     INSTEAD,
     check_labels,
     columns_named,
+    instead_of,
     labels_of,
     refuse_brackets,
 )
@@ -43,7 +45,7 @@ _A = TypeVar("_A", bound="Asking")
 
 
 @public
-@instead(**INSTEAD)
+@instead(**{**INSTEAD, "to_pandas": INSTEAD["to_dict"].replace("to_dict", "to_pandas")})
 class Asking(Shown, ABC):
     """The parts of a question."""
 
@@ -61,6 +63,9 @@ class Asking(Shown, ABC):
     @abstractmethod
     def join(self: _A, table: str, *, on: On = None, how: str | None = None) -> _A:
         """Join the rows with another table of the declared data set."""
+
+    def _instead_of(self, name: str) -> str:
+        return instead_of(self.schema, name)
 
     @property
     def schema(self) -> Schema:
@@ -257,7 +262,7 @@ _FIRST = "say first what is asked: session.agg(n=tc.count()).release(epsilon='1/
 
 
 @public
-@instead(**INSTEAD, **dict.fromkeys(("preview", "release", "cost"), _FIRST))
+@instead(**{**INSTEAD, **dict.fromkeys(("preview", "release", "cost", *ANSWERS), _FIRST)})
 class AskedTable(ABC, Generic[Q]):
     """A table that questions begin at."""
 
@@ -267,6 +272,9 @@ class AskedTable(ABC, Generic[Q]):
     @abstractmethod
     def _question(self) -> Q:
         """Return a question about all rows, with nothing asked yet."""
+
+    def _instead_of(self, name: str) -> str:
+        return instead_of(self._question().schema, name)
 
     def join(self, table: str, *, on: On = None, how: str | None = None) -> Q:
         """Join the rows with another declared table; see :meth:`Question.join`."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from tacit.calls import public
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine, Opened
 from tacit.tables.engines.csv.format import CsvOptions, csv_format, refuse_csv
@@ -241,7 +241,7 @@ def open_source(
     if isinstance(source, Source):
         return source
     if table is not None and not (isinstance(table, str) and table):
-        raise UsageError(f"table= is the name of a table, as text, not {table!r}")
+        raise UsageError(f"table= is the name of a table, as text, not {said(table)}")
     # Engines take a while to load, and the schema of a plan does without.
     from tacit.tables.engines.postgres.source import in_postgres, open_in_postgres
 

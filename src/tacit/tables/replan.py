@@ -23,6 +23,7 @@ from tacit.expressions.schema import Schema
 from tacit.report.check.format import FIRST_FORMAT
 from tacit.report.check.planner import Planner, register_planner
 from tacit.tables.answers.aggregate import Aggregate, kind_of
+from tacit.tables.chain.part import LEVEL
 from tacit.tables.earlier.derive import followed
 from tacit.tables.live.answer import answer_of_blocks, periods_of, published
 from tacit.tables.live.period_plan import PeriodPlan
@@ -80,8 +81,8 @@ class Replanned(ABC):
         """Return the chains and what they lose, as the release recorded them."""
 
     @abstractmethod
-    def answer(self, keys: Any, released: Any) -> dict[str, Any]:
-        """Return the answer that released numbers make.
+    def answer(self, keys: Any, released: Any, level: float = LEVEL) -> dict[str, Any]:
+        """Return the answer that released numbers make, with intervals of a level.
 
         Raises:
             UsageError: keys or numbers that do not fit the question.
@@ -145,7 +146,7 @@ class _Release(Replanned):
         if in_order(keys) != keys or len(set(map(tuple, keys))) < len(keys):
             raise UsageError("its keys are not in order, or one is given twice")
 
-    def answer(self, keys: Any, released: Any) -> dict[str, Any]:
+    def answer(self, keys: Any, released: Any, level: float = LEVEL) -> dict[str, Any]:
         if self.confused:
             raise UsageError(
                 "two of its axes have one name, and the version that made it counted one of them "
@@ -159,7 +160,7 @@ class _Release(Replanned):
             for number in numbers:
                 _check_number(number)
         with np.errstate(all="ignore"):  # what somebody made up may be infinite
-            found = answer_of(self.plan, keys, released)
+            found = answer_of(self.plan, keys, released, level)
         return {**found, "columns": self._with_methods(found["columns"])}
 
     def columns(self, keys: Any) -> list[dict[str, Any]]:
@@ -240,7 +241,9 @@ class _Counts(Replanned):
     def describe(self) -> dict[str, Any]:
         return self._plan.chains.describe()
 
-    def answer(self, keys: Any, released: Any) -> dict[str, Any]:
+    def answer(self, keys: Any, released: Any, level: float = LEVEL) -> dict[str, Any]:
+        if level != LEVEL:
+            raise UsageError("a count over time has intervals of one level")
         _, tree = periods_of(self.question)
         closed = len(released[0])
         if [len(level) for level in released] != [closed // width for width in tree.widths]:

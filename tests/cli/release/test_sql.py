@@ -26,6 +26,27 @@ def test_a_query_is_answered_and_paid_once(tacit, folder: Path) -> None:
     assert asked(tacit, f"{line} --csv").out.startswith("count,count_error")
 
 
+def test_computing_with_aggregates_pays_for_them_alone(tacit, folder: Path) -> None:
+    """Also with comments in the text, which are white space."""
+    text = "/* BI */ select sum(clamp(age, 0, 100)) / count(*) as m -- mean\n from people"
+    rest = "--one-row-each --epsilon 0.5 --budget-epsilon 2"
+    done = asked(tacit, f'sql people.csv "{text}" {rest} --certificate m.json')
+    assert done.code == 0
+    assert "m: sum_age / count, computed from the released answers" in done.out + done.err
+    assert asked(tacit, "verify m.json --ledger people.ledger").code == 0
+    plain = "select sum(clamp(age, 0, 100)), count(*) from people"
+    both = asked(tacit, f'sql people.csv "{plain}" {rest} --json').json["releases"][0]
+    again = asked(tacit, f'sql people.csv "{text}" {rest} --json').json["releases"][0]
+    assert both["replayed"]
+    assert again["replayed"]
+    found, (released,) = again["answers"][0]["m"], both["answers"]
+    assert found["value"] == released["sum_age"]["value"] / released["count"]["value"]
+    assert again["computed"]["m"].startswith("m: sum_age / count")
+    assert asked(tacit, f'sql people.csv "{text}" {rest} --csv').out.startswith("m,m_error,m_low")
+    shown = asked(tacit, f'sql people.csv "{text}" {rest} --preview')
+    assert "sum_age" in shown.out
+
+
 def test_a_preview_spends_nothing(tacit, folder: Path) -> None:
     done = asked(
         tacit,

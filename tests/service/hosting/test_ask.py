@@ -139,3 +139,11 @@ def test_what_the_budget_does_not_cover_is_previewed_all_the_same(hosted: Hosted
     found = preview_of(Ask.from_json({"sql": SQL, "epsilon": 2000}), hosted, ADA)
     assert found["affordable"] is False
     assert "2000" in found["weak"]
+
+
+def test_comments_of_sql_are_no_part_of_a_request() -> None:
+    told = Ask.from_json(
+        {"sql": "-- secret\nselect count(*) /* secret */ from visits", "epsilon": 1}
+    )
+    assert "secret" not in told.text
+    assert "select count(*)" in told.said

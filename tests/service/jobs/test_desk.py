@@ -16,6 +16,7 @@ from tacit.accounting import epsilon
 from tacit.errors import BudgetError, UsageError
 from tacit.service.access.caller import Caller, Grant
 from tacit.service.hosting.ask import Ask
+from tacit.service.hosting.formats import answer_json
 from tacit.service.jobs.desk import Desk
 from tacit.service.jobs.queue import Job, Whose
 from tacit.service.problem import Problem
@@ -111,6 +112,23 @@ def test_before_its_tick_an_answer_is_nobodys(client: Client) -> None:
 def test_it_is_charged_when_it_is_asked_and_not_when_a_worker_has_time(client: Client) -> None:
     submit(client)
     assert client.state.datasets.of("visits").ledger(None).spent == epsilon("1/2")
+
+
+def test_computing_with_aggregates_is_the_release_of_these(client: Client) -> None:
+    """Also through the service: what a certificate states is checked against its ledger."""
+    text = "select sum(cost) / nullif(count(*), 0) as m, count(*) as n from visits"
+    found = work(client.state.desk, submit(client, {"sql": f"/* a */ {text} -- b", "epsilon": 1}))
+    answer = client.state.desk.answer(found)
+    assert answer.labels == ("m", "n")
+    body = json.loads(answer.certificate.to_json())
+    (total,) = (c for c in body["answer"]["columns"] if c["label"] == "sum_cost")
+    assert answer.value("m") == total["value"][0] / answer.value("n")
+    assert answer.certificate.verify(client.state.datasets.of("visits").ledger(None))
+    shown = answer_json(answer)
+    assert shown["about"]["m"].startswith("sum_cost / nullif(n, 0), computed from")
+    assert json.dumps(shown)
+    plain = submit(client, {"sql": "select count(*) as n, sum(cost) from visits", "epsilon": 1})
+    assert plain.key == found.key
 
 
 def test_what_public_facts_decide_is_refused_at_once(client: Client) -> None:

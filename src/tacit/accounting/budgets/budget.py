@@ -29,7 +29,7 @@ from tacit.accounting.budgets.rounding import GRID, rounded
 from tacit.arithmetic.exact import Number, as_fraction, positive, show
 from tacit.calls import public
 from tacit.core.measures.conversion import concentrated_epsilon
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 
 __all__ = ["Budget", "Kind", "epsilon", "epsilon_delta", "rho"]
 
@@ -74,7 +74,7 @@ class Budget:
     def __post_init__(self) -> None:
         if self.kind not in _KINDS:
             known = ", ".join(map(repr, _KINDS))
-            raise UsageError(f"a budget is of kind {known}, not {self.kind!r}")
+            raise UsageError(f"a budget is of kind {known}, not {said(self.kind)}")
         name = "rho" if self.kind == "concentrated" else "epsilon"
         object.__setattr__(self, "amount", _nonnegative(self.amount, name))
         object.__setattr__(self, "delta", _nonnegative(self.delta, "delta"))

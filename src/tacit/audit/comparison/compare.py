@@ -18,7 +18,7 @@ from tacit.audit.comparison.methods import candidates
 from tacit.audit.comparison.plot import draw_comparison
 from tacit.calls import public
 from tacit.display.card import Shown
-from tacit.errors import UsageError, did_you_mean, need
+from tacit.errors import UsageError, did_you_mean, need, said
 from tacit.statistics.ask.registry import lookup
 from tacit.statistics.base.question import Relation
 
@@ -298,7 +298,9 @@ def _asked(
             "private ones: the errors that are shown would reveal something about them"
         )
     if relation not in _RELATIONS:
-        raise UsageError(f"relation {relation!r} is unknown; {did_you_mean(relation, _RELATIONS)}")
+        raise UsageError(
+            f"relation {said(relation)} is unknown; {did_you_mean(relation, _RELATIONS)}"
+        )
     failure = None if delta is None else positive(delta, "delta")
     if failure is not None and failure >= 1:
         raise UsageError(f"delta must be below one, not {show(failure)}")

@@ -235,6 +235,8 @@ def _show(answer: Answer, asked: Asked, session: Session, ledger: str) -> None:
         print(asked.name)
     print(answer.protects)
     answer_tables(answer)
+    for told in _computed(answer).values():
+        note(told)
     paid = (
         "follows from earlier releases, free"
         if asked.free
@@ -246,6 +248,12 @@ def _show(answer: Answer, asked: Asked, session: Session, ledger: str) -> None:
         f"{paid}; {budget_words(session.remaining)} is left of {budget_words(session.budget)} "
         f"({ledger})"
     )
+
+
+def _computed(answer: Answer) -> dict[str, str]:
+    """Say how answers follow from released ones, by label, where they do."""
+    own = [label for label in answer.labels if "of" in answer.column(label)]
+    return {label: f"{label}: {answer.about[label]}" for label in own}
 
 
 def _described(answer: Answer, asked: Asked) -> dict[str, Any]:
@@ -262,12 +270,14 @@ def _described(answer: Answer, asked: Asked) -> dict[str, Any]:
             if "refused" in column:
                 record[label]["refused"] = column["refused"][place]
         records.append(record)
+    computed = _computed(answer)
     body: Any = answer.certificate.body
     return {
         "name": asked.name,
         "protects": body["question"]["query"]["unit"],
         "by": list(answer.by),
         "answers": records,
+        **({"computed": computed} if computed else {}),
         "cost": amounts(answer.cost),
         "replayed": answer.replayed,
         "digest": answer.certificate.body["digest"],

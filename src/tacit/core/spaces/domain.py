@@ -23,7 +23,7 @@ from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, as_integer
 from tacit.calls import public
 from tacit.core.spaces.number import Domain, Number
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 
 __all__ = ["Category", "Domain", "Frame", "Number", "Vector", "element"]
 
@@ -301,7 +301,7 @@ def element(
             raise UsageError("labels have no bounds; bounds are for float and int")
         return Category((False, True)) if spec is bool else Category()
     if spec not in (float, int):
-        raise UsageError(f"an element is float, int, str, bool or a Domain, not {spec!r}")
+        raise UsageError(f"an element is float, int, str, bool or a Domain, not {said(spec)}")
     lower, upper = _pair(bounds)
     low = None if lower is None else as_fraction(lower, "lower bound")
     high = None if upper is None else as_fraction(upper, "upper bound")

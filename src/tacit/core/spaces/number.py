@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import as_fraction, float_down, float_up, positive, show
 from tacit.calls import public
 from tacit.core.spaces.coercion import floats, whole
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 
 __all__ = ["Domain", "Number"]
 
@@ -72,7 +72,7 @@ class Number(Domain):
 
     def __post_init__(self) -> None:
         if self.kind not in ("float", "int"):
-            raise UsageError(f"a number is 'float' or 'int', not {self.kind!r}")
+            raise UsageError(f"a number is 'float' or 'int', not {said(self.kind)}")
         for name in ("lower", "upper"):
             bound = getattr(self, name)
             if bound is not None:

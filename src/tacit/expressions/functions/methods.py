@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 from typing import Any, Self
 
-from tacit.calls import public
-from tacit.errors import UsageError
+from tacit.calls import instead, public
+from tacit.errors import UsageError, said
 from tacit.expressions.cell_grammar import is_date
 from tacit.expressions.functions.table import FUNCTIONS
 from tacit.expressions.functions.zones import offsets_of
@@ -16,6 +16,7 @@ __all__ = ["RowMethods"]
 
 
 @public
+@instead(round="Two decimals are (tc.col('age') * 100).round() / 100")
 class RowMethods(Node):
     """Text, dates and times, whole numbers.
 
@@ -205,7 +206,7 @@ class RowMethods(Node):
             return value
         if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
             raise UsageError(
-                f"{value!r} is neither a date such as '2024-12-31' nor a column of dates"
+                f"{said(value)} is neither a date such as '2024-12-31' nor a column of dates"
             )
         return type(self)("literal", (), (value,))
 

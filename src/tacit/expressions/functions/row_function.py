@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.node import NUMBERS
 
@@ -71,4 +71,4 @@ class RowFunction:
             check(given) for check, given in zip(self.checks, parameters, strict=True)
         )
         if not fits:
-            raise UsageError(f"{name} cannot take {', '.join(map(repr, parameters)) or 'nothing'}")
+            raise UsageError(f"{name} cannot take {', '.join(map(said, parameters)) or 'nothing'}")

@@ -37,7 +37,7 @@ from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number, as_integer, positive, show
 from tacit.calls import public
 from tacit.core import ChangeOneDistance, Measurement, Space, SymmetricDistance
-from tacit.errors import UsageError, did_you_mean
+from tacit.errors import UsageError, did_you_mean, said
 from tacit.mechanisms.sample_and_aggregate.aggregators import (
     Centre,
     MeanOfBins,
@@ -142,7 +142,9 @@ def sample_and_aggregate(
         raise UsageError("give epsilon, above zero: the privacy loss when one record differs")
     kind = _known(aggregate, AGGREGATES, "aggregate")
     if relation not in _RELATIONS:
-        raise UsageError(f"relation {relation!r} is unknown; {did_you_mean(relation, _RELATIONS)}")
+        raise UsageError(
+            f"relation {said(relation)} is unknown; {did_you_mean(relation, _RELATIONS)}"
+        )
     engine = Engine.of(parallel, timeout)
     reads = coordinates(bounds, default, grid, kind.grid_bits)
     shares = {"epsilon": positive(epsilon, "epsilon") / len(reads)}

@@ -32,7 +32,7 @@ from tacit.arithmetic.enclosure import exp
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.arithmetic.square_root import Root
 from tacit.core import Category, ChangeOneDistance, Number, Space, SymmetricDistance, Vector
-from tacit.errors import MismatchError, UsageError
+from tacit.errors import MismatchError, UsageError, said
 from tacit.mechanisms.shared.total_function import total
 from tacit.statistics.ask.registry import lookup
 from tacit.statistics.ask.smooth_sensitivity import at_distance
@@ -83,7 +83,7 @@ def column_space(bounds: Any, relation: str, values: Sequence[Any] | None) -> Sp
             "values=[...], the few public values that a record may have"
         )
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise UsageError(f"bounds must be a pair (lower, upper), not {bounds!r}")
+        raise UsageError(f"bounds must be a pair (lower, upper), not {said(bounds)}")
     lower, upper = as_fraction(bounds[0], "lower bound"), as_fraction(bounds[1], "upper bound")
     return Space(Vector(Number("float", lower, upper)), metrics[relation])
 

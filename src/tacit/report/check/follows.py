@@ -7,6 +7,7 @@ from typing import Any
 
 from tacit.accounting import Budget, Ledger
 from tacit.accounting.ledger.installments import parts_of
+from tacit.report.check.derived import check_derived, without_derived
 from tacit.report.check.format import FOLLOWING, protects
 from tacit.report.check.issued import digest
 from tacit.report.check.json_difference import difference
@@ -91,6 +92,7 @@ def verify_following(
         _one(found, place, source, verify(source, ledger))
     claim = "the answer, its errors and its intervals follow from these releases alone"
     found.check(claim, lambda: _answers(body))
+    check_derived(found, body)
     found.check("it costs nothing: no row was read for it", lambda: _cost(body))
     if ledger is not None:
         found.check("the ledger says from which releases it follows", lambda: _in(body, ledger))
@@ -116,7 +118,7 @@ def _sealed(body: Mapping[str, Any]) -> str | None:
 
 
 def _whole(body: Mapping[str, Any]) -> str | None:
-    if set(body) != _PARTS or set(body["question"]) != {"query", "tag"}:
+    if set(body) - {"derived"} != _PARTS or set(body["question"]) != {"query", "tag"}:
         return f"it has the parts {', '.join(map(str, body))}"
     if not body["sources"] or any(source["format"] == FOLLOWING for source in body["sources"]):
         return "it follows from releases, one at least"
@@ -153,7 +155,8 @@ def _cost(body: Mapping[str, Any]) -> str | None:
 
 
 def _in(body: Mapping[str, Any], ledger: Ledger) -> str | None:
-    wanted = recorded_part(body)
+    bare = without_derived(body)
+    wanted = recorded_part({**bare, "digest": digest(bare)})
     for entry in ledger.history():
         if any(difference(part, wanted) is None for part in parts_of(ledger, entry)):
             return None

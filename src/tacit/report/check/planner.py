@@ -45,8 +45,8 @@ class Replanned(Protocol):
     def describe(self) -> dict[str, Any]:
         """Return the chains and their privacy loss, as the release recorded them."""
 
-    def answer(self, keys: Any, released: Any) -> dict[str, Any]:
-        """Return the answer that released numbers make."""
+    def answer(self, keys: Any, released: Any, level: float = ...) -> dict[str, Any]:
+        """Return the answer that released numbers make, with intervals of a level."""
 
     def columns(self, keys: Any) -> list[dict[str, Any]]:
         """Return what is known of the answer's columns without the numbers."""

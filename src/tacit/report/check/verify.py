@@ -10,6 +10,7 @@ from tacit.accounting import Budget, Entry, Ledger
 from tacit.accounting.budgets.spending import Spending
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.accounting.ledger.installments import parts_of
+from tacit.report.check.derived import check_derived, columns_at, without_derived
 from tacit.report.check.follows import verify_following
 from tacit.report.check.format import (
     ACCURACY,
@@ -114,7 +115,7 @@ def _sealed(body: Mapping[str, Any]) -> str | None:
 
 def _whole(body: Mapping[str, Any]) -> str | None:
     for path, names in fields_of(body["format"]).items():
-        part = body[path] if path else {n: body[n] for n in body if n != "declared"}
+        part = body[path] if path else {n: body[n] for n in body if n not in _OPTIONAL}
         if set(part) != set(names):
             return f"{path or 'it'} has the parts {', '.join(map(str, part))}"
     wrong = _declared(body.get("declared"))
@@ -189,6 +190,7 @@ def _compare(found: Verification, body: Mapping[str, Any], again: Replanned) -> 
     paid = "what was paid is the privacy loss, within the budget"
     found.check(paid, lambda: _paid(found, body, again))
     found.check("the answers, errors and intervals follow from it", lambda: _answers(body, again))
+    check_derived(found, body, columns_at(body) if body.get("format") == FORMAT else None)
     first = body["format"] == FIRST_FORMAT
     found.unchecked += [_FIRST_KINDS, _FIRST_ANSWERS] if first else [_KINDS, _RELEASED]
     found.unchecked += [_KEYS] if again.unknown_keys else []
@@ -245,6 +247,7 @@ def _answers(body: Mapping[str, Any], again: Replanned) -> str | None:
     return None
 
 
+_OPTIONAL = ("declared", "derived")
 _VALUES = ("value", "standard_error", "low", "high")
 
 
@@ -263,6 +266,7 @@ def _in_ledger(body: Mapping[str, Any], ledger: Ledger) -> str | None:
             entry.question, parts_of(ledger, entry), len(body["answer"]["keys"])
         )
         entry = replace(entry, answer={**entry.answer, **told})
+    body = sealed(without_derived(body))  # formulas are of those who read the answer
     issued = sealed(issued_body(entry, ledger))
     if issued["format"] == FIRST_FORMAT:
         return difference(_first_in_ledger(body), _first_in_ledger(issued))

@@ -34,12 +34,12 @@ def answers(body: Mapping[str, Any], width: int = 720) -> dict[str, Any]:
     if not keys:
         none = "period is over yet" if by == ["period"] else "group was above the threshold"
         return {"none": none}
-    columns = body["answer"]["columns"]
+    columns = [*body["answer"]["columns"], *body.get("derived", ())]
     plain = [column for column in columns if column.get("bins") is None]
     tidy = len(plain) > _MOST_SIDE_BY_SIDE
     return {
         "none": None,
-        "columns": [_shown(one, told[one["label"]], keys, by, width) for one in columns],
+        "columns": [_shown(one, told.get(one["label"], one), keys, by, width) for one in columns],
         "by": by,
         "labels": [str(column["label"]) for column in plain],
         "tidy": tidy,

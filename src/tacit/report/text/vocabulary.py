@@ -11,12 +11,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tacit.arithmetic.exact import as_fraction, show
+from tacit.expressions.expression import from_json
+from tacit.expressions.node import FAR, Node, constants_of
+
 __all__ = [
+    "DERIVED",
     "AnswerWords",
     "StepWords",
     "answer_words",
     "clamped_column",
     "for_each_group",
+    "formula_words",
     "load_tables",
     "rows_in_all",
     "say_answer",
@@ -74,7 +80,68 @@ class StepWords:
     moves: Callable[[Described, str], str] = rows_in_all
 
 
-_ANSWERS: dict[str, AnswerWords] = {}
+DERIVED = "derived"
+"""The kind of an answer that is computed from released ones."""
+
+
+class _DerivedWords:
+    amount, each = False, ("value", "value")
+
+    def words(self, described: Described) -> str:
+        return f"{formula_words(from_json(described['of']))}, computed from the released answers"
+
+
+def formula_words(formula: Node) -> str:
+    """Return how an answer is computed from others, with the functions of SQL.
+
+    >>> from tacit.expressions.expression import col, when
+    >>> n = when(col("n") == 0).then(None).otherwise(col("n"))
+    >>> formula_words((col("pay") / n).fill(0))
+    'coalesce(pay / nullif(n, 0), 0)'
+    """
+    text = _formula(formula)
+    return text[1:-1] if formula.operation in _SIGNS else text
+
+
+_SIGNS = {"+", "-", "*", "/", "==", "!=", "<", "<=", ">", ">=", "&", "|"}
+_IN_SQL = {"==": "=", "!=": "<>", "&": "and", "|": "or"}
+
+
+def _formula(node: Node) -> str:
+    name, operands = node.operation, node.operands
+    parts = [formula_words(one) for one in operands]
+    if name in _SIGNS:
+        left, right = map(_formula, operands)
+        return f"({left} {_IN_SQL.get(name, name)} {right})"
+    if name == "literal" and node.parameters[0] is None:
+        return "null"
+    if name in ("col", "literal"):
+        return str(node)
+    if name == "is_null":
+        return f"({_formula(operands[0])} is null)"
+    if name == "~":
+        return f"(not {_formula(operands[0])})"
+    if name == "clamp":
+        low, high = (show(as_fraction(end)) for end in constants_of(node))
+        lifted = f"greatest({parts[0]}, {low})"
+        if constants_of(node)[0] <= -FAR:
+            return f"least({parts[0]}, {high})"
+        return lifted if constants_of(node)[1] >= FAR else f"least({lifted}, {high})"
+    if name == "when":
+        tested, _, other = operands
+        if (
+            parts[1] == "null"
+            and tested.operation == "=="
+            and str(tested.operands[0]) == str(other)
+        ):
+            return f"nullif({parts[2]}, {formula_words(tested.operands[1])})"
+        end = "" if parts[2] == "null" else f" else {parts[2]}"
+        return f"case when {parts[0]} then {parts[1]}{end} end"
+    called = "coalesce" if name == "fill" else name
+    return f"{called}({', '.join([*parts, *map(repr, constants_of(node))])})"
+
+
+_ANSWERS: dict[str, AnswerWords] = {DERIVED: _DerivedWords()}
 _STEPS: dict[str, StepWords] = {}
 
 

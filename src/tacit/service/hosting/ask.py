@@ -16,6 +16,7 @@ from tacit.errors import BudgetError, UsageError
 from tacit.report.text.words import budget_words, protects_line, question_words
 from tacit.service.access.caller import Caller
 from tacit.service.hosting.hosted import Hosted, Left
+from tacit.sql.parse import without_comments
 from tacit.tables.dataset.fields import known_fields, mapping, text
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
@@ -70,10 +71,12 @@ class Ask:
         if len(given) != 1:
             raise UsageError("ask in one way: sql, question (the fields of a plan), or described")
         (way,) = given
-        if way == "sql":
+        question = said[way]
+        if way == "sql":  # comments are no part of it, and get into no cache, job or log
             text(said, "sql", "the request")
+            question = without_comments(question)
         else:
-            mapping(said[way], way)
+            mapping(question, way)
         price: Any = {n: _exact(said[n]) for n in _PRICE if said.get(n) is not None}
         free = said.get("free", False)
         if not isinstance(free, bool):
@@ -81,7 +84,7 @@ class Ask:
         if free and price:
             raise UsageError("free takes no price: it answers from earlier releases, at no cost")
         tag, table = text(said, "tag", "the request"), text(said, "table", "the request")
-        return cls(way, said[way], price, _optional(tag, "tag"), _optional(table, "table"), free)
+        return cls(way, question, price, _optional(tag, "tag"), _optional(table, "table"), free)
 
     def to_json(self) -> dict[str, Any]:
         """Return what :meth:`from_json` reads."""

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from tacit.display.svg_chart import PHONE_WIDTH
 from tacit.report import Certificate
+from tacit.report.check.derived import without_derived
 from tacit.report.page.answers import answers
 from tacit.service.pages.dataset_view import home_of
 from tacit.service.pages.frame import budget_of, when
@@ -94,7 +95,7 @@ def _sources(one: Mapping[str, Any]) -> str:
 def answered(one: Mapping[str, Any], certificate: Certificate) -> dict[str, Any]:
     """Return what the page of a release shows of its answer, and of its certificate."""
     found = one["answer"]
-    body = {**certificate.body, "answer": _first(found)}
+    body = {**without_derived(certificate.body), "answer": _first(found)}
     place = f"/v1/releases/{quote(str(one['id']), safe='')}"
     verification = certificate.verify()
     many = len(verification.checked)

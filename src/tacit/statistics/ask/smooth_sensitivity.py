@@ -13,7 +13,7 @@ from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive
 from tacit.calls import public
-from tacit.errors import InfeasibleError, UsageError, did_you_mean
+from tacit.errors import InfeasibleError, UsageError, did_you_mean, said
 from tacit.statistics.ask.registry import lookup
 from tacit.statistics.base.at_distance import AtDistance
 from tacit.statistics.base.question import RELATIONS, Relation
@@ -62,7 +62,9 @@ def at_distance(
     """
     asked = lookup(statistic)
     if relation not in RELATIONS:
-        raise UsageError(f"relation {relation!r} is unknown; {did_you_mean(relation, RELATIONS)}")
+        raise UsageError(
+            f"relation {said(relation)} is unknown; {did_you_mean(relation, RELATIONS)}"
+        )
     if bounds is None and values is None:
         raise UsageError(
             "give bounds=(lower, upper), public numbers, or values=[...], the public values that a "
@@ -212,7 +214,7 @@ def _pair(bounds: Any) -> tuple[Number, Number]:
     try:
         lower, upper = bounds
     except (TypeError, ValueError):
-        raise UsageError(f"bounds must be a pair (lower, upper), not {bounds!r}") from None
+        raise UsageError(f"bounds must be a pair (lower, upper), not {said(bounds)}") from None
     return lower, upper
 
 

@@ -34,7 +34,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 
 from tacit.arithmetic.exact import as_integer, show
 from tacit.calls import public
-from tacit.errors import InfeasibleError, UsageError, did_you_mean
+from tacit.errors import InfeasibleError, UsageError, did_you_mean, said
 from tacit.statistics.base.domain import Domain, Interval, Records
 from tacit.statistics.samples.sample import Sample
 
@@ -79,9 +79,8 @@ class Question:
     def __post_init__(self) -> None:
         object.__setattr__(self, "distance", as_integer(self.distance, "distance", minimum=1))
         if self.relation not in RELATIONS:
-            raise UsageError(
-                f"relation {self.relation!r} is unknown; {did_you_mean(self.relation, RELATIONS)}"
-            )
+            near = did_you_mean(self.relation, RELATIONS)
+            raise UsageError(f"relation {said(self.relation)} is unknown; {near}")
         _ = self.domain.sample  # a table of several columns is refused here
         if self.at is not None:
             self._check_release(self.at)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tacit.arithmetic.exact import float_up
 from tacit.arithmetic.square_root import Root
-from tacit.errors import InfeasibleError, UsageError
+from tacit.errors import InfeasibleError, UsageError, said
 from tacit.statistics.base.domain import Interval, Records, Values
 from tacit.statistics.base.question import Question
 from tacit.statistics.base.result import Method, Sensitivity
@@ -44,7 +44,7 @@ class Dispersion(Statistic):
 
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):
-            raise UsageError(f"ddof must be 0 or 1, not {self.ddof!r}")
+            raise UsageError(f"ddof must be 0 or 1, not {said(self.ddof)}")
 
     @property
     def least(self) -> int:

@@ -17,14 +17,14 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.core import Space, Step, Transformation
-from tacit.errors import MismatchError, UsageError, did_you_mean
+from tacit.errors import MismatchError, UsageError, did_you_mean, said
 from tacit.expressions.bin_labels import bin_names
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Schema
 from tacit.report.text.vocabulary import say_answer
 from tacit.report.text.words import column_words
 from tacit.tables.chain.estimate import Array, Estimate
-from tacit.tables.chain.part import Noise, Part
+from tacit.tables.chain.part import LEVEL, Noise, Part
 from tacit.tables.spec.cell_axis import Axis
 from tacit.tables.spec.method import METHODS, Method
 
@@ -317,8 +317,9 @@ class Kind(ABC):
         parts: Sequence[Part],
         found: Sequence[Mapping[str, Estimate]],
         noises: Sequence[Noise],
+        level: float = LEVEL,
     ) -> Estimate:
-        """Return the answer out of what the parts that answer it have estimated."""
+        """Return the answer out of what the parts that answer it have estimated, at the level."""
         return found[0][self.name]
 
     def half_width(
@@ -390,7 +391,7 @@ def only_global(kind: str, method: str) -> None:
     if method == "global":
         return
     if method not in METHODS:
-        raise UsageError(f"method {method!r} is unknown; {did_you_mean(str(method), METHODS)}")
+        raise UsageError(f"method {said(method)} is unknown; {did_you_mean(str(method), METHODS)}")
     *others, last = (known.name for known in kinds() if known.methods)
     raise UsageError(
         f"{kind} has one method, the global one: leave method={method!r} out. Methods are for "

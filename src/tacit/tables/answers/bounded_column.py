@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tacit.arithmetic.exact import Number, as_fraction, show
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.spec.method import read_method
 
@@ -43,7 +43,7 @@ def bounded(
             raise UsageError(f'name the column: tc.{kind}("column", lower, upper)')
         return Aggregate(kind, q=q)
     if not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {column!r}")
+        raise UsageError(f"a column is named by text, not by {said(column)}")
     if lower is None and upper is None:
         return Aggregate(kind, column, q=q)  # a data set may declare them: see plan/declared.py
     if isinstance(lower, (tuple, list)) and len(lower) == 2:
@@ -56,6 +56,12 @@ def bounded(
         )
     low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
     if low >= high:
+        if low == high:
+            raise UsageError(
+                f"the bounds of {column!r} are equal, both {show(low)}: every value would count as "
+                f"{show(low)}. Give the least and the greatest value that counts, such as "
+                f"tc.{kind}({column!r}, 0, 100)"
+            )
         raise UsageError(
             f"the bounds of {column!r} must be in order: lower {show(low)} is not below upper "
             f"{show(high)}"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from tacit.calls import public
 from tacit.core import Space, Step, SymmetricDistance, Transformation, register
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 from tacit.report.text.vocabulary import for_each_group, say_step, so_many
 from tacit.tables.answers.aggregate import (
     Aggregate,
@@ -20,7 +20,7 @@ from tacit.tables.answers.aggregate import (
 )
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.chain.part import Columns, Noise, Part, plain_estimate
+from tacit.tables.chain.part import LEVEL, Columns, Noise, Part, plain_estimate
 from tacit.tables.chain.row_steps import VectorStep, weight_of
 from tacit.tables.query.requests import Distinct, Request
 from tacit.transformations import CountDistinct
@@ -75,9 +75,15 @@ class CountDistinctPart(Part):
         """Ask for the number of values."""
         return Distinct(columns.value(self.column))
 
-    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
+    def estimates(
+        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
+    ) -> dict[str, Estimate]:
         """Return the count."""
-        return {"count_distinct": plain_estimate(released[0], _law(noise))}
+        return {"count_distinct": plain_estimate(released[0], _law(noise), level=level)}
+
+    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
+        """Return the answers with intervals of another level."""
+        return self.estimates(released, noise, level)
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the standard error, the same for any data."""
@@ -122,7 +128,7 @@ def count_distinct(column: str | None = None, *, method: str = "global") -> Aggr
     """
     only_global("count_distinct", method)
     if column is not None and not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {column!r}")
+        raise UsageError(f"a column is named by text, not by {said(column)}")
     return Aggregate("count_distinct", column)
 
 

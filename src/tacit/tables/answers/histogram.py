@@ -23,7 +23,7 @@ from tacit.core import (
     Transformation,
     register,
 )
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 from tacit.expressions.grid import Grid
 from tacit.report.text.vocabulary import for_each_group, say_step
 from tacit.report.text.words import bins_words
@@ -151,7 +151,7 @@ def histogram(
     if edges is None and column is not None and not isinstance(column, str):
         column, edges = None, listed(column)
     if column is not None and not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {column!r}")
+        raise UsageError(f"a column is named by text, not by {said(column)}")
     several = edges if isinstance(edges, Iterable) else ()  # one number is refused as too few
     exact = tuple(as_fraction(edge, "an edge") for edge in several)
     if len(exact) < 2 or any(b <= a for a, b in itertools.pairwise(exact)):
@@ -275,7 +275,7 @@ def bounds(
     """
     only_global("bounds", method)
     if not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {column!r}")
+        raise UsageError(f"a column is named by text, not by {said(column)}")
     return bounded("bounds", column, lower, upper)
 
 

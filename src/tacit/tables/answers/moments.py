@@ -19,7 +19,7 @@ from tacit.calls import public
 from tacit.core import (
     Step,
 )
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 from tacit.expressions.grid import Grid
 from tacit.tables.answers.aggregate import (
     SQUARE_BITS,
@@ -133,6 +133,10 @@ class MomentsPart(CountingPart):
             "std": moments.deviation,
         }
         return {kind: answers[kind]() for kind in self.kinds}
+
+    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
+        """Return the answers with intervals of another level."""
+        return self.estimates(released, noise, level)
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the error for values spread evenly over the bounds."""
@@ -306,7 +310,7 @@ def _dispersion(
     kind: str, column: str | None, lower: NumberLike | None, upper: NumberLike | None, ddof: int
 ) -> Aggregate:
     if ddof not in (0, 1):
-        raise UsageError(f"ddof must be 0 or 1, not {ddof!r}")
+        raise UsageError(f"ddof must be 0 or 1, not {said(ddof)}")
     made = bounded(kind, column, lower, upper)
     if ddof and column is not None:
         raise UsageError(

@@ -27,7 +27,7 @@ from tacit.tables.answers.aggregate import (
     register_kind,
 )
 from tacit.tables.chain.estimate import Estimate
-from tacit.tables.chain.part import Columns, Noise, Part, plain_estimate
+from tacit.tables.chain.part import LEVEL, Columns, Noise, Part, plain_estimate
 from tacit.tables.chain.row_steps import VectorStep, weight_of
 from tacit.tables.chain.space import UnitDistance
 from tacit.tables.query.requests import People, Request
@@ -98,11 +98,16 @@ class PeoplePart(Part):
         """Ask for the people."""
         return People()
 
-    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
+    def estimates(
+        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
+    ) -> dict[str, Estimate]:
         """Return the count."""
-        return {
-            "count_people": plain_estimate(released[0], noise.law(self._reach(noise), Fraction(1)))
-        }
+        law = noise.law(self._reach(noise), Fraction(1))
+        return {"count_people": plain_estimate(released[0], law, level=level)}
+
+    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
+        """Return the answers with intervals of another level."""
+        return self.estimates(released, noise, level)
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the standard error, the same for any data."""

@@ -33,7 +33,7 @@ import numpy as np
 from tacit.arithmetic.exact import Number, as_percent, show
 from tacit.calls import calls_inside, public
 from tacit.core import Step
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 from tacit.expressions.grid import Grid
 from tacit.report.text.words import column_words
 from tacit.tables.answers.aggregate import (
@@ -218,7 +218,7 @@ def percentiles(
     """
     only_global("percentiles", method)
     if isinstance(percentages, (str, bytes)) or not isinstance(percentages, Iterable):
-        raise UsageError(f"percentages are a list such as [25, 50, 75], not {percentages!r}")
+        raise UsageError(f"percentages are a list such as [25, 50, 75], not {said(percentages)}")
     exact = tuple(as_percent(q).limit_denominator(_RESOLUTION // 100) for q in percentages)
     ends = (Fraction(0), *exact, Fraction(100))
     if not exact or len(exact) > _MOST or any(a >= b for a, b in pairwise(ends)):
@@ -231,7 +231,7 @@ def percentiles(
         told = f"a percentile is from 0 to 100, not from 0 to 1; did you mean {meant}?"
         warnings.warn(told, UserWarning, stacklevel=calls_inside())
     if not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {column!r}")
+        raise UsageError(f"a column is named by text, not by {said(column)}")
     return replace(bounded("percentiles", column, lower, upper), percentages=exact)
 
 

@@ -102,9 +102,15 @@ class RowsPart(CountingPart):
         """Ask for the weight of the rows."""
         return Rows()
 
-    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
+    def estimates(
+        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
+    ) -> dict[str, Estimate]:
         """Return the count."""
-        return {"count": plain_estimate(released[0], self.law(noise))}
+        return {"count": plain_estimate(released[0], self.law(noise), level=level)}
+
+    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
+        """Return the answers with intervals of another level."""
+        return self.estimates(released, noise, level)
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the standard error, the same for any data."""
@@ -140,6 +146,7 @@ class _CountOfRows(Kind):
         parts: Sequence[Part],
         found: Sequence[Mapping[str, Estimate]],
         noises: Sequence[Noise],
+        level: float = LEVEL,
     ) -> Estimate:
         """Return the mean of the counts of several parts, the more precise counting for more.
 
@@ -153,7 +160,7 @@ class _CountOfRows(Kind):
         shares, whole = precisions(noises), sum(precisions(noises))
         value = np.average([count.value for count in counts], axis=0, weights=shares)
         laws = [part.law(noise) for part, noise in zip(counting, noises, strict=True)]
-        half = _half_width_of_mean(counting, laws, shares, LEVEL)
+        half = _half_width_of_mean(counting, laws, shares, level)
         each = [
             share**2 * part.width * law.variance
             for part, law, share in zip(counting, laws, shares, strict=True)

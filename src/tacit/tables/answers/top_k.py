@@ -35,7 +35,7 @@ import numpy as np
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.calls import public
 from tacit.core import Space, Step, SymmetricDistance, Transformation, register
-from tacit.errors import UsageError
+from tacit.errors import UsageError, said
 from tacit.expressions.expression import Expression, col, literal, when
 from tacit.expressions.grid import Grid
 from tacit.expressions.node import constants_of
@@ -190,7 +190,7 @@ def top_k(
     """
     only_global("top_k", method)
     if not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {column!r}")
+        raise UsageError(f"a column is named by text, not by {said(column)}")
     most = as_integer(as_fraction(k, "k"), "k", minimum=1)
     if isinstance(keys, (str, bytes)):
         raise UsageError(f"keys are a list of categories, not the text {keys!r}")

@@ -23,7 +23,7 @@ from tacit.expressions.grid import Grid
 from tacit.report.text.vocabulary import clamped_column, for_each_group, say_step
 from tacit.tables.chain.estimate import Estimate
 from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.chain.part import Columns, Noise, Part, plain_estimate
+from tacit.tables.chain.part import LEVEL, Columns, Noise, Part, plain_estimate
 from tacit.tables.chain.row_steps import VectorStep
 from tacit.tables.query.requests import Request, Total
 
@@ -99,10 +99,16 @@ class SumPart(Part):
         """Ask for the total, each person's within the bound."""
         return Total(columns.value(self.column), self.grid)
 
-    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
+    def estimates(
+        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
+    ) -> dict[str, Estimate]:
         """Return the sum."""
         law = self._law(noise)
-        return {"sum": plain_estimate(released[0], law, floor=-np.inf)}
+        return {"sum": plain_estimate(released[0], law, -np.inf, level)}
+
+    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
+        """Return the answers with intervals of another level."""
+        return self.estimates(released, noise, level)
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the standard error, the same for any data."""

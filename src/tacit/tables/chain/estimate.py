@@ -30,6 +30,11 @@ class Estimate:
         parts = self.value, self.standard_error, self.lower, self.upper
         return Estimate(*(part.reshape(1, -1) for part in parts))
 
+    def without_interval(self) -> Estimate:
+        """Return the same estimate where no interval is known."""
+        unknown = np.full_like(self.value, np.nan)
+        return Estimate(self.value, self.standard_error, unknown, unknown)
+
     def coherent(self) -> Estimate:
         """Return the same estimate with every interval widened to include its value.
 

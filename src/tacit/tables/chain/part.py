@@ -141,6 +141,15 @@ class Part(ABC):
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the answers, by the kind of aggregate that each is for."""
 
+    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
+        """Return the answers with intervals of another level; unknown ones where there are none.
+
+        A part whose intervals follow from the distribution of its noise has them at any level; one
+        whose release decided what they are has them at :data:`LEVEL` alone.
+        """
+        found = self.estimates(released, noise)
+        return {kind: each.without_interval() for kind, each in found.items()}
+
     @abstractmethod
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the expected standard error in a group of ``rows`` rows, without any data."""
@@ -181,9 +190,11 @@ def law_of_rows(noise: Noise) -> NoiseLaw:
     return noise.law(Fraction(noise.rows), Fraction(1, noise.one))
 
 
-def plain_estimate(released: Any, law: NoiseLaw, floor: float = 0.0) -> Estimate:
+def plain_estimate(
+    released: Any, law: NoiseLaw, floor: float = 0.0, level: float = LEVEL
+) -> Estimate:
     """Return noisy counts with their error and interval; weights are undone by its grid."""
     value = np.asarray(released, dtype=np.float64)
-    half = law.half_width((1.0,), LEVEL)
+    half = law.half_width((1.0,), level)
     error = np.full_like(value, law.variance**0.5)
     return Estimate(value, error, np.maximum(value - half, floor), np.maximum(value + half, floor))

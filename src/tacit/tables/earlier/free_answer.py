@@ -13,8 +13,10 @@ from tacit.accounting.ledger.installments import record_new
 from tacit.calls import listed
 from tacit.errors import UsageError
 from tacit.report import Certificate, issue, versions
+from tacit.report.check.derived import without_derived
 from tacit.report.check.follows import following_body, recorded_part
 from tacit.report.check.format import FOLLOWING, FORMAT
+from tacit.report.check.issued import sealed
 from tacit.tables.earlier.derive import followed, follows, may_follow
 from tacit.tables.earlier.released import Release, release_of
 from tacit.tables.plan.price import read_tag
@@ -228,7 +230,7 @@ def _checked(given: Certificate, ledger: Ledger, tag: str | None) -> dict[str, A
         )
     if body["dataset"] != ledger.dataset or body["question"]["tag"] != tag:
         raise UsageError("a certificate is of another data set, or has another tag")
-    return body
+    return sealed(without_derived(body))
 
 
 def _read(body: dict[str, Any]) -> Release | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from tacit.errors import UsageError, did_you_mean
+from tacit.errors import UsageError, did_you_mean, said
 
 __all__ = ["Column", "Form", "Released", "Statistic", "columns_of"]
 
@@ -102,7 +102,7 @@ def columns_of(
     """
     if form not in _FORMS:
         raise UsageError(
-            f"an answer has no form {form!r}; {did_you_mean(str(form), ['wide', 'long'])}"
+            f"an answer has no form {said(form)}; {did_you_mean(str(form), ['wide', 'long'])}"
         )
     if form == "long":
         return _long(by, keys, statistics)

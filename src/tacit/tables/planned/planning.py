@@ -14,6 +14,7 @@ from tacit.arithmetic.exact import Number, show
 from tacit.calls import public
 from tacit.display.card import Card, Shown, Table
 from tacit.errors import BudgetError
+from tacit.report.check.derived import derived_columns
 from tacit.report.text.words import aggregate_words, protects_line
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
@@ -142,7 +143,10 @@ class QuestionPlan(FreeAnswers, Shown):
         for question, member in zip(self._questions, self._plan.members, strict=True):
             query = member.query.describe()
             arrangement = held_by(question).arrangement
-            answer = arrangement.shown(member.query.by, member.answer(columns))
+            answer = member.answer(columns)
+            derived = derived_columns(arrangement.derived, member.query.by, answer)
+            answer = {**answer, "columns": [*answer["columns"], *derived]}
+            answer = arrangement.shown(member.query.by, answer)
             names = arrangement.called(member.query.by)
             paid = whole.certificate, whole.cost, whole.replayed
             found.append(Answer(names, answer, *paid, query))

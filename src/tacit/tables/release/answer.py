@@ -12,6 +12,8 @@ from tacit.calls import instead, public
 from tacit.display.card import Card, Pictures, Shown, Table
 from tacit.errors import UsageError, did_you_mean
 from tacit.report import Certificate, issue
+from tacit.report.certificate import deriving
+from tacit.report.check.derived import derived_words
 from tacit.report.page.answers import answers
 from tacit.report.text.vocabulary import answer_words
 from tacit.report.text.words import column_note, protects_line
@@ -26,12 +28,19 @@ if TYPE_CHECKING:
 __all__ = ["Answer"]
 
 
+_FRAME = "answer.to_pandas() is a table"
+
+
 @public
 @instead(
     plot="It returns a figure: answer.plot().savefig('answer.png') writes it",
     savefig="a figure is written by answer.plot().savefig('answer.png')",
     to_json="to_dict() gives plain values, and certificate.save(path) writes JSON",
     show="a notebook shows it, print(answer) prints it, and plot() draws it",
+    **dict.fromkeys(("head", "loc", "iloc", "sort_values", "groupby", "describe"), _FRAME),
+    **dict.fromkeys(("values", "data", "df", "result", "rows"), _FRAME),
+    verify="answer.certificate.verify() checks it",
+    epsilon="answer.cost is what it spent",
 )
 class Answer(Exports, Shown):
     """A released answer: one row per group, and for each label its value and interval.
@@ -85,18 +94,22 @@ class Answer(Exports, Shown):
             raise UsageError("this release was paid for and never answered; ask again")
         query: Any = entry.question["query"]
         by = tuple(query["by"])
-        shown = arrangement.shown(by, entry.answer)
-        names = arrangement.called(by)
-        return cls(names, shown, issue(entry, ledger), entry.cost, replayed, query)
+        certificate, released = _derived(issue(entry, ledger), entry.answer, arrangement)
+        shown, names = arrangement.shown(by, released), arrangement.called(by)
+        return cls(names, shown, certificate, entry.cost, replayed, query)
 
     @classmethod
     def free(cls, certificate: Certificate, arrangement: Arrangement = AS_IT_IS) -> Answer:
         """Return an answer that follows from earlier releases, as it is shown."""
         body: Any = certificate.body
         by = tuple(body["question"]["query"]["by"])
-        shown, names = arrangement.shown(by, body["answer"]), arrangement.called(by)
+        certificate, released = _derived(certificate, body["answer"], arrangement)
+        shown, names = arrangement.shown(by, released), arrangement.called(by)
         nothing = Budget.from_json(body["spent"]["cost"])
         return cls(names, shown, certificate, nothing, replayed=False)
+
+    def _instead_of(self, name: str) -> str:
+        return f"answer.value({name!r}) is its value" if name in self._columns else ""
 
     @property
     def protects(self) -> str:
@@ -107,13 +120,15 @@ class Answer(Exports, Shown):
     def about(self) -> dict[str, str]:
         """What a data set declares of the column of each label, in words, if anything.
 
-        Its meaning and its unit, such as ``"cost: of a visit, in euro"``.
+        Its meaning and its unit, such as ``"cost: of a visit, in euro"``; of a label that is
+        computed from others how, and why it has no interval where it has none.
         """
         body: Any = self.certificate.body
         said = body.get("declared", {})
         asked = self._query["aggregates"]
         known = [(label, column_note(a.get("column"), said)) for label, a in asked]
-        return {label: told for label, told in known if told}
+        found = {label: told for label, told in known if told}
+        return found | {n: derived_words(one) for n, one in self._columns.items() if "of" in one}
 
     @property
     def asked_of(self) -> dict[str, str]:
@@ -275,6 +290,17 @@ class Answer(Exports, Shown):
 
     def __repr__(self) -> str:
         return self.card().text()
+
+
+def _derived(
+    certificate: Certificate, answer: Mapping[str, Any], arrangement: Arrangement
+) -> tuple[Certificate, Mapping[str, Any]]:
+    """Return a certificate and an answer with what an arrangement computes from the answer."""
+    if not arrangement.derived:
+        return certificate, answer
+    certificate = deriving(certificate, arrangement.derived)
+    body: Any = certificate.body
+    return certificate, {**answer, "columns": [*answer["columns"], *body["derived"]]}
 
 
 def _plain(edge: str) -> int | float:

@@ -7,10 +7,11 @@ and the certificate hold the whole answer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tacit.expressions.expression import Expression
+from tacit.report.check.derived import Formula
 
 __all__ = ["AS_IT_IS", "Arrangement", "Order"]
 
@@ -43,6 +44,8 @@ class Arrangement:
         offset: how many groups are left out at the beginning.
         limit: how many groups are shown at most; None for all.
         notes: what a reader should know of the answers.
+        derived: answers that are computed from those released, by label.
+        labels: those that are shown, in their order; all where there are none.
     """
 
     names: tuple[tuple[str, str], ...] = ()
@@ -51,6 +54,8 @@ class Arrangement:
     offset: int = 0
     limit: int | None = None
     notes: tuple[str, ...] = ()
+    derived: tuple[Formula, ...] = ()
+    labels: tuple[str, ...] = ()
 
     def called(self, by: Sequence[str]) -> tuple[str, ...]:
         """Return what the grouping columns are called."""
@@ -60,12 +65,20 @@ class Arrangement:
     def shown(self, by: Sequence[str], released: Mapping[str, Any]) -> dict[str, Any]:
         """Return what was released, as it is shown.
 
+        Args:
+            by: the grouping columns.
+            released: keys and columns, with those of :attr:`derived`.
+
         >>> from tacit.expressions.expression import col
         >>> found = {"keys": [[1], [2], [3]], "columns": [{"label": "n", "value": [5, 9, 2]}]}
         >>> top = Arrangement(having=col("n") > 3, order=(Order(col("n"), True),))
         >>> top.shown(["site"], found)
         {'keys': [[2], [1]], 'columns': [{'label': 'n', 'value': [9, 5]}]}
         """
+        if self.labels:
+            shown = replace(self, labels=()).shown(by, released)
+            known = {each["label"]: each for each in shown["columns"]}
+            return {**shown, "columns": [known[label] for label in self.labels]}
         if self.having is None and not self.order and self.limit is None and not self.offset:
             return dict(released)
         rows = [

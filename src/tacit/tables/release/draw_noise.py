@@ -13,6 +13,7 @@ from tacit.mechanisms.propose_test_release.bound_search import BoundedAnswer
 from tacit.report import versions
 from tacit.tables.answers.aggregate import Aggregate, kind_of
 from tacit.tables.chain.estimate import Estimate
+from tacit.tables.chain.part import LEVEL
 from tacit.tables.chain.space import Answers
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import plain_key
@@ -41,7 +42,10 @@ def release_answer(plan: Plan, exact: Exact) -> dict[str, Any]:
 
 
 def answer_of(
-    plan: Plan, keys: Sequence[Sequence[Any]], released: Sequence[Sequence[Any]]
+    plan: Plan,
+    keys: Sequence[Sequence[Any]],
+    released: Sequence[Sequence[Any]],
+    level: float = LEVEL,
 ) -> dict[str, Any]:
     """Return the answer that released numbers make: their post-processing, and no more.
 
@@ -52,13 +56,18 @@ def answer_of(
         keys: of the groups, as plain JSON values.
         released: what each chain gave, in the order of the chains; a chain of keys is not among
             them.
+        level: of the intervals; where the release decided them, others than its own are unknown.
     """
     numbers = iter(released)
     estimates: list[dict[str, Estimate]] = []
     for part, noise, ends in zip(plan.parts, plan.noises, plan.chains(len(keys)), strict=True):
-        estimates.append(part.estimates([next(numbers) for _ in ends], noise))
+        found = [next(numbers) for _ in ends]
+        usual = level == LEVEL
+        estimates.append(
+            part.estimates(found, noise) if usual else part.at_level(found, noise, level)
+        )
     columns = [
-        {"label": label, **_column(plan, aggregate, estimates)}
+        {"label": label, **_column(plan, aggregate, estimates, level)}
         for label, aggregate in plan.query.aggregates
     ]
     listed = [list(each) for each in released]
@@ -99,14 +108,14 @@ def in_order(keys: Iterable[Sequence[Any]]) -> list[Any]:
 
 
 def _column(
-    plan: Plan, aggregate: Aggregate, estimates: Sequence[dict[str, Estimate]]
+    plan: Plan, aggregate: Aggregate, estimates: Sequence[dict[str, Estimate]], level: float
 ) -> dict[str, Any]:
     """Return one answer with its errors."""
     kind = kind_of(aggregate.kind)
     served = plan.parts_of(aggregate)
     parts, noises = [plan.parts[i] for i in served], [plan.noises[i] for i in served]
     told, key = [estimates[i] for i in served], kind.key(aggregate)
-    found = told[0][key] if key != kind.name else kind.estimate(parts, told, noises)
+    found = told[0][key] if key != kind.name else kind.estimate(parts, told, noises, level)
     found = found.coherent()
     whole = kind.whole
     column: dict[str, Any] = {

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from tacit import plotting
 from tacit.errors import UsageError
+from tacit.report.text.vocabulary import DERIVED, answer_words
 from tacit.tables.answers.aggregate import kind_of
 
 __all__ = ["answer_figure"]
@@ -118,7 +119,7 @@ def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
     kind = str(column["kind"]).replace("_", " ") + (f" of {of}" if of else "")
     by = ", ".join(answer.by)
     bins = column.get("bins")
-    bars = kind_of(column["kind"]).amount
+    bars = answer_words(column["kind"]).amount
     parts = [list(column[part]) for part in ("value", "low", "high")]
     if bins is None:
         detail = f"{kind} by {by}" if by else kind
@@ -139,7 +140,7 @@ def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
         for place, group in shown
     ]
     for panel in panels:
-        panel.about, panel.binned = kind_of(column["kind"]).each[1], True
+        panel.about, panel.binned = answer_words(column["kind"]).each[1], True
     ends = [x for p in panels for x in (*p.value, *p.low, *p.high) if x is not None]
     margin = 0.04 * (max(ends) - min(0, *ends)) or 1
     for panel in panels:  # one scale for all groups, so that they compare
@@ -149,8 +150,7 @@ def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
 
 def _counts_groups(kind: str) -> bool:
     """Return whether a kind is an amount of no column: how many rows or people there are."""
-    known = kind_of(kind)
-    return known.amount and not known.fields
+    return kind != DERIVED and kind_of(kind).amount and not kind_of(kind).fields
 
 
 def _state_sizes(answer: DrawnAnswer, panels: Sequence[_Panel]) -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from tacit.arithmetic.exact import Number, as_integer, positive, show
-from tacit.errors import UsageError, did_you_mean
+from tacit.errors import UsageError, did_you_mean, said
 from tacit.mechanisms.smooth.calibration import DISTRIBUTIONS
 
 __all__ = ["METHODS", "MOST_ROWS", "ROWS", "Method", "MethodName", "Options", "read_method"]
@@ -100,7 +100,7 @@ def read_method(
     True
     """
     if method not in METHODS:
-        raise UsageError(f"method {method!r} is unknown; {did_you_mean(str(method), METHODS)}")
+        raise UsageError(f"method {said(method)} is unknown; {did_you_mean(str(method), METHODS)}")
     given = {"bound": bound, "bins": bins, "distribution": distribution}
     for option, value in given.items():
         if value is not None and method not in (_BELONGS[option], "auto"):

@@ -35,7 +35,7 @@ from tacit.tables.answers.percentiles import PercentilesPart, percentiles
 from tacit.tables.answers.quantile import QuantilePart, median
 from tacit.tables.answers.total import SumPart
 from tacit.tables.chain.estimate import Estimate
-from tacit.tables.chain.part import Columns, Noise, Part
+from tacit.tables.chain.part import LEVEL, Columns, Noise, Part
 from tacit.tables.query.requests import Cells, Moments, Request, Total
 from tacit.tables.spec.cell_axis import Axis, axis_from
 
@@ -210,6 +210,7 @@ class _ByCells(Kind):
         parts: Sequence[Part],
         found: Sequence[Mapping[str, Estimate]],
         noises: Sequence[Noise],
+        level: float = LEVEL,
     ) -> Estimate:
         raise AssertionError("its answers are known by the kind of each")
 

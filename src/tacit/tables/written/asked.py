@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tacit.accounting.budgets.budget import Budget
 from tacit.accounting.budgets.read_loss import read_loss
 from tacit.arithmetic.exact import Number
-from tacit.errors import UsageError
+from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression
 from tacit.tables.answers.aggregate import Aggregate
 from tacit.tables.plan.price import Amount, Price
@@ -101,10 +101,10 @@ class Asked:
         for name, expression in self.derived.items():
             rows = rows.with_column(name, expression)
         if self.per_person:
-            rows = rows.filter(*self.where).per_person(**self.per_person)
+            rows = _kept(rows, self.where).per_person(**self.per_person)
         for name, cut in self.cuts.items():
             rows = rows.with_column(name, cut)
-        return rows.filter(*(self.where_person if self.per_person else self.where))
+        return _kept(rows, self.where_person if self.per_person else self.where)
 
     def _keys(self, asked: Question) -> Any:
         """Return the public keys: given, declared, or those that a computed column can have."""
@@ -144,3 +144,13 @@ class Asked:
                 f"{flag}epsilon n=1,cost=3 {flag}total 0.5"
             )
         return read_loss(whole[0], self.delta, whole[1], flag)
+
+
+def _kept(rows: Question, conditions: Sequence[Expression]) -> Question:
+    """Return the rows that conditions keep, which were read from text: a word names a column."""
+    for condition in conditions:
+        for name in sorted(condition.columns() - {*rows.schema}):
+            near = did_you_mean(name, rows.schema)
+            told = "" if near.endswith("?") else f". A text is written in quotes: '{name}'"
+            raise UsageError(f"there is no column {name!r}; {near}{told}")
+    return rows.filter(*conditions)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tacit.core import Category, Number, Space, Step, Transformation, Vector, register
 from tacit.core.spaces.domain import element
-from tacit.errors import MismatchError, UsageError
+from tacit.errors import MismatchError, UsageError, said
 from tacit.transformations.rows.row_by_row import row_by_row
 
 __all__ = ["Cast"]
@@ -49,7 +49,7 @@ class Cast(Step):
     def __post_init__(self) -> None:
         name = self.to if isinstance(self.to, str) else getattr(self.to, "__name__", None)
         if name not in _TYPES:
-            raise UsageError(f"cast leads to float, int, str or bool, not to {self.to!r}")
+            raise UsageError(f"cast leads to float, int, str or bool, not to {said(self.to)}")
         object.__setattr__(self, "to", name)
 
     def build(self, space: Space) -> Transformation:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tacit.core import Frame, Space, Step, Transformation, register
-from tacit.errors import MismatchError, UsageError, did_you_mean
+from tacit.errors import MismatchError, UsageError, did_you_mean, said
 from tacit.transformations.rows.row_by_row import row_by_row
 
 __all__ = ["Select"]
@@ -39,7 +39,7 @@ class Select(Step):
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str):
-            raise UsageError(f"a column is named by text, not by {self.column!r}")
+            raise UsageError(f"a column is named by text, not by {said(self.column)}")
 
     def build(self, space: Space) -> Transformation:
         """Return the selection from a table.
