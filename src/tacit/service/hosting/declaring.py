@@ -183,7 +183,7 @@ def _refuse_outside(table: str, place: str, source: str, folder: Path) -> None:
     try:
         path = (folder / source).resolve()
         with suppress(FileNotFoundError):  # a pattern, or what opening it says
-            path.lstat()
+            path.stat()  # also what resolve() leaves of links in a circle
     except (OSError, RuntimeError, ValueError):
         path = data  # links in a circle, a name that is too long, the character NUL
     if place != "path" or "://" in source or not path.is_relative_to(data) or path == data:
