@@ -8,6 +8,7 @@ people, and must say so.  Where teams stand apart, each team has a ledger of its
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -217,10 +218,11 @@ def _places(table: TableDeclaration, folder: Path) -> set[tuple[object, str | No
     source = str(table.source)
     if "://" in source:
         return {(source, table.table)}
-    files = [(folder / source).resolve()]
+    # realpath raises on no Python, Path.resolve() before 3.13 for links in a circle.
+    files = [Path(os.path.realpath(folder / source))]
     if any(letter in source for letter in "*?["):
         found = glob(source, root_dir=folder, recursive=True, include_hidden=True)
-        files += [(folder / name).resolve() for name in found]
+        files += [Path(os.path.realpath(folder / name)) for name in found]
     files += [below for one in files if one.is_dir() for below in one.rglob("*")]
     return {(_known(file), table.table) for file in files}
 
