@@ -9,13 +9,23 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 VENV ?= .venv
 WORKERS ?= 2
 PEERS ?= opendp diffprivlib pydp
+# Versions that were tested together.  The newest instead: make test CONSTRAINTS=
+# the oldest: make test CONSTRAINTS=.ci/oldest.txt (make clean first)
+CONSTRAINTS ?= constraints.txt
 
 BIN := $(VENV)/bin
 # Tests share the cores among them: threads of one that multiplies matrices would wait for another's.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 RULES := tests/house
 # What is used is compiled as it is imported; to compile all of it takes longer than the demo.
-INSTALL := $(BIN)/python -m pip install --quiet --prefer-binary --no-compile --editable
+# Constraints in the environment hold for what builds Tacit too (by the second name since pip 25.3).
+INSTALL := PIP_CONSTRAINT="$(strip $(PIP_CONSTRAINT) $(CONSTRAINTS))" \
+  PIP_BUILD_CONSTRAINT="$(strip $(PIP_BUILD_CONSTRAINT) $(CONSTRAINTS))" \
+  $(BIN)/python -m pip install --quiet --prefer-binary --no-compile --editable
+# Old releases of matplotlib call what newer ones of pyparsing warn of: .ci/oldest.txt has an old one.
+# Run by "make lock" alone: pip reads the files that uv writes, on every system and Python.
+LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate \
+  --no-config --upgrade --custom-compile-command "make lock" pyproject.toml
 
 # Each is a file that stands in the environment once its packages do.
 DEMO_READY := $(VENV)/.ready-demo
@@ -30,7 +40,7 @@ export MPLBACKEND := Agg
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup setup-engines demo test test-all test-slow bench docs docs-serve check clean
+.PHONY: help setup setup-engines demo test test-all test-slow bench docs docs-serve check lock clean
 
 help:
 	@echo "make demo       publish statistics of the bundled table; installs only what that needs"
@@ -43,11 +53,12 @@ help:
 	@echo "make bench      the benchmarks, each against a peer in the same run"
 	@echo "make setup      create $(VENV) with Tacit and what its fast tests need"
 	@echo "make setup-engines  the clients of PostgreSQL and Spark too (PySpark is 400 MB)"
+	@echo "make lock       renew constraints.txt: the versions that the other commands install"
 	@echo "make clean      remove $(VENV) and the caches"
 
 # A Python without ensurepip (some Linux distributions split it off) still makes a bare
 # environment, which the pip outside then fills.
-$(DEMO_READY): pyproject.toml
+$(DEMO_READY): pyproject.toml $(CONSTRAINTS)
 	@test -n "$(PYTHON)" && $(PYTHON) $(NEW_ENOUGH) || \
 	  { echo "Tacit needs Python 3.11 or newer; name one so: make demo PYTHON=python3.12" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || \
@@ -112,6 +123,12 @@ check: $(CHECK_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(PYTEST) -n $(WORKERS) $(RULES)
+
+lock:
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet uv
+	echo 'editables>=0.5' | $(LOCK) - --all-extras --output-file constraints.txt
+	printf '%s\n' 'editables>=0.5' 'pyparsing<3.3' | $(LOCK) - --extra test --resolution lowest-direct --output-file .ci/oldest.txt
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,7 +8,7 @@ from house.project import PACKAGE, ROOT, sources, tracked
 
 ROOMS = {".ci", "benchmarks", "docs", "findings", "src", "tests", "tools"}
 PAPERS = {".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md"}
-PAPERS |= {"SECURITY.md", "pyproject.toml"}
+PAPERS |= {"SECURITY.md", "constraints.txt", "pyproject.toml"}
 
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:root|work|farm|home/\w+|Users/\w+|mnt/\w+)/")

@@ -163,6 +163,7 @@ def naive(path, times):
             time.sleep(0.001)
             connection.execute("UPDATE budget SET spent = ?", (spent + 1,))
             granted += 1
+    connection.close()
     tell([granted, 0])
 
 

@@ -36,7 +36,14 @@ VALUES = [
     *(2**63, -(2**63) - 1, 10**400, -(10**400), 2**53 + 1, True, False, 0, -0.0, 0.5),
     *(math.nan, math.inf, -math.inf, 1e300, 5e-324, Decimal("sNaN"), Decimal("1e400")),
     *(Fraction(1, 3), np.float32(2.5), np.uint64(2**64 - 1), np.array([1, 2]), np.array([1.0])),
-    *(pd.NA, pd.NaT, datetime.date(2020, 1, 1), np.datetime64("NaT"), np.datetime64("2020"), type),
+    *(
+        pd.NA,
+        pd.NaT,
+        datetime.date(2020, 1, 1),
+        np.datetime64("NaT", "ns"),
+        np.datetime64("2020"),
+        type,
+    ),
 ]
 DOMAINS = [
     Number("float"),

@@ -138,3 +138,11 @@ def test_a_pattern_a_folder_or_a_link_begins_no_budget_for_a_table(
             owners(*twins)
         assert owners(*twins, **of(may="patients", june="patients"))
     assert owners(june, births)
+
+
+@pytest.mark.parametrize("path", ["data/circle.csv", "data/c*.csv", "data"])
+def test_links_in_a_circle_name_no_table_of_another(path: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "circle.csv").symlink_to(tmp_path / "data" / "circle.csv")
+    may = dataset("may", "may.csv", folder=tmp_path)
+    assert set(owners(may, dataset("june", path, folder=tmp_path))) == {"may", "june"}

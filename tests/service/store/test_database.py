@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -172,3 +173,17 @@ def test_threads_that_write_to_a_file_wait_in_line(
             waiting.result()
     write(0)
     made.close()
+
+
+def test_connections_are_closed_with_the_last_reference(tmp_path: Path) -> None:
+    with Database(f"sqlite:///{tmp_path}/service.db") as made:
+        made.create()
+        pool = made._engine.pool
+        assert pool.checkedin() == 1  # type: ignore[attr-defined]
+    assert made._engine.pool is not pool
+    made.create()
+    engine = made._engine
+    pool = engine.pool
+    del made
+    gc.collect()
+    assert engine.pool is not pool  # as dispose() leaves it

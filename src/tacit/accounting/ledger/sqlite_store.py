@@ -363,6 +363,8 @@ class _Transaction:
 
 
 def _close(connection: sqlite3.Connection, process: int) -> None:
-    if os.getpid() == process:
+    if os.getpid() != process:
+        _inherited.append(connection)  # Python closes what nobody refers to
+    else:
         with suppress(sqlite3.Error):  # the charges are durable; closing only tidies up
             connection.close()

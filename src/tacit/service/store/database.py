@@ -18,10 +18,11 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
@@ -52,7 +53,7 @@ _OVERFLOW = 24
 
 
 class Database:
-    """The database at an address.
+    """The database at an address; closed at the end of a ``with``, or with its last reference.
 
     Args:
         address: ``sqlite:///PATH``, or ``postgresql://user@host/database``.
@@ -62,11 +63,10 @@ class Database:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     database = Database(f"sqlite:///{folder}/service.db")
-    ...     database.create()
-    ...     with database.begin() as transaction:
-    ...         found = transaction.execute(sa.text("select 1 + 1")).scalar()
-    ...     database.close()
+    ...     with Database(f"sqlite:///{folder}/service.db") as database:
+    ...         database.create()
+    ...         with database.begin() as transaction:
+    ...             found = transaction.execute(sa.text("select 1 + 1")).scalar()
     >>> found
     2
     """
@@ -83,6 +83,13 @@ class Database:
                 "the database of the service is a file, database = 'service.db', or a server, "
                 "database = 'postgresql://user@host/database'"
             )
+        self._finalizer = weakref.finalize(self, _close, self._engine, os.getpid())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def create(self) -> None:
         """Make the tables that lack, once for all processes that start together.
@@ -173,8 +180,14 @@ class Database:
         return found in (None, digest)
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; a later transaction opens new ones."""
         self._engine.dispose()
+
+
+def _close(engine: sa.Engine, process: int) -> None:
+    """Close the connections, except in a process forked from the one that opened them."""
+    if os.getpid() == process:
+        engine.dispose()
 
 
 @contextmanager

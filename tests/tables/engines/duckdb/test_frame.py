@@ -39,7 +39,7 @@ ODD = [
     *(Decimal("NaN"), Decimal("sNaN"), "thirty", b"31", [1], {"a": 1}, None, pd.NA, pd.NaT),
     *(math.nan, math.inf, 1j, "\ud800", "\0", 1 << 9999, Decimal("1e999999"), Hostile()),
     *(datetime.date(1, 1, 1), pd.Timestamp("2024-01-01", tz="Asia/Tokyo"), np.float32(0.5)),
-    *(np.datetime64("NaT"), np.str_("x"), datetime.timedelta(1), uuid.UUID(int=1), True),
+    *(np.datetime64("NaT", "ns"), np.str_("x"), datetime.timedelta(1), uuid.UUID(int=1), True),
 ]
 
 
