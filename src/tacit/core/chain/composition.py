@@ -78,12 +78,19 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
                 part.input,
             )
     measure = _common_measure([part.measure for part in parts])
-    same = [convert(part, measure) for part in parts]
+    # Many parts are often one object, whose map may take long: it is computed once.
+    converted = {id(part): convert(part, measure) for part in parts}
+    same = [converted[id(part)] for part in parts]
+
+    def privacy(d: Fraction) -> Any:
+        found = {key: part.privacy(d) for key, part in converted.items()}
+        return measure.compose(found[id(part)] for part in parts)
+
     return Measurement(
         space,
         measure,
         lambda data: tuple(part.function(data) for part in same),
-        lambda d: measure.compose(part.privacy(d) for part in same),
+        privacy,
         distribution=_product(dict(enumerate(same)), lambda data, _: data),
         losses=composed_losses(
             [(part.losses, part.measure, part.privacy) for part in parts],
