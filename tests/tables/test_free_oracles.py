@@ -280,10 +280,10 @@ def test_no_name_of_a_column_meets_one_of_the_plan(load, unit):
 
 def test_a_type_without_a_total_reading_is_refused_by_its_name():
     connection = duckdb.connect()
-    connection.execute("create table data as select cast(1 as uhugeint) as a, interval 1 day as b")
+    connection.execute("create table data as select [1] as a, interval 1 day as b")
     with tc.Session(
         connection, unit=tc.one_row_each, table="data", budget=tc.epsilon(1)
     ) as session:
-        for name, kind in (("a", "UHUGEINT"), ("b", "INTERVAL")):
+        for name, kind in (("a", r"INTEGER\[\]"), ("b", "INTERVAL")):
             with pytest.raises(UsageError, match=f"{kind}.*cast it in the source"):
                 session.agg(x=tc.mean(name, 0, 1)).preview(epsilon=1)

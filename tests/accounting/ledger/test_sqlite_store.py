@@ -279,7 +279,7 @@ def test_the_file_holds_no_more_than_it_was_given(path):
         begun, charged = ledger.events()
     assert set(begun.body) == {"ledger", "dataset", "terms", "budget", "home"}
     assert set(begun.body["home"]) == {"path", "inode"}
-    assert set(charged.body) == {"question", "cost"}
+    assert set(charged.body) == {"question", "cost", "format"}
 
 
 def test_a_second_name_of_a_ledger_is_refused(tmp_path):
@@ -324,11 +324,11 @@ def test_a_file_of_format_1_is_read_and_says_the_new_format_once_it_is_written(
         return found
 
     open_ledger(place, dataset="clinic", budget=epsilon(1)).close()
-    assert version() == FORMAT == 3
+    assert version() == FORMAT == 4
     version(1)  # as a file of the time before accounts
     with open_ledger(place) as ledger:
         assert ledger.remaining == epsilon(1)
     assert version() == 1
     with open_ledger(place) as ledger:
         on_account_of(ledger, "team:a").charge("k", epsilon("1/2"), {"count": "rows"})
-    assert version() == 3  # a Tacit that reads format 1 says: upgrade
+    assert version() == 4  # a Tacit that reads format 1 says: upgrade

@@ -74,7 +74,7 @@ def test_it_holds_the_request_and_no_answer(client: Client) -> None:
     assert (job.asked_by, job.team, job.words) == (
         "ada",
         "oncology",
-        "The number of rows; of the table visits",
+        "The number of rows; of the table visits; the table is read with person as integer",
     )
     found = work(client.state.desk, job)
     assert found.outcome == "done"

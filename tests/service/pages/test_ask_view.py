@@ -20,6 +20,7 @@ def told(question, **more):
     said = {"cost": preview.cost, "remaining": preview.remaining}
     return {
         **{name: one.to_json() for name, one in said.items()},
+        "limited_by": ["the budget of the data set"],
         "affordable": True,
         "replay": False,
         "open": False,

@@ -47,7 +47,7 @@ def test_equal_questions_are_equal_however_they_are_written():
 def test_bounds_are_public_and_rise(kind):
     for wrong, message in [
         (("x", 0), "both bounds"),
-        (("x", 1, 1), "must be in order"),
+        (("x", 1, 1), "are equal, both 1"),
         (("x", 2, 1), "must be in order"),
         (("x", 0, math.inf), "upper bound must be a finite"),
         (("x", math.nan, 1), "lower bound must be a finite"),

@@ -123,7 +123,7 @@ def test_the_command_line_asks_too(people, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (lambda: tc.bounds("x", 5, 5), "in order"),
+        (lambda: tc.bounds("x", 5, 5), "are equal, both 5"),
         (lambda: tc.bounds(3), "named by text"),
         (lambda: tc.bounds("x", method="smooth"), "one method"),
         (lambda: tc.bounds("x").statistic, "question to a table"),

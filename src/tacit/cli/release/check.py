@@ -58,7 +58,7 @@ def check(source: TableOptions, show: ShowOptions) -> None:
 def _check_declaration(path: str, *, as_json: bool) -> None:
     """Check the declaration of a data set."""
     from tacit.accounting.open_ledger import has_ledger, in_memory
-    from tacit.cli.release.job import confirmed, odd_names_noted
+    from tacit.cli.release.job import odd_names_noted
     from tacit.cli.shared.output import note, print_json, working
     from tacit.report.text.odds import weak_guarantee
     from tacit.tables.dataset.declaration import Dataset
@@ -70,7 +70,6 @@ def _check_declaration(path: str, *, as_json: bool) -> None:
         dataset.check()
         with (
             working("opening the tables"),
-            confirmed(),
             open_dataset(dataset, ledger=None if exists else in_memory) as session,
         ):
             # the ledger that exists counts as is declared

@@ -104,7 +104,10 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
         raise UsageError("print --json or --csv, not both")
     check_files(asked.plot, tuple(asked.certificate or ()))
     job = _job(source, asked, budget)
-    with opened(job, spend=False) as (session, place, begin), confirmed():
+    with (
+        opened(job, spend=False) as (session, place, begin),
+        confirmed(declared=job.table.declared),
+    ):
         with working("computing the errors to expect"):
             counter = _counter(session, asked)
             expected = counter.preview()

@@ -181,6 +181,8 @@ def odd_names_noted(*, declared: bool = False) -> Iterator[None]:
     """
     with warnings.catch_warnings(record=True) as odd:
         warnings.simplefilter("always", DataSourceWarning)
+        # a weak guarantee is noted where the budget is shown
+        warnings.simplefilter("ignore", WeakGuaranteeWarning)
         yield
     for told in dict.fromkeys(str(warning.message) for warning in odd):
         note(told if declared else in_flags(told))
@@ -274,8 +276,7 @@ def _opened_dataset(job: Job, spend: bool) -> Iterator[Opened]:
     place, name = dataset.ledger_place, job.table.table
     exists = has_ledger(place)
     _refuse_nothing_before(job, shown(place), exists)
-    # of a budget that is begun it is said there
-    with odd_names_noted(declared=True), confirmed():
+    with odd_names_noted(declared=True):
         paper = open_dataset(dataset, table=name, ledger=None if exists else in_memory)
     with paper:
         _try_on_paper(paper, job, spend)
@@ -395,10 +396,13 @@ def confirm_weak(weak: str | None, sure: bool) -> None:
 
 
 @contextmanager
-def confirmed() -> Iterator[None]:
+def confirmed(*, declared: bool = False) -> Iterator[None]:
     """Release what was confirmed: the warning of a weak guarantee was said before.
 
     What is warned of the columns is a note.
+
+    Args:
+        declared: whether a file declares how the table is read, and no flags.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakGuaranteeWarning)
@@ -407,7 +411,7 @@ def confirmed() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
             if issubclass(category, DataSourceWarning):
-                note(in_flags(str(message)))
+                note(str(message) if declared else in_flags(str(message)))
             else:
                 shown(message, category, *more, **named)
 

@@ -49,7 +49,7 @@ def publish(job: Job, output: OutputOptions) -> None:
     for asked in job.questions:
         for part in (asked, *asked.parts):
             check_files(part.plot, part.certificates)
-    with opened(job, spend=True) as (session, ledger, _), confirmed():
+    with opened(job, spend=True) as (session, ledger, _), confirmed(declared=job.table.declared):
         released = []
         for asked in job.questions:
             question = asked.question(session)

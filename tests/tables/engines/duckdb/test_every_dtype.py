@@ -217,7 +217,9 @@ def test_a_csv_file_answers_as_a_declared_column(kind, tmp_path):
 def test_categories_that_say_nothing_are_refused_by_their_type(cells):
     with open_source(pd.DataFrame({"x": cells, "n": range(4)})) as source:
         assert source.columns == {"x": "other", "n": "integer"}
-        assert not any(answers(source, "text", ["a"]).values())
+        found = answers(source, "text", ["a"])
+        assert found.pop("is_null") == "[0]"  # whether a cell is there is known of every type
+        assert not any(found.values())
         assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [4]
         with pytest.raises(UsageError, match=r"the column 'x' (has a type|holds intervals)"):
             Query(source, OneRowEach(), by={"x": X}, keys=["(-1, 1]"])
