@@ -50,7 +50,7 @@ FOLDERS = {
         *("forking", "peers", "tacit_account", "tacit_columns", "tacit_framework", "tacit_local"),
         *("tacit_session", "tacit_postgres", "tacit_service", "tacit_spark"),
     ),
-    "cli": ("shared", "sensitivity", "local", "release", "service", "audit", "app"),
+    "cli": ("shared", "sensitivity", "release", "local", "service", "audit", "app"),
     "client": (
         *("address", "refusal", "transport", "job", "remote_dataset", "remote_question"),
         *("remote_table", "connection"),
@@ -95,7 +95,7 @@ FOLDERS = {
         "ask",
     ),
     "tables": (
-        *("ledger_place", "engines", "open_source", "spec", "query", "chain", "answers"),
+        *("ledger_place", "reading", "engines", "open_source", "spec", "query", "chain", "answers"),
         *("data_dependent", "together", "plan", "export", "release", "live", "asking", "earlier"),
         *(
             "question",
@@ -109,7 +109,17 @@ FOLDERS = {
             "written",
         ),
     ),
-    "tables.engines": ("base", "interruptible", "spill", "csv", "duckdb", "postgres", "spark"),
+    "tables.engines": (
+        "base",
+        "interruptible",
+        "spill",
+        "file_kinds",
+        "files",
+        "csv",
+        "duckdb",
+        "postgres",
+        "spark",
+    ),
     "transformations": ("rows", "aggregates", "top_code", "metric_conversions", "from_function"),
 }
 """Of each room with folders: its folders and the modules beside them, in their order."""

@@ -57,6 +57,7 @@ THROUGH: dict[str, tuple[str, ...]] = {
         "tables.data_dependent.sample_and_aggregate",
         "tables.data_dependent.smooth",
     ),
+    "tables/test_check_table.py": ("tables.engines.csv.writing",),
     "tables/dataset/test_opening.py": ("tables.dataset.table_opening",),
     "tables/engines/duckdb/test_source.py": ("tables.query.people_sums",),
     "tables/engines/spark/test_spark_reference.py": ("tables.query.people_first",),

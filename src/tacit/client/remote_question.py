@@ -16,11 +16,11 @@ from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Amount, Price, priced
 from tacit.tables.plan.query import Query
 from tacit.tables.plan.target import least_epsilon, read_confidence
+from tacit.tables.reading import DEFAULT_READING
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
 from tacit.tables.release.asked_join import On, asked_join, beside, columns_beside
 from tacit.tables.spec.join import MOST_ROWS, Join
-from tacit.tables.spec.reading import DEFAULT_READING
 
 __all__ = ["RemoteQuestion", "RemoteSql"]
 

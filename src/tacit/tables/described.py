@@ -18,7 +18,7 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import from_json
 from tacit.tables.plan.parse_question import aggregate_from
 from tacit.tables.question import Question
-from tacit.tables.spec.reading import without_reading
+from tacit.tables.reading import without_reading
 
 __all__ = ["described_question"]
 

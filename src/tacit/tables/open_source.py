@@ -19,7 +19,7 @@ from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine, Opened
 from tacit.tables.engines.csv.format import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engines.duckdb.remote import is_remote, public_part
-from tacit.tables.spec.reading import DEFAULT_READING, Reading
+from tacit.tables.reading import DEFAULT_READING, Reading
 
 __all__ = ["Source", "identity_of", "open_beside", "open_source"]
 

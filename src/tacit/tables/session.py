@@ -27,10 +27,10 @@ from tacit.tables.plan.notes import warn_of_budget
 from tacit.tables.plan.query import Query, Unit
 from tacit.tables.planned.session_plans import Planning
 from tacit.tables.question import Question
+from tacit.tables.reading import Reading
 from tacit.tables.release.history import History, session_card
 from tacit.tables.release.opened_table import OpenedTable
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.spec.reading import Reading
 
 __all__ = ["Session"]
 

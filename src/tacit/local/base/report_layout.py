@@ -33,7 +33,10 @@ def _array(reports: object) -> NDArray[Any]:
         if reports.mask.any():
             raise UsageError("a report is missing: leave out those that were never sent")
         reports = np.ma.getdata(reports)
-    array = np.asarray(reports, order="C")
+    try:
+        array = np.asarray(reports, order="C")
+    except ValueError:
+        raise UsageError("reports of one batch have one length each") from None
     if array.dtype == bool:
         return array.astype(np.uint8)
     if array.dtype != object:

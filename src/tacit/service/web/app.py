@@ -34,7 +34,7 @@ from tacit.service.web.routes import (
     sign_in,
     tokens,
 )
-from tacit.service.web.routing import cookie_name
+from tacit.service.web.routing import cookie_name, signed_in
 from tacit.service.web.schemas import ErrorBody
 from tacit.service.web.state import State
 
@@ -99,7 +99,7 @@ def create_app(given: Settings | State) -> FastAPI:
     )
     app.state.tacit = state
     app.state.every_route = [route for router in ROUTERS for route in router.routes]
-    handle_problems(app)
+    handle_problems(app, signed_in)
     for router in ROUTERS:
         app.include_router(router)
     describe(app)

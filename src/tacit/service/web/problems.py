@@ -7,7 +7,7 @@ Tacit, which are made of public facts, speak for themselves.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, get_args
 
@@ -25,9 +25,9 @@ from tacit.errors import (
     UsageError,
     did_you_mean,
 )
+from tacit.service.access.caller import Caller
 from tacit.service.pages.frame import page
 from tacit.service.problem import Problem, problem_of
-from tacit.service.web.routing import signed_in
 
 __all__ = ["handle_problems", "problem_of", "rendered", "wrong"]
 
@@ -54,8 +54,14 @@ def wrong(error: Exception) -> Problem:
     return problem_of(error)
 
 
-def handle_problems(app: FastAPI) -> None:
-    """Have an application answer every error in the one shape."""
+def handle_problems(app: FastAPI, signed_in: Callable[[Request], Caller | None]) -> None:
+    """Have an application answer every error in the one shape.
+
+    Args:
+        app: the application.
+        signed_in: returns who is signed in to the pages, for the menu of an error page.
+    """
+    app.state.signed_in = signed_in
     app.add_exception_handler(TacitError, _of_tacit)
     app.add_exception_handler(RequestValidationError, _of_fields)
     app.add_exception_handler(HTTPException, _of_http)
@@ -112,7 +118,7 @@ async def _reply(
         given |= {"message": problem.message, "remedy": "" if for_programs else problem.remedy}
         caller = getattr(request.state, "caller", None)
         if caller is None:  # an address that does not exist asks nobody who calls
-            caller = await run_in_threadpool(signed_in, request)
+            caller = await run_in_threadpool(request.app.state.signed_in, request)
         text = page("error.html", settings.title, caller, given)
     return HTMLResponse(text, status or problem.status, headers)
 

@@ -19,8 +19,8 @@ from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.table_opening import open_table
 from tacit.tables.plan.parse_question import schema_from
 from tacit.tables.plan.query import Unit, plain_key
+from tacit.tables.reading import DEFAULT_READING, Reading
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.spec.reading import DEFAULT_READING, Reading
 
 __all__ = ["TableShape", "shapes_of"]
 

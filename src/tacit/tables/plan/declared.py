@@ -13,7 +13,7 @@ from tacit.expressions.expression import Expression
 from tacit.expressions.value_range import public_values, range_of
 from tacit.tables.answers.aggregate import Aggregate, Clamped, kind_of
 from tacit.tables.plan.query import Query, plain_key
-from tacit.tables.spec.reading import DEFAULT_READING, Reading
+from tacit.tables.reading import DEFAULT_READING, Reading
 
 __all__ = ["NOTHING_DECLARED", "Declared"]
 

@@ -31,9 +31,9 @@ from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query
 from tacit.tables.plan.unlisted_keys import check_rounds, read_rounds
 from tacit.tables.query.keys_sql import fit_keys
+from tacit.tables.reading import Reading
 from tacit.tables.spec.join import joins_from
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.spec.reading import Reading
 
 __all__ = ["aggregate_from", "first_schemas", "query_from", "schema_from"]
 

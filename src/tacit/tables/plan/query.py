@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.reading import DEFAULT_READING, Reading, texts_in
 from tacit.tables.spec.join import Join
 from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.spec.reading import DEFAULT_READING, Reading, texts_in
 
 __all__ = ["Query", "Unit", "plain_key"]
 

@@ -21,7 +21,7 @@ from tacit.expressions.schema import Schema
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.price import read_tag
 from tacit.tables.plan.query import Query
-from tacit.tables.spec.reading import without_reading
+from tacit.tables.reading import without_reading
 
 __all__ = ["Asked", "Charge", "KeptPlans", "QueryCharge", "Standing", "TableQuestion", "fitted"]
 

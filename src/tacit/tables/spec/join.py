@@ -12,7 +12,7 @@ from typing import Any
 
 from tacit.errors import UsageError
 from tacit.expressions.schema import KINDS, Column, Schema
-from tacit.tables.spec.reading import DEFAULT_READING, Reading
+from tacit.tables.reading import DEFAULT_READING, Reading
 
 __all__ = ["HOW", "MOST_ROWS", "Join", "joins_from", "names_beside"]
 

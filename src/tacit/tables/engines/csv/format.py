@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 from tacit.arithmetic.exact import as_integer
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.dialect import is_unicode
-from tacit.tables.spec.reading import Reading
+from tacit.tables.reading import Reading
 
 __all__ = ["LINE_LIMIT", "MULTILINE_LIMIT", "CsvFormat", "CsvOptions", "csv_format", "refuse_csv"]
 

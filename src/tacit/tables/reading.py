@@ -36,14 +36,14 @@ class Reading:
     {'null': ['99'], 'columns': {'age': 'integer'}}
     """
 
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def at(self, place: str | None) -> Reading:
         """Return the reading of a file at a place; None for the default one."""
         return self if place is None else Reading({**self.options, "path": place}, self.columns)
 
-    def describe(self, used: Iterable[str]) -> dict[str, Any]:
+    def describe(self, used: Iterable[str]) -> dict[str, object]:
         """Return it as plain JSON values, of a question that reads these columns."""
         columns = {name: self.columns[name] for name in sorted(used) if name in self.columns}
         return {**self.options, **({"columns": columns} if columns else {})}

@@ -11,7 +11,7 @@ import pytest
 import tacit as tc
 from tacit.accounting.ledger.hash_chain import canonical
 from tacit.tables.open_source import open_source
-from tacit.tables.spec.reading import Reading
+from tacit.tables.reading import Reading
 
 ROWS = "age,site,day\n" + "".join(f"{20 + i % 9},{i % 3},0{1 + i % 9}.02.2024\n" for i in range(30))
 
