@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import struct
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,9 @@ def framed(way: str, table: pa.Table) -> Source:
     if way == "relation":
         connection = duckdb.connect()
         connection.register("given", table)
-        return open_source(connection.sql("select * from given"))
+        source = open_source(connection.sql("select * from given"))
+        weakref.finalize(source, connection.close)  # a relation of DuckDB 1.4 does not keep it open
+        return source
     return open_source(table if way == "arrow" else table.to_reader())
 
 

@@ -27,7 +27,7 @@ from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.base import EngineMemoryError
 from tacit.tables.engines.duckdb.columns import described, schema_of, types_of
 from tacit.tables.engines.duckdb.engine import DuckEngine
-from tacit.tables.engines.duckdb.parquet_view import parquet_view
+from tacit.tables.engines.duckdb.parquet_view import holds_text, parquet_view, reads_marked_text
 from tacit.tables.engines.duckdb.remote import is_remote, unreachable
 from tacit.tables.engines.file_kinds import misnamed
 
@@ -53,7 +53,13 @@ _MILLIS_REMOTE = (
     f"holds times in milliseconds in a file at an address: {_MILLIS}copy the file to a local "
     "folder, or write microseconds"
 )
+_TEXT_REMOTE = (
+    "holds text in a file at an address, of which bytes that are no UTF-8 would end every question "
+    "in DuckDB before 2.0: use a newer one (pip install -U duckdb), or copy the file to a local "
+    "folder"
+)
 _TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+_NULL = "NullType()"
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
 
@@ -74,13 +80,15 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     parts = _folder_columns(path, files)
     option = f"hive_partitioning = {str(bool(parts)).lower()}, hive_types_autocast = false"
     reads: list[str] = []
+    told: list[dict[str, str]] = []
     problems: dict[str, str] = {}
     for fields, group in _alike(path, files, engine):
         millis, within = _in_millis(fields)
         problems |= dict.fromkeys(within, _MILLIS_WITHIN)
         scan = _read(group, engine, option)
         reads.append(parquet_view(scan, group, engine, millis, within))
-    told = [types_of(read, engine) for read in reads]
+        empty = dict.fromkeys(_without_type(fields), '"NULL"')
+        told.append({n: empty.get(n, t) for n, t in types_of(reads[-1], engine).items()})
     relation, schema = _united(reads, told, engine)
     columns = [
         Column(c.name, "undeclared", "VARCHAR") if c.name in parts and c.kind == "text" else c
@@ -96,6 +104,9 @@ def _open_remote(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
         millis, within = _in_millis(fields)
         problems |= dict.fromkeys(within, _MILLIS_WITHIN) | dict.fromkeys(millis, _MILLIS_REMOTE)
     scan = _read(files, engine, "hive_types_autocast = false")
+    if not reads_marked_text(engine):
+        types = types_of(scan(""), engine)
+        problems |= {name: _TEXT_REMOTE for name, kind in types.items() if holds_text(kind)}
     relation = parquet_view(scan, files, engine, without=problems)
     return relation, _with_problems(described(relation, engine).values(), problems)
 
@@ -134,6 +145,11 @@ def _in_millis(fields: Sequence[tuple[Any, ...]]) -> tuple[list[str], list[str]]
         elif millis:
             plain.append(name)
     return plain, within
+
+
+def _without_type(fields: Sequence[tuple[Any, ...]]) -> set[str]:
+    """Return the columns that hold no value: releases of DuckDB before 2.0 call them INTEGER."""
+    return {name for name, children, _, *told in fields[1:] if not children and told[-1] == _NULL}
 
 
 def _read(files: Iterable[str], engine: DuckEngine, option: str) -> Callable[[str], str]:

@@ -1,9 +1,10 @@
-"""Copy columns of whole numbers out of a Parquet file, as they are stored.
+"""Copy columns of whole numbers and of text out of a Parquet file, as they are stored.
 
 What a reader makes of a column is in the footer: a number of the Thrift compact protocol
 (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md) says that an
-INT64 is a time.  The copy has the same pages, and a footer that says nothing of times and has no
-statistics (https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift).
+INT64 is a time, and that bytes are text.  The copy has the same pages, and a footer that says
+nothing of either and has no statistics
+(https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift).
 The pages are copied as bytes: no value is looked at.
 """
 
@@ -21,7 +22,9 @@ __all__ = ["extract_columns"]
 _MAGIC = b"PAR1"
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
 _WHOLE = (4, 5, 6)
-_INT64 = 2
+_INT64, _BYTES = 2, 6
+_MEANING = (6, 10)
+"""The fields of a column that say what its numbers or bytes mean."""
 _PIECE = 1 << 20
 
 Struct = dict[int, tuple[int, Any]]
@@ -29,11 +32,11 @@ Struct = dict[int, tuple[int, Any]]
 
 
 def extract_columns(source: str, names: Sequence[str], target: str) -> None:
-    """Write top-level columns of INT64 to a file of their own, named ``c0``, ``c1``, ...
+    """Write columns of INT64 or bytes to a file of their own, named ``c0``, ``c1``, ...
 
     Args:
         source: a Parquet file.
-        names: of the columns.
+        names: of top-level columns; one that has others within is written with these.
         target: the file to write.
 
     Raises:
@@ -62,31 +65,24 @@ def _footer(file: BinaryIO) -> Struct:
 
 def _narrowed(footer: Struct, names: Sequence[str], file: BinaryIO, copy: BinaryIO) -> Struct:
     """Copy the pages of columns, and return the footer of the copy."""
-    fields = {f[4][1]: f for f in footer[2][1][1][1:]}  # a name below the top level is not asked
+    fields = _fields(footer)
     root: Struct = {4: (_BINARY, b"schema"), 5: (5, len(names))}
     schema = [root]
     for number, name in enumerate(names):
-        field = fields[name.encode()]
-        if field[1][1] != _INT64:
+        first, *below = fields[name.encode()]
+        if not below and first[1][1] not in (_INT64, _BYTES):
             raise ValueError
-        schema.append({1: (5, _INT64), 3: field[3], 4: (_BINARY, f"c{number}".encode())})
+        schema += map(_meaningless, [{**first, 4: (_BINARY, f"c{number}".encode())}, *below])
     groups = []
     for group in footer[4][1][1]:
-        chunks = {tuple(c[3][1][3][1][1]): c[3][1] for c in group[1][1][1]}
-        ours: list[Struct] = []
-        for number, name in enumerate(names):
-            chunk = dict(chunks[(name.encode(),)])
-            first = chunk[9][1]
-            if chunk.get(11, (6, 0))[1]:
-                first = min(first, chunk[11][1])
-            moved = copy.tell() - first
-            _copy(file, first, chunk[7][1], copy)
-            told = {n: chunk[n] for n in (1, 2, 4, 5, 6, 7, 9, 11) if n in chunk}
-            told[3] = (_LIST, (_BINARY, [f"c{number}".encode()]))
-            for place in (9, 11):
-                if told.get(place, (6, 0))[1]:
-                    told[place] = (6, told[place][1] + moved)
-            ours.append({2: (6, first + moved), 3: (_STRUCT, told)})
+        chunks: dict[bytes, list[Struct]] = {}
+        for column in group[1][1][1]:
+            chunks.setdefault(column[3][1][3][1][1][0], []).append(column[3][1])
+        ours = [
+            _moved(chunk, number, file, copy)
+            for number, name in enumerate(names)
+            for chunk in chunks[name.encode()]
+        ]
         size = sum(c[3][1][6][1] for c in ours)
         groups.append({1: (_LIST, (_STRUCT, ours)), 2: (6, size), 3: group[3]})
     return {
@@ -95,6 +91,40 @@ def _narrowed(footer: Struct, names: Sequence[str], file: BinaryIO, copy: Binary
         3: footer[3],
         4: (_LIST, (_STRUCT, groups)),
     }
+
+
+def _fields(footer: Struct) -> dict[bytes, list[Struct]]:
+    """Return the top-level columns by name, each with all that are within it, depth first."""
+    (_, *listed), found = footer[2][1][1], {}
+    while listed:
+        end = left = 1
+        while left:
+            left += listed[end - 1].get(5, (5, 0))[1] - 1
+            end += 1
+        found[listed[0][4][1]] = listed[: end - 1]
+        del listed[: end - 1]
+    return found
+
+
+def _meaningless(field: Struct) -> Struct:
+    """Return a column that is the whole numbers or bytes that it is stored as, or holds others."""
+    stored = field.get(1, (5, None))[1] in (_INT64, _BYTES)
+    return {n: told for n, told in field.items() if not (stored and n in _MEANING)}
+
+
+def _moved(chunk: Struct, number: int, file: BinaryIO, copy: BinaryIO) -> Struct:
+    """Copy the pages of a column in a group of rows, and return what the footer says of them."""
+    first = chunk[9][1]
+    if chunk.get(11, (6, 0))[1]:
+        first = min(first, chunk[11][1])
+    moved = copy.tell() - first
+    _copy(file, first, chunk[7][1], copy)
+    told: Struct = {n: chunk[n] for n in (1, 2, 4, 5, 6, 7, 9, 11) if n in chunk}
+    told[3] = (_LIST, (_BINARY, [f"c{number}".encode(), *chunk[3][1][1][1:]]))
+    for place in (9, 11):
+        if told.get(place, (6, 0))[1]:
+            told[place] = (6, told[place][1] + moved)
+    return {2: (6, first + moved), 3: (_STRUCT, told)}
 
 
 def _copy(file: BinaryIO, first: int, length: int, copy: BinaryIO) -> None:

@@ -7,14 +7,15 @@ milliseconds* that 64 bits of microseconds do not hold do so as well, and where 
 statistics even a question of other columns is refused.  When a query meets such a cell, the view is
 replaced by one that reads these columns in another way, and the query is tried again.  All views
 show the same, wherever the first one answers; the others cost a second reading of these columns.
-A cell that is no text is missing there, and a far time is at an end of :data:`_FAR`, as in the
-engine's own columns of milliseconds: neither moves another cell.
+Releases of DuckDB before 2.0 have no option to read text otherwise: there it is read as the bytes
+that it is stored as.  A cell that is no text is missing there, and a far time is at an end of
+:data:`_FAR`, as in the engine's own columns of milliseconds: neither moves another cell.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from tacit.errors import DataSourceError
 from tacit.tables.engines.duckdb.columns import shield, types_of
@@ -23,11 +24,12 @@ from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.parquet_columns import extract_columns
 from tacit.tables.engines.spill import SpillFolder
 
-__all__ = ["parquet_view"]
+__all__ = ["holds_text", "parquet_view", "reads_marked_text"]
 
 _PLACE = ("file_index", "file_row_number")
 """DuckDB's own names of a row's place in Parquet files."""
 _MARK, _LEAVE = ", utf8_validation = 'replace'", ", utf8_validation = 'ignore'"
+_ALONE = "hive_partitioning = false"
 _FAR = -9_213_651_676_800_000, 9_089_348_860_800_000
 """Milliseconds since 1970 that times are read within: 290,000 years, as :meth:`Dialect.time`."""
 
@@ -58,6 +60,18 @@ def parquet_view(
     return view
 
 
+def reads_marked_text(engine: DuckEngine) -> bool:
+    """Return whether the engine can be asked to put a mark for bytes that are no text."""
+    known = "list_contains(parameters, 'utf8_validation')"
+    asked = f"select 1 from duckdb_functions() where function_name = 'read_parquet' and {known}"
+    return bool(engine.rows(asked))
+
+
+def holds_text(declared: str) -> bool:
+    """Return whether a type is text, or has text within."""
+    return "VARCHAR" in declared or "JSON" in declared
+
+
 class _Views:
     """The views of files: the first, and those that replace it."""
 
@@ -73,7 +87,8 @@ class _Views:
         self._engine = weakref.ref(engine)  # which nobody keeps open for this
         self._quoted = {name: DUCKDB.identifier(name) for name in types}
         self._texts: list[str] = []
-        self._times = ""
+        self._stored: list[str] = []
+        self._copies = ""
         self.name = ""
 
     def first(self) -> str:
@@ -90,19 +105,32 @@ class _Views:
         The reader can be asked to put a mark for bytes that are no text, or to leave them out.  The
         two differ in length for such a cell, and for no other.
         """
-        self._texts = [name for name, kind in self._types.items() if kind == "VARCHAR"]
+        engine = self._engine()
+        assert engine is not None  # it asks for this view
+        if reads_marked_text(engine):
+            self._texts = [name for name, kind in self._types.items() if kind == "VARCHAR"]
+        else:
+            written = types_of(f"read_parquet({self._listed(self._files)}, {_ALONE})", engine)
+            self._store(name for name in written if holds_text(self._types.get(name, "")))
         self._replace()
 
     def without_times(self) -> None:
         """Replace the view by one that reads times as the whole numbers that they are stored as."""
+        self._store(self._millis)
+        self._replace()
+
+    def _store(self, names: Iterable[str]) -> None:
+        """Copy columns, with those that were copied before, to files that show them as stored."""
+        self._stored += names
         folder = SpillFolder()
         weakref.finalize(self._engine(), folder.remove)
         copies = [str(folder.path / f"{number}.parquet") for number in range(len(self._files))]
         for file, copy in zip(self._files, copies, strict=True):
-            extract_columns(file, self._millis, copy)
-        listed = ", ".join(map(DUCKDB.literal, copies))
-        self._times = f"read_parquet([{listed}], hive_partitioning = false)"
-        self._replace()
+            extract_columns(file, self._stored, copy)
+        self._copies = f"read_parquet({self._listed(copies)}, {_ALONE})"
+
+    def _listed(self, files: Sequence[str]) -> str:
+        return f"[{', '.join(map(DUCKDB.literal, files))}]"
 
     def _replace(self) -> None:
         if any(name.casefold() in _PLACE for name in self._types):
@@ -111,20 +139,23 @@ class _Views:
                 f"a column named like one of {_PLACE}: give that column another name"
             )
         numbered = {name: f"tacit_{i + 2}" for i, name in enumerate(self._types)}
-        stored = self._millis if self._times else []
-        read = {n: (q, numbered[n]) for n, q in self._quoted.items() if n not in stored}
+        read = {n: (q, numbered[n]) for n, q in self._quoted.items() if n not in self._stored}
         source = f"({_placed(read.values(), self._scan(_MARK if self._texts else ''))}) as m"
         if self._texts:
             texts = [read[name] for name in self._texts]
             source += f" join ({_placed(texts, self._scan(_LEAVE))}) as l on {_same('l')}"
-        if stored:
-            cells = [(f"c{i}", numbered[name]) for i, name in enumerate(stored)]
-            source += f" join ({_placed(cells, self._times)}) as t on {_same('t')}"
+        if self._stored:
+            cells = [(f"c{i}", numbered[name]) for i, name in enumerate(self._stored)]
+            source += f" join ({_placed(cells, self._copies)}) as t on {_same('t')}"
         shown = []
         for name, n in numbered.items():
             cell = shield(f"m.{n}")
-            if name in stored:
-                cell = _held(shield(f"t.{n}"), 1000)
+            if name in self._stored:
+                cell = shield(f"t.{n}")
+                if name in self._millis:
+                    cell = _held(cell, 1000)
+                elif self._types[name] == "VARCHAR":
+                    cell = shield(f"decode({cell})")
             elif name in self._millis:
                 cell = _held(f"epoch_us({cell})", 1)
             elif name in self._texts:
