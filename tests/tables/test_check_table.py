@@ -93,8 +93,10 @@ SUGGESTED = {
     "only NO": ("text", ["NO"] * 9),
     "only f": ("text", ["f"] * 9),
     "only true": ("text", ["true"] * 9),
-    "true and false": ("boolean", ["true", "false", "True"]),
-    "yes and no": ("boolean", ["YES", "NO", "no"]),
+    "true and false": ("boolean", ["true", "false", "true"]),
+    "yes and no": ("boolean", ["YES", "NO", "NO"]),
+    "true in two writings": ("text", ["true", "false", "True"]),
+    "no in two writings": ("text", ["YES", "NO", "no"]),
     "three truths": ("text", ["y", "n", "no"]),
     "signs": ("text", ["+1", "1"]),
     "minus nothing": ("text", ["-0", "0"]),
@@ -113,6 +115,13 @@ SUGGESTED = {
     "times": ("timestamp", ["2024-01-31 10:00", "2024-02-01 11:30"]),
     "days and times": ("text", ["2024-01-31", "2024-02-01 11:30:05"]),
     "thousandths": ("text", ["2024-01-31 10:00:00.25", "2024-01-31 10:00:00.75"]),
+    "hours of a zone": ("timestamp", ["2024-01-31 10:00+01:00", "2024-07-31 10:00+02:00"]),
+    "thousandths of a zone": ("timestamp", ["2024-01-31 10:00:05.000+01:00"]),
+    "one hour of two zones": ("text", ["2024-01-31 10:00+01:00", "2024-01-31 09:00+00:00"]),
+    "seconds or an offset": ("text", ["2024-01-31 10:00+01", "2024-01-31 09:00:00"]),
+    "an offset or a letter": ("text", ["2024-01-31 09:00:00.00Z", "2024-01-31 09:00:00.000"]),
+    "another space": ("text", ["\u00a012", "12"]),
+    "nine spaces": ("text", [" " * 9 + "12", "13"]),
     "words": ("text", ["a", "b"]),
     "nothing": (None, ["", ""]),
 }
@@ -122,6 +131,20 @@ SUGGESTED = {
 def test_no_kind_is_suggested_that_changes_what_cells_say(tmp_path, name):
     kind, cells = SUGGESTED[name]
     assert checked(tmp_path, [*cells, ""]).columns["c"].suggestion == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [
+        ("date", ["1.2.2024", "2.2.2024"]),
+        ("text", ["1.2.2024", "01.02.2024"]),
+        ("timestamp", ["1.2.2024 9:05", "2.2.2024 9:05"]),
+        ("text", ["1.2.2024 9:05", "01.02.2024 09:05"]),
+    ],
+)
+def test_days_and_times_in_a_format_of_their_own_stay_apart(tmp_path, kind, cells):
+    formats = {"date_format": "%d.%m.%Y", "time_format": "%d.%m.%Y %H:%M"}
+    assert checked(tmp_path, cells, **formats).columns["c"].suggestion == kind
 
 
 _READ = {
@@ -136,6 +159,7 @@ _READ = {
 _ALIKE = ("1", "01", "1.0", "1.50", "1.5", "2024-01-01", "2024-01-01 00:00")
 _MORE_ALIKE = (
     *("1.00", "+1", "1e0", "12E3", "true", "t", "no", "f", "yes", "0", "-0", "0.1", "0.10"),
+    *("2024-01-01 01:00+01", "2024-01-01 00:00:00", "True", "\u00a01", " " * 9 + "1"),
     *("2024-01-01T00:00:00.5", "2024-01-01T00:00", "9007199254740993", "123456789012345678901"),
 )
 

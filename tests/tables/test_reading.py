@@ -277,3 +277,17 @@ def test_a_table_that_was_opened_before_has_the_same_keys(folder):
             tc.Session(source, tc.one_row_each, tc.epsilon(9), folder / "visits.ledger") as session,
         ):
             assert mean(session).release_key(epsilon=1) == key
+
+
+def test_columns_named_in_another_order_are_another_question_of_a_declared_data_set(tmp_path):
+    (tmp_path / "v.csv").write_text("1,50\n2,60\n", encoding="utf-8")
+    for header, truth in ((["x", "y"], 3), (["y", "x"], 110)):
+        (tmp_path / "v.toml").write_text(
+            f'name = "v"\nunit = "row"\nbudget = {{ epsilon = 5000 }}\n[tables.v]\npath = "v.csv"\n'
+            f'header = {header}\n[tables.v.columns]\nx = {{ kind = "float", bounds = [0, 100] }}\n'
+        )
+        with tc.open(tmp_path / "v.toml") as session, pytest.warns(tc.errors.WeakGuaranteeWarning):
+            answer = session.agg(x=tc.sum("x")).release(epsilon=900)
+        assert abs(answer.value("x") - truth) < 9
+        assert not answer.replayed
+        assert answer.certificate.verify()

@@ -75,7 +75,7 @@ def _is_text(value: Any) -> bool:
 
 
 _OPTIONS = {
-    "header": lambda value: value is False,
+    "header": _is_texts,
     "delimiter": _is_text,
     "quote": _is_text,
     "encoding": _is_text,

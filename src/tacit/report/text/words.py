@@ -153,7 +153,6 @@ def question_words(question: Mapping[str, Any]) -> str:
 
 
 _READ = {
-    "header": "with its first line as a row",
     "delimiter": "with {0!r} between fields",
     "quote": "with {0!r} as quote",
     "encoding": "as {0}",
@@ -169,6 +168,8 @@ def reading_words(reading: Mapping[str, Any]) -> str:
     "as cp1252, where '99' is missing, with age as integer"
     """
     told = [_READ[name].format(value) for name, value in reading.items() if name in _READ]
+    if "header" in reading:
+        told.insert(0, f"with its first line as a row of {listed(reading['header'])}")
     if "null" in reading:
         nulls = listed(list(map(repr, reading["null"])))
         told.append(f"where {nulls} {'is' if len(reading['null']) == 1 else 'are'} missing")

@@ -96,7 +96,7 @@ class CsvFormat:
         """
         said, default = self.for_file(path), CsvFormat().for_file(path)
         options: dict[str, Any] = {
-            "header": said.names is None,
+            "header": list(said.names or ()),
             "null": sorted({*said.null} - {""}),
         }
         for option in fields(self):

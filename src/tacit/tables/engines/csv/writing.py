@@ -12,7 +12,9 @@ most 18 digits without leading zeros; decimals that are what a double is written
 ``1.0``, in the other ``1``, never both in a column); decimals of at most 15 digits, all with the
 same number of places; days; times down to the second, all
 in one writing; and for truth values one writing each for
-true and for false.  Cells such as ``NA`` that say that nothing is known are missing in every kind.
+true and for false.  Where this does not follow from the writing, of times with offsets and of dates
+and times in a format of their own, it is counted: as many texts as values.  Cells such as ``NA``
+that say that nothing is known are missing in every kind.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ KINDS = ("integer", "float", "date", "timestamp", "boolean")
 _UNKNOWN = ("", "na", "n/a", "nan", "null", "none", ".", "-", "?")
 _WHOLE = "(0|-?[1-9][0-9]{0,17})"
 _FIXED = "-?(0|[1-9][0-9]{0,14})[.][0-9]{1,15}"
-_SECONDS = "[^.]*([.]0+)?Z?"
+_SECONDS = "[^.]*([.]0+([^0-9].*)?)?"
+_OFFSET = ".{11}.*[+-].*"
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,11 @@ class Writing:
         fixed: decimals with any number of places.
         fewest, most: the least and the greatest number of places among these.
         days: days without a time.
+        merged_days: how many texts of them are the day of another one.
         seconds: days and times without fractions of a second.
-        clocks: in how many writings these are: with and without seconds, with a space or a ``T``.
+        merged_seconds: how many texts of them are the second of another one.
+        clocks: in how many writings these are: with and without seconds, with a space or a ``T``,
+            with and without an offset.
         true, false: truth values.
         writings: how many texts are written for them.
     """
@@ -57,7 +63,9 @@ class Writing:
     fewest: int
     most: int
     days: int
+    merged_days: int
     seconds: int
+    merged_seconds: int
     clocks: int
     true: int
     false: int
@@ -69,8 +77,8 @@ class Writing:
         return {
             "integer": self.whole,
             "float": max(self.shortest, self.general, fixed),
-            "date": self.days,
-            "timestamp": self.seconds if self.clocks == 1 else 0,
+            "date": 0 if self.merged_days else self.days,
+            "timestamp": self.seconds if self.clocks == 1 and not self.merged_seconds else 0,
             "boolean": self.true + self.false if self.true and self.false else 0,
         }[kind]
 
@@ -98,7 +106,10 @@ def writing_sql(form: CsvFormat, d: Dialect) -> list[str]:
     day = "true" if form.date_format else "length(text) = 10"
     second = "true" if form.time_format else _like(_SECONDS, d)
     timed = f"{second} and as_timestamp is not null"
-    form_of_time = "0" if form.time_format else "length(text) * (1 + strpos(text, 'T'))"
+    shape = "translate(substr(text, 11), '123456789-', '000000000+')"
+    form_of_time = "0" if form.time_format else shape
+    own_day = "as_date is not null" if form.date_format else "false"
+    own_time = timed if form.time_format else f"{timed} and {_like(_OFFSET, d)}"
     again, known = d.cast("as_float", "text"), "count(cell) filter"
     unknown = ", ".join(map(d.literal, _UNKNOWN))
     signed = "not (as_float = 0 and left(text, 1) = '-')"  # there is one zero
@@ -106,19 +117,26 @@ def writing_sql(form: CsvFormat, d: Dialect) -> list[str]:
     places = f"case when {fixed} then length(split_part(text, '.', 2)) end"
     return [
         f"{known} (where lower(text) in ({unknown}))",
-        f"{known} (where {_like(_WHOLE, d)})",
+        f"{known} (where as_integer is not null and {_like(_WHOLE, d)})",
         f"{known} (where {signed} and {again} = text)",
         f"{known} (where {signed} and replace({again} || ' ', '.0 ', ' ') = text || ' ')",
         f"{known} (where {fixed})",
         f"coalesce(min({places}), 0)",
         f"coalesce(max({places}), 0)",
         f"{known} (where {day} and as_date is not null)",
+        _merged(own_day, "as_date"),
         f"{known} (where {timed})",
+        _merged(own_time, "as_timestamp"),
         f"count(distinct case when {timed} then {form_of_time} end)",
         f"{known} (where as_boolean)",
         f"{known} (where not as_boolean)",
-        "count(distinct case when as_boolean is not null then lower(text) end)",
+        "count(distinct case when as_boolean is not null then text end)",
     ]
+
+
+def _merged(which: str, value: str) -> str:
+    texts, values = (f"count(distinct case when {which} then {x} end)" for x in ("text", value))
+    return f"{texts} - {values}"
 
 
 def _like(pattern: str, d: Dialect) -> str:
