@@ -102,9 +102,9 @@ def _tokens(text: str) -> Any:
 
 
 def _unclosed(text: str) -> int:
-    r"""Return where the first quote or comment opens that is not closed; the end if there is none.
+    """Return where the first quote or comment opens that is not closed; the end if there is none.
 
-    >>> _unclosed("select 'a--b' /* c /* d */ e"), _unclosed("select \\"a'"), _unclosed("'a' -- '")
+    >>> _unclosed("select 'a--b' /* c /* d */ e"), _unclosed('select "a'), _unclosed("'a' -- '")
     (14, 7, 8)
     """
     place = 0
