@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import typer
 
@@ -403,13 +403,4 @@ def confirmed() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakGuaranteeWarning)
         warnings.simplefilter("always", DataSourceWarning)
-        shown = warnings.showwarning
-
-        def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
-            if issubclass(category, DataSourceWarning):
-                note(in_flags(str(message)))
-            else:
-                shown(message, category, *more, **named)
-
-        warnings.showwarning = show
         yield
