@@ -150,3 +150,18 @@ def test_the_version_names_the_engines(capsys: pytest.CaptureFixture[str]) -> No
     assert first.startswith("tacit ")
     for name in ("python 3", "duckdb ", "numpy ", "pyarrow "):
         assert name in engines
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_a_sentence_without_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("age\n31\n45\n")
+    asked = ["--one-row-each", "--epsilon", "1", "--types", "age=float"]
+    for flag in ("--percentile", "--percentiles"):
+        assert run(["preview", "people.csv", *asked, flag, "age:0.9:0:100"]) == 0
+        noted = capsys.readouterr().err
+        assert "a percentile is from 0 to 100" in noted
+        assert "Warning" not in noted
+        assert ".py" not in noted

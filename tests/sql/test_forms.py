@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,6 +76,14 @@ def test_what_the_grammar_lists_is_accepted(form: forms.Form) -> None:
             assert forms.truth(node, scope())
         else:
             assert scope().kind(forms.value(node, scope()))
+
+
+def test_the_forms_do_not_depend_on_which_module_is_imported_first() -> None:
+    counted = "from tacit.sql.forms import VALUES, CONDITIONS; print(len(VALUES), len(CONDITIONS))"
+    alone = subprocess.run(
+        [sys.executable, "-c", counted], check=True, capture_output=True, text=True
+    )
+    assert alone.stdout.split() == [str(len(forms.VALUES)), str(len(forms.CONDITIONS))]
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,23 @@ def test_an_error_says_line_and_column(session: tc.Session) -> None:
     assert str(caught.value).startswith("line 4, column 3: there is no column 'agee'; did you mean")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("select sum(cost, 0, 100) from visits", "sum(clamp(cost, 0, 100))"),
+        ("select min(cost, 0, 100) from visits", "sum(clamp(cost, 0, 100))"),
+        ("select count(*) from visits where month(when) = 3", 'stands in quotes, "when"'),
+        ("select sum(cost) from visits", "give them, such as sum(clamp(cost, 0, 100))"),
+        ("select avg(cost) from visits", "give them, such as avg(clamp(cost, 0, 100))"),
+    ],
+)
+def test_an_error_gives_its_remedy_in_sql(session: tc.Session, text: str, said: str) -> None:
+    with pytest.raises(UnsupportedQueryError) as caught:
+        session.sql(text)
+    assert said in str(caught.value)
+    assert "tc." not in str(caught.value)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(
     "text",

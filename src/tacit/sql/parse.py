@@ -102,9 +102,9 @@ def _tokens(text: str) -> Any:
 
 
 def _unclosed(text: str) -> int:
-    r"""Return where the first quote or comment opens that is not closed; the end if there is none.
+    """Return where the first quote or comment opens that is not closed; the end if there is none.
 
-    >>> _unclosed("select 'a--b' /* c /* d */ e"), _unclosed("select \\"a'"), _unclosed("'a' -- '")
+    >>> _unclosed("select 'a--b' /* c /* d */ e"), _unclosed('select "a'), _unclosed("'a' -- '")
     (14, 7, 8)
     """
     place = 0
@@ -244,7 +244,14 @@ def _unparsed(error: Any) -> UnsupportedQueryError:
     word = str(found.get("highlight") or "").strip()[:40]
     line, column = found.get("line") or 1, found.get("col") or 1
     near = f" near {word!r}" if word else ""
+    description = str(found.get("description"))
+    hint = ""
+    if "provided arguments" in description or "arguments for" in description:
+        hint = "; the call that ends here has too many arguments: bounds are given by clamp, as in "
+        hint += "sum(clamp(cost, 0, 100))"
+    elif word.upper() in _dialect().tokenizer_class.KEYWORDS and word.isalpha():
+        hint = f'; a column that is named as a word of SQL stands in quotes, "{word}"'
     return UnsupportedQueryError(
-        f"this is not SQL that can be parsed{near}; the dialect is DuckDB's",
+        f"this is not SQL that can be parsed{near}; the dialect is DuckDB's{hint}",
         (line, max(1, column - max(0, len(word) - 1))),
     )

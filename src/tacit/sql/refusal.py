@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -56,7 +57,18 @@ def placed(node: Any) -> Iterator[None]:
     except UnsupportedQueryError:
         raise
     except UsageError as error:
-        raise UnsupportedQueryError(str(error), place_of(node)) from None
+        raise UnsupportedQueryError(_in_sql(str(error)), place_of(node)) from None
+
+
+def _in_sql(message: str) -> str:
+    """Return a message in which an aggregate with bounds is written as in SQL."""
+    return _BOUNDED.sub(
+        lambda call: f"{_NAMES.get(call[1], call[1])}(clamp({call[2]}, 0, 100))", message
+    )
+
+
+_NAMES = {"mean": "avg", "var": "var_samp", "std": "stddev"}
+_BOUNDED = re.compile(r"tc\.(sum|mean|median|min|max|var|std)\('(\w+)', 0, 100\)")
 
 
 _ARGUMENTS = {

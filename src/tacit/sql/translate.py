@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tacit.errors import UnsupportedQueryError
-from tacit.sql import row_functions  # noqa: F401  (registers its forms)
 from tacit.sql.parse import parse
 from tacit.sql.refusal import only, refuse
 from tacit.sql.relation import Tables

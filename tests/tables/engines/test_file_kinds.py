@@ -45,6 +45,7 @@ def healthy(folder: Path) -> dict[str, tuple[Path, str]]:
     (folder / "v.json").write_text(frame.to_json())
     (folder / "v.jsonl").write_text(frame.to_json(orient="records", lines=True))
     (folder / "v.sav").write_bytes(b"$FL2@(#) SPSS DATA FILE" + bytes(200))
+    (folder / "v.por").write_bytes(b"ASCII SPSS PORT FILE".ljust(200))
     (folder / "v.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(9))
     for name in ("v.tab", "v.dat", "v"):
         (folder / name).write_text(text)
@@ -62,6 +63,7 @@ def healthy(folder: Path) -> dict[str, tuple[Path, str]]:
         "v.json": "a file of JSON: .*read_json",
         "v.jsonl": "a file of JSON: .*lines=True",
         "v.sav": "a file of SPSS: .*read_spss",
+        "v.por": "a portable file of SPSS: .*read_por",
         "v.csv.zst": "packed with zstd: unpack",
         "v.csv.bz2": "packed with bzip2",
         "v.csv.xz": "packed with xz",
@@ -77,7 +79,7 @@ def test_a_healthy_file_of_another_kind_is_called_what_it_is_by_any_name(tmp_pat
     """They were to be named .csv or .parquet, after which they were damaged."""
     for name, (path, words) in healthy(tmp_path).items():
         places = [path]
-        by_content = words.partition(":")[0] != "text" and name not in ("v.pkl", "v.jsonl")
+        by_content = words.partition(":")[0] != "text" and name not in ("v.pkl", "v.jsonl", "v.por")
         for end in (".parquet", ".csv", ".csv.gz", ".duckdb", ".db") if by_content else ():
             if (
                 name not in ("v.json", "v.orc") or end == ".parquet"

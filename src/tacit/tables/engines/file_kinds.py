@@ -43,6 +43,9 @@ _KINDS = {
         "a file of SPSS",
         _in_python("pandas.read_spss({file!r}, convert_categoricals=False)"),
     ),
+    "spss_portable": _Kind(
+        "a portable file of SPSS", _in_python("pyreadstat.read_por({file!r})[0]")
+    ),
     "stata": _Kind(
         "a file of Stata", _in_python("pandas.read_stata({file!r}, convert_categoricals=False)")
     ),
@@ -104,7 +107,8 @@ _KINDS = {
 }
 _NAMES = {
     **dict.fromkeys((".sqlite", ".sqlite3", ".db3"), "sqlite"),
-    **dict.fromkeys((".sav", ".zsav", ".por"), "spss"),
+    **dict.fromkeys((".sav", ".zsav"), "spss"),
+    ".por": "spss_portable",
     ".dta": "stata",
     **dict.fromkeys((".sas7bdat", ".xpt"), "sas"),
     **dict.fromkeys((".rds", ".rda", ".rdata"), "r"),

@@ -124,6 +124,14 @@ def test_polars_objects_are_undeclared_and_a_lazy_frame_waits():
         assert asked == [2]
 
 
+def test_a_column_that_is_not_named_by_text_is_refused_with_its_place_and_the_remedy():
+    for name, kind in ((0, "int"), (("a", "b"), "tuple"), (None, "NoneType")):
+        table = pd.DataFrame([[1, 2]], columns=pd.Index(["a", name], dtype=object))
+        said = f"column 2 of the pandas table is named by {kind}, not by text: .*columns=str"
+        with pytest.raises(DataSourceError, match=said):
+            open_source(table)
+
+
 def test_a_frame_whose_columns_cannot_be_told_apart_is_refused():
     for names in (["a", "a"], ["a", "A"]):
         with pytest.raises(DataSourceError, match="capital letters"):

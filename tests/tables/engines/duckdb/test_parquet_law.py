@@ -91,6 +91,7 @@ def chosen(names: list[str]) -> dict[str, Any]:
     return {name: VALUES[name] for name in names}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("writer", ["pyarrow", "polars", "duckdb"])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_row_counts_for_what_it_is_whatever_the_footer_says(tmp_path, writer, way):

@@ -43,8 +43,12 @@ def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     Raises:
         DataSourceError: columns that are not named by text, or twice by one.
     """
-    if not all(isinstance(name, str) for name in table.columns):
-        raise DataSourceError("the columns of a pandas table must be named by text")
+    for place, name in enumerate(table.columns, start=1):
+        if not isinstance(name, str):
+            raise DataSourceError(
+                f"column {place} of the pandas table is named by {type(name).__name__}, not by "
+                "text: give names, as in table.rename(columns=str) or table.columns = ['id', 'age']"
+            )
     names = names_of(table.columns)
     refuse_like_names(names)
     if names != list(table.columns):
