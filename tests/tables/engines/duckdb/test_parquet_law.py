@@ -187,8 +187,26 @@ def test_a_view_of_times_in_milliseconds_is_refused_by_their_type(tmp_path):
     connection.execute(f"create view one as from '{tmp_path}/ms.parquet'")
     connection.execute("create view two as select n from one")
     connection.execute(f"create view fine as from read_parquet(['{tmp_path}/us.parquet'])")
-    for name in ("one", "two"):
+    (tmp_path / "odd.bin").write_bytes((tmp_path / "ms.parquet").read_bytes())
+    connection.execute(f"create view three as from read_parquet('{tmp_path}/odd.bin')")
+    connection.execute(f"create view four as from read_parquet('{tmp_path}/m*')")
+    connection.execute(f"create macro five() as table from '{tmp_path}/ms.parquet'")
+    connection.execute("create view six as select * from five()")
+    for name in ("one", "two", "three", "four", "six"):
         with pytest.raises(DataSourceError, match=r"milliseconds \(t\).*make a table of the view"):
             open_source(connection, name)
     with open_source(connection, "fine") as source:
         assert count(source, col("t").year() == 1970) == 1
+
+
+def test_what_a_relation_says_of_its_files_is_withheld(tmp_path):
+    text = pa.array([b"Zaphod\xff"]).cast(pa.string(), safe=False)
+    pq.write_table(pa.table({"s": text}), tmp_path / "t.parquet")
+    connection = duckdb.connect()
+    relation = connection.sql(f"select * from '{tmp_path}/t.parquet'")
+    with open_source(relation) as source:
+        with pytest.raises(DataSourceError, match="withheld") as caught:
+            count(source, col("s") == "a")
+        assert "Zaphod" not in str(caught.value)
+        assert caught.value.__context__ is None
+    connection.close()

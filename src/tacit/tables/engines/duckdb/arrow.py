@@ -181,12 +181,27 @@ def streamed(rows: Callable[[], Any], types: Mapping[str, str], engine: DuckEngi
                 "the table again; what was charged is not lost: the same question, asked again, "
                 "is completed at no further cost"
             )
-        begun.append(rows())
-        stream = engine.register(Stream(_readable(begun[-1])))
+        stream = engine.register(Stream(_begun(rows, begun)))
         engine.rows(f"insert into {relation} select * from {stream}")
 
     engine.before_reading(fill)
     return relation
+
+
+def _begun(rows: Callable[[], Any], begun: list[Any]) -> Any:
+    """Return the stream of some rows; a relation of DuckDB is read when it begins."""
+    import duckdb
+
+    try:
+        begun.append(rows())
+        return _readable(begun[-1])
+    except duckdb.Error as error:
+        failure = type(error).__name__
+    # raised here, not above: the message may quote the data
+    raise DataSourceError(
+        f"the relation could not be read ({failure}; its message is withheld because it may quote "
+        "the data): check it with DuckDB itself, or open the files that it reads"
+    )
 
 
 def _readable(rows: Any) -> Any:

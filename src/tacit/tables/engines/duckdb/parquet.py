@@ -217,9 +217,11 @@ def _alike(
     fields: dict[str, list[tuple[Any, ...]]] = {f: [] for f in files}
     select = f"select {asked} from parquet_schema([{listed}])"
     for file, *field in _probe(path, select, engine, files):
-        fields[file].append(tuple(field))
+        fields.setdefault(file, []).append(tuple(field))  # a pattern names others
     groups: dict[tuple[Any, ...], list[str]] = {}
     for file, found in fields.items():
+        if not found:
+            continue
         groups.setdefault(tuple(found), []).append(file)
     return list(groups.items())
 

@@ -127,27 +127,35 @@ def _is_own(schema: str, table: str, engine: DuckEngine) -> bool:
     return bool(found) and all(found)
 
 
-_PARQUET_NAME = re.compile(
-    r"""'((?:[^']|'')+\.(?:parquet|pq))'|"((?:[^"]|"")+\.(?:parquet|pq))\"""", re.IGNORECASE
-)
+_QUOTED = re.compile(r"""'((?:[^']|'')*[./](?:[^']|'')*)'|"((?:[^"]|"")*[./](?:[^"]|"")*)\"""")
+"""What may be the name of a file, whatever its end, or a pattern."""
 
 
 def _refuse_far_times(view: str, engine: DuckEngine) -> None:
     """Raise if a view reads Parquet files with times in milliseconds.
 
     One of them that microseconds do not hold would fail every question, and the view is not ours
-    to write.  The files are those that its text names, and that of the views which it names.
+    to write.  The files are those that its text names, and that of the views and macros which it
+    names.
     """
-    texts = dict(engine.rows("select view_name, sql from duckdb_views() where not internal"))
+    texts = dict(
+        engine.rows(
+            "select view_name, sql from duckdb_views() where not internal union all "
+            "select function_name, macro_definition from duckdb_functions() "
+            "where function_type = 'table_macro' and not internal"
+        )
+    )
     read, left = set(), [view]
     while left:
         sql = texts.pop(left.pop(), None) or ""
-        read |= {(a or b).replace("''", "'") for a, b in _PARQUET_NAME.findall(sql)}
+        read |= {
+            one.replace("''", "'") or two.replace('""', '"') for one, two in _QUOTED.findall(sql)
+        }
         left += [name for name in texts if name in sql]
     for file in sorted(read):
         try:
             names = times_in_millis(file, engine)
-        except DataSourceError:  # it is not there: a question says so
+        except DataSourceError:  # no Parquet file is there: a question says so
             continue
         if names:
             raise DataSourceError(
