@@ -187,10 +187,16 @@ def test_a_column_without_a_name_is_named_by_its_place(way):
 
 
 def test_every_type_of_polars_is_read_or_hinders_no_other_column():
+    new = {  # types that older releases of polars do not have
+        "wide": ("Int128", [(1 << 127) - 1, 5, None]),
+        "unsigned": ("UInt128", [(1 << 128) - 1, 5, None]),
+        "half": ("Float16", [0.5, float("nan"), None]),
+    }
     rows = {
-        "wide": pl.Series([(1 << 127) - 1, 5, None], dtype=pl.Int128),
-        "unsigned": pl.Series([(1 << 128) - 1, 5, None], dtype=pl.UInt128),
-        "half": pl.Series([0.5, float("nan"), None], dtype=pl.Float16),
+        name: pl.Series(cells, dtype=getattr(pl, kind))
+        for name, (kind, cells) in new.items()
+        if hasattr(pl, kind)
+    } | {
         "list": pl.Series([[1], [], None], dtype=pl.List(pl.Int64)),
         "struct": pl.Series([{"a": 1}, {"a": None}, None]),
         "bytes": pl.Series([b"a", b"", None]),
@@ -204,9 +210,10 @@ def test_every_type_of_polars_is_read_or_hinders_no_other_column():
             for name in rows:
                 gaps = 2 if name == "half" else name != "n"
                 assert _asked(source, col(name).is_null()) == gaps, name
-            for name in ("wide", "unsigned"):
+            for name in {"wide", "unsigned"} & set(rows):
                 assert _asked(source, col(name) > 5) == _asked(source, col(name) <= 5) == 1
-            assert _asked(source, col("half") == 0.5) == 1
+            if "half" in rows:
+                assert _asked(source, col("half") == 0.5) == 1
             with pytest.raises(UsageError, match="list"):
                 _asked(source, col("list") == 1)
 

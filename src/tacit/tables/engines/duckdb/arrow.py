@@ -51,7 +51,11 @@ def open_arrow(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     Raises:
         DataSourceError: two columns that have one name, capitals or not.
     """
+    import pyarrow as pa
+
     shown, columns, types = shown_schema(table.schema, engine)
+    if isinstance(table, pa.RecordBatch):  # DuckDB 1.4 reads a batch once
+        table = pa.Table.from_batches([table])
     if hasattr(table, "num_rows"):
         if shown == table.schema and not _texts(shown):
             return engine.register(table), Schema(columns)
@@ -298,7 +302,8 @@ def _types(fields: Sequence[Any], engine: DuckEngine) -> dict[str, str | None] |
         relation = engine.register(pa.schema(fields).empty_table())
         with engine.rehearsal():  # of no rows: it ends by itself
             types: dict[str, str | None] = dict(types_of(relation, engine))
-        return types
+        # DuckDB 1.4 calls a column of nulls a column of integers
+        return types | {field.name: '"NULL"' for field in fields if pa.types.is_null(field.type)}
     except (duckdb.Error, DataSourceError, pa.ArrowException):
         return None
 
