@@ -40,7 +40,7 @@ export MPLBACKEND := Agg
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup setup-engines demo test test-all test-slow bench docs docs-serve check lock clean
+.PHONY: help setup setup-engines demo test test-all test-slow test-pythons bench docs docs-serve check lock clean
 
 help:
 	@echo "make demo       publish statistics of the bundled table; installs only what that needs"
@@ -50,6 +50,7 @@ help:
 	@echo "make check      lint, format, types, rules of the house"
 	@echo "make docs       build the site: the pages and the reference; in build/docs/html"
 	@echo "make docs-serve build it and show it at http://127.0.0.1:8123/"
+	@echo "make test-pythons  the fast tests with every Python that can be had: an hour"
 	@echo "make bench      the benchmarks, each against a peer in the same run"
 	@echo "make setup      create $(VENV) with Tacit and what its fast tests need"
 	@echo "make setup-engines  the clients of PostgreSQL and Spark too (PySpark is 400 MB)"
@@ -103,6 +104,9 @@ test-all: $(ENGINES_READY)
 
 test-slow: $(ENGINES_READY)
 	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=random
+
+test-pythons: $(TEST_READY)
+	.ci/pythons
 
 bench: $(BENCH_READY)
 	@set -e; for file in $(filter-out %/local_peers.py,$(wildcard benchmarks/[a-z]*.py)); do \
