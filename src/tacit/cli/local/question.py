@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.shared.flag_values import whole_range
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.outside import read_json_file
 
@@ -140,6 +139,8 @@ def items_of(asked: Asked) -> Items:
     elif (spread := re.fullmatch(r"\s*0\.\.(\d{1,10})\s*", asked.items or "")) is not None:
         labels = int(spread[1]) + 1
     elif re.fullmatch(_WHOLE, asked.items or ""):
+        from tacit.cli.shared.flag_values import whole_range  # it imports the engine's rooms
+
         labels = whole_range(asked.items or "", "--items")
     else:
         labels = next(csv.reader([asked.items or ""]), [])
