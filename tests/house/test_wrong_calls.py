@@ -153,7 +153,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a frame of nothing": (lambda: tc.Session(pd.DataFrame(), ONE, HALF), "has no columns"),
     "columns without names": (
         lambda: tc.Session(pd.DataFrame([[1, 2]]), ONE, HALF),
-        "must be named by text",
+        "is named by int, not by text",
     ),
     "complex numbers": (
         lambda: tc.Session(pd.DataFrame({"z": [1j]}), ONE, HALF).filter(tc.col("z") > 1),
