@@ -53,7 +53,7 @@ def vectors(rows, unit, request):
     source = open_source(frame, name="drawn")
     asked = tuple((label, cells_asked(axes)) for label, axes in ASKED.items())
     plan = Plan(Query(source.schema, unit, aggregates=asked), request)
-    found = Collector(source).collect(plan).vectors(plan.chains(1), [()])
+    (found,) = Collector(source).collect(plan).vectors(plan.chains(1), [()])
     source.close()
     return plan, found
 

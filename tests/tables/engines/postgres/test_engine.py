@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import traceback
 
 import pytest
@@ -36,7 +37,15 @@ def test_closing_ends_the_query_that_runs(visits):
         ask(opened)
 
 
-def test_an_interrupt_ends_the_query_that_runs(visits):
+@pytest.fixture
+def interruptible():
+    """Python's own handler: who runs the tests may ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_the_query_that_runs(visits, interruptible):
     with session(visits) as opened:
         thread = in_the_midst(visits, _thread.interrupt_main)
         with pytest.raises(KeyboardInterrupt) as caught:
