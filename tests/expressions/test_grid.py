@@ -78,6 +78,7 @@ GRIDS = [
 ]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @examples(0.5)
 @given(

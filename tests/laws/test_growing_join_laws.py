@@ -216,6 +216,7 @@ def largest_move(joins: Sequence[tuple[str, str]], tries: int) -> int:
     return found
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("joins", JOINS)
 def test_a_person_moves_a_growing_join_by_the_map_at_most(joins: str) -> None:
     tables = Engine(JOINS[joins], 1)

@@ -127,6 +127,7 @@ SUGGESTED = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", SUGGESTED)
 def test_no_kind_is_suggested_that_changes_what_cells_say(tmp_path, name):
     kind, cells = SUGGESTED[name]
@@ -164,6 +165,7 @@ _MORE_ALIKE = (
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "texts", [_ALIKE, pytest.param((*_ALIKE, *_MORE_ALIKE), marks=pytest.mark.full)]
 )

@@ -41,6 +41,7 @@ def test_the_map_is_the_largest_move_over_all_pairs(function, relation):
         assert worst <= t.map(d) <= worst + 2 * step + Fraction(1, 2**48)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", ["unbounded", "add", "remove", "bounded"])
 @pytest.mark.parametrize("size", [None, 1, 2])
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ def marginals(table, ways):
     return [(axes, counts_of(table, axes, [SIZES[i] for i in axes]).astype(float)) for axes in sets]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("ways", "most"), [(1, 1.01), (2, 6.0), (3, 12.0)])
 def test_counts_of_a_table_are_kept_within_a_few_rows(ways, most):
     table = people(3000)

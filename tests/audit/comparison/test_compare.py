@@ -113,6 +113,7 @@ def test_table_and_words(means):
     assert means.best("sample and aggregate").value == 100
 
 
+@pytest.mark.full
 def test_kinds_are_named_apart(means):
     """What a Session does was not there, and noise on the value alone was called global."""
     kinds = {row.method: row.kind for row in means.rows}

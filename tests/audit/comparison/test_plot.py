@@ -54,6 +54,7 @@ def legend(figure: Any) -> list[str]:
     return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
 
 
+@pytest.mark.full
 def test_each_method_is_drawn_at_its_best_setting() -> None:
     figure = drawn(Row("global"), Row("smooth", "Cauchy", predicted=2.0), Row("smooth", "Laplace"))
     assert len(figure.axes) == 1

@@ -52,6 +52,7 @@ def fit_to_the_end(rows, of_u, prior):
     return weights, seen + (len(weights) * np.log(prior) - np.linalg.slogdet(bend)[1]) / 2
 
 
+@pytest.mark.full
 def test_one_step_from_the_pilot_is_as_good_as_a_fit_to_all():
     """The weights after three batches, against fits to all outputs, a mean over the precisions."""
     bets = FittedBets(GRID)
@@ -68,6 +69,7 @@ def test_one_step_from_the_pilot_is_as_good_as_a_fit_to_all():
     assert np.abs(apart).max() < 0.1 * np.abs(rows @ weights).max()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("runs", [500, 20_000])
 def test_outputs_that_tell_nothing_cost_nothing(runs):
     """After few runs and after many; a prior of one precision lost 1.5 and 7.8."""
@@ -104,6 +106,7 @@ def test_one_wild_score_moves_its_cell_by_no_more_than_itself():
     assert np.abs(np.log(p / q)).max() < 0.2
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("features", [Design.of, FewFeatures.of])
 @pytest.mark.parametrize("odd", [np.nan, 40])
 def test_what_one_output_of_many_shows_is_no_reason_to_bet_much(features, odd):

@@ -121,6 +121,7 @@ def test_a_batch_of_another_size_is_refused():
         sampled(lambda x, n: [x], 0, 1, batch=True)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("delta", [0, "1/100"])
 def test_the_shares_and_the_curve_are_of_what_was_found(delta):
     """The shares alone show most of the bound, and the curve is on or above the true one."""

@@ -13,6 +13,7 @@ from tacit.audit.sampling.trade_off import TradeOff, mean_below
 DRAW = np.random.default_rng(3)
 
 
+@pytest.mark.full
 def test_the_bound_fails_at_no_more_than_alpha_over_all_times_and_all_plans():
     """Exactly: the most that a gambler reaches who sets each chance by all that came before."""
     rounds, alpha, chances = 8, 0.3, (0.02, 0.4, 0.9)

@@ -73,6 +73,7 @@ class TestPictures:
             tc.measurement(PEOPLE, len, lambda d: d).plot([1], [2])
 
 
+@pytest.mark.full
 def test_pictures_on_a_fine_grid_hold_nearly_all_probability():
     column = tc.Space(tc.Vector(float), tc.SymmetricDistance())
     m = column >> tc.clamp(0, 12) >> tc.sum() >> tc.laplace(scale=25)

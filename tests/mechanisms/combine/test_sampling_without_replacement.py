@@ -29,6 +29,7 @@ def bits(m, metric=None):
     return Space(Vector(int, bounds=(0, 1), size=m), metric or ChangeOneDistance())
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("n", "m"), [(3, 1), (3, 2), (4, 3), (5, 3)])
 def test_the_map_holds_on_all_neighbours_and_is_attained_by_one_record(n, m):
     release = tc.sample_without_replacement(bits(m) >> Sum() >> tc.laplace(1), n)

@@ -122,6 +122,7 @@ def test_laplace_noise_dominates_permute_and_flip_and_two_candidates_attain_it(
     assert truth.upper - truth.lower < 1e-12
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("monotone", [False, True])
 def test_lower_ends_of_compositions_are_those_of_one_pair_of_scores(monotone):
     """No more than what the worst pair loses in so many releases, and nearly as much."""

@@ -57,7 +57,7 @@ def data_sets(values: list[int], relation: str, most: int) -> list[list[int]]:
     ]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("relation", ["unbounded", "bounded"])
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @WHOLE

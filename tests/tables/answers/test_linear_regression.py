@@ -43,7 +43,7 @@ def fitted(part, s, spent, runs=RUNS):
     return part.estimates([noisy_products(part, spent, s, runs)], spent)["linear_regression"]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("spent", PRODUCT_NOISES.values(), ids=PRODUCT_NOISES)
 @pytest.mark.parametrize("columns", [2, 3, 4, 6])
 def test_without_noise_it_is_that_of_the_definition(spent, columns):

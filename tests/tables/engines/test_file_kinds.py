@@ -75,6 +75,7 @@ def healthy(folder: Path) -> dict[str, tuple[Path, str]]:
     return {name: (folder / name, words) for name, words in said.items()}
 
 
+@pytest.mark.full
 def test_a_healthy_file_of_another_kind_is_called_what_it_is_by_any_name(tmp_path: Path) -> None:
     """They were to be named .csv or .parquet, after which they were damaged."""
     for name, (path, words) in healthy(tmp_path).items():

@@ -76,6 +76,7 @@ def layout(folder: Path, draw: random.Random) -> set[str]:
     return read
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", range(5))
 def test_a_drawn_folder_is_its_plain_files(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
@@ -254,6 +255,7 @@ PLACES = (
 )
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_database_is_opened_by_any_path_to_it(database: Path, place: str) -> None:
     assert rows_of(place, "t") == 1

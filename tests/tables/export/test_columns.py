@@ -81,6 +81,7 @@ def test_another_form_is_refused_with_the_two_there_are():
         columns_of([], [()], [], "lonng")
 
 
+@pytest.mark.full
 @given(st.lists(NUMBER | st.text(max_size=2) | st.booleans(), max_size=5), st.booleans())
 def test_typed_columns_have_one_type_and_lose_nothing_that_is_missing(values, number):
     if number:

@@ -50,6 +50,7 @@ def counted(**wanted):
     )
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 @pytest.mark.parametrize(("budget", "price"), PRICES, ids=["gaussian", "laplace"])
 def test_answers_are_near_the_truth_and_the_certificate_holds(budget, price, unit):

@@ -27,6 +27,7 @@ def exact(terms, level):
     return int(np.searchsorted(tails, level))
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize(
     "shape",
@@ -59,6 +60,7 @@ def test_draws_lie_within():
     assert 0.93 < inside.mean() < 0.98
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95, 0.999])
 @pytest.mark.parametrize("weights", [(1,), (1, 1), (4, 1, 1), (3, 2), (1,) * 40])
 def test_one_reach_is_enough_for_every_sum_and_not_much_more(level, weights):

@@ -64,6 +64,7 @@ def test_the_truth_is_enclosed(count, shift, log_delta):
     assert from_above - from_below < 0.1
 
 
+@pytest.mark.full
 def test_repeated_summands_count_as_often_as_they_stand():
     rows = [(GRID * (40 + 7 * place), 1, 1 + place % 4) for place in range(100)]
     losses, masses = added_up(rows)

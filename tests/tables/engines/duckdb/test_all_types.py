@@ -69,6 +69,7 @@ def test_a_gap_is_a_gap_in_a_column_of_any_type(all_types):
             assert ask(all_types, Rows(), where=test) == [number], name
 
 
+@pytest.mark.few(3)
 def test_every_type_is_read_for_what_it_is(all_types):
     for name, kind in all_types.columns.items():
         x = col(name)
@@ -95,6 +96,7 @@ def test_every_type_is_read_for_what_it_is(all_types):
             counts_of_periods(all_types, Asked(all_types.schema, OneRowEach()), step, 0, 8)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Paris"])
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("way", ["arrow", "stream", "polars", "pandas", "parquet"])

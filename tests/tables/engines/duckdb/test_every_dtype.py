@@ -160,7 +160,7 @@ def _periods(source, kind):
     return sorted(source.engine.rows(sql))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_every_holder_answers_as_a_declared_column_or_refuses(holder, kind):

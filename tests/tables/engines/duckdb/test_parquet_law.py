@@ -91,13 +91,14 @@ def chosen(names: list[str]) -> dict[str, Any]:
     return {name: VALUES[name] for name in names}
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("writer", ["pyarrow", "polars", "duckdb"])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_row_counts_for_what_it_is_whatever_the_footer_says(tmp_path, writer, way):
     hold(writer, 1, tmp_path, chosen(["double", "float", "text"]), [way])
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("way", FRAMES)
 def test_a_row_in_memory_counts_for_what_it_is(way):
     table = random_table(random.Random(2), chosen(["double", "float"]), 16)
