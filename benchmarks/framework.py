@@ -2,7 +2,7 @@
 
 Thread-CPU time, interleaved, medians; both libraries are asked for the same release on the same
 data: 32,561 values with public bounds.  Run it from the root of the repository, in an environment
-that has Tacit and OpenDP (pip install tacit opendp):
+that has Tacit and OpenDP (pip install . opendp):
 
     python benchmarks/framework.py
     python benchmarks/framework.py --rounds 5

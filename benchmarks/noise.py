@@ -1,7 +1,7 @@
 """Nanoseconds of CPU a draw: Tacit's exact noise, OpenDP's exact noise, numpy's inexact noise.
 
 All in one run, on vectors of whole numbers, interleaved.  Run it from the root of the
-repository, in an environment that has Tacit and OpenDP (pip install tacit opendp):
+repository, in an environment that has Tacit and OpenDP (pip install . opendp):
 
     python benchmarks/noise.py
     python benchmarks/noise.py --draws 100000 --rounds 3 --peer-draws 20000

@@ -6,7 +6,7 @@ run several times dearer, so each line is asked three times, in turn with the pl
 the best of three is put beside the best of those three.  What the first question of a Spark costs,
 as it is met by who asks one question, stands below, beside a plain aggregate asked first.  Run:
 ``python benchmarks/tables_spark.py [rows] [file]``; it needs Java and ``pip install
-'tacit[spark]'``.  The file is made unless it is there.
+'tacit-dp[spark]'``.  The file is made unless it is there.
 
 Where another Python has tumult-analytics, name it in ``PEER_PYTHON_TUMULT``, and the same file is
 asked there for count, sum and mean by group, with one row each and with ten rows a person; see
@@ -125,7 +125,7 @@ def session(folder: str) -> Any:
 
 def main() -> None:
     if shutil.which("java") is None or importlib.util.find_spec("pyspark") is None:
-        print("left out: Spark needs Java and pip install 'tacit[spark]'", file=sys.stderr)
+        print("left out: Spark needs Java and pip install 'tacit-dp[spark]'", file=sys.stderr)
         return
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
     with tempfile.TemporaryDirectory(prefix="tacit-benchmark-") as folder:

@@ -230,7 +230,7 @@ def generate(scale: str, folder: Path) -> None:
     """Make the tables of the specification, as files."""
     program = shutil.which("tpchgen-cli", path=str(Path(sys.executable).parent))
     if program is None:
-        raise SystemExit("tpchgen-cli is not there: pip install 'tacit[bench]'")
+        raise SystemExit("tpchgen-cli is not there: pip install 'tacit-dp[bench]'")
     command = [program, "parquet", "-s", scale, "--tables", ",".join(TABLES), "-o", str(folder)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 

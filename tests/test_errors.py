@@ -48,5 +48,5 @@ def test_suggestions_are_short():
 
 
 def test_a_missing_extra_names_its_install():
-    with pytest.raises(errors.MissingExtraError, match=r"pip install 'tacit\[moon\]'"):
+    with pytest.raises(errors.MissingExtraError, match=r"pip install 'tacit-dp\[moon\]'"):
         errors.need("no_such_module_at_all.part", "moon")

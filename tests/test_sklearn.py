@@ -9,7 +9,7 @@ import tacit as tc
 from support.servers.left_out import reason
 from tacit.errors import UsageError
 
-WITHOUT = reason("scikit-learn", "pip install 'tacit[sklearn]'")
+WITHOUT = reason("scikit-learn", "pip install 'tacit-dp[sklearn]'")
 base = pytest.importorskip("sklearn.base", reason=WITHOUT)
 pytestmark = pytest.mark.full
 

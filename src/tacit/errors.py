@@ -241,5 +241,5 @@ def need(module: str, extra: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"{module.split('.')[0]} is not installed; run: pip install 'tacit[{extra}]'"
+            f"{module.split('.')[0]} is not installed; run: pip install 'tacit-dp[{extra}]'"
         ) from error

@@ -221,7 +221,7 @@ def test_a_missing_extra_is_told_before_anything_is_spent(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = tacit("release people.csv --one-row-each --count --epsilon 1 --plot p.png")
     assert done.code == 2
-    assert "pip install 'tacit[plot]'" in done.err
+    assert "pip install 'tacit-dp[plot]'" in done.err
     assert not (folder / "people.ledger").exists()
 
 

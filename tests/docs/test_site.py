@@ -114,7 +114,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 of_the_site = [
     pytest.mark.full,
     pytest.mark.xdist_group("site"),
-    needs("sphinx", "pip install 'tacit[docs]'"),
+    needs("sphinx", "pip install 'tacit-dp[docs]'"),
 ]
 
 

@@ -6,8 +6,10 @@ import ast
 import importlib
 import json
 import re
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,14 +17,17 @@ import tacit.local
 import tacit.mechanisms
 from house.project import PACKAGE, ROOT
 from local.every_mechanism import ORACLES
+from support.by_hand import statistics_oracle
 from support.tables.engine_tables import ENGINES
 from support.tables.extreme_values import DIALECTS
 from tacit.core.chain.step import Step
 from tacit.local.base.registry import MODULES
+from tacit.statistics import Records, sensitivity
 from tacit.statistics.ask.registry import _ROOMS
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-NAMED = sorted({name for name in re.findall(r"`([\w./-]+(?:::\w+)?)`", PAGE) if "/" in name})
+PATHS = sorted({path for path in re.findall(r"`([\w./-]+)`", PAGE) if "/" in path})
+NAMES = sorted(set(re.findall(r"`(\w+)`\sin\s+`([\w./-]+/[\w./-]+)`", PAGE)))
 LISTS = dict(re.findall(r"^### ([\w ]+)\n\n((?:[\d ].*\n)+)", PAGE, flags=re.MULTILINE))
 
 
@@ -40,24 +45,44 @@ def defined(path: Path) -> set[str]:
     return found
 
 
-def lacking(name: str) -> bool:
-    """Whether there is no such file, or no such name in it."""
-    place, _, inner = name.partition("::")
-    path = ROOT / place
-    return not path.exists() or bool(inner and inner not in defined(path))
+def is_missing(name: str, path: str) -> bool:
+    """Whether no module of a folder (or not that file) defines the name."""
+    location = ROOT / path
+    modules = [location] if location.is_file() else sorted(location.rglob("*.py"))
+    return not any(name in defined(module) for module in modules)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", NAMED)
-def test_what_is_named_exists(name: str) -> None:
-    assert not lacking(name)
+def test_every_path_exists() -> None:
+    assert len(PATHS) > 40
+    assert [path for path in PATHS if not (ROOT / path).exists()] == []
 
 
-def test_the_reader_misses_what_is_not_there() -> None:
-    assert lacking("src/tacit/nothing.py")
-    assert lacking("src/tacit/errors.py::nothing")
-    assert not lacking("src/tacit/errors.py::need")
-    assert len(NAMED) > 40
+def test_every_name_is_defined_where_the_page_says() -> None:
+    assert len(NAMES) > 20
+    assert [(name, path) for name, path in NAMES if is_missing(name, path)] == []
+
+
+def test_a_name_that_is_missing_is_noticed() -> None:
+    assert is_missing("nothing", "src/tacit/errors.py")
+    assert is_missing("need", "src/tacit/core")
+    assert not is_missing("need", "src/tacit/errors.py")
+    assert not is_missing("Step", "src/tacit/core")
+
+
+def test_the_first_change_works() -> None:
+    """The statistic of the walkthrough, compared as it says: by the definition that it adds."""
+    (module,) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+    registered, definition = re.findall(r"^```text\n +(.*),\n```$", PAGE, flags=re.MULTILINE)
+    assert registered == '"midrange": ("quantiles.midrange", "Midrange")'
+    names: dict[str, Any] = {"__name__": "first_change"}
+    exec(module.replace("from __future__ import annotations\n", ""), names)
+    midrange = names["Midrange"]()
+    assert midrange([3, 1, 8]) == 4.5  # its doctest
+    value = eval(definition.partition(":")[2])
+    population = [Fraction(number) for number in (1, 2, 3, 10, 11)]
+    answer = sensitivity(midrange, over=Records(population, size=3))
+    truth = statistics_oracle.over_records(value, population, 3, 1, "unbounded", True)
+    assert answer.value == truth == Fraction(9, 2)  # the page states it
 
 
 def test_lists_are_numbered() -> None:

@@ -63,7 +63,7 @@ def needs(extra: str, python: str) -> list[Requirement]:
         if name not in seen:
             seen.add(name)
             for need in map(Requirement, project["optional-dependencies"][name]):
-                if need.name == "tacit":
+                if need.name == project["name"]:
                     waiting += sorted(need.extras)
                 else:
                     lines.append(str(need))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import re
 import subprocess
 import sys
 import tomllib
 import zipfile
+from email.message import Message
+from email.parser import BytesParser
 from pathlib import Path
 
 import pytest
 
-from house.project import PACKAGE, ROOT
+import tacit
+from house.project import PACKAGE, ROOT, tracked
 
 TEST_COMMAND = "make test"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def read(name: str) -> str:
@@ -53,11 +56,17 @@ def test_wheel_holds_the_license_and_the_command(wheel: zipfile.ZipFile) -> None
     assert b"tacit = tacit.cli:main" in wheel.read(entry_points)
 
 
-def test_core_dependencies_are_four() -> None:
+def metadata(wheel: zipfile.ZipFile) -> Message:
+    """What an installer reads: of the wheel, since what is installed may be of another commit."""
+    (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+    return BytesParser().parsebytes(wheel.read(name))
+
+
+def test_core_dependencies_are_four(wheel: zipfile.ZipFile) -> None:
     # A set: one dependency may be named once per version of Python.
     needs = {
         re.match(r"[\w-]+", line)[0]  # type: ignore[index]
-        for line in importlib.metadata.requires("tacit") or []
+        for line in metadata(wheel).get_all("Requires-Dist", [])
         if "extra ==" not in line
     }
     assert sorted(needs) == ["duckdb", "numpy", "rich", "typer"]
@@ -124,7 +133,7 @@ def test_every_test_is_in_a_command(run: str, left_to: str) -> None:
 
 def test_changelog_is_kept() -> None:
     text = read("CHANGELOG.md")
-    version = tomllib.loads(read("pyproject.toml"))["project"]["version"]
+    version = PROJECT["version"]
     headings = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
     assert headings[0] == "[Unreleased]"
     dated = re.compile(r"\[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}")
@@ -135,9 +144,53 @@ def test_changelog_is_kept() -> None:
     assert set(re.findall(r"^### (.*)$", text, flags=re.MULTILINE)) <= kinds
 
 
-def test_version_is_told_once() -> None:
-    version = tomllib.loads(read("pyproject.toml"))["project"]["version"]
-    assert importlib.metadata.version("tacit") == version
+def test_the_version_of_the_package_is_that_of_the_distribution(wheel: zipfile.ZipFile) -> None:
+    assert metadata(wheel)["Name"] == PROJECT["name"] == "tacit-dp"
+    assert metadata(wheel)["Version"] == PROJECT["version"] == tacit.__version__
+
+
+EXTRAS = "|".join(PROJECT["optional-dependencies"])
+ANOTHER_PROJECT = re.compile(
+    # pip install [options, other packages] tacit
+    r"\b(?:install|uv add)(?:\s+-\S+|[ \t]+[\w.=<>-]+)*?\s+['\"]?tacit(?![\w-])"
+    # tacit[extra], of a pattern too
+    rf"|(?<![\w.-])tacit\\?\[(?:{EXTRAS}|\{{\w+\}})[],\\]"
+    # the version of what is installed under that name
+    r"|\b(?:version|requires|distribution|metadata)\(\s*['\"]tacit['\"]",
+)
+
+
+def test_nothing_installs_the_other_project_called_tacit() -> None:
+    """On the package index `tacit` is another project: this one is tacit-dp."""
+    hits = []
+    for path in tracked():
+        if path.suffix not in {".json", ".sql", ".bin"} and path != Path(__file__):
+            text = path.read_bytes().decode("utf-8", errors="replace")
+            for match in ANOTHER_PROJECT.finditer(text):
+                line = text.count("\n", 0, match.start()) + 1
+                hits.append(f"{path.relative_to(ROOT)}:{line}: {match[0]}")
+    assert hits == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pip install tacit",
+        "pip install -U --quiet tacit, then run it",
+        "<code>pip install tacit</code>",
+        "``pip install\n    'tacit[synthetic]'``",
+        "python -m pip install opendp tacit",
+        "uv add tacit",
+        "the extra `tacit[sql]`",
+        'install "tacit[serve,postgres]"',
+        r"match=r'tacit\[page\]'",
+        "f\"pip install 'tacit[{extra}]'\"",
+        'version("tacit")',
+    ],
+)
+def test_the_other_project_is_noticed(text: str) -> None:
+    assert ANOTHER_PROJECT.search(text)
+    assert not ANOTHER_PROJECT.search(text.replace("tacit", "tacit-dp"))
 
 
 @pytest.mark.parametrize("page", sorted(p.relative_to(ROOT) for p in ROOT.glob("*.md")), ids=str)

@@ -29,7 +29,7 @@ def test_a_name_of_the_users_own_is_not_replaced() -> None:
 
 
 def test_an_address_holds_options() -> None:
-    pytest.importorskip("psycopg", reason="pip install 'tacit[postgres]'")
+    pytest.importorskip("psycopg", reason="pip install 'tacit-dp[postgres]'")
     assert read_options("postgresql://ann@db.example/clinic?sslmode=verify-full") == {
         "user": "ann",
         "host": "db.example",
@@ -40,12 +40,12 @@ def test_an_address_holds_options() -> None:
 
 @pytest.mark.parametrize("address", ["postgresql://h/d?colour=red", "x=y"])
 def test_what_libpq_cannot_read_is_no_address(address: str) -> None:
-    pytest.importorskip("psycopg", reason="pip install 'tacit[postgres]'")
+    pytest.importorskip("psycopg", reason="pip install 'tacit-dp[postgres]'")
     assert read_options(address) is None
 
 
 def test_a_refusal_shows_no_word_of_libpqs() -> None:
-    pytest.importorskip("psycopg", reason="pip install 'tacit[postgres]'")
+    pytest.importorskip("psycopg", reason="pip install 'tacit-dp[postgres]'")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]  # nothing listens on it

@@ -13,7 +13,7 @@ from tacit.workload.graphical_rows import drawn_given, graphical_rows
 from tacit.workload.synthetic_rows import counts_of
 
 SIZES = [3, 4, 2]
-with_mbi = pytest.mark.skipif(find_spec("mbi") is None, reason="pip install 'tacit[synthetic]'")
+with_mbi = pytest.mark.skipif(find_spec("mbi") is None, reason="pip install 'tacit-dp[synthetic]'")
 
 
 def joint():
@@ -54,7 +54,7 @@ def test_a_column_is_drawn_as_the_ones_before_it_say():
 
 def test_without_the_library_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mbi", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tacit\[synthetic\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'tacit-dp\[synthetic\]'"):
         graphical_rows([2], [((0,), np.ones(2))], [np.ones(2)], 10, Repeatable(1))
 
 

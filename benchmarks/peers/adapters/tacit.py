@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +18,7 @@ class Tacit(Adapter):
     accounting = "session of total epsilon, spent whole on one release"
 
     def version(self) -> str:
-        return version("tacit")
+        return tc.__version__
 
     def load(self, columns: Columns) -> None:
         self.table = pa.table(dict(columns))

@@ -194,7 +194,7 @@ def test_without_jinja2_the_error_names_the_extra(
 ) -> None:
     _templates.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tacit\[page\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'tacit-dp\[page\]'"):
         certificate.to_html()
     with pytest.raises(MissingExtraError, match="jinja2 is not installed"):
         check_files(None, [str(tmp_path / "page.html")])

@@ -95,7 +95,7 @@ def test_a_certificate_that_is_moved_to_another_table_is_refused(clinic):
 
 
 def test_the_page_of_a_certificate_names_the_table_and_all_people(clinic):
-    pytest.importorskip("jinja2", reason="pip install 'tacit[page]'")
+    pytest.importorskip("jinja2", reason="pip install 'tacit-dp[page]'")
     with tc.open(clinic / "visits.toml", table="patients", ledger=tc.in_memory) as session:
         page = session.agg(age=tc.mean("age")).release(epsilon=1).certificate.to_html()
     assert "of the table patients" in page

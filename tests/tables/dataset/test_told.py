@@ -43,8 +43,8 @@ def test_meaning_and_unit_are_shown(session):
 
 
 def test_the_figure_and_the_page_show_them(session):
-    pytest.importorskip("matplotlib", reason="pip install 'tacit[plot]'")
-    pytest.importorskip("jinja2", reason="pip install 'tacit[page]'")
+    pytest.importorskip("matplotlib", reason="pip install 'tacit-dp[plot]'")
+    pytest.importorskip("jinja2", reason="pip install 'tacit-dp[page]'")
     answer = session.agg(cost=tc.mean("cost"), n=tc.count()).release(epsilon=1)
     labels = [place.get_xlabel() for place in answer.plot().axes]
     assert labels == ["cost: of a visit, in euro", ""]

@@ -98,5 +98,5 @@ def test_wrong_calls_say_what_to_do(answer, tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="no form"):
         answer.to_pandas("tidy")
     monkeypatch.setitem(__import__("sys").modules, "xlsxwriter", None)
-    with pytest.raises(MissingExtraError, match=r"tacit\[excel\]"):
+    with pytest.raises(MissingExtraError, match=r"tacit-dp\[excel\]"):
         answer.to_excel(tmp_path / "a.xlsx")

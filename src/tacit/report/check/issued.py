@@ -11,6 +11,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from tacit import __version__
 from tacit.accounting import Entry, Ledger
 from tacit.errors import UsageError
 from tacit.report.check.format import ACCURACY, FIRST_FORMAT, FORMAT, protects
@@ -105,8 +106,12 @@ def versions() -> dict[str, str]:
 @cache
 def _versions() -> dict[str, str]:
     """Return the versions; read once, for what is loaded stays what it is."""
-    found = {"python": platform.python_version(), "openssl": ssl.OPENSSL_VERSION}
-    for package in ("tacit", "numpy", "duckdb"):
+    found = {
+        "python": platform.python_version(),
+        "openssl": ssl.OPENSSL_VERSION,
+        "tacit": __version__,  # of the code that runs: the index has another project named tacit
+    }
+    for package in ("numpy", "duckdb"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

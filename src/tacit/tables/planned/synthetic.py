@@ -133,7 +133,7 @@ def synthetic_table(
         method: ``"gradual"`` moves rows until they fit (Zhang et al., "PrivSyn", USENIX Security
             2021); ``"graphical"`` draws rows of the distribution of largest entropy that fits
             (McKenna et al., ICML 2019), by the library mbi, which ``pip install
-            'tacit[synthetic]'`` brings: what was not asked is then as independent as the answers
+            'tacit-dp[synthetic]'`` brings: what was not asked is then as independent as the answers
             leave it.  It takes half a minute and more, and its tables grow with the columns that
             the answers link.
         seed: of the random choices, for the same table again.

@@ -339,7 +339,7 @@ def test_no_password_is_kept_or_shown_by_a_ledger(postgres, clinic, caplog):
 
 def test_without_psycopg_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tacit\[postgres\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'tacit-dp\[postgres\]'"):
         open_ledger("postgresql://h/d")
 
 
