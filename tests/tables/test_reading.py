@@ -10,6 +10,7 @@ import pytest
 
 import tacit as tc
 from tacit.accounting.ledger.hash_chain import canonical
+from tacit.errors import DataSourceWarning
 from tacit.tables.open_source import open_source
 from tacit.tables.reading import Reading
 
@@ -265,6 +266,49 @@ def test_a_reading_reads_back():
     reading = Reading({"null": ["99"]}, {"age": "integer"})
     assert Reading.read(reading.describe({"age", "site"})) == reading
     assert reading.describe(set()) == {"null": ["99"]}
+
+
+def as_of_format_three(monkeypatch):
+    """Have ledgers and questions written as before readings were part of a question."""
+    monkeypatch.setattr("tacit.accounting.ledger.checked_chain.FORMAT", 3)
+    monkeypatch.setattr("tacit.tables.reading.Reading.describe", lambda self, used: {})
+
+
+def test_an_answer_whose_reading_was_not_recorded_is_replayed_with_a_warning(folder, monkeypatch):
+    """Before, the answer of another null text came back without a word."""
+    with monkeypatch.context() as then, opened(folder) as session:
+        as_of_format_three(then)
+        first = mean(session).release(epsilon=1)
+    with opened(folder, null="22") as session:
+        with pytest.warns(DataSourceWarning, match="did not record how the table is read"):
+            again = mean(session).release(epsilon=1)
+        assert again.replayed
+        assert again.to_dict() == first.to_dict()
+        with pytest.warns(DataSourceWarning, match="ask with a tag"):
+            assert mean(session).cost(epsilon=1).is_nothing
+        assert session.spent == tc.epsilon(1)
+        mended = mean(session).release(epsilon=1, tag="22 is missing")
+        assert not mended.replayed
+        assert session.spent == tc.epsilon(2)
+        assert not mean(session).release(epsilon=2).replayed  # another price, never charged before
+    with opened(folder) as session:
+        assert mean(session).release(epsilon=1).replayed  # the default reading, as then
+
+
+def test_a_count_over_time_whose_reading_was_not_recorded_warns(folder, monkeypatch):
+    (folder / "hours.csv").write_text("hour\n" + "".join(f"{i % 5}\n" for i in range(30)))
+
+    def counted(session):
+        return session.count_over_time("hour", start=0, every=1, periods=5, epsilon=1)
+
+    types = {"types": {"hour": "integer"}}
+    with monkeypatch.context() as then, opened(folder, "hours.csv", **types) as session:
+        as_of_format_three(then)
+        counted(session).update(now=2)
+    with opened(folder, "hours.csv", null="3", **types) as session:
+        with pytest.warns(DataSourceWarning, match="did not record how the table is read"):
+            assert len(counted(session).update(now=4)) == 4
+        assert session.spent == tc.epsilon(1)
 
 
 def test_a_table_that_was_opened_before_has_the_same_keys(folder):

@@ -6,6 +6,7 @@ public description and, for a loss that is granted, its plan.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -16,7 +17,8 @@ from tacit.accounting.budgets.fitting import fit
 from tacit.accounting.ledger.entry import Entry
 from tacit.accounting.ledger.hash_chain import canonical, key_of
 from tacit.accounting.ledger.ledger import Ledger
-from tacit.errors import BudgetError
+from tacit.calls import calls_inside
+from tacit.errors import BudgetError, DataSourceWarning
 from tacit.expressions.schema import Schema
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.price import read_tag
@@ -28,6 +30,12 @@ __all__ = ["Asked", "Charge", "KeptPlans", "QueryCharge", "Standing", "TableQues
 _KEPT = 32
 _READINGS = 4
 """The format of ledgers from which on a question says how its table is read."""
+_UNRECORDED = (
+    "the ledger holds this release at no further cost, from a version of Tacit that did not record "
+    "how the table is read: its null texts, encoding, kinds of columns or file may have been "
+    "others than now. For an answer of the table as it is read now, ask with a tag, which is "
+    "charged as a new release"
+)
 
 
 class _Priced(Protocol):
@@ -192,14 +200,18 @@ class Charge(Generic[P]):
     def public(self) -> dict[str, Any]:
         """The identity of its release.
 
-        A charge from before readings were part of it goes on, and replays, without one.
+        A charge from before readings were part of it goes on, and replays, without one.  It may
+        be of another reading, which is warned of: a second charge would be the larger surprise.
         """
         now = self.asked.public
-        before = without_reading(now)
+        before: dict[str, Any] = without_reading(now)
         if before == now or self.ledger.find(key_of(now)) is not None:
             return now
         entry = self.ledger.find(key_of(before))
-        return now if entry is None or entry.format >= _READINGS else before
+        if entry is None or entry.format >= _READINGS:
+            return now
+        warnings.warn(_UNRECORDED, DataSourceWarning, stacklevel=calls_inside())
+        return before
 
     @cached_property
     def key(self) -> str:
